@@ -1,0 +1,70 @@
+# Every target sets up what it needs: a fresh clone and `make test` are enough.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+CODE := src tests benchmarks docs setup.py
+
+# One thread: the matrices are small, and BLAS threads that wait for each other cost more than they save.
+export OMP_NUM_THREADS = 1
+export OPENBLAS_NUM_THREADS = 1
+
+.PHONY: demo test slow lint types imports bench docs sanitize all clean
+
+demo: $(INSTALLED)
+	$(BIN)/rejo demo --force
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest -n 2
+
+slow: $(INSTALLED)
+	$(BIN)/python -m pytest -n 2 -m slow
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+
+types: $(INSTALLED)
+	$(BIN)/mypy
+	$(BIN)/mypy --strict --follow-imports=silent src/rejo/replication.py src/rejo/metrics.py
+
+imports: $(INSTALLED)
+	$(BIN)/lint-imports --no-cache
+
+bench: $(INSTALLED)
+	$(BIN)/python -m benchmarks.bench_svm
+
+docs: $(INSTALLED)
+	$(BIN)/python docs/pictures.py
+	$(BIN)/python -m pytest docs README.md
+
+# The tests of the extension, built with AddressSanitizer and UBSan beside the normal build.
+# libstdc++ is loaded with libasan, which otherwise cannot follow C++ exceptions into Python.
+SANITIZED := build/sanitize
+sanitize: $(INSTALLED)
+	rm -rf $(SANITIZED)
+	REJO_SANITIZE=1 $(BIN)/python setup.py -q build --build-base $(SANITIZED) --build-lib $(SANITIZED)/lib
+	ls $(SANITIZED)/lib/rejo/solvers/_svm*.so
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	PYTHONPATH=$(SANITIZED)/lib \
+	$(BIN)/python -m pytest tests/solvers
+
+all: lint types imports test demo
+
+clean:
+	rm -rf $(VENV) build dist src/*.egg-info src/rejo/solvers/_svm*.so src/rejo/solvers/_svm*.pyd
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis reject_region.png
+	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An editable installation: Python files are used where they stand, and a change of the C++ files or of
+# the build installs again. The old extension goes first: if the new one did not compile, it would stay.
+SOURCES := $(wildcard src/rejo/solvers/*.cpp src/rejo/solvers/*.hpp)
+$(INSTALLED): pyproject.toml setup.py src/rejo/__init__.py $(SOURCES)
+	@$(PYTHON) -c 'import sys; sys.exit("rejo needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	rm -f src/rejo/solvers/_svm*.so
+	$(BIN)/python -m pip install --quiet --editable ".[all,dev]"
+	@$(BIN)/python -c "import rejo.solvers._svm" 2>/dev/null \
+	|| echo "The C++ extension was not built (is there a C++ compiler?); rejo runs without it, slower."
+	touch $@

@@ -1,0 +1,241 @@
+"""The ``rejo`` command.
+
+``rejo demo`` trains a classifier with a reject option on a synthetic problem, says in plain words
+what it decides and what it leaves to review, and saves a picture of the reject region.
+
+Exit codes: 0 done, 2 wrong usage or a file that cannot be written, 130 interrupted. Errors are one
+line on stderr. Libraries are imported inside the commands, so that ``rejo --help`` answers at once.
+"""
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from rejo import __version__
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+PICTURE = "reject_region.png"
+FORMATS = (".pdf", ".png", ".svg")
+
+# The demo: the size of the paper's SyntheticI, and a test sample large enough to leave chance out.
+N_TRAIN, N_TEST, N_QUEUE = 400, 50_000, 5
+
+
+class CommandError(Exception):
+    """Something the user can put right; the message is one line."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    arguments = build_parser().parse_args(argv)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _print_warning
+            arguments.run(arguments)
+            sys.stdout.flush()
+    except CommandError as error:
+        print(f"rejo: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("rejo: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader had enough, as in `rejo demo | head`.
+        _silence_stdout()
+    except OSError as error:
+        _silence_stdout()
+        print(f"rejo: error: {error.strerror or error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Describe the commands and their options."""
+    parser = argparse.ArgumentParser(
+        prog="rejo", description="Decide the clear cases, send the doubtful ones to review."
+    )
+    parser.add_argument("--version", action="version", version=f"rejo {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    demo = commands.add_parser(
+        "demo",
+        help="train on a synthetic problem, print what is decided and what goes to review",
+        description="Train a support vector machine with a reject option on SyntheticI "
+        f"({N_TRAIN} points), try it on new points, and save a picture of the reject region.",
+    )
+    demo.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help=f"the picture: PNG, SVG or PDF by its ending (default: {PICTURE}, "
+        "with a number added if it exists)",
+    )
+    demo.add_argument("--seed", type=_seed, default=0, metavar="N", help="default: 0")
+    demo.add_argument(
+        "--reject-cost",
+        type=_reject_cost,
+        default=0.2,
+        metavar="W",
+        help="cost of sending a case to review, where a wrong decision costs 1; "
+        "above 0, at most 0.5 (default: 0.2)",
+    )
+    demo.add_argument("--force", action="store_true", help="replace the picture if it exists")
+    demo.set_defaults(run=run_demo)
+    return parser
+
+
+def run_demo(arguments: argparse.Namespace) -> None:
+    """Train, report, draw."""
+    path = _output_path(arguments.output, force=arguments.force)
+
+    from rejo import RejoSVC, make_synthetic_1
+
+    cost, seed = arguments.reject_cost, arguments.seed
+    X, y = make_synthetic_1(N_TRAIN, random_state=seed)
+    X_test, y_test = make_synthetic_1(N_TEST, random_state=seed + 1)
+    classifier = RejoSVC(C=10, gamma=4, reject_cost=cost).fit(X, y)
+
+    print(f"SyntheticI: a machine trained on {N_TRAIN} points, tried on {N_TEST:,} new ones.")
+    print(f"A wrong decision costs 1, a review costs {cost:g}.\n")
+    _print_rates(classifier, X_test, y_test, cost)
+    _print_queue(classifier, X_test)
+    _draw(classifier, X, y, path)
+
+
+def _print_rates(
+    classifier: Any, X: "NDArray[np.float64]", y: "NDArray[np.int64]", cost: float
+) -> None:
+    """Print what 1,000 cases come to, with the reject option and without it."""
+    from rejo.datasets import bayes_risk
+    from rejo.metrics import accepted_accuracy, empirical_risk, error_rate, rejection_rate
+
+    def column(title: str, decisions: Any) -> list[str]:
+        label = classifier.reject_label_
+        reviewed = rejection_rate(y, decisions, reject_label=label)
+        wrong = error_rate(y, decisions, reject_label=label)
+        accuracy = accepted_accuracy(y, decisions, reject_label=label)
+        risk = empirical_risk(y, decisions, reject_label=label, reject_cost=cost)
+        return [
+            title,
+            f"{1000 * (1 - reviewed):.0f}",
+            f"{1000 * wrong:.0f}",
+            f"{1000 * reviewed:.0f}",
+            "-" if isnan(accuracy) else f"{accuracy:.1%}",
+            f"{risk:.4f}",
+        ]
+
+    rows = zip(
+        [
+            "Of 1,000 cases",
+            "  decided at once",
+            "    of these, wrong",
+            "  sent to review",
+            "Right among the decided",
+            "Mean cost of a case (risk)",
+        ],
+        column("may reject", classifier.predict(X)),
+        column("must decide", classifier.predict_forced(X)),
+        strict=True,
+    )
+    print("\n".join(f"{name:<30}{free:>12}{forced:>14}" for name, free, forced in rows))
+    print(f"\nNo classifier can reach a risk below {bayes_risk('synthetic_1', cost):.4f} here.\n")
+
+
+def _print_queue(classifier: Any, X: "NDArray[np.float64]") -> None:
+    try:
+        review = classifier.review(X[:1000])
+    except ImportError as error:
+        print(f"The review queue is left out: {error}\n")
+        return
+    label = classifier.reject_label_
+    queue = review[review["decision"] == label].sort_values("rank")
+    if queue.empty:
+        print("At this cost no case goes to review.\n")
+        return
+    print(
+        f"Of the first 1,000 new cases {len(queue)} go to review (decision {label}). First in line,"
+    )
+    print("as they lie nearest to the middle between the classes `lower` and `upper`:\n")
+    print(queue.head(N_QUEUE).to_string(float_format="{:.3f}".format) + "\n")
+
+
+def _draw(classifier: Any, X: "NDArray[np.float64]", y: "NDArray[np.int64]", path: Path) -> None:
+    from rejo.displays import RejectRegionDisplay
+
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        print('There is no picture without matplotlib: pip install "rejo[plot]"')
+        return
+    figure = Figure(figsize=(6.4, 4.8), layout="constrained")
+    RejectRegionDisplay.from_estimator(classifier, X, y, ax=figure.subplots())
+    suffix = path.suffix.lower()[1:]
+    _write_whole(path, lambda file: figure.savefig(file, format=suffix, dpi=150))
+    print(f"The regions, and the points it learned from: {path}")
+
+
+def _output_path(output: Path | None, *, force: bool) -> Path:
+    """Choose the file to write, before any work is done."""
+    if output is None:
+        path, number = Path(PICTURE), 1
+        while path.exists() and not force:
+            number += 1
+            path = Path(PICTURE).with_stem(f"{Path(PICTURE).stem}-{number}")
+        return path
+    if output.suffix.lower() not in FORMATS:
+        raise CommandError(f"--output must end in {', '.join(FORMATS)}: {output}")
+    if not output.parent.is_dir():
+        raise CommandError(f"the folder of --output does not exist: {output.parent}")
+    if output.is_dir():
+        raise CommandError(f"--output is a folder: {output}")
+    if output.exists() and not force:
+        raise CommandError(f"{output} exists; --force replaces it")
+    return output
+
+
+def _write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file beside its place and move it there, so that it is never seen half written."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(part, "xb") as file:
+            write(file)
+        os.replace(part, path)
+    except OSError as error:
+        raise CommandError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _reject_cost(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value <= 0.5:
+        raise argparse.ArgumentTypeError(f"must be a number above 0 and at most 0.5, got {text!r}")
+    return value
+
+
+def _seed(text: str) -> int:
+    # The test sample takes the next seed, and 2**32 - 1 is the last one.
+    if not text.isdecimal() or int(text) > 2**32 - 2:
+        raise argparse.ArgumentTypeError(f"must be an integer from 0 to 2**32 - 2, got {text!r}")
+    return int(text)
+
+
+def _silence_stdout() -> None:
+    """Leave nothing that Python could fail to flush as it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"rejo: warning: {message}", file=sys.stderr)

@@ -1,0 +1,309 @@
+"""Pictures of fitted classifiers, in scikit-learn's display convention (needs matplotlib).
+
+A display stores the arrays that it draws, draws them with ``plot(ax=None)`` and returns itself, so
+that a picture can be drawn again, in another figure, without asking the classifier again.
+"""
+
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+__all__ = ["RejectRegionDisplay"]
+
+# Two classes: blue and vermilion of Okabe and Ito, told apart by readers of any colour vision.
+TWO_COLOURS = ("#0072B2", "#D55E00")
+MARKERS = "os^Dv<>pP*"
+TINT = 0.22  # share of the class colour in the background of its region; the rest is white
+REJECT_FACE, REJECT_HATCH = "0.88", "0.6"
+
+
+class RejectRegionDisplay:
+    """Regions of a classifier on two features: what it decides, and what it leaves to review.
+
+    For K ordered classes there are K class regions and, where the classifier may reject, K - 1
+    reject regions (grey, hatched) between them. The edges are the lines ``f_q(x) = 0``.
+
+    Use :meth:`from_estimator` to make one.
+
+    Parameters
+    ----------
+    xx0, xx1 : ndarray of shape (grid_resolution, grid_resolution)
+        First and second feature on the grid.
+    scores : ndarray of shape (grid_resolution, grid_resolution, n_boundaries)
+        Boundary scores on the grid, for 2 (K - 1) boundaries, or for K - 1 of a classifier that
+        never rejects.
+    classes : ndarray of shape (K,)
+        The classes, in their order.
+    X : ndarray of shape (n_samples, 2), default=None
+        Points to draw.
+    y : ndarray of shape (n_samples,), default=None
+        Their classes; without them the points are drawn in one colour.
+    xlabel, ylabel : str, default=""
+        Names of the two features.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes of the last plot.
+    figure_ : matplotlib Figure
+        The figure that holds them.
+    regions_ : ndarray of shape (grid_resolution, grid_resolution)
+        The number of positive scores at each point of the grid: 0 to ``n_boundaries``. With
+        rejection an even number 2k stands for class k, an odd one for a rejection.
+
+    Examples
+    --------
+    >>> from rejo import RejectRegionDisplay, RejoSVC, make_synthetic_1
+    >>> X, y = make_synthetic_1(100, random_state=0)
+    >>> classifier = RejoSVC(gamma=4, reject_cost=0.2).fit(X, y)
+    >>> display = RejectRegionDisplay.from_estimator(classifier, X, y)  # doctest: +SKIP
+    >>> display.figure_.savefig("reject_region.png")  # doctest: +SKIP
+    """
+
+    ax_: "Axes"
+    figure_: "Figure | SubFigure"
+
+    def __init__(
+        self,
+        *,
+        xx0: NDArray[np.float64],
+        xx1: NDArray[np.float64],
+        scores: NDArray[np.float64],
+        classes: NDArray[Any],
+        X: NDArray[np.float64] | None = None,
+        y: NDArray[Any] | None = None,
+        xlabel: str = "",
+        ylabel: str = "",
+    ) -> None:
+        self.xx0 = xx0
+        self.xx1 = xx1
+        self.scores = scores
+        self.classes = classes
+        self.X = X
+        self.y = y
+        self.xlabel = xlabel
+        self.ylabel = ylabel
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        grid_resolution: int = 200,
+        eps: float = 0.05,
+        ax: "Axes | None" = None,
+        xlabel: str | None = None,
+        ylabel: str | None = None,
+    ) -> Self:
+        """Evaluate a fitted classifier on a grid around the data, and plot.
+
+        Parameters
+        ----------
+        estimator : estimator instance
+            A fitted classifier of this package; also at the end of a ``Pipeline``, or in a search
+            such as ``GridSearchCV``.
+        X : {array-like, DataFrame} of shape (n_samples, 2)
+            The data that set the range of the grid and are drawn as points.
+        y : array-like of shape (n_samples,), default=None
+            Classes of the points.
+        grid_resolution : int, default=200
+            Points of the grid along each feature.
+        eps : float, default=0.05
+            Margin around the data, as a share of their range.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+        xlabel, ylabel : str, default=None
+            Names of the features; by default the columns of a DataFrame, or "x1" and "x2".
+
+        Returns
+        -------
+        RejectRegionDisplay
+            The display, plotted.
+        """
+        _require_matplotlib()
+        _check_settings(grid_resolution, eps)
+        check_is_fitted(estimator)
+        points = check_array(X, dtype=np.float64, input_name="X")
+        if points.shape[1] != 2:
+            raise ValueError(f"X must have 2 features to be drawn, got {points.shape[1]}")
+        names = [str(name) for name in getattr(X, "columns", ("x1", "x2"))]
+
+        low, high = points.min(axis=0), points.max(axis=0)
+        margin = eps * np.where(high > low, high - low, 1)
+        axes = np.linspace(low - margin, high + margin, grid_resolution)  # (grid_resolution, 2)
+        xx0, xx1 = np.meshgrid(axes[:, 0], axes[:, 1])
+        grid = np.column_stack([xx0.ravel(), xx1.ravel()])
+        classes, scores = _evaluate(estimator, _like(X, grid))  # (K,), (grid points, n_boundaries)
+        display = cls(
+            xx0=xx0,
+            xx1=xx1,
+            scores=scores.reshape(*xx0.shape, -1),
+            classes=classes,
+            X=points,
+            y=None if y is None else _check_classes(y, classes, len(points)),
+            xlabel=names[0] if xlabel is None else xlabel,
+            ylabel=names[1] if ylabel is None else ylabel,
+        )
+        return display.plot(ax=ax)
+
+    @property
+    def regions_(self) -> NDArray[np.intp]:
+        """Number of positive scores at each point of the grid."""
+        return np.count_nonzero(self.scores > 0, axis=-1)
+
+    def plot(self, ax: "Axes | None" = None) -> Self:
+        """Draw the regions, their edges, the points and a legend.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        RejectRegionDisplay
+            The display itself.
+        """
+        _require_matplotlib()
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            _, ax = plt.subplots(figsize=(6.4, 4.8), layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        colours = _colours(len(self.classes))
+        self._draw_regions(colours)
+        self._draw_points(colours)
+        ax.set(
+            xlim=(self.xx0.min(), self.xx0.max()),
+            ylim=(self.xx1.min(), self.xx1.max()),
+            xlabel=self.xlabel,
+            ylabel=self.ylabel,
+        )
+        self._draw_legend(colours)
+        return self
+
+    @property
+    def _may_reject(self) -> bool:
+        return self.scores.shape[-1] == 2 * (len(self.classes) - 1)
+
+    def _draw_regions(self, colours: list[Any]) -> None:
+        """Paint region 0 everywhere, then region q + 1 over it where q + 1 scores are positive."""
+        from matplotlib import rc_context
+        from matplotlib.colors import to_rgb
+
+        tints = [tuple(1 - TINT * (1 - np.array(to_rgb(colour)))) for colour in colours]
+        self.ax_.set_facecolor(tints[0])
+        # Sorted, the score q is positive where more than q are, also where boundaries would cross.
+        ranked = -np.sort(-self.scores, axis=-1)
+        for q in range(ranked.shape[-1]):
+            score = ranked[..., q]
+            if score.max() <= 0:
+                break
+            reject = self._may_reject and q % 2 == 0
+            tint = REJECT_FACE if reject else tints[(q + 1) // (1 + self._may_reject)]
+            with rc_context({"hatch.color": REJECT_HATCH, "hatch.linewidth": 0.6}):
+                self.ax_.contourf(
+                    self.xx0,
+                    self.xx1,
+                    score,
+                    levels=[0, score.max() * 1.01],
+                    colors=[tint],
+                    hatches=["////" if reject else None],
+                    zorder=0.5,
+                )
+            if score.min() < 0:
+                self.ax_.contour(
+                    self.xx0, self.xx1, score, levels=[0], colors="0.15", linewidths=1.2, zorder=1
+                )
+
+    def _draw_points(self, colours: list[Any]) -> None:
+        if self.X is None:
+            return
+        look: dict[str, Any] = {"s": 18, "linewidths": 0.5, "edgecolors": "white", "zorder": 2}
+        if self.y is None:
+            self.ax_.scatter(*self.X.T, color="0.2", **look)
+            return
+        for k, label in enumerate(self.classes):
+            chosen = self.y == label
+            marker = MARKERS[k % len(MARKERS)]
+            self.ax_.scatter(*self.X[chosen].T, color=colours[k], marker=marker, **look)
+
+    def _draw_legend(self, colours: list[Any]) -> None:
+        """Name the classes in their order from top to bottom, outside the axes."""
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+
+        handles: list[Any] = [
+            Line2D([], [], ls="", marker=MARKERS[k % len(MARKERS)], color=colours[k], label=label)
+            for k, label in enumerate(map(str, self.classes))
+        ]
+        if self._may_reject:
+            handles.append(
+                Patch(fc=REJECT_FACE, ec=REJECT_HATCH, hatch="////", lw=0.6, label="review")
+            )
+        self.ax_.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+
+
+def _require_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            'RejectRegionDisplay needs matplotlib: pip install "rejo[plot]"'
+        ) from error
+
+
+def _check_settings(grid_resolution: Any, eps: Any) -> None:
+    if isinstance(grid_resolution, bool) or not isinstance(grid_resolution, Integral):
+        raise TypeError(f"grid_resolution must be an integer, got {grid_resolution!r}")
+    if grid_resolution < 2:
+        raise ValueError(f"grid_resolution must be at least 2, got {grid_resolution!r}")
+    if isinstance(eps, bool) or not isinstance(eps, Real):
+        raise TypeError(f"eps must be a number, got {eps!r}")
+    if not 0 <= float(eps) < np.inf:
+        raise ValueError(f"eps must be finite and not negative, got {eps!r}")
+
+
+def _evaluate(estimator: Any, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return the classes and the boundary scores of a classifier, a pipeline or a search."""
+    model = getattr(estimator, "best_estimator_", estimator)
+    if isinstance(model, Pipeline):
+        X = model[:-1].transform(X) if len(model) > 1 else X
+        model = model[-1]
+    if not hasattr(model, "boundary_scores"):
+        raise TypeError(f"estimator must have boundary_scores(X), {type(model).__name__} has not")
+    return model.classes_, model.boundary_scores(X)
+
+
+def _like(X: Any, grid: NDArray[np.float64]) -> Any:
+    """Return the grid as a DataFrame where X is one, so that the names of the features agree."""
+    return type(X)(grid, columns=X.columns) if hasattr(X, "columns") else grid
+
+
+def _check_classes(y: ArrayLike, classes: NDArray[Any], n_samples: int) -> NDArray[Any]:
+    labels = np.asarray(y)
+    if labels.shape != (n_samples,):
+        raise ValueError(f"y must have shape ({n_samples},) as X has rows, got {labels.shape}")
+    unknown = ~np.isin(labels, classes)
+    if unknown.any():
+        raise ValueError(f"y contains {labels[unknown][0]!r}, not a class of the estimator")
+    return labels
+
+
+def _colours(n_classes: int) -> list[Any]:
+    if n_classes == 2:
+        return list(TWO_COLOURS)
+    from matplotlib import colormaps
+
+    return list(colormaps["viridis"](np.linspace(0.05, 0.9, n_classes)))

@@ -1,0 +1,10 @@
+"""scikit-learn classifiers that may answer "review".
+
+``base`` holds the contract, scores -> count -> labels; a module for each learner
+holds what differs.
+"""
+
+from rejo.estimators.base import RejectClassifier
+from rejo.estimators.svm import RejoSVC
+
+__all__ = ["RejectClassifier", "RejoSVC"]

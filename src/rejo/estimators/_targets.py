@@ -1,0 +1,171 @@
+"""From ``y`` and the weights that a user gives to arrays that a solver takes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length
+
+Indices = NDArray[np.intp]
+
+LARGEST_WEIGHT = 1e100
+
+
+class Targets(NamedTuple):
+    """Class and weight of every row that takes part."""
+
+    classes: NDArray[Any]  # (K,) labels in class order
+    indices: Indices  # (n,) index into classes
+    weight: NDArray[np.float64] | None  # (n,) positive, class weights included; None: all 1
+    sample_weight: NDArray[np.float64] | None  # (n,) the same without class weights
+    rows: Indices | None  # (n,) rows of X with a weight; None: all
+
+
+def check_targets(
+    X: Any, y: Any, sample_weight: Any, class_order: Any, class_weight: Any, name: str
+) -> Targets:
+    """Encode ``y`` in class order, drop the rows of weight zero, join the weights."""
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    classes, k = encode_classes(y, class_order)
+    n = X.shape[0]
+    if len(k) != n:
+        check_consistent_length(X, k)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has only one class, {classes.tolist()[0]!r}: {name} needs at least two classes."
+        )
+    if sample_weight is None and class_weight is None:
+        return Targets(classes, k, None, None, None)
+
+    w = np.ones(n) if sample_weight is None else check_sample_weight(sample_weight, n)
+    totals = np.bincount(k, weights=w, minlength=len(classes))
+    for label in classes[totals == 0].tolist():
+        raise ValueError(
+            f"sample_weight is 0 for every row of class {label!r}: a row of weight 0 counts as "
+            "absent. Leave the class out of y, or give it some weight."
+        )
+    rows = None if (w > 0).all() else np.flatnonzero(w)
+    if rows is not None:
+        k, w = k[rows], w[rows]
+    return Targets(classes, k, _times_class_weight(w, class_weight, classes, k), w, rows)
+
+
+def encode_classes(y: Any, class_order: Any = None) -> tuple[NDArray[Any], Indices]:
+    """Classes in their order and the index of each entry of ``y``.
+
+    The order is that of ``class_order``, else of an ordered pandas Categorical, else
+    ascending; more than two strings have no order that could be guessed.
+    """
+    if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1 and hasattr(y, "iloc"):
+        column_or_1d(y, warn=True)
+        y = y.iloc[:, 0]
+    if class_order is None and getattr(getattr(y, "dtype", None), "ordered", False):
+        codes = np.asarray(getattr(y, "cat", y).codes)  # a Series or a Categorical
+        if (codes < 0).any():
+            raise ValueError("y contains missing values (NaN); drop these rows first.")
+        used, k = np.unique(codes, return_inverse=True)
+        return np.asarray(y.dtype.categories)[used], k
+    try:
+        classes, k = np.unique(_check_labels(y), return_inverse=True)
+    except TypeError as error:
+        raise ValueError(f"y mixes labels that cannot be compared: {error}.") from None
+    if class_order is None or isinstance(class_order, str):  # "sorted"
+        if class_order is None and len(classes) > 2 and isinstance(classes[0], (str, bytes)):
+            raise ValueError(
+                f"y has {len(classes)} classes given as strings, and their order is not known. "
+                f"Pass it, lowest first, as class_order={classes.tolist()}, or make y an ordered "
+                "pandas Categorical; class_order='sorted' says that alphabetical order is right."
+            )
+        return classes, k
+    order = class_order.tolist() if hasattr(class_order, "tolist") else list(class_order)
+    position = {label: i for i, label in enumerate(order)}
+    if len(position) < len(order):
+        raise ValueError(f"class_order names a class twice: {order}.")
+    if missing := [label for label in classes.tolist() if label not in position]:
+        raise ValueError(f"y has classes that class_order={order} does not name: {missing}.")
+    rank = np.argsort([position[label] for label in classes.tolist()])
+    return classes[rank], np.argsort(rank)[k]
+
+
+def choose_reject_label(classes: NDArray[Any], reject_label: Any) -> Any:
+    """Label for "review": as given, else ``"reject"`` or the first free one of -1, 0, -2, ..."""
+    labels = classes.tolist()
+    if reject_label is not None:
+        if reject_label in labels:
+            raise ValueError(
+                f"reject_label={reject_label!r} is also a class of y: {labels}. Give another one."
+            )
+        return reject_label
+    if not isinstance(labels[0], (str, bytes)):
+        return next(c for c in (-1, 0, *range(-2, -3 - len(labels), -1)) if c not in labels)
+    label: Any = "reject" if isinstance(labels[0], str) else b"reject"
+    if label in labels:
+        raise ValueError(
+            f"the default reject_label {label!r} is also a class of y: {labels}. Give another one "
+            "as reject_label."
+        )
+    return label
+
+
+def _check_labels(y: Any) -> NDArray[Any]:
+    """``y`` as a 1-d array of labels, with the errors of scikit-learn's checks."""
+    y = np.asarray(y)
+    if y.ndim != 1:
+        y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        if not np.isfinite(y).all():
+            assert_all_finite(y, input_name="y")
+        if (y != np.floor(y)).any():
+            check_classification_targets(y)  # raises: a regression target
+    elif y.dtype.kind == "O":
+        try:
+            assert_all_finite(y)
+        except ValueError:
+            raise ValueError("Input y contains NaN; drop these rows first.") from None
+    return y
+
+
+def check_sample_weight(sample_weight: Any, n: int) -> NDArray[np.float64]:
+    """Return the weights as floats: finite, not negative, not all zero."""
+    try:
+        w = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold numbers: {error}.") from None
+    if w.ndim == 0:
+        w = np.full(n, w)
+    if w.shape != (n,):
+        raise ValueError(f"sample_weight.shape == {w.shape}, expected ({n},), one for each row.")
+    if not np.isfinite(w).all():
+        raise ValueError("sample_weight contains NaN or infinity; weights must be finite.")
+    if w.min() < 0:
+        raise ValueError(f"sample_weight must not be negative; the least is {w.min():g}.")
+    if w.max() > LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight reaches {w.max():.1e}, which overflows in the sums of the fit. Only "
+            "the ratios of the weights and their product with C matter: rescale them, e.g. to a "
+            "mean of 1."
+        )
+    if not w.any():
+        raise ValueError("sample_weight is zero for all samples; at least one must be positive.")
+    return w
+
+
+def _times_class_weight(
+    w: NDArray[np.float64], class_weight: Any, classes: NDArray[Any], k: Indices
+) -> NDArray[np.float64]:
+    if class_weight is None:
+        return w
+    if isinstance(class_weight, str):  # "balanced": each class has the same total
+        totals = np.bincount(k, weights=w)
+        factors = totals.sum() / (len(classes) * totals)
+    else:
+        factors = np.asarray(compute_class_weight(class_weight, classes=classes, y=classes[k]))
+    if not (np.isfinite(factors).all() and (factors > 0).all()):
+        given = dict(zip(classes.tolist(), factors.tolist(), strict=True))
+        raise ValueError(f"class_weight must be positive and finite for every class; got {given}.")
+    return w * factors[k]

@@ -1,0 +1,326 @@
+"""The reduction: K ordered classes with a reject option as one binary problem.
+
+The data replication method copies every training point once for each boundary
+to be learned, marks the copies with *extension features*, and labels copy ``q``
+by the side of boundary ``q`` on which the point's class lies.  Two boundaries
+stand between neighbouring classes; what lies between the two is rejected.  This
+module is TABLE costs and TABLE ordinalcosts of the paper as array expressions;
+it counts classes, replicas and boundaries from 0.
+
+With K classes there are ``Q = 2 (K - 1)`` replicas; without rejection (plain
+ordinal classification) ``Q = K - 1``.  The number of positive replicas of a
+point, its *count* in ``0..Q``, is what a classifier puts out and ``decode`` reads.
+
+>>> replica_labels(3)
+array([[-1., -1., -1., -1.],
+       [ 1.,  1., -1., -1.],
+       [ 1.,  1.,  1.,  1.]])
+>>> replica_costs(3, reject_cost=0.2)
+array([[0.2, 0.8, 0.8, 0.8],
+       [0.8, 0.2, 0.2, 0.8],
+       [0.8, 0.8, 0.8, 0.2]])
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "costs_from_loss",
+    "decode",
+    "extension_vectors",
+    "loss_from_costs",
+    "replica_costs",
+    "replica_labels",
+    "replicate",
+]
+
+Floats = NDArray[np.float64]
+
+
+def replica_labels(n_classes: int, reject: bool = True) -> Floats:
+    """Binary label of each class in each replica.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of ordered classes, K.
+    reject : bool, default=True
+        Two boundaries between neighbouring classes (a reject region) or one.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_classes, n_replicas)
+        ``+1`` where the class lies above the boundary, else ``-1``.
+    """
+    k, _, j = _classes_and_replicas(n_classes, reject)
+    return np.where(k > j, 1.0, -1.0)
+
+
+def replica_costs(n_classes: int, reject_cost: float | None, s: int | None = None) -> Floats:
+    """Cost of an error on each class in each replica.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of ordered classes, K.
+    reject_cost : float in (0, 0.5] or None
+        Cost of a rejection, the paper's ``w_r``, where an error costs 1.  The low
+        cost of the tables is ``w_r``, the high cost ``1 - w_r``.  ``None`` is plain
+        ordinal classification: one replica for each boundary, unit costs.
+    s : int, default=None
+        How many classes on each side take part in a boundary; the cost of the
+        others is 0.  ``None`` means all.
+
+    Returns
+    -------
+    costs : ndarray of shape (n_classes, n_replicas)
+    """
+    if reject_cost is not None and not (isinstance(reject_cost, Real) and 0 < reject_cost <= 0.5):
+        raise ValueError(
+            f"reject_cost must be a number in (0, 0.5], or None for no rejection; got "
+            f"{reject_cost!r}. Above 0.5 a guess is cheaper than a rejection."
+        )
+    if s is not None and not (isinstance(s, Integral) and s >= 1):
+        raise ValueError(f"s must be an integer of at least 1, or None for all classes; got {s!r}.")
+    k, q, j = _classes_and_replicas(n_classes, reject_cost is not None)
+    if reject_cost is None:
+        costs = np.ones((k.size, q.size))
+    else:
+        costs = np.where(k == j + q % 2, reject_cost, 1.0 - reject_cost)
+    beyond = np.where(k > j, k - j, j + 1 - k)  # 1 for the two classes at the boundary
+    return np.where(beyond <= (k.size if s is None else s), costs, 0.0)
+
+
+def loss_from_costs(costs: ArrayLike) -> Floats:
+    """Loss that the replica costs induce on what the classifier puts out.
+
+    Parameters
+    ----------
+    costs : array-like of shape (n_classes, n_replicas)
+
+    Returns
+    -------
+    loss : ndarray of shape (n_classes, n_replicas + 1)
+        ``loss[k, o]`` is the cost of the count ``o`` for a point of class ``k``: the
+        costs of all replicas on the wrong side.
+
+    Examples
+    --------
+    >>> loss_from_costs(replica_costs(2, reject_cost=0.2))
+    array([[0. , 0.2, 1. ],
+           [1. , 0.2, 0. ]])
+    """
+    costs = _as_costs(costs)
+    steps = np.pad(np.cumsum(costs, axis=1), ((0, 0), (1, 0)))
+    right = _right_outputs(*costs.shape)
+    return np.abs(steps - np.take_along_axis(steps, right[:, None], axis=1))
+
+
+def costs_from_loss(loss_matrix: ArrayLike) -> Floats:
+    """Replica costs that induce a given loss.
+
+    Parameters
+    ----------
+    loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
+        Cost of each output for each true class.  The outputs are class 0, reject
+        between 0 and 1, class 1, ...; the square form has no rejections.
+
+    Returns
+    -------
+    costs : ndarray of shape (n_classes, n_replicas)
+        ``abs(loss[k, q + 1] - loss[k, q])``.
+
+    Raises
+    ------
+    ValueError
+        If a row does not fall to 0 at its own class and rise after it: a sum of
+        costs over boundaries cannot express such a loss.
+    """
+    try:
+        loss = np.asarray(loss_matrix, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"loss_matrix must be a matrix of numbers: {error}.") from None
+    if loss.ndim != 2 or loss.shape[0] < 2 or loss.shape[1] not in _widths(loss.shape[0]):
+        raise ValueError(
+            "loss_matrix must have one row for each of K >= 2 classes and K columns (no "
+            f"rejection) or 2 K - 1 columns (class, reject, class, ...); got shape {loss.shape}."
+        )
+    for k, o in enumerate(_right_outputs(len(loss), loss.shape[1] - 1)):
+        row = loss[k]
+        if not np.isfinite(row).all():
+            fault = "must be finite"
+        elif row[o] != 0:
+            fault = f"must be 0 in column {o}, the right answer, where it is {row[o]:g}"
+        elif np.any(wrong := np.diff(row[: o + 1]) > 0):
+            fault = f"must not rise before column {o}, but rises after column {wrong.argmax()}"
+        elif np.any(wrong := np.diff(row[o:]) < 0):
+            fault = f"must not fall after column {o}, but falls after column {o + wrong.argmax()}"
+        else:
+            continue
+        raise ValueError(
+            f"loss_matrix, row {k} (true class {k}) {fault}: {row.tolist()}. The method can only "
+            "express a loss that grows with the distance from the true class."
+        )
+    return np.abs(np.diff(loss, axis=1))
+
+
+def extension_vectors(
+    n_replicas: int, h: float = 1.0, coding: Literal["onehot", "thermometer"] = "onehot"
+) -> Floats:
+    """Extension features that tell the replicas apart.
+
+    Parameters
+    ----------
+    n_replicas : int
+    h : float, default=1.0
+        Size of an extension feature; small values keep the thresholds together.
+    coding : {"onehot", "thermometer"}, default="onehot"
+        Replica ``q`` has its own feature ``q - 1``, or all features below ``q``.
+
+    Returns
+    -------
+    vectors : ndarray of shape (n_replicas, n_replicas - 1)
+        The first row is 0.
+    """
+    _check_integer("n_replicas", n_replicas, 1)
+    if not (isinstance(h, Real) and 0 < h < np.inf):
+        raise ValueError(f"h must be a positive finite number; got {h!r}.")
+    if coding == "onehot":
+        return h * np.eye(n_replicas, n_replicas - 1, k=-1)
+    if coding == "thermometer":
+        return h * np.tri(n_replicas, n_replicas - 1, k=-1)
+    raise ValueError(f"coding must be 'onehot' or 'thermometer'; got {coding!r}.")
+
+
+def replicate(
+    X: Any,
+    y: ArrayLike,
+    costs: ArrayLike,
+    *,
+    h: float = 1.0,
+    coding: Literal["onehot", "thermometer"] = "onehot",
+    sample_weight: ArrayLike | None = None,
+) -> tuple[Any, Floats, Floats]:
+    """Write the replicated training set out, for any binary learner with weights.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        Class indices ``0..n_classes - 1``.
+    costs : array-like of shape (n_classes, n_replicas)
+        From :func:`replica_costs` or :func:`costs_from_loss`.
+    h, coding
+        As in :func:`extension_vectors`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Multiplies the costs of all replicas of a point.
+
+    Returns
+    -------
+    X_replicated : (n_replicas * n_samples, n_features + n_replicas - 1)
+        Row ``q * n_samples + i`` is point ``i`` in replica ``q``.  Sparse if ``X`` is.
+    y_replicated : ndarray of shape (n_replicas * n_samples,)
+        ``+1`` or ``-1``.
+    weight_replicated : ndarray of shape (n_replicas * n_samples,)
+        Zero for points that take no part in a replica (see ``s``).
+
+    Examples
+    --------
+    >>> Xr, yr, wr = replicate([[5.0], [7.0]], [0, 1], replica_costs(2, 0.2))
+    >>> np.column_stack([Xr, yr, wr])
+    array([[ 5. ,  0. , -1. ,  0.2],
+           [ 7. ,  0. ,  1. ,  0.8],
+           [ 5. ,  1. , -1. ,  0.8],
+           [ 7. ,  1. ,  1. ,  0.2]])
+    """
+    costs = _as_costs(costs)
+    n_classes, n_replicas = costs.shape
+    X, k = X if hasattr(X, "tocsr") else np.asarray(X), np.asarray(y)
+    n = X.shape[0]
+    if k.shape != (n,):
+        raise ValueError(f"y must have one entry for each of the {n} rows of X; got {k.shape}.")
+    if n and not (k.dtype.kind in "iu" and k.min() >= 0 and k.max() < n_classes):
+        raise ValueError(
+            f"y must hold class indices 0..{n_classes - 1}, as costs has {n_classes} rows: "
+            "np.unique(y, return_inverse=True) gives them."
+        )
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight must have shape ({n},) as y; got {weight.shape}.")
+    marks = np.repeat(extension_vectors(n_replicas, h, coding), n, axis=0)
+    labels = replica_labels(n_classes, reject=_has_reject(n_classes, n_replicas))
+    if isinstance(X, np.ndarray):
+        extended: Any = np.hstack([np.tile(X, (n_replicas, 1)), marks])
+    else:
+        from scipy import sparse
+
+        extended = sparse.hstack([sparse.vstack([X] * n_replicas), marks], format="csr")
+    return extended, labels[k].T.ravel(), (costs[k] * weight[:, None]).T.ravel()
+
+
+def decode(counts: ArrayLike, reject: bool = True) -> NDArray[np.intp]:
+    """Class index of each count of positive replicas.
+
+    Parameters
+    ----------
+    counts : array-like of int
+        ``0..n_replicas``.
+    reject : bool, default=True
+        Two replicas for each boundary (an odd count is a rejection) or one.
+
+    Returns
+    -------
+    classes : ndarray of int
+        ``-1`` where the point is rejected: it then lies between the classes
+        ``counts // 2`` and ``counts // 2 + 1``.
+
+    Examples
+    --------
+    >>> decode([0, 1, 2, 3, 4])
+    array([ 0, -1,  1, -1,  2])
+    """
+    N = np.asarray(counts, dtype=np.intp)
+    return np.where(N % 2 == 1, -1, N // 2) if reject else N
+
+
+def _classes_and_replicas(n_classes: int, reject: bool) -> tuple[Any, Any, Any]:
+    """Classes k (K, 1), replicas q (Q,) and the class j (Q,) just below boundary q."""
+    _check_integer("n_classes", n_classes, 2)
+    k, q = np.arange(n_classes)[:, None], np.arange((n_classes - 1) * (2 if reject else 1))
+    return k, q, q // 2 if reject else q
+
+
+def _widths(n_classes: int) -> tuple[int, int]:
+    """Columns of a loss matrix without and with rejection."""
+    return n_classes, 2 * n_classes - 1
+
+
+def _has_reject(n_classes: int, n_replicas: int) -> bool:
+    return n_replicas == 2 * (n_classes - 1)
+
+
+def _right_outputs(n_classes: int, n_replicas: int) -> NDArray[np.intp]:
+    """Count (K,) that stands for each class itself."""
+    return np.arange(n_classes) * (2 if _has_reject(n_classes, n_replicas) else 1)
+
+
+def _as_costs(costs: ArrayLike) -> Floats:
+    costs = np.asarray(costs, dtype=np.float64)
+    if costs.ndim != 2 or len(costs) < 2 or costs.shape[1] + 1 not in _widths(len(costs)):
+        raise ValueError(
+            "costs must have one row for each of K >= 2 classes and K - 1 or 2 (K - 1) columns, "
+            f"as replica_costs gives them; got shape {costs.shape}."
+        )
+    if not (np.isfinite(costs).all() and (costs >= 0).all()):
+        raise ValueError(f"costs must be finite and not negative; got {costs.tolist()}.")
+    return costs
+
+
+def _check_integer(name: str, value: object, least: int) -> None:
+    if not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}.")

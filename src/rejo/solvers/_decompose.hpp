@@ -1,0 +1,207 @@
+// Decomposition: engine 1 on a working set of points, the rest held fixed, until nothing violates.
+// A source knows how to give the working set's Gram matrix and how a change of B moves f.
+// Included once for each instruction set, inside its own namespace: no include guard.
+
+// K = Z Z'
+class FactorSource {
+ public:
+  explicit FactorSource(const Factor& factor) : F_(factor) {}
+  void gram(const std::vector<std::size_t>& points, double* K, std::size_t ld) const {
+    for (std::size_t a = 0; a < points.size(); ++a)
+      for (std::size_t b = 0; b <= a; ++b)
+        K[a * ld + b] = K[b * ld + a] = dot(F_.row(points[a]), F_.row(points[b]), F_.width);
+  }
+  // f += K[:, points] delta
+  void move(const std::vector<std::size_t>& points, const std::vector<double>& delta, Dual& dual,
+            Watch&) const {
+    Buffer<double> w(F_.width);
+    for (std::size_t a = 0; a < points.size(); ++a)
+      axpy(delta[a], F_.row(points[a]), w.data(), F_.width);
+    for (std::size_t i = 0; i < dual.n; ++i) dual.f[i] += dot(F_.row(i), w.data(), F_.width);
+  }
+
+ private:
+  const Factor& F_;
+};
+
+// Kernel values on demand: rows of `T` are kept while they fit, the oldest leaving first.
+template <class T>
+class KernelSource {
+ public:
+  KernelSource(const Kernel& kernel, const Points& points, std::size_t bytes)
+      : kernel_(kernel), points_(points), probe_(kernel, points, points),
+        places_(std::max<std::size_t>(2, bytes / (sizeof(T) * padded(points.n)))),
+        place_of_(points.n, kNowhere), row_(padded(points.n)) {}
+
+  void gram(const std::vector<std::size_t>& points, T* K, std::size_t ld) {
+    for (std::size_t a = 0; a < points.size(); ++a) {
+      const T* kept = place_of_[points[a]] == kNowhere ? nullptr : rows_[place_of_[points[a]]].data();
+      if (!kept) pick(points[a], points);
+      for (std::size_t b = 0; b < points.size(); ++b)
+        K[a * ld + b] = kept ? kept[points[b]] : static_cast<T>(row_[b]);
+    }
+  }
+  void move(const std::vector<std::size_t>& points, const std::vector<double>& delta, Dual& dual,
+            Watch& watch) {
+    for (std::size_t a = 0; a < points.size(); ++a) {
+      if (delta[a] == 0) continue;
+      watch.check();
+      axpy(delta[a], keep(points[a]), dual.f.data(), dual.n);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+
+  // row_[b] = k(point, points[b]) by gathering only the vectors in which a point stands
+  void pick(std::size_t point, const std::vector<std::size_t>& points) {
+    alignas(64) double block[kD];
+    std::size_t at = kNowhere;
+    for (std::size_t b = 0; b < points.size(); ++b) {
+      const std::size_t base = points[b] / kD * kD;
+      if (base != at) probe_.row(point, base, base + kD, block), at = base;
+      row_[b] = block[points[b] - base];
+    }
+  }
+  const T* keep(std::size_t i) {
+    if (place_of_[i] == kNowhere) {
+      std::size_t place = next_;
+      if (rows_.size() < places_) {
+        place = rows_.size();
+        rows_.emplace_back(padded(points_.n), false);
+        owner_.push_back(i);
+      } else {
+        next_ = (next_ + 1) % places_;
+        place_of_[owner_[place]] = kNowhere;
+        owner_[place] = i;
+      }
+      place_of_[i] = place;
+      probe_.row(i, 0, row_.size(), row_.data());
+      for (std::size_t j = 0; j < row_.size(); ++j) rows_[place][j] = static_cast<T>(row_[j]);
+    }
+    return rows_[place_of_[i]].data();
+  }
+
+  const Kernel& kernel_;
+  const Points& points_;
+  Probe probe_;
+  std::size_t places_, next_ = 0;
+  std::vector<Buffer<T>> rows_;
+  std::vector<std::size_t> place_of_, owner_;
+  Buffer<double> row_;
+};
+
+// Moves u within its boxes until it sums to zero: free variables first, in proportion to their room.
+inline void balance(Dual& dual) {
+  for (std::size_t k = 0; k < dual.Q * dual.stride; ++k)
+    dual.u[k] = std::min(std::max(dual.u[k], dual.lo(k)), dual.hi(k));
+  for (const bool free_only : {true, false}) {
+    dual.sum_duals();
+    const double excess = std::accumulate(dual.G.begin(), dual.G.end(), 0.0);
+    if (excess == 0) return;
+    const auto room = [&](std::size_t k) {
+      const double down = dual.u[k] - dual.lo(k), up = dual.hi(k) - dual.u[k];
+      return free_only && !(down > 0 && up > 0) ? 0.0 : excess > 0 ? down : up;
+    };
+    double total = 0;
+    for (std::size_t k = 0; k < dual.Q * dual.stride; ++k) total += room(k);
+    if (!(total > 0)) continue;
+    const double share = std::min(1.0, std::fabs(excess) / total);
+    for (std::size_t k = 0; k < dual.Q * dual.stride; ++k)
+      dual.u[k] -= (excess > 0 ? share : -share) * room(k);
+    dual.sum_duals();
+    if (share < 1) return;
+  }
+}
+
+class WorkingSet {
+ public:
+  WorkingSet(const Dual& dual, std::size_t most) : most_(most), taken_(dual.n) {}
+
+  // Points with free variables, and those of the worst violators on either side of `middle`.
+  const std::vector<std::size_t>& choose(const Dual& dual, double middle) {
+    points_.clear();
+    up_.clear();
+    low_.clear();
+    std::fill(taken_.begin(), taken_.end(), char{0});
+    for (std::size_t q = 0; q < dual.Q; ++q) {
+      const double offset = dual.offset(q);
+      for (std::size_t i = 0, k = q * dual.stride; i < dual.n; ++i, ++k) {
+        const bool rises = dual.u[k] < dual.hi(k), falls = dual.u[k] > dual.lo(k);
+        const double v = dual.y[k] - dual.f[i] - offset;
+        if (rises && falls) take(i, most_ / 2);
+        if (rises && v > middle) up_.push_back({-v, i});
+        if (falls && v < middle) low_.push_back({v, i});
+      }
+    }
+    const std::size_t grow = std::max<std::size_t>(16, (most_ - points_.size()) / 2);
+    for (auto* side : {&up_, &low_}) {
+      const std::size_t some = std::min(grow, side->size());
+      std::partial_sort(side->begin(), side->begin() + static_cast<std::ptrdiff_t>(some), side->end());
+      for (std::size_t k = 0; k < some; ++k) take((*side)[k].second, most_ + 2);
+    }
+    std::sort(points_.begin(), points_.end());
+    return points_;
+  }
+
+ private:
+  void take(std::size_t i, std::size_t limit) {
+    if (taken_[i] || points_.size() >= limit) return;
+    taken_[i] = 1;
+    points_.push_back(i);
+  }
+  std::size_t most_;
+  std::vector<char> taken_;
+  std::vector<std::size_t> points_;
+  std::vector<std::pair<double, std::size_t>> up_, low_;
+};
+
+template <class T, class Source>
+Progress decompose(Dual& dual, Source& source, std::size_t most, double tol, long max_iter,
+                   Watch& watch) {
+  Progress progress;
+  WorkingSet set(dual, most);
+  Buffer<T> K;
+  Dual part;
+  for (int round = 0; round < 100000; ++round) {
+    const Spread spread = violation(dual);
+    progress.violation = spread.width();
+    progress.converged = progress.violation <= tol;
+    if (progress.converged || progress.iterations >= max_iter) break;
+    watch.check();
+    const std::vector<std::size_t>& points = set.choose(dual, spread.middle());
+    const std::size_t m = points.size();
+    part.resize(m, dual.Q);
+    part.h2 = dual.h2;
+    part.G = dual.G;
+    for (std::size_t a = 0; a < m; ++a) {
+      part.f[a] = dual.f[points[a]];
+      for (std::size_t q = 0; q < dual.Q; ++q) {
+        const std::size_t to = q * part.stride + a, from = q * dual.stride + points[a];
+        part.y[to] = dual.y[from];
+        part.cap[to] = dual.cap[from];
+        part.u[to] = dual.u[from];
+      }
+    }
+    K.reset(m * part.stride);
+    source.gram(points, K.data(), part.stride);
+    std::vector<double> outside(part.f.data(), part.f.data() + part.stride), own(part.stride);
+    gradient(part, K.data(), part.stride, own.data());
+    for (std::size_t a = 0; a < part.stride; ++a) outside[a] -= own[a];
+    std::vector<double> delta(m);
+    for (std::size_t a = 0; a < m; ++a) delta[a] = -part.weight(a);
+    const double inner = std::max(0.3 * tol, 0.05 * progress.violation);
+    const Progress sub = Smo<T>(part, K.data(), part.stride)
+                             .run(inner, max_iter - progress.iterations, outside.data(), watch);
+    progress.iterations += sub.iterations;
+    if (sub.iterations == 0) break;
+    dual.G = part.G;
+    for (std::size_t a = 0; a < m; ++a) {
+      delta[a] += part.weight(a);
+      for (std::size_t q = 0; q < dual.Q; ++q)
+        dual.u[q * dual.stride + points[a]] = part.u[q * part.stride + a];
+    }
+    source.move(points, delta, dual, watch);
+  }
+  return progress;
+}

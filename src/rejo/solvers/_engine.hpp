@@ -1,0 +1,104 @@
+// The engines behind one interface, one implementation for each instruction set.
+// Included once for each instruction set, inside its own namespace: no include guard.
+#include "_simd.hpp"
+#include "_kernels.hpp"
+#include "_smo.hpp"
+#include "_factor.hpp"
+#include "_interior.hpp"
+#include "_decompose.hpp"
+
+class Implementation final : public Engine {
+ public:
+  const char* name() const override { return REJO_NAME; }
+
+  void gram(const Kernel& kernel, const Points& points, float* K, Watch& watch) const override {
+    REJO_ARCH::gram(kernel, points, K, padded(points.n), watch);
+  }
+  void gram(const Kernel& kernel, const Points& points, double* K, Watch& watch) const override {
+    REJO_ARCH::gram(kernel, points, K, padded(points.n), watch);
+  }
+  void evaluate(const Kernel& kernel, const Points& basis, const double* coef, const Points& at,
+                double* g, Watch& watch) const override {
+    REJO_ARCH::evaluate(kernel, basis, coef, at, g, watch);
+  }
+
+  bool factorise(const Kernel& kernel, const Points& points, double eps, std::size_t max_rank,
+                 Factor& factor, Watch& watch) const override {
+    return Cholesky(kernel, points, max_rank, factor).run(eps, watch);
+  }
+
+  Progress solve_gram(Dual& dual, const float* K, double tol, long max_iter,
+                      Watch& watch) const override {
+    return on_gram(dual, K, tol, max_iter, watch);
+  }
+  Progress solve_gram(Dual& dual, const double* K, double tol, long max_iter,
+                      Watch& watch) const override {
+    return on_gram(dual, K, tol, max_iter, watch);
+  }
+
+  Progress solve_factor(Dual& dual, const Factor& factor, bool warm, double tol, long max_iter,
+                        Watch& watch) const override {
+    long interior = 0;
+    if (!warm) {
+      // A loose interior solution names the active set; the crossover makes it exact.
+      if (!interior_start<float>(dual, factor, interior, watch))
+        interior_start<double>(dual, factor, interior, watch);
+    }
+    balance(dual);
+    FactorSource source(factor);
+    start(dual, source, watch);
+    const std::size_t most = factor.rank + dual.Q + kExtra + dual.n / 256;
+    Progress progress = decompose<double>(dual, source, most, tol, max_iter, watch);
+    progress.iterations += interior;
+    return progress;
+  }
+
+  Progress solve_rows(Dual& dual, const Kernel& kernel, const Points& points, bool single,
+                      std::size_t bytes, double tol, long max_iter, Watch& watch) const override {
+    return single ? on_rows<float>(dual, kernel, points, bytes, tol, max_iter, watch)
+                  : on_rows<double>(dual, kernel, points, bytes, tol, max_iter, watch);
+  }
+
+ private:
+  static constexpr int kInterior = 100;
+  static constexpr std::size_t kWorking = 512, kExtra = 64;
+
+  template <class T>
+  static bool interior_start(Dual& dual, const Factor& factor, long& iterations, Watch& watch) {
+    InteriorPoint<T> method(factor, dual);
+    const bool good = method.run(1e-3, kInterior, watch);
+    method.write();
+    iterations += method.iterations;
+    return good;
+  }
+
+  template <class T>
+  static Progress on_gram(Dual& dual, const T* K, double tol, long max_iter, Watch& watch) {
+    const std::size_t ld = padded(dual.n);
+    balance(dual);
+    gradient(dual, K, ld, dual.f.data());
+    return Smo<T>(dual, K, ld).run(tol, max_iter, nullptr, watch);
+  }
+
+  template <class T>
+  static Progress on_rows(Dual& dual, const Kernel& kernel, const Points& points, std::size_t bytes,
+                          double tol, long max_iter, Watch& watch) {
+    const std::size_t working = std::min(kWorking, dual.n);
+    const std::size_t inner = sizeof(T) * padded(working) * padded(working);
+    KernelSource<T> source(kernel, points, bytes > inner ? bytes - inner : 0);
+    balance(dual);
+    start(dual, source, watch);
+    return decompose<T>(dual, source, working, tol, max_iter, watch);
+  }
+
+  // f = K B of the duals at hand
+  template <class Source>
+  static void start(Dual& dual, Source& source, Watch& watch) {
+    std::vector<std::size_t> points;
+    std::vector<double> weights;
+    for (std::size_t i = 0; i < dual.n; ++i)
+      if (const double B = dual.weight(i)) points.push_back(i), weights.push_back(B);
+    std::fill(dual.f.data(), dual.f.data() + dual.stride, 0.0);
+    source.move(points, weights, dual, watch);
+  }
+};

@@ -1,0 +1,133 @@
+// Low rank: K ~ Z Z' by pivoted Cholesky.  Pivots are sought on a sample of the points; all other
+// rows follow by forward substitution, and points that the pivots miss become pivots themselves.
+// Included once for each instruction set, inside its own namespace: no include guard.
+
+class Cholesky {
+ public:
+  Cholesky(const Kernel& kernel, const Points& points, std::size_t max_rank, Factor& out)
+      : kernel_(kernel), points_(points), probe_(kernel, points, points), max_rank_(max_rank),
+        out_(out), row_(padded(points.n)) {
+    out.n = points.n;
+    out.residual.resize(points.n);
+    for (std::size_t i = 0; i < points.n; ++i) out.residual[i] = diagonal(i);
+  }
+
+  // False where the rank needed for residuals below `eps` exceeds `max_rank`.
+  bool run(double eps, Watch& watch) {
+    const std::size_t n = points_.n, step = std::max<std::size_t>(1, n / kSample);
+    std::vector<std::size_t> rows;
+    for (std::size_t i = 0; i < n; i += step) rows.push_back(i);
+    // The sample's rows stand at the top of Z until its pivots are known.
+    out_.width = (max_rank_ + kD - 1) / kD * kD;
+    out_.Z.reset(padded(rows.size()) * out_.width);
+    if (!pivot(rows, eps, watch)) return false;
+    extend(rows, watch);
+    rows.resize(n);
+    std::iota(rows.begin(), rows.end(), std::size_t{0});
+    return pivot(rows, eps, watch);
+  }
+
+ private:
+  double diagonal(std::size_t i) {
+    if (kernel_.name == KernelName::rbf) return 1.0;
+    alignas(64) double value[kD];
+    const std::size_t block = i / kD * kD;
+    probe_.row(i, block, block + kD, value);
+    return value[i - block];
+  }
+
+  // Adds pivots until no residual among `rows` exceeds eps; Z's row t belongs to point rows[t].
+  bool pivot(const std::vector<std::size_t>& rows, double eps, Watch& watch) {
+    Factor& F = out_;
+    const double start = *std::max_element(F.residual.begin(), F.residual.end());
+    while (true) {
+      std::size_t best = 0;
+      for (std::size_t t = 0; t < rows.size(); ++t)
+        if (F.residual[rows[t]] > F.residual[rows[best]]) best = t;
+      const double largest = F.residual[rows[best]];
+      if (!(largest > eps)) return true;
+      const std::size_t k = F.rank;
+      if (k >= max_rank_) return false;
+      if (k >= 16 && k % 8 == 0 && hopeless(k, start / largest, largest / eps)) return false;
+      if (k == F.width) widen(rows.size());
+      watch.check();
+      probe_.row(rows[best], 0, row_.size(), row_.data());
+      const double scale = 1 / std::sqrt(largest);
+      const double* pivot_row = F.row(best);
+      for (std::size_t t = 0; t < rows.size(); ++t) {
+        double* z = F.Z.data() + t * F.width;
+        double& residual = F.residual[rows[t]];
+        z[k] = (row_[rows[t]] - dot(z, pivot_row, k)) * scale;
+        residual = std::max(0.0, residual - z[k] * z[k]);
+      }
+      F.residual[rows[best]] = 0;
+      F.pivots.push_back(rows[best]);
+      ++F.rank;
+    }
+  }
+
+  // The residual falls about geometrically: after k pivots it has fallen by `done` and must fall
+  // by `left` more.
+  bool hopeless(std::size_t k, double done, double left) const {
+    const double rate = std::max(std::log(done) / static_cast<double>(k), 1e-3);
+    return static_cast<double>(k) + 0.5 * std::log(left) / rate > static_cast<double>(max_rank_);
+  }
+
+  void widen(std::size_t rows) {
+    const std::size_t width = out_.width + 2 * kD;
+    Buffer<double> Z(padded(rows) * width);
+    for (std::size_t t = 0; t < rows; ++t)
+      std::copy(out_.row(t), out_.row(t) + out_.rank, &Z[t * width]);
+    out_.Z = std::move(Z);
+    out_.width = width;
+  }
+
+  // Z = K_P L^-T for every point, L = Z_P: forward substitution on tiles of points.
+  void extend(const std::vector<std::size_t>& rows, Watch& watch) {
+    constexpr std::size_t kTile = 4 * kD;
+    Factor& F = out_;
+    const std::size_t r = F.rank, n = points_.n;
+    Buffer<double> tile(r * kTile), L(r * r);
+    std::vector<std::size_t> place(n);
+    for (std::size_t t = 0; t < rows.size(); ++t) place[rows[t]] = t;
+    for (std::size_t a = 0; a < r; ++a) {
+      const double* z = F.row(place[F.pivots[a]]);
+      std::copy(z, z + r, &L[a * r]);
+    }
+    F.width = (r + kD - 1) / kD * kD;
+    F.Z.reset(padded(n) * F.width);
+    for (std::size_t base = 0; base < padded(n); base += kTile) {
+      watch.check();
+      for (std::size_t a = 0; a < r; ++a) {
+        double* t = &tile[a * kTile];
+        probe_.row(F.pivots[a], base, base + kTile, t);
+        vd v[4];
+        for (std::size_t c = 0; c < 4; ++c) v[c] = load(t + c * kD);
+        for (std::size_t b = 0; b < a; ++b) {
+          const vd l = splat(L[a * r + b]);
+          for (std::size_t c = 0; c < 4; ++c) v[c] -= l * load(&tile[b * kTile + c * kD]);
+        }
+        const double inverse = 1 / L[a * r + a];
+        for (std::size_t c = 0; c < 4; ++c) store(t + c * kD, v[c] * inverse);
+      }
+      for (std::size_t i = base; i < std::min(n, base + kTile); ++i) {
+        double* z = F.Z.data() + i * F.width;
+        double norm = 0;
+        for (std::size_t a = 0; a < r; ++a) {
+          z[a] = tile[a * kTile + (i - base)];
+          norm += z[a] * z[a];
+        }
+        F.residual[i] = std::max(0.0, diagonal(i) - norm);
+      }
+    }
+    for (const std::size_t i : F.pivots) F.residual[i] = 0;
+  }
+
+  static constexpr std::size_t kSample = 1500;
+  const Kernel& kernel_;
+  const Points& points_;
+  Probe probe_;
+  std::size_t max_rank_;
+  Factor& out_;
+  Buffer<double> row_;
+};

@@ -1,0 +1,384 @@
+// Engine 1: sequential minimal optimisation on the structure, with Newton steps on the free set.
+// State: g at n points and Q sums; no replica is ever formed.
+// Included once for each instruction set, inside its own namespace: no include guard.
+
+// The free variables' quadratic, min 1/2 d'Hd - v'd with sum d = 0, by Cholesky: the step is cut
+// at the first bound, that variable is fixed there, its row leaves the factor, and so on.
+class FreeSet {
+ public:
+  std::vector<std::size_t> variable;  // indices into the dual's (Q, stride) arrays
+  std::vector<double> slope;          // v = y - f - offset of each
+
+  // H_ab = K_{i_a i_b} + h^2 [q_a == q_b >= 1] + ridge
+  template <class T>
+  bool factorise(const Dual& dual, const T* K, std::size_t ld) {
+    m_ = variable.size();
+    L_.assign(m_ * m_, 0.0);
+    const double ridge = sizeof(T) == 4 ? 4e-6 : 1e-11;
+    for (std::size_t a = 0; a < m_; ++a) {
+      const std::size_t i = variable[a] % dual.stride, q = variable[a] / dual.stride;
+      const T* row = K + i * ld;
+      double* La = &L_[a * m_];
+      for (std::size_t b = 0; b <= a; ++b) {
+        const std::size_t j = variable[b] % dual.stride, r = variable[b] / dual.stride;
+        La[b] = static_cast<double>(row[j]) + (q == r && q > 0 ? dual.h2 : 0.0);
+      }
+      La[a] *= 1 + ridge;
+      const double scale = La[a];
+      for (std::size_t b = 0; b < a; ++b)
+        La[b] = (La[b] - dot(La, &L_[b * m_], b)) / L_[b * m_ + b];
+      const double pivot = La[a] - dot(La, La, a);
+      if (!(pivot > 0.25 * ridge * scale)) return false;
+      La[a] = std::sqrt(pivot);
+    }
+    order_.resize(m_);
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    return true;
+  }
+
+  // The Newton step d over the variables still free (`order_`).
+  void direction(std::vector<double>& d) {
+    const std::size_t k = order_.size();
+    d.resize(k);
+    ones_.assign(k, 1.0);
+    for (std::size_t a = 0; a < k; ++a) d[a] = slope[order_[a]];
+    solve(d);
+    solve(ones_);
+    double sd = 0, s1 = 0;
+    for (std::size_t a = 0; a < k; ++a) sd += d[a], s1 += ones_[a];
+    const double lambda = s1 > 0 ? sd / s1 : 0.0;
+    for (std::size_t a = 0; a < k; ++a) d[a] -= lambda * ones_[a];
+    lambda_ = lambda;
+  }
+
+  // Moves the duals to the minimum of the quadratic within the box; returns the flops spent.
+  template <class T>
+  double descend(Dual& dual, const T* K, std::size_t ld, std::size_t max_drops) {
+    const double m = static_cast<double>(variable.size());
+    if (variable.size() < 2 || !factorise(dual, K, ld)) return m * m * m / 6;
+    double flops = m * m * m / 6;
+    std::vector<double> d;
+    for (std::size_t drops = 0; drops <= max_drops && order_.size() > 1; ++drops) {
+      direction(d);
+      flops += 2.0 * static_cast<double>(order_.size() * order_.size());
+      double step = 1;
+      std::size_t blocking = order_.size();
+      for (std::size_t a = 0; a < order_.size(); ++a) {
+        const std::size_t k = variable[order_[a]];
+        const double room = d[a] > 0 ? dual.hi(k) - dual.u[k] : dual.lo(k) - dual.u[k];
+        const double reach = d[a] != 0 ? room / d[a] : 2.0;
+        if (reach < step) step = reach, blocking = a;
+      }
+      step = std::max(step, 0.0);
+      for (std::size_t a = 0; a < order_.size(); ++a) {
+        const std::size_t k = variable[order_[a]];
+        const double next = a == blocking ? (d[a] > 0 ? dual.hi(k) : dual.lo(k))
+                                          : dual.u[k] + step * d[a];
+        dual.G[k / dual.stride] += next - dual.u[k];
+        dual.u[k] = next;
+        slope[order_[a]] = (1 - step) * slope[order_[a]] + step * lambda_;
+      }
+      if (blocking == order_.size()) break;
+      remove(blocking);
+      flops += 3.0 * static_cast<double>(order_.size() * order_.size());
+    }
+    return flops;
+  }
+
+ private:
+  void solve(std::vector<double>& x) const {  // L L' x = x, L packed by `order_.size()` rows
+    const std::size_t k = order_.size();
+    for (std::size_t a = 0; a < k; ++a)
+      x[a] = (x[a] - dot(&L_[a * m_], x.data(), a)) / L_[a * m_ + a];
+    for (std::size_t a = k; a-- > 0;) {
+      x[a] /= L_[a * m_ + a];
+      const double t = x[a];
+      const double* row = &L_[a * m_];
+      for (std::size_t b = 0; b < a; ++b) x[b] -= t * row[b];
+    }
+  }
+
+  // Deletes row `gone` of L and restores the triangle by Givens rotations of columns.
+  void remove(std::size_t gone) {
+    const std::size_t k = order_.size();
+    order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(gone));
+    for (std::size_t a = gone; a + 1 < k; ++a)
+      std::copy(&L_[(a + 1) * m_], &L_[(a + 1) * m_] + a + 2, &L_[a * m_]);
+    for (std::size_t c = gone; c + 1 < k; ++c) {  // zero the superdiagonal entry (c, c + 1)
+      const double x = L_[c * m_ + c], z = L_[c * m_ + c + 1], r = std::hypot(x, z);
+      const double cs = x / r, sn = z / r;
+      for (std::size_t a = c; a + 1 < k; ++a) {
+        double* row = &L_[a * m_];
+        const double p = row[c], t = row[c + 1];
+        row[c] = cs * p + sn * t;
+        row[c + 1] = cs * t - sn * p;
+      }
+    }
+  }
+
+  std::vector<double> L_, ones_;
+  std::vector<std::size_t> order_;
+  std::size_t m_ = 0;
+  double lambda_ = 0;
+};
+
+// f = K B, in double, whatever the type of the Gram matrix.
+template <class T>
+void gradient(const Dual& dual, const T* K, std::size_t ld, double* f) {
+  std::fill(f, f + dual.stride, 0.0);
+  for (std::size_t i = 0; i < dual.n; ++i) {
+    const double B = dual.weight(i);
+    if (B != 0) axpy(B, K + i * ld, f, dual.stride);
+  }
+}
+
+// max of v over u < hi and min of v over u > lo: optimal where the first is not above the second
+struct Spread {
+  double up = -kBig, low = kBig;
+  double width() const { return std::max(up - low, 0.0); }
+  double middle() const { return 0.5 * (up + low); }
+};
+inline Spread violation(const Dual& dual) {
+  Spread spread;
+  for (std::size_t q = 0; q < dual.Q; ++q) {
+    const double offset = dual.offset(q);
+    for (std::size_t i = 0, k = q * dual.stride; i < dual.n; ++i, ++k) {
+      const double v = dual.y[k] - dual.f[i] - offset;
+      if (dual.u[k] < dual.hi(k)) spread.up = std::max(spread.up, v);
+      if (dual.u[k] > dual.lo(k)) spread.low = std::min(spread.low, v);
+    }
+  }
+  return spread;
+}
+
+template <class T>
+class Smo {
+  typedef typename Simd<T>::V V;
+  typedef typename Simd<T>::I I;
+  static constexpr std::size_t N = Simd<T>::N;
+
+ public:
+  Smo(Dual& dual, const T* K, std::size_t ld)
+      : dual_(dual), K_(K), ld_(ld), stride_(dual.stride), f_(stride_), diagonal_(stride_),
+        curvature_(stride_), top_(dual.Q * stride_), bottom_(dual.Q * stride_) {
+    for (std::size_t i = 0; i < dual.n; ++i) diagonal_[i] = K[i * ld + i];
+  }
+
+  // Needs dual.f and dual.G to agree with dual.u up to a constant part from elsewhere;
+  // leaves them so.  `outside` is that part of f (null: none), used to resynchronise.
+  Progress run(double tol, long max_iter, const double* outside, Watch& watch) {
+    Progress progress;
+    refresh();
+    double target = tol;
+    long next_newton = std::min<long>(40, static_cast<long>(dual_.n));
+    double smo_flops = 0, newton_flops = 0;
+    const double pass = static_cast<double>(stride_) * (2.0 + 5.0 * static_cast<double>(dual_.Q));
+    int resyncs = 0;
+    T di = 0;
+    std::size_t i = 0, j = 0;
+    while (true) {
+      const Pick up = pick_up(i, j, di);
+      di = 0;
+      double spread = 0;
+      Pick low{};
+      if (up.value > T(-0.5 * kBig)) {
+        low = pick_low(up);
+        spread = static_cast<double>(low.value);
+      }
+      if (!(spread > target)) {
+        resync(outside);
+        progress.violation = violation(dual_).width();
+        if (progress.violation <= tol) {
+          progress.converged = true;
+          break;
+        }
+        if (++resyncs > 8) break;
+        target = std::max(0.5 * target, 0.25 * tol);
+        refresh();
+        continue;
+      }
+      if (progress.iterations >= max_iter) {
+        resync(outside);
+        progress.violation = violation(dual_).width();
+        break;
+      }
+      if (progress.iterations % 64 == 0) watch.check();
+      ++progress.iterations;
+      smo_flops += pass;
+      const T moved = step(up, low, i, j);
+      if (moved == 0 && ++stalls_ > 16) {
+        resync(outside);
+        progress.violation = violation(dual_).width();
+        progress.converged = progress.violation <= tol;
+        break;
+      }
+      di = moved;
+      if (progress.iterations >= next_newton) {
+        apply(i, j, di);
+        di = 0;
+        next_newton = progress.iterations + 40;
+        if (newton_flops <= smo_flops / 2) newton_flops += newton();
+      }
+    }
+    return progress;
+  }
+
+ private:
+  struct Pick {
+    T value;             // v of the first, or largest v_i - v_j for the second
+    std::size_t k;       // index into (Q, stride)
+  };
+
+  void refresh() {  // selection arrays from the dual
+    for (std::size_t i = 0; i < stride_; ++i) f_[i] = static_cast<T>(dual_.f[i]);
+    for (std::size_t k = 0; k < dual_.Q * stride_; ++k) mark(k);
+  }
+  void mark(std::size_t k) {
+    const T y = static_cast<T>(dual_.y[k]);
+    top_[k] = dual_.u[k] < dual_.hi(k) ? y : T(-kBig);
+    bottom_[k] = dual_.u[k] > dual_.lo(k) ? y : T(kBig);
+  }
+  void resync(const double* outside) {
+    gradient(dual_, K_, ld_, dual_.f.data());
+    if (outside)
+      for (std::size_t i = 0; i < stride_; ++i) dual_.f[i] += outside[i];
+  }
+
+  void apply(std::size_t i, std::size_t j, T d) {  // f += d (K_i - K_j)
+    if (d == 0 || i == j) return;
+    const T *Ki = K_ + i * ld_, *Kj = K_ + j * ld_;
+    for (std::size_t k = 0; k < stride_; k += N)
+      store(&f_[k], load(&f_[k]) + d * (load(Ki + k) - load(Kj + k)));
+  }
+
+  static Pick largest(V value, I index) {
+    std::size_t best = 0;
+    for (std::size_t t = 1; t < N; ++t)
+      if (value[t] > value[best]) best = t;
+    return {value[best], static_cast<std::size_t>(index[best])};
+  }
+
+  // argmax over u < hi of v = top - f - offset, after the pending update of f
+  Pick pick_up(std::size_t i, std::size_t j, T d) {
+    apply(i, j, d);
+    V best0 = splat(T(-kBig)), best1 = best0;
+    I at0{}, at1{};
+    for (std::size_t q = 0; q < dual_.Q; ++q) {
+      const T offset = static_cast<T>(dual_.offset(q));
+      const T* top = &top_[q * stride_];
+      I index = iota<T>() + static_cast<typename Simd<T>::Int>(q * stride_);
+      for (std::size_t k = 0; k < stride_; k += 2 * N) {
+        const V v0 = load(top + k) - load(&f_[k]) - offset;
+        const V v1 = load(top + k + N) - load(&f_[k + N]) - offset;
+        const I better0 = v0 > best0, better1 = v1 > best1;
+        best0 = better0 ? v0 : best0;
+        best1 = better1 ? v1 : best1;
+        at0 = better0 ? index : at0;
+        index += static_cast<typename Simd<T>::Int>(N);
+        at1 = better1 ? index : at1;
+        index += static_cast<typename Simd<T>::Int>(N);
+      }
+    }
+    const I better = best1 > best0;
+    return largest(better ? best1 : best0, better ? at1 : at0);
+  }
+
+  // argmax over u > lo of d^2 / a, d = v_i - v_j; its value is the largest d, for the stop
+  Pick pick_low(const Pick& up) {
+    const std::size_t i = up.k % stride_, q = up.k / stride_;
+    const T* Ki = K_ + i * ld_;
+    const T Kii = diagonal_[i];
+    for (std::size_t k = 0; k < stride_; k += N)
+      store(&curvature_[k], Kii + load(&diagonal_[k]) - T(2) * load(Ki + k));
+    const V floor = splat(static_cast<T>(kFloor));
+    V best = splat(T(0)), widest = splat(T(0));
+    I at = iota<T>() - iota<T>() - 1;
+    for (std::size_t r = 0; r < dual_.Q; ++r) {
+      const T shift = up.value + static_cast<T>(dual_.offset(r));
+      const T extra = static_cast<T>(extension(q, r));
+      const T* bottom = &bottom_[r * stride_];
+      I index = iota<T>() + static_cast<typename Simd<T>::Int>(r * stride_);
+      for (std::size_t k = 0; k < stride_; k += N) {
+        const V d = max(shift - load(bottom + k) + load(&f_[k]), V{});
+        const V a = max(load(&curvature_[k]) + extra, floor);
+        const V gain = d * d * rough_reciprocal<T>(a);
+        const I better = gain > best;
+        best = better ? gain : best;
+        at = better ? index : at;
+        widest = max(d, widest);
+        index += static_cast<typename Simd<T>::Int>(N);
+      }
+    }
+    T spread = 0;
+    for (std::size_t t = 0; t < N; ++t) spread = std::max(spread, widest[t]);
+    return {spread, largest(best, at).k};
+  }
+
+  // h^2 (e_q - e_r)^2: what two replicas add to the curvature of a pair
+  double extension(std::size_t q, std::size_t r) const {
+    return q == r ? 0.0 : dual_.h2 * ((q > 0) + (r > 0));
+  }
+
+  // The pair's exact minimum within its box; returns the amount moved from j to i.
+  T step(const Pick& up, const Pick& low, std::size_t& i, std::size_t& j) {
+    const std::size_t a = up.k, b = low.k;
+    if (b >= dual_.Q * stride_ || a == b) return 0;
+    i = a % stride_;
+    j = b % stride_;
+    const std::size_t q = a / stride_, r = b / stride_;
+    const double curvature =
+        std::max(static_cast<double>(diagonal_[i]) + static_cast<double>(diagonal_[j]) -
+                     2.0 * static_cast<double>(K_[i * ld_ + j]) + extension(q, r),
+                 kFloor);
+    const double slope = (dual_.y[a] - f_[i] - dual_.offset(q)) - (dual_.y[b] - f_[j] - dual_.offset(r));
+    if (!(slope > 0)) return 0;
+    const double room_a = dual_.hi(a) - dual_.u[a], room_b = dual_.u[b] - dual_.lo(b);
+    const double d = std::min(slope / curvature, std::min(room_a, room_b));
+    const double before = dual_.u[a];
+    dual_.u[a] = d == room_a ? dual_.hi(a) : dual_.u[a] + d;
+    dual_.u[b] = d == room_b ? dual_.lo(b) : dual_.u[b] - d;
+    dual_.G[q] += d;
+    dual_.G[r] -= d;
+    mark(a);
+    mark(b);
+    if (dual_.u[a] == before) return 0;
+    return static_cast<T>(d);
+  }
+
+  double newton() {
+    free_.variable.clear();
+    for (std::size_t k = 0; k < dual_.Q * stride_; ++k)
+      if (top_[k] > T(-0.5 * kBig) && bottom_[k] < T(0.5 * kBig)) free_.variable.push_back(k);
+    const std::size_t m = free_.variable.size();
+    if (m < 2 || m > kMostFree) return 0;
+    free_.slope.resize(m);
+    for (std::size_t a = 0; a < m; ++a) {
+      const std::size_t k = free_.variable[a];
+      free_.slope[a] = dual_.y[k] - static_cast<double>(f_[k % stride_]) - dual_.offset(k / stride_);
+    }
+    before_.resize(m);
+    for (std::size_t a = 0; a < m; ++a) before_[a] = dual_.u[free_.variable[a]];
+    double flops = free_.descend(dual_, K_, ld_, m);
+    for (std::size_t a = 0; a < m; ++a) {
+      const std::size_t k = free_.variable[a];
+      const double d = dual_.u[k] - before_[a];
+      if (d == 0) continue;
+      mark(k);
+      const T* row = K_ + (k % stride_) * ld_;
+      const T t = static_cast<T>(d);
+      for (std::size_t s = 0; s < stride_; s += N) store(&f_[s], load(&f_[s]) + t * load(row + s));
+      flops += static_cast<double>(stride_);
+    }
+    return flops;
+  }
+
+  static constexpr double kFloor = sizeof(T) == 4 ? 1e-6 : 1e-12;
+  static constexpr std::size_t kMostFree = 256;
+  Dual& dual_;
+  const T* K_;
+  std::size_t ld_, stride_;
+  Buffer<T> f_, diagonal_, curvature_, top_, bottom_;
+  FreeSet free_;
+  std::vector<double> before_;
+  int stalls_ = 0;
+};

@@ -1,0 +1,389 @@
+// The binding: NumPy arrays in, tuples out; the GIL is released while the engines run.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "_common.hpp"
+
+namespace rejo {
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual const char* name() const = 0;
+  virtual void gram(const Kernel&, const Points&, float* K, Watch&) const = 0;
+  virtual void gram(const Kernel&, const Points&, double* K, Watch&) const = 0;
+  virtual void evaluate(const Kernel&, const Points& basis, const double* coef, const Points& at,
+                        double* g, Watch&) const = 0;
+  virtual bool factorise(const Kernel&, const Points&, double eps, std::size_t max_rank, Factor&,
+                         Watch&) const = 0;
+  virtual Progress solve_gram(Dual&, const float* K, double tol, long max_iter, Watch&) const = 0;
+  virtual Progress solve_gram(Dual&, const double* K, double tol, long max_iter, Watch&) const = 0;
+  virtual Progress solve_factor(Dual&, const Factor&, bool warm, double tol, long max_iter,
+                                Watch&) const = 0;
+  virtual Progress solve_rows(Dual&, const Kernel&, const Points&, bool single, std::size_t bytes,
+                              double tol, long max_iter, Watch&) const = 0;
+};
+
+// The same source for each instruction set; the best that the processor has is taken at run time.
+#define REJO_ARCH baseline
+#define REJO_NAME "baseline"
+#define REJO_WIDTH 16
+namespace REJO_ARCH {
+#include "_engine.hpp"
+}
+#undef REJO_ARCH
+#undef REJO_NAME
+#undef REJO_WIDTH
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define REJO_DISPATCH 1
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#define REJO_ARCH avx2
+#define REJO_NAME "avx2"
+#define REJO_WIDTH 32
+namespace REJO_ARCH {
+#include "_engine.hpp"
+}
+#undef REJO_ARCH
+#undef REJO_NAME
+#undef REJO_WIDTH
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,avx512f,avx512dq,avx512vl,avx512bw,prefer-vector-width=512")
+#define REJO_ARCH avx512
+#define REJO_NAME "avx512"
+#define REJO_WIDTH 64
+namespace REJO_ARCH {
+#include "_engine.hpp"
+}
+#undef REJO_ARCH
+#undef REJO_NAME
+#undef REJO_WIDTH
+#pragma GCC pop_options
+#endif
+
+// All that this processor can run, the best first.
+static const std::vector<const Engine*>& engines() {
+  static const std::vector<const Engine*> list = [] {
+    static const baseline::Implementation base;
+    std::vector<const Engine*> found;
+#ifdef REJO_DISPATCH
+    static const avx2::Implementation v3;
+    static const avx512::Implementation v4;
+    const bool has3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const bool has4 = has3 && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512bw");
+    if (has4) found.push_back(&v4);
+    if (has3) found.push_back(&v3);
+#endif
+    found.push_back(&base);
+    return found;
+  }();
+  return list;
+}
+
+}  // namespace rejo
+
+namespace py = pybind11;
+using namespace rejo;
+using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
+using Longs = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
+
+static const Engine* chosen = nullptr;
+
+static bool carry_on() {
+  py::gil_scoped_acquire hold;
+  return PyErr_CheckSignals() == 0;
+}
+
+// Runs `work` without the GIL; a signal's exception comes out as itself.
+template <class Work>
+static void unlocked(Work work) {
+  try {
+    py::gil_scoped_release release;
+    Watch watch(carry_on);
+    work(watch);
+  } catch (const Interrupted&) {
+    throw py::error_already_set();
+  }
+}
+
+static Kernel make_kernel(const std::string& name, double gamma, int degree, double coef0) {
+  Kernel kernel;
+  kernel.gamma = gamma;
+  kernel.degree = degree;
+  kernel.coef0 = coef0;
+  if (name == "linear")
+    kernel.name = KernelName::linear;
+  else if (name == "poly")
+    kernel.name = KernelName::poly;
+  else if (name == "rbf")
+    kernel.name = KernelName::rbf;
+  else if (name == "sigmoid")
+    kernel.name = KernelName::sigmoid;
+  else
+    throw std::invalid_argument("unknown kernel: " + name);
+  return kernel;
+}
+
+static Points dense_points(const Doubles& X, const Doubles& centre) {
+  Points points;
+  points.n = static_cast<std::size_t>(X.shape(0));
+  points.p = static_cast<std::size_t>(X.shape(1));
+  points.stride = padded(points.n);
+  points.columns.reset(points.p * points.stride);
+  const double* x = X.data();
+  const double* m = centre.size() ? centre.data() : nullptr;
+  constexpr std::size_t kBlock = 32;
+  for (std::size_t base = 0; base < points.n; base += kBlock)
+    for (std::size_t k = 0; k < points.p; ++k) {
+      double* column = points.columns.data() + k * points.stride;
+      const double shift = m ? m[k] : 0.0;
+      for (std::size_t i = base; i < std::min(points.n, base + kBlock); ++i)
+        column[i] = x[i * points.p + k] - shift;
+    }
+  return points;
+}
+
+// The arrays must outlive the points.
+static Points sparse_points(const Doubles& values, const Longs& indices, const Longs& indptr,
+                            std::size_t p) {
+  Points points;
+  points.n = static_cast<std::size_t>(indptr.size() - 1);
+  points.p = p;
+  points.stride = padded(points.n);
+  points.values = values.data();
+  points.indices = indices.data();
+  points.indptr = indptr.data();
+  points.squared_norms.assign(points.n, 0.0);
+  for (std::size_t i = 0; i < points.n; ++i)
+    for (std::int64_t k = points.indptr[i]; k < points.indptr[i + 1]; ++k)
+      points.squared_norms[i] += points.values[k] * points.values[k];
+  return points;
+}
+
+class Problem {
+ public:
+  // Dense: `X` (n, p), less `centre` (p,) where it is given.
+  Problem(const Doubles& X, const Doubles& centre, const std::string& name, double gamma,
+          int degree, double coef0)
+      : n_(static_cast<std::size_t>(X.shape(0))), kernel_(make_kernel(name, gamma, degree, coef0)),
+        X_(X), centre_(centre) {}
+  Problem(const Doubles& values, const Longs& indices, const Longs& indptr, std::size_t p,
+          const std::string& name, double gamma, int degree, double coef0)
+      : n_(static_cast<std::size_t>(indptr.size() - 1)),
+        kernel_(make_kernel(name, gamma, degree, coef0)), X_(values), indices_(indices),
+        indptr_(indptr), points_(sparse_points(X_, indices_, indptr_, p)) {}
+  // The Gram matrix itself, (n, n).
+  explicit Problem(const Doubles& K) : n_(static_cast<std::size_t>(K.shape(0))), double_(n_ * padded(n_)) {
+    for (std::size_t i = 0; i < n_; ++i)
+      std::copy(K.data() + i * n_, K.data() + (i + 1) * n_, &double_[i * padded(n_)]);
+  }
+
+  py::tuple solve_gram(bool single, const Doubles& labels, const Doubles& caps, py::object u,
+                       double h, double tol, long max_iter) {
+    Dual dual = make_dual(labels, caps, u, h);
+    Progress progress;
+    Outcome outcome;
+    unlocked([&](Watch& watch) {
+      if (single) {
+        ready(single_, watch);
+        progress = chosen->solve_gram(dual, single_.data(), tol, max_iter, watch);
+      } else {
+        ready(double_, watch);
+        progress = chosen->solve_gram(dual, double_.data(), tol, max_iter, watch);
+      }
+      outcome = conclude(dual, 0);
+    });
+    return answer(dual, progress, outcome);
+  }
+
+  // Prepares K ~ Z Z' with residuals below eps; False where that needs a rank above max_rank.
+  bool factorise(double eps, std::size_t max_rank) {
+    factor_ = Factor{};
+    bool good = false;
+    unlocked([&](Watch& watch) {
+      if (kernel_.name == KernelName::linear) {
+        good = static_cast<std::size_t>(X_.shape(1)) <= max_rank;
+        if (good) linear_factor();
+      } else {
+        good = chosen->factorise(kernel_, points(), eps, max_rank, factor_, watch);
+      }
+    });
+    if (!good) factor_ = Factor{};
+    return good;
+  }
+  std::size_t rank() const { return factor_.rank; }
+
+  // For the pivots' kernel functions: g = sum_j coef_j k(pivot_j, .), coef = L^-T w, w = Z'B.
+  py::tuple solve_factor(const Doubles& labels, const Doubles& caps, py::object u, double h,
+                         double tol, long max_iter) {
+    if (factor_.n == 0) throw std::logic_error("factorise first");
+    Dual dual = make_dual(labels, caps, u, h);
+    Progress progress;
+    Outcome outcome;
+    std::vector<double> w(factor_.width, 0.0);
+    unlocked([&](Watch& watch) {
+      progress = chosen->solve_factor(dual, factor_, !u.is_none(), tol, max_iter, watch);
+      double hidden = 0;  // sqrt(B'(K - ZZ')B) <= sum |B_i| sqrt(residual_i)
+      for (std::size_t i = 0; i < dual.n; ++i) {
+        const double B = dual.weight(i);
+        if (B == 0) continue;
+        hidden += std::fabs(B) * std::sqrt(factor_.residual[i]);
+        for (std::size_t k = 0; k < factor_.rank; ++k) w[k] += B * factor_.row(i)[k];
+      }
+      outcome = conclude(dual, 0.5 * hidden * hidden);
+      for (std::size_t a = factor_.pivots.size(); a-- > 0;) {
+        const double* L = factor_.row(factor_.pivots[a]);
+        w[a] /= L[a];
+        for (std::size_t b = 0; b < a; ++b) w[b] -= w[a] * L[b];
+      }
+    });
+    py::array_t<double> coef(static_cast<py::ssize_t>(factor_.rank));
+    std::copy(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(factor_.rank), coef.mutable_data());
+    py::array_t<std::int64_t> pivots(static_cast<py::ssize_t>(factor_.pivots.size()));
+    std::copy(factor_.pivots.begin(), factor_.pivots.end(), pivots.mutable_data());
+    return answer(dual, progress, outcome) + py::make_tuple(pivots, coef);
+  }
+
+  py::tuple solve_rows(bool single, std::size_t bytes, const Doubles& labels, const Doubles& caps,
+                       py::object u, double h, double tol, long max_iter) {
+    Dual dual = make_dual(labels, caps, u, h);
+    Progress progress;
+    Outcome outcome;
+    unlocked([&](Watch& watch) {
+      progress = chosen->solve_rows(dual, kernel_, points(), single, bytes, tol, max_iter, watch);
+      outcome = conclude(dual, 0);
+    });
+    return answer(dual, progress, outcome);
+  }
+
+ private:
+  const Points& points() {
+    if (points_.n == 0) points_ = dense_points(X_, centre_);
+    return points_;
+  }
+
+  // The linear kernel is its own factor: Z = X.
+  void linear_factor() {
+    factor_.n = n_;
+    factor_.rank = static_cast<std::size_t>(X_.shape(1));
+    factor_.width = (factor_.rank + 7) / 8 * 8;
+    factor_.Z.reset(padded(n_) * factor_.width);
+    factor_.residual.assign(n_, 0.0);
+    const double* x = X_.data();
+    for (std::size_t i = 0; i < n_; ++i)
+      for (std::size_t k = 0; k < factor_.rank; ++k)
+        factor_.Z[i * factor_.width + k] = *x++ - (centre_.size() ? centre_.data()[k] : 0.0);
+  }
+
+  template <class T>
+  void ready(Buffer<T>& K, Watch& watch) {
+    if (!K.empty()) return;
+    if (X_.size()) {
+      K.reset(n_ * padded(n_), false);
+      chosen->gram(kernel_, points(), K.data(), watch);
+    } else {  // given: only the precision changes
+      K.reset(n_ * padded(n_));
+      for (std::size_t k = 0; k < K.size(); ++k) K[k] = static_cast<T>(double_[k]);
+    }
+  }
+
+  Dual make_dual(const Doubles& labels, const Doubles& caps, const py::object& start, double h) const {
+    const std::size_t n = n_, Q = static_cast<std::size_t>(labels.shape(1));
+    if (static_cast<std::size_t>(labels.shape(0)) != n || labels.size() != caps.size())
+      throw std::invalid_argument("labels and caps must be (n, Q)");
+    Dual dual;
+    dual.resize(n, Q);
+    dual.h2 = h * h;
+    transpose(labels, dual, dual.y);
+    transpose(caps, dual, dual.cap);
+    if (!start.is_none()) {
+      const Doubles u(start);
+      if (u.size() != caps.size()) throw std::invalid_argument("u must be (n, Q)");
+      transpose(u, dual, dual.u);
+    }
+    return dual;
+  }
+  static void transpose(const Doubles& from, const Dual& dual, Buffer<double>& to) {
+    for (std::size_t i = 0; i < dual.n; ++i)
+      for (std::size_t q = 0; q < dual.Q; ++q) to[q * dual.stride + i] = from.data()[i * dual.Q + q];
+  }
+  static py::tuple answer(const Dual& dual, const Progress& progress, const Outcome& outcome) {
+    py::array_t<double> u({dual.n, dual.Q}), b(static_cast<py::ssize_t>(dual.Q));
+    double* out = u.mutable_data();
+    for (std::size_t i = 0; i < dual.n; ++i)
+      for (std::size_t q = 0; q < dual.Q; ++q) *out++ = dual.u[q * dual.stride + i];
+    std::copy(outcome.b.begin(), outcome.b.end(), b.mutable_data());
+    return py::make_tuple(u, b, outcome.primal, outcome.gap, progress.iterations,
+                          progress.converged);
+  }
+
+  std::size_t n_;
+  Kernel kernel_;
+  Doubles X_{0}, centre_{0};  // dense rows, or the values of sparse ones
+  Longs indices_{0}, indptr_{0};
+  Points points_;
+  Factor factor_;
+  Buffer<float> single_;
+  Buffer<double> double_;
+};
+
+static py::array_t<double> evaluate(const Points& basis, const Doubles& coef, const Points& at,
+                                    const Kernel& kernel) {
+  if (static_cast<std::size_t>(coef.size()) != basis.n || basis.p != at.p)
+    throw std::invalid_argument("basis, coef and X disagree in shape");
+  py::array_t<double> g(static_cast<py::ssize_t>(at.n));
+  double* out = g.mutable_data();
+  unlocked([&](Watch& watch) { chosen->evaluate(kernel, basis, coef.data(), at, out, watch); });
+  return g;
+}
+
+PYBIND11_MODULE(_svm, m) {
+  chosen = engines().front();
+  m.doc() = "The rejoSVM engines.";
+  m.def("architectures", [] {
+    std::vector<std::string> names;
+    for (const Engine* e : engines()) names.emplace_back(e->name());
+    return names;
+  });
+  m.def("use", [](const std::string& name) {
+    for (const Engine* e : engines())
+      if (name == e->name()) {
+        chosen = e;
+        return;
+      }
+    throw std::invalid_argument("this processor cannot run: " + name);
+  });
+  py::class_<Problem>(m, "Problem")
+      .def(py::init<const Doubles&, const Doubles&, const std::string&, double, int, double>())
+      .def(py::init<const Doubles&, const Longs&, const Longs&, std::size_t, const std::string&,
+                    double, int, double>())
+      .def(py::init<const Doubles&>())
+      .def("solve_gram", &Problem::solve_gram)
+      .def("factorise", &Problem::factorise)
+      .def("rank", &Problem::rank)
+      .def("solve_factor", &Problem::solve_factor)
+      .def("solve_rows", &Problem::solve_rows);
+  m.def("evaluate_dense", [](const Doubles& X, const Doubles& basis, const Doubles& coef,
+                             const std::string& name, double gamma, int degree, double coef0) {
+    const Doubles none(0);
+    return evaluate(dense_points(basis, none), coef, dense_points(X, none),
+                    make_kernel(name, gamma, degree, coef0));
+  });
+  m.def("evaluate_sparse",
+        [](const Doubles& values, const Longs& indices, const Longs& indptr, const Doubles& bvalues,
+           const Longs& bindices, const Longs& bindptr, std::size_t p, const Doubles& coef,
+           const std::string& name, double gamma, int degree, double coef0) {
+          return evaluate(sparse_points(bvalues, bindices, bindptr, p), coef,
+                          sparse_points(values, indices, indptr, p),
+                          make_kernel(name, gamma, degree, coef0));
+        });
+}

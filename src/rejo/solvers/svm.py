@@ -1,0 +1,204 @@
+"""The rejoSVM dual: one kernel, many solves.
+
+Arrays of floats in, a named tuple of arrays out; nothing here knows of labels,
+estimators or validation.  With signed duals ``u_iq = y_iq a_iq`` the problem is
+
+    min  1/2 B'KB + h^2/2 sum_{q>=1} G_q^2 - sum_iq y_iq u_iq
+    s.t. sum_iq u_iq = 0,   0 <= y_iq u_iq <= cap_iq,
+
+with ``B_i = sum_q u_iq`` and ``G_q = sum_i u_iq``.  Then ``g = K B`` and the
+score of replica ``q`` is ``g + b_q``, ``b_q = b_0 + h^2 G_q``.
+
+Three compiled engines share this: pairs of variables on a Gram matrix in memory; an
+interior point on a low-rank factor of it, with a crossover to an exact active set; and
+pairs within working sets, where neither fits.  ``_reference`` runs where they were not built.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from rejo.solvers import _reference
+from rejo.solvers.types import Floats, Kernel, Solution
+
+try:
+    from rejo.solvers import _svm
+except ImportError:  # built without a compiler
+    _svm = None  # type: ignore[assignment]
+
+__all__ = ["Floats", "Kernel", "Problem", "Solution", "evaluate"]
+
+SINGLE_TOL = 1e-4  # from this tolerance on, kernel values in single precision are enough
+SINGLE_RANGE = 1e5  # ... if the duals and kernel values are not larger than this
+FACTOR_FROM = 600  # points; below, pairs on the Gram matrix win
+LARGEST_RANK = 1000
+CHUNK = 1 << 22  # numbers of X copied at a time in a prediction
+
+
+class Problem:
+    """A training set under a kernel, prepared once and solved for many costs."""
+
+    def __init__(self, X: Any, kernel: Kernel, cache_size: float = 200.0) -> None:
+        self.X, self.kernel, self.cache_bytes = X, kernel, int(cache_size * 2**20)
+        # b_0 is free, so a linear kernel may be centred: only the thresholds move.
+        # Products of a column with a large offset would lose all digits otherwise.
+        centre = kernel.name == "linear" and not issparse(X)
+        self._mean = X.mean(axis=0) if centre else None
+        self._factor: tuple[float, bool] | None = None  # (eps, whether a factor was found)
+        self._core = _core(X, kernel, self._mean)
+
+    def solve(
+        self,
+        labels: Floats,  # (n, Q) of +1 and -1
+        caps: Floats,  # (n, Q) C * cost, 0 where a point does not take part
+        *,
+        h: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        u: Floats | None = None,  # (n, Q) a warm start
+        verbose: bool = False,
+    ) -> Solution:
+        """Solve until violations and the relative duality gap are at most ``tol``.
+
+        The thresholds, duals and gap are those of the last iterate.
+        """
+        if _twins(labels, caps):  # equal replicas have equal thresholds: one does
+            half = self.solve(
+                labels[:, :1], 2 * caps[:, :1], h=h, tol=tol, max_iter=max_iter,
+                u=None if u is None else u.sum(axis=1, keepdims=True), verbose=verbose,
+            )  # fmt: skip
+            return half._replace(u=np.repeat(half.u / 2, 2, axis=1), b=np.repeat(half.b, 2))
+        limit = 1_000_000 + 100 * len(labels) if max_iter < 0 else max_iter
+        solution = self._solve(labels, caps, u, h, tol, limit, verbose)
+        if self._mean is not None:
+            w = (self.X[solution.basis] - self._mean).T @ solution.coef
+            solution = solution._replace(b=solution.b - w @ self._mean)
+        return solution
+
+    def _solve(
+        self, labels: Floats, caps: Floats, u: Floats | None,
+        h: float, tol: float, limit: int, verbose: bool,
+    ) -> Solution:  # fmt: skip
+        if self._core is None:
+            if not hasattr(self, "_gram"):
+                Z = self.X if self._mean is None else self.X - self._mean
+                self._gram = _reference.gram(Z, Z, self.kernel)
+            return _reference.solve(
+                self._gram, labels, caps, h=h, tol=tol, max_iter=limit, u=u
+            )
+        engine, single = self._engine(labels, caps, tol)
+        spent, eps = 0, tol
+        while True:
+            done = self._run(engine, single, labels, caps, u, h, eps, limit - spent)
+            u, b, primal, gap, n_iter, converged, *rest = done
+            spent += n_iter
+            gap = max(gap, 0.0) / max(primal, 1e-300)
+            if verbose:
+                print(f"[rejo] {engine}: {spent} iterations, objective {primal:.6g}, gap {gap:.2e}")
+            if spent >= limit or (converged and gap <= tol):
+                break
+            if not converged and single:
+                single = False
+            elif converged and eps > 1e-3 * tol:
+                eps *= 0.1
+            else:
+                break
+        if rest and len(rest[0]):
+            basis, coef = rest
+        else:
+            B = u.sum(axis=1)
+            basis = np.flatnonzero(B)
+            coef = B[basis]
+        return Solution(u, b, basis, coef, primal, gap, spent, bool(converged and gap <= tol))
+
+    def _engine(self, labels: Floats, caps: Floats, tol: float) -> tuple[str, bool]:
+        """Which engine, and whether in single precision."""
+        n, Q = labels.shape
+        largest = float(caps.max(initial=0.0))
+        single = tol >= SINGLE_TOL and largest <= SINGLE_RANGE and self.kernel.name != "linear"
+        if self._low_rank(n, Q, largest, tol):
+            return "factor", False
+        fits = n * (n + 32) * (4 if single else 8) <= self.cache_bytes
+        return ("gram" if fits or self.kernel.name == "precomputed" else "rows"), single
+
+    def _low_rank(self, n: int, Q: int, largest: float, tol: float) -> bool:
+        if self.kernel.name not in ("linear", "poly", "rbf") or issparse(self.X):
+            return False
+        if self.kernel.name != "linear" and n < FACTOR_FROM:
+            return False
+        # What the factor leaves out must not show in f: sum_j |B_j| eps << tol.
+        eps = max(min(1e-6, 1e-3 * tol / max(largest, 1e-3)), 1e-13)
+        if self._factor is None or self._factor[0] > eps:
+            most = min(2 * int(np.sqrt(n * Q)), LARGEST_RANK, self.cache_bytes // (8 * n))
+            self._factor = (eps, most > 0 and self._core.factorise(eps, most))
+        return self._factor[1]
+
+    def _run(
+        self, engine: str, single: bool, labels: Floats, caps: Floats, u: Floats | None,
+        h: float, tol: float, limit: int,
+    ) -> Any:  # fmt: skip
+        rest = (labels, caps, u, h, tol, limit)
+        if engine == "factor":
+            return self._core.solve_factor(*rest)
+        if engine == "gram":
+            return self._core.solve_gram(single, *rest)
+        return self._core.solve_rows(single, self.cache_bytes, *rest)
+
+
+def evaluate(X: Any, basis: Any, coef: Floats, kernel: Kernel) -> Floats:
+    """``g`` at the rows of ``X``, in chunks of bounded memory; precomputed: ``X`` is (n, m)."""
+    if kernel.name == "precomputed":
+        return np.asarray(X @ coef)
+    if _svm is not None:
+        chunk, block = max(1, CHUNK // max(1, X.shape[1])), _compiled_block
+    else:
+        chunk, block = max(1, CHUNK // max(1, len(coef))), _reference_block
+    if X.shape[0] <= chunk:
+        return block(X, basis, coef, kernel)
+    starts = range(0, X.shape[0], chunk)
+    return np.concatenate([block(X[i : i + chunk], basis, coef, kernel) for i in starts])
+
+
+def _reference_block(X: Any, basis: Any, coef: Floats, kernel: Kernel) -> Floats:
+    return np.asarray(_reference.gram(X, basis, kernel) @ coef)
+
+
+def _compiled_block(X: Any, basis: Any, coef: Floats, kernel: Kernel) -> Floats:
+    if issparse(X) != issparse(basis):
+        X = X.toarray() if issparse(X) else X
+        basis = basis.toarray() if issparse(basis) else basis
+    if issparse(X):
+        return _svm.evaluate_sparse(  # type: ignore[no-any-return]
+            X.data, X.indices, X.indptr, basis.data, basis.indices, basis.indptr,
+            X.shape[1], coef, *kernel,
+        )  # fmt: skip
+    return _svm.evaluate_dense(X, basis, coef, *kernel)  # type: ignore[no-any-return]
+
+
+def _core(X: Any, kernel: Kernel, mean: Floats | None) -> Any:
+    """The compiled problem, or None where there is no extension."""
+    if _svm is None:
+        warnings.warn(
+            "rejo runs on its NumPy reference solver, which is many times slower: the compiled "
+            "solver was not built. Install a C++17 compiler and reinstall rejo.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+    if kernel.name == "precomputed":
+        return _svm.Problem(X)
+    if issparse(X):
+        return _svm.Problem(X.data, X.indices, X.indptr, X.shape[1], *kernel)
+    return _svm.Problem(X, np.empty(0) if mean is None else mean, *kernel)
+
+
+def _twins(labels: Floats, caps: Floats) -> bool:
+    return (
+        labels.shape[1] == 2
+        and bool((caps[:, 0] == caps[:, 1]).all())
+        and bool((labels[:, 0] == labels[:, 1]).all())
+    )

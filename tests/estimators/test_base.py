@@ -1,0 +1,369 @@
+"""The contract of a classifier that may reject, on a learner with given thresholds."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from rejo.estimators._targets import check_targets, choose_reject_label, encode_classes
+from rejo.estimators.base import RejectClassifier
+
+
+class Ruler(RejectClassifier):
+    """Scores ``x - edge`` for edges 1, 2, 3, ... on a line."""
+
+    def __init__(
+        self, reject_cost=0.2, s=None, loss_matrix=None, class_order=None, reject_label=None
+    ):
+        self.reject_cost = reject_cost
+        self.s = s
+        self.loss_matrix = loss_matrix
+        self.class_order = class_order
+        self.reject_label = reject_label
+
+    def fit(self, X, y):
+        X = self._check_X(X, reset=True)
+        targets = check_targets(X, y, None, self.class_order, None, "Ruler")
+        labels, _ = self._set_classes(targets.classes)
+        self.edges_ = 1.0 + np.arange(labels.shape[1])
+        return self
+
+    def boundary_scores(self, X):
+        check_is_fitted(self)
+        return self._check_X(X, reset=False) - self.edges_
+
+
+def ruler(classes=(0, 1, 2), **parameters):
+    return Ruler(**parameters).fit(np.zeros((len(classes), 1)), list(classes))
+
+
+# edges 1 2 3 4: class 0, reject 0|1, class 1, reject 1|2, class 2
+POINTS = np.array([[0.0], [1.5], [2.5], [3.25], [9.0], [1.0], [3.75]])
+
+
+def test_predict_counts_the_edges_below():
+    assert_array_equal(ruler().predict(POINTS), [0, -1, 1, -1, 2, 0, -1])
+
+
+def test_reject_mask():
+    assert_array_equal(ruler().reject_mask(POINTS), [0, 1, 0, 1, 0, 0, 1])
+    assert not ruler(reject_cost=None).reject_mask(POINTS).any()
+
+
+def test_predict_forced_splits_a_reject_region_in_the_middle():
+    assert_array_equal(
+        ruler().predict_forced([[1.25], [1.5], [1.75], [3.4], [3.6]]), [0, 0, 1, 1, 2]
+    )
+
+
+def test_plain_ordinal_has_one_edge_between_classes():
+    model = ruler(reject_cost=None)
+    assert model.reject_label_ is None
+    assert_array_equal(model.predict([[0.5], [1.5], [2.5]]), [0, 1, 2])
+    assert_array_equal(model.predict_forced([[0.5], [1.5], [2.5]]), [0, 1, 2])
+
+
+@given(
+    st.lists(st.floats(-10, 10), min_size=1, max_size=20),
+    st.integers(2, 5),
+    st.sampled_from([0.2, None]),
+)
+def test_forced_is_the_decision_where_there_is_one_and_a_neighbour_elsewhere(x, K, reject_cost):
+    model = ruler(range(K), reject_cost=reject_cost)
+    X = np.array(x)[:, None]
+    decided, forced = model.predict(X), model.predict_forced(X)
+    rejected = model.reject_mask(X)
+    assert_array_equal(decided[~rejected], forced[~rejected])
+    assert (decided[rejected] == model.reject_label_).all()
+    frame = model.review(X)
+    assert ((frame.forced == frame.lower) | (frame.forced == frame.upper)).all()
+
+
+# ---- review ------------------------------------------------------------------------------
+
+
+def test_review_lists_decisions_and_ranks_the_doubtful():
+    frame = ruler(["a", "b", "c"], class_order=["a", "b", "c"]).review(POINTS)
+    assert frame.columns.tolist() == ["decision", "forced", "lower", "upper", "distance", "rank"]
+    assert frame.decision.tolist() == ["a", "reject", "b", "reject", "c", "a", "reject"]
+    assert frame.forced.tolist() == ["a", "a", "b", "b", "c", "a", "c"]
+    assert frame.lower.tolist() == ["a", "a", "a", "b", "b", "a", "b"]
+    assert frame.upper.tolist() == ["b", "b", "b", "c", "c", "b", "c"]
+    assert_allclose(frame.distance, [1, 0.5, 0.5, 0.25, 5, 0, 0.25])
+    # 1.5 is in the middle of its region; 3.25 and 3.75 are equally far from theirs.
+    assert frame["rank"].tolist() == [pd.NA, 1, pd.NA, 2, pd.NA, pd.NA, 3]
+
+
+def test_review_pairs_a_rejected_point_with_its_own_region():
+    """Even if the edge next to it, with the same score, belongs to another one."""
+    model = ruler()
+    model.edges_ = np.array([1.0, 2.0, 2.0, 3.0])
+    frame = model.review([[1.9], [2.1]])
+    assert frame.lower.tolist() == [0, 1]
+
+
+def test_review_of_a_plain_model_has_no_rank():
+    frame = ruler(reject_cost=None).review([[0.9], [1.9], [5.0]])
+    assert frame["rank"].isna().all()
+    assert frame.decision.tolist() == frame.forced.tolist() == [0, 1, 2]
+    assert frame.lower.tolist() == [0, 1, 1]
+    assert frame.upper.tolist() == [1, 2, 2]
+
+
+def test_review_keeps_the_index_of_a_frame():
+    X = pd.DataFrame({"x": [0.0, 1.5]}, index=["first", "second"])
+    model = Ruler().fit(pd.DataFrame({"x": [0.0, 1.0, 2.0]}), [0, 1, 2])
+    assert model.review(X).index.tolist() == ["first", "second"]
+    assert model.review(X).loc["second", "rank"] == 1
+
+
+def test_review_of_no_rows():
+    model = ruler()
+    model._check_X = lambda X, reset: X
+    assert len(model.review(np.empty((0, 1)))) == 0
+
+
+def test_review_without_pandas_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r'pip install "rejo\[pandas\]"'):
+        ruler().review(POINTS)
+
+
+# ---- score -------------------------------------------------------------------------------
+
+
+def test_score_is_one_minus_the_risk():
+    y = [0, 0, 2, 1, 2, 1, 1]  # decided 0 - 1 - 2 0 -
+    assert ruler().score(POINTS, y) == pytest.approx(1 - (0.2 * 3 + 2) / 7)
+    weight = [1, 2, 3, 4, 5, 6, 7]
+    expected = 1 - (0.2 * (2 + 4 + 7) + 3 + 6) / 28
+    assert ruler().score(POINTS, y, sample_weight=weight) == pytest.approx(expected)
+
+
+def test_score_without_rejection_is_the_accuracy():
+    assert ruler(reject_cost=None).score([[0.5], [1.5], [2.5], [2.5]], [0, 1, 1, 2]) == 0.75
+
+
+def test_score_with_a_loss_matrix_is_one_minus_the_mean_loss():
+    loss = np.array([[0, 0.1, 1, 2, 4], [3, 0.3, 0, 0.1, 1], [9, 5, 2, 0.4, 0]])
+    model = ruler(loss_matrix=loss)
+    assert model.score([[1.5], [9.0]], [2, 1]) == pytest.approx(1 - (5 + 1) / 2)
+    assert model.score([[1.5], [9.0]], [2, 1], sample_weight=[3, 1]) == pytest.approx(1 - 16 / 4)
+    plain = ruler(loss_matrix=[[0, 1, 2], [1, 0, 5], [2, 1, 0]])
+    assert plain.score([[2.5], [0.0]], [1, 2]) == pytest.approx(1 - (5 + 2) / 2)
+    with pytest.raises(ValueError, match=r"does not name: \[7\]"):
+        model.score([[1.5]], [7])
+
+
+def test_score_refuses_a_y_of_another_length():
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        ruler().score(POINTS, [0, 1])
+
+
+# ---- labels ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("classes", "expected"),
+    [
+        ([0, 1, 2], -1),
+        ([1, 2, 3], -1),
+        ([-1, 1], 0),
+        ([-1, 0, 1], -2),
+        ([-3, -2, -1, 0], -4),
+        ([0.0, 1.0], -1),
+        ([-1.0, 0.0], -2),
+        ([False, True], -1),
+        (["a", "b"], "reject"),
+        ([b"a", b"b"], b"reject"),
+    ],
+)
+def test_default_reject_label(classes, expected):
+    assert choose_reject_label(np.array(classes), None) == expected
+
+
+@pytest.mark.parametrize(
+    ("classes", "label", "dtype"),
+    [
+        (np.array(["a", "bb"]), None, "<U6"),
+        (np.array(["a", "bb"]), "send it to review", "<U17"),
+        (np.array(["a", "bb"], dtype=object), None, object),
+        (np.array(["a", "b"]), -1, object),
+        (np.array([1, 2]), None, np.int64),
+        (np.array([1, 2], dtype=np.uint64), None, np.int64),
+        (np.array([1, 2], dtype=np.int8), 1000, np.int64),
+        (np.array([1, 2]), np.nan, np.float64),
+        (np.array([1, 2]), "?", object),
+        (np.array([1.0, 2.0]), None, np.float64),
+        (np.array([b"a", b"b"]), None, "S6"),
+    ],
+)
+def test_predictions_hold_every_label_uncut(classes, label, dtype):
+    model = Ruler(reject_label=label).fit(np.zeros((2, 1)), classes)
+    predicted = model.predict([[0.0], [1.5], [3.0]])
+    assert predicted.dtype == dtype
+    assert predicted.tolist()[::2] == classes.tolist()
+    assert (
+        predicted.tolist()[1] is model.reject_label_
+        or predicted[1] == model.reject_label_
+        or (np.isnan(predicted[1]) and np.isnan(label))
+    )
+
+
+def test_a_reject_label_that_is_a_class_is_refused():
+    with pytest.raises(ValueError, match=r"reject_label=1 is also a class of y: \[0, 1\]"):
+        ruler([0, 1], reject_label=1)
+    with pytest.raises(ValueError, match=r"reject_label 'reject' is also a class"):
+        ruler(["accept", "reject"])
+    assert ruler(["accept", "reject"], reject_label="?").reject_label_ == "?"
+    assert ruler(["accept", "reject"], reject_cost=None).reject_label_ is None
+
+
+# ---- class order -------------------------------------------------------------------------
+
+
+def test_numbers_sort():
+    classes, k = encode_classes([10, 9, 30, 9])
+    assert_array_equal(classes, [9, 10, 30])
+    assert_array_equal(k, [1, 0, 2, 0])
+
+
+def test_two_strings_sort_and_three_need_an_order():
+    assert encode_classes(["b", "a"])[0].tolist() == ["a", "b"]
+    for y in (["lo", "mid", "hi"], np.array(["lo", "mid", "hi"], dtype=object)):
+        with pytest.raises(ValueError, match=r"class_order=\['hi', 'lo', 'mid'\].*ordered pandas"):
+            encode_classes(y)
+        classes, k = encode_classes(y, "sorted")
+        assert classes.tolist() == ["hi", "lo", "mid"]
+        classes, k = encode_classes(y, ["lo", "mid", "hi"])
+        assert classes.tolist() == ["lo", "mid", "hi"]
+        assert_array_equal(k, [0, 1, 2])
+
+
+@pytest.mark.parametrize("wrap", [pd.Series, lambda c: c, lambda c: pd.Series(c).to_frame()])
+def test_an_ordered_categorical_keeps_its_order_without_unused_categories(wrap):
+    y = pd.Categorical(["hi", "lo", "hi", "mid"], ["lo", "none", "mid", "hi"], ordered=True)
+    if isinstance(wrap(y), pd.DataFrame):
+        with pytest.warns(DataConversionWarning):
+            classes, k = encode_classes(wrap(y))
+    else:
+        classes, k = encode_classes(wrap(y))
+    assert classes.tolist() == ["lo", "mid", "hi"]
+    assert_array_equal(k, [2, 0, 2, 1])
+
+
+def test_class_order_goes_before_a_categorical():
+    y = pd.Categorical(["b", "a", "c"], ["a", "b", "c"], ordered=True)
+    assert encode_classes(y, ["c", "b", "a"])[0].tolist() == ["c", "b", "a"]
+
+
+def test_an_unordered_categorical_has_no_order():
+    with pytest.raises(ValueError, match=r"class_order=.*ordered pandas Categorical"):
+        encode_classes(pd.Series(["lo", "mid", "hi"], dtype="category"))
+    assert encode_classes(pd.Series([3, 1, 2], dtype="category"))[0].tolist() == [1, 2, 3]
+
+
+def test_missing_categories_are_refused():
+    with pytest.raises(ValueError, match="y contains missing values"):
+        encode_classes(pd.Categorical(["a", None], ["a", "b"], ordered=True))
+
+
+def test_class_order_errors():
+    with pytest.raises(ValueError, match=r"class_order=\['lo', 'hi'\] does not name: \['mid'\]"):
+        encode_classes(["lo", "mid", "hi"], ["lo", "hi"])
+    with pytest.raises(ValueError, match="class_order names a class twice"):
+        encode_classes(["lo", "hi"], ["lo", "hi", "lo"])
+    # A class that a fold of a cross-validation does not have is left out.
+    assert encode_classes(["lo", "hi"], ["lo", "mid", "hi"])[0].tolist() == ["lo", "hi"]
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (["a", 1, None], "y mixes labels"),
+        ([0.5, 1.0], "Unknown label type: continuous"),
+        ([0.0, np.nan], "y contains NaN"),
+        (np.array(["a", np.nan], dtype=object), "y contains NaN"),
+        ([[0, 1], [1, 0]], "1d array"),
+    ],
+)
+def test_labels_that_are_no_classes(y, message):
+    with pytest.raises(ValueError, match=message):
+        encode_classes(y)
+
+
+# ---- weights -----------------------------------------------------------------------------
+
+X4 = np.zeros((4, 1))
+Y4 = np.array(["a", "a", "a", "b"])
+
+
+def targets(sample_weight=None, class_weight=None, y=Y4):
+    return check_targets(X4, y, sample_weight, None, class_weight, "Ruler")
+
+
+def test_no_weights_are_none():
+    assert targets().weight is None
+    assert targets().rows is None
+
+
+def test_rows_of_weight_zero_are_left_out():
+    result = targets([1, 0, 2, 3])
+    assert_array_equal(result.rows, [0, 2, 3])
+    assert_array_equal(result.indices, [0, 0, 1])
+    assert_array_equal(result.weight, [1, 2, 3])
+
+
+def test_class_weights_multiply_sample_weights():
+    assert_allclose(targets(class_weight={"a": 2, "b": 5}).weight, [2, 2, 2, 5])
+    assert_allclose(targets([1, 2, 3, 4], {"a": 2, "b": 5}).weight, [2, 4, 6, 20])
+    assert_allclose(targets([1, 2, 3, 4], {"a": 2, "b": 5}).sample_weight, [1, 2, 3, 4])
+
+
+def test_balanced_gives_each_class_the_same_total_weight():
+    for weight in (None, [1, 2, 3, 4]):
+        w = targets(weight, "balanced").weight
+        assert w[:3].sum() == pytest.approx(w[3])
+        assert w.sum() == pytest.approx(np.sum(weight) if weight else 4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"sample_weight": [1, -1, 1, 1]}, "sample_weight must not be negative; the least is -1"),
+        ({"sample_weight": [1, np.nan, 1, 1]}, "sample_weight contains NaN or infinity"),
+        ({"sample_weight": [1, np.inf, 1, 1]}, "sample_weight contains NaN or infinity"),
+        ({"sample_weight": [0, 0, 0, 0]}, "sample_weight is zero for all"),
+        ({"sample_weight": [1, 1, 1, 0]}, "sample_weight is 0 for every row of class 'b'"),
+        ({"sample_weight": [1e300, 1, 1, 1]}, r"sample_weight reaches 1\.0e\+300.*rescale"),
+        ({"sample_weight": [1, 1]}, r"sample_weight\.shape == \(2,\), expected \(4,\)"),
+        ({"sample_weight": ["x", 1, 1, 1]}, "sample_weight must hold numbers"),
+        ({"class_weight": {"a": -1.0, "b": 1}}, r"class_weight must be positive .*'a': -1\.0"),
+        ({"class_weight": {"c": 1}}, "class_weight"),
+        ({"y": None}, "Ruler requires y to be passed, but the target y is None"),
+        ({"y": ["a"] * 4}, "y has only one class, 'a'"),
+        ({"y": ["a", "b"]}, "inconsistent numbers of samples"),
+    ],
+)
+def test_targets_and_weights_that_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        targets(**arguments)
+
+
+def test_an_unfitted_model_says_so():
+    for method in ("predict", "predict_forced", "reject_mask", "review", "boundary_scores"):
+        with pytest.raises(NotFittedError):
+            getattr(Ruler(), method)(POINTS)
+    with pytest.raises(NotFittedError):
+        Ruler().score(POINTS, [0] * 7)
+
+
+def test_values_whose_squares_overflow_are_refused():
+    with pytest.raises(ValueError, match=r"X contains values of up to 1\.0e\+200"):
+        Ruler().fit([[1e200], [0.0]], [0, 1])

@@ -1,0 +1,231 @@
+"""The picture of the reject region: what it stores, what it draws, what it refuses."""
+
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from rejo.displays import RejectRegionDisplay
+
+mpl.use("Agg")
+
+X = np.random.RandomState(0).uniform(size=(60, 2))
+GRADES = np.array(["poor", "fair", "good", "excellent"])
+GREY = mpl.colors.to_rgba("0.88")
+
+
+class Strips(ClassifierMixin, BaseEstimator):
+    """Scores x0 - threshold: vertical strips from left to right, class and reject in turn."""
+
+    def __init__(self, thresholds=(0.4, 0.6)):
+        self.thresholds = thresholds
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.names_ = list(getattr(X, "columns", []))
+        return self
+
+    def predict(self, X):
+        return self.classes_[np.zeros(len(X), dtype=int)]
+
+    def boundary_scores(self, X):
+        assert list(getattr(X, "columns", [])) == self.names_
+        return np.asarray(X)[:, :1] - np.array(self.thresholds)
+
+
+class Ordered(Strips):
+    """The same, with the classes in the order of the grades."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.classes_ = GRADES
+        return self
+
+
+def binary_labels(X):
+    return np.where(X[:, 0] > 0.5, 1, -1)
+
+
+def grade_labels(X):
+    return GRADES[(4 * X[:, 0]).astype(int)]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    mpl.pyplot.close("all")
+
+
+def colour_at(display, x0, x1):
+    """Colour of the picture at a point of the data, without points and edges."""
+    figure = display.figure_
+    for artist in (*display.ax_.lines, *display.ax_.collections):
+        if artist.get_zorder() >= 1:
+            artist.remove()
+        else:
+            artist.hatches = [None]
+    figure.canvas.draw()
+    column, row = display.ax_.transData.transform((x0, x1))
+    image = np.asarray(figure.canvas.buffer_rgba()) / 255
+    return image[len(image) - 1 - round(row), round(column)]
+
+
+def test_binary_picture():
+    y = binary_labels(X)
+    display = RejectRegionDisplay.from_estimator(
+        Strips().fit(X, y), X, y, grid_resolution=50, eps=0.1
+    )
+    assert display.xx0.shape == display.xx1.shape == (50, 50)
+    assert display.scores.shape == (50, 50, 2)
+    span = np.ptp(X, axis=0)
+    assert display.xx0.min() == pytest.approx(X[:, 0].min() - 0.1 * span[0])
+    assert display.xx1.max() == pytest.approx(X[:, 1].max() + 0.1 * span[1])
+    np.testing.assert_array_equal(
+        display.regions_, np.digitize(display.xx0, [0.4, 0.6], right=True)
+    )
+    assert display.figure_ is display.ax_.figure
+
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert texts == ["-1", "1", "review"]
+    assert display.ax_.get_xlabel() == "x1"
+    assert display.ax_.get_ylabel() == "x2"
+
+
+def test_regions_are_painted_where_they_are():
+    display = RejectRegionDisplay.from_estimator(Strips().fit(X, binary_labels(X)), X)
+    left, middle, right = (colour_at(display, x0, 0.5) for x0 in (0.2, 0.5, 0.8))
+    assert left[2] > left[0]  # bluish
+    np.testing.assert_allclose(middle, GREY, atol=0.02)
+    assert right[0] > right[2]  # reddish
+
+
+def test_all_reject_regions_of_ordered_classes():
+    y = grade_labels(X)
+    thresholds = (0.2, 0.3, 0.45, 0.55, 0.7, 0.8)
+    display = RejectRegionDisplay.from_estimator(Ordered(thresholds).fit(X, y), X, y)
+    assert set(np.unique(display.regions_)) == set(range(7))
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert texts == [*GRADES, "review"]
+    hatched = [c for c in display.ax_.collections if any(getattr(c, "hatches", None) or [])]
+    assert len(hatched) == 3
+    strips = [0.1, 0.25, 0.375, 0.5, 0.62, 0.75, 0.9]
+    colours = np.array([colour_at(display, x0, 0.5) for x0 in strips])
+    for k in (1, 3, 5):
+        np.testing.assert_allclose(colours[k], GREY, atol=0.02)
+    assert len(np.unique(colours[::2].round(2), axis=0)) == 4
+
+
+def test_without_rejection_nothing_is_hatched():
+    y = grade_labels(X)
+    display = RejectRegionDisplay.from_estimator(Ordered((0.25, 0.5, 0.75)).fit(X, y), X, y)
+    assert set(np.unique(display.regions_)) == set(range(4))
+    assert not any(any(getattr(c, "hatches", None) or []) for c in display.ax_.collections)
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert texts == list(GRADES)
+
+
+def test_the_points_are_drawn_by_class():
+    y = binary_labels(X)
+    display = RejectRegionDisplay.from_estimator(Strips().fit(X, y), X, y)
+    points = [c.get_offsets() for c in display.ax_.collections if c.get_zorder() == 2]
+    for label, drawn in zip((-1, 1), points, strict=True):
+        np.testing.assert_allclose(drawn, X[y == label])
+
+
+def test_a_region_that_the_grid_does_not_reach_is_left_out():
+    """All scores of one sign draw no line, and warn of nothing."""
+    y = binary_labels(X)
+    for thresholds, region in (((5, 6), 0), ((-6, -5), 2), ((-5, 5), 1)):
+        display = RejectRegionDisplay.from_estimator(Strips(thresholds).fit(X, y), X, y)
+        assert set(np.unique(display.regions_)) == {region}
+
+
+def test_crossed_scores_count_as_sorted_ones():
+    y = binary_labels(X)
+    display = RejectRegionDisplay.from_estimator(Strips((0.6, 0.4)).fit(X, y), X, y)
+    np.testing.assert_allclose(colour_at(display, 0.5, 0.5), GREY, atol=0.02)
+    assert colour_at(display, 0.8, 0.5)[0] > colour_at(display, 0.8, 0.5)[2]
+
+
+def test_a_data_frame_names_the_axes():
+    frame = pd.DataFrame(X, columns=["income", "debt"])
+    y = binary_labels(X)
+    classifier = Strips().fit(frame, y)
+    display = RejectRegionDisplay.from_estimator(classifier, frame, pd.Series(y, dtype="category"))
+    assert display.ax_.get_xlabel() == "income"
+    assert display.ax_.get_ylabel() == "debt"
+    display = RejectRegionDisplay.from_estimator(classifier, frame, xlabel="a", ylabel="")
+    assert display.ax_.get_xlabel() == "a"
+    assert display.ax_.get_ylabel() == ""
+
+
+def test_plot_again_in_given_axes():
+    y = binary_labels(X)
+    display = RejectRegionDisplay.from_estimator(Strips().fit(X, y), X, y)
+    _, ax = mpl.pyplot.subplots()
+    assert display.plot(ax=ax) is display
+    assert display.ax_ is ax
+    assert ax.get_legend() is not None
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda strips: make_pipeline(StandardScaler(), strips),
+        lambda strips: make_pipeline(strips),
+        lambda strips: GridSearchCV(
+            make_pipeline(StandardScaler(), strips), {"strips__thresholds": [(-0.5, 0.5)]}, cv=2
+        ),
+    ],
+    ids=["scaled", "alone", "searched"],
+)
+def test_pipelines_and_searches(wrap):
+    y = binary_labels(X)
+    model = wrap(Strips((-0.5, 0.5))).fit(X, y)
+    display = RejectRegionDisplay.from_estimator(model, X, y)
+    pipeline = getattr(model, "best_estimator_", model)
+    x0 = display.xx0
+    if len(pipeline) > 1:
+        x0 = (x0 - X[:, 0].mean()) / X[:, 0].std()
+    np.testing.assert_array_equal(display.regions_, np.digitize(x0, [-0.5, 0.5], right=True))
+
+
+def test_a_constant_feature_still_has_an_area():
+    flat = np.column_stack([X[:, 0], np.ones(len(X))])
+    display = RejectRegionDisplay.from_estimator(Strips().fit(flat, binary_labels(X)), flat)
+    assert np.ptp(display.xx1) > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"X": np.ones((4, 3))}, ValueError, "X must have 2 features to be drawn, got 3"),
+        ({"X": [[0, np.nan]]}, ValueError, "X contains NaN"),
+        ({"y": [1, -1]}, ValueError, r"y must have shape \(60,\)"),
+        ({"y": np.full(60, 7)}, ValueError, r"y contains .*7.*, not a class of the estimator"),
+        ({"grid_resolution": 1}, ValueError, "grid_resolution must be at least 2"),
+        ({"grid_resolution": 10.5}, TypeError, "grid_resolution must be an integer"),
+        ({"eps": -1}, ValueError, "eps must be finite and not negative"),
+        ({"eps": "1"}, TypeError, "eps must be a number"),
+        ({"estimator": StandardScaler().fit(X)}, TypeError, r"must have boundary_scores\(X\)"),
+        ({"estimator": Strips()}, NotFittedError, "not fitted"),
+    ],
+)
+def test_wrong_arguments_are_named(change, error, message):
+    y = binary_labels(X)
+    arguments = {"estimator": Strips().fit(X, y), "X": X, "y": y, **change}
+    with pytest.raises(error, match=message):
+        RejectRegionDisplay.from_estimator(**arguments)
+
+
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r'pip install "rejo\[plot\]"'):
+        RejectRegionDisplay.from_estimator(Strips().fit(X, binary_labels(X)), X)

@@ -1,0 +1,210 @@
+"""The measures against plain counting, and the errors that name what is wrong."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rejo import metrics
+
+MEASURES = [
+    metrics.rejection_rate,
+    metrics.error_rate,
+    metrics.accepted_accuracy,
+    lambda *args, **kwargs: metrics.empirical_risk(*args, reject_cost=0.2, **kwargs),
+]
+MEASURE_IDS = ["rejection_rate", "error_rate", "accepted_accuracy", "empirical_risk"]
+
+points = st.lists(
+    st.tuples(st.sampled_from([0, 1, 2]), st.sampled_from([0, 1, 2, -1]), st.integers(0, 5)),
+    min_size=1,
+    max_size=30,
+)
+
+
+def counts(rows):
+    """Count right decisions, rejections and wrong decisions, one row at a time."""
+    right = rejected = wrong = 0
+    for true, pred, weight in rows:
+        if pred == -1:
+            rejected += weight
+        elif pred == true:
+            right += weight
+        else:
+            wrong += weight
+    return right, rejected, wrong
+
+
+@given(rows=points.filter(lambda rows: any(row[2] for row in rows)), cost=st.floats(0, 1))
+def test_measures_agree_with_counting(rows, cost):
+    right, rejected, wrong = counts(rows)
+    total = right + rejected + wrong
+    y_true, y_pred, weight = map(np.array, zip(*rows, strict=True))
+    given_ = {"reject_label": -1, "sample_weight": weight}
+
+    assert metrics.rejection_rate(y_true, y_pred, **given_) == pytest.approx(rejected / total)
+    assert metrics.error_rate(y_true, y_pred, **given_) == pytest.approx(wrong / total)
+    assert metrics.empirical_risk(y_true, y_pred, reject_cost=cost, **given_) == pytest.approx(
+        (cost * rejected + wrong) / total
+    )
+    accuracy = metrics.accepted_accuracy(y_true, y_pred, **given_)
+    if right + wrong:
+        assert accuracy == pytest.approx(right / (right + wrong))
+    else:
+        assert math.isnan(accuracy)
+
+
+@given(rows=points.filter(lambda rows: any(row[2] for row in rows)))
+def test_a_weight_is_a_number_of_repeated_rows(rows):
+    y_true, y_pred, weight = map(np.array, zip(*rows, strict=True))
+    for measure in MEASURES:
+        weighted = measure(y_true, y_pred, reject_label=-1, sample_weight=weight)
+        repeated = measure(y_true.repeat(weight), y_pred.repeat(weight), reject_label=-1)
+        assert weighted == pytest.approx(repeated, nan_ok=True)
+
+
+def test_errors_are_a_share_of_all_points_and_accuracy_of_the_accepted():
+    y_true, y_pred = [0, 0, 1, 1], [0, 1, -1, -1]
+    assert metrics.error_rate(y_true, y_pred, reject_label=-1) == 0.25
+    assert metrics.accepted_accuracy(y_true, y_pred, reject_label=-1) == 0.5
+
+
+def test_nothing_accepted():
+    y_true, y_pred = [0, 1], [-1, -1]
+    assert metrics.rejection_rate(y_true, y_pred, reject_label=-1) == 1
+    assert metrics.error_rate(y_true, y_pred, reject_label=-1) == 0
+    assert metrics.empirical_risk(y_true, y_pred, reject_label=-1, reject_cost=0.3) == 0.3
+    assert math.isnan(metrics.accepted_accuracy(y_true, y_pred, reject_label=-1))
+
+
+def test_no_reject_label_means_no_rejection():
+    """A classifier that never rejects has no label for it."""
+    y_true, y_pred = [0, 0, 1, 1], [0, 0, 0, 1]
+    assert metrics.rejection_rate(y_true, y_pred, reject_label=None) == 0
+    assert metrics.error_rate(y_true, y_pred, reject_label=None) == 0.25
+    assert metrics.accepted_accuracy(y_true, y_pred, reject_label=None) == 0.75
+
+
+TRUE, PRED = ["low", "low", "high", "high"], ["low", "reject", "low", "high"]
+
+
+@pytest.mark.parametrize(
+    ("y_true", "y_pred", "reject_label"),
+    [
+        (TRUE, PRED, "reject"),
+        (np.array(TRUE), np.array(PRED), "reject"),
+        (np.array(TRUE), np.array(PRED, dtype=object), "reject"),
+        (np.array(TRUE, dtype=object), np.array(PRED), "reject"),
+        (pd.Series(TRUE, index=[9, 8, 7, 6]), pd.Series(PRED), "reject"),
+        (pd.Series(TRUE, dtype="category"), np.array(PRED), "reject"),
+        (np.array(TRUE), np.array(["low", -1, "low", "high"], dtype=object), -1),
+        ([1, 1, 2, 2], [1, "reject", 1, 2], "reject"),
+        (np.array([1, 1, 2, 2]), np.array([1, "reject", 1, 2], dtype=object), "reject"),
+        (np.array([1.0, 1.0, 2.0, 2.0]), np.array([1, 0, 1, 2], dtype=np.int8), 0),
+        (np.array([False, False, True, True]), np.array([0, -1, 0, 1]), -1),
+        (pd.Series([1, 1, 2, 2], dtype="Int64"), [1, -1, 1, 2], np.int64(-1)),
+        (np.array(TRUE, dtype="S"), np.array(PRED, dtype="S"), b"reject"),
+    ],
+)
+def test_kinds_of_labels(y_true, y_pred, reject_label):
+    given_ = {"reject_label": reject_label}
+    assert metrics.rejection_rate(y_true, y_pred, **given_) == 0.25
+    assert metrics.error_rate(y_true, y_pred, **given_) == 0.25
+    assert metrics.accepted_accuracy(y_true, y_pred, **given_) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=MEASURE_IDS)
+@pytest.mark.parametrize(
+    ("y_true", "y_pred", "reject_label", "error", "message"),
+    [
+        ([0, 1], [0], -1, ValueError, "y_true and y_pred must have the same length, got 2 and 1"),
+        ([], [], -1, ValueError, "y_true is empty"),
+        ([[0], [1]], [0, 1], -1, ValueError, r"y_true must be one-dimensional, got shape \(2, 1\)"),
+        ([0, 1], np.eye(2), -1, ValueError, "y_pred must be one-dimensional"),
+        ([0.0, np.nan], [0, 1], -1, ValueError, "y_true contains NaN"),
+        ([0, 1], np.array([0, np.nan]), -1, ValueError, "y_pred contains NaN"),
+        (
+            ["a", None],
+            ["a", "b"],
+            "reject",
+            TypeError,
+            "y_true must hold numbers or text, got None",
+        ),
+        ([1, pd.NA], [1, 1], -1, TypeError, "y_true must hold numbers"),
+        ([0, 1], [0, 1], float("nan"), ValueError, "reject_label contains NaN"),
+        ([0, 1], [0, 1], object(), TypeError, "reject_label must hold .* text, got object"),
+        ([-1, 1], [-1, 1], -1, ValueError, "reject_label=-1 is one of the classes in y_true"),
+    ],
+)
+def test_wrong_labels_are_named(measure, y_true, y_pred, reject_label, error, message):
+    with pytest.raises(error, match=message):
+        measure(y_true, y_pred, reject_label=reject_label)
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=MEASURE_IDS)
+@pytest.mark.parametrize(
+    ("y_true", "y_pred", "reject_label", "message"),
+    [
+        # NumPy makes text of the numbers here, so that no decision could be right.
+        ([1, 2], np.array([1, "reject"]), "reject", "y_true holds numbers and .* y_pred hold text"),
+        (
+            np.array(["1", "2"]),
+            np.array([1, 2]),
+            -1,
+            "y_true holds text and .* y_pred hold numbers",
+        ),
+        (["1", "2"], [1, 2], "reject", "y_true holds text and .* y_pred hold numbers"),
+        (
+            np.array(["a", "b"]),
+            np.array(["a", -1]),
+            -1,
+            "reject_label=-1 can never occur in y_pred",
+        ),
+        ([1, 2], np.array([1, -1]), "reject", "reject_label='reject' can never occur in y_pred"),
+    ],
+)
+def test_numbers_are_not_compared_with_text(measure, y_true, y_pred, reject_label, message):
+    with pytest.raises(TypeError, match=message):
+        measure(y_true, y_pred, reject_label=reject_label)
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=MEASURE_IDS)
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1, 2, 3], r"sample_weight must have shape \(2,\) as y_true has, got \(3,\)"),
+        ([1, -1], "sample_weight contains negative values"),
+        ([1, np.nan], "sample_weight contains NaN or infinity"),
+        ([1, np.inf], "sample_weight contains NaN or infinity"),
+        ([0, 0], "sample_weight sums to zero"),
+    ],
+)
+def test_wrong_weights_are_named(measure, weight, message):
+    with pytest.raises(ValueError, match=message):
+        measure([0, 1], [0, -1], reject_label=-1, sample_weight=weight)
+
+
+def test_huge_and_tiny_weights_keep_their_ratio():
+    for scale in (1e300, 1e-300):
+        rate = metrics.rejection_rate(
+            [0, 1, 1], [0, -1, 1], reject_label=-1, sample_weight=np.array([1, 2, 1]) * scale
+        )
+        assert rate == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("cost", "error"),
+    [
+        ("0.2", TypeError),
+        (None, TypeError),
+        (True, TypeError),
+        (-0.1, ValueError),
+        (1.5, ValueError),
+    ],
+)
+def test_wrong_reject_cost_is_named(cost, error):
+    with pytest.raises(error, match="reject_cost must be"):
+        metrics.empirical_risk([0, 1], [0, -1], reject_label=-1, reject_cost=cost)
