@@ -3,6 +3,7 @@
 import sys
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -60,7 +61,7 @@ def grade_labels(X):
 @pytest.fixture(autouse=True)
 def close_figures():
     yield
-    mpl.pyplot.close("all")
+    plt.close("all")
 
 
 def colour_at(display, x0, x1):
@@ -169,7 +170,7 @@ def test_a_data_frame_names_the_axes():
 def test_plot_again_in_given_axes():
     y = binary_labels(X)
     display = RejectRegionDisplay.from_estimator(Strips().fit(X, y), X, y)
-    _, ax = mpl.pyplot.subplots()
+    _, ax = plt.subplots()
     assert display.plot(ax=ax) is display
     assert display.ax_ is ax
     assert ax.get_legend() is not None

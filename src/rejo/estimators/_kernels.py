@@ -15,7 +15,6 @@ Floats = NDArray[np.float64]
 # Sixteen rows, evenly spread, and pairs of them that tell what a kernel sees.
 PROBES = np.arange(16)
 PAIRS = np.tile(PROBES, 2), np.concatenate([(PROBES + 3) % 16, (PROBES + 8) % 16])
-BLOCK = 4096  # rows centred at a time
 
 
 def choose_gamma(gamma: str | float, X: Any, sample_weight: Floats | None) -> float:
@@ -55,21 +54,6 @@ def check_symmetric(K: Floats, name: str) -> Floats:
     if not np.allclose(K[rows], K[:, rows].T, rtol=1e-5, atol=1e-8 * np.abs(K[rows]).max()):
         raise ValueError(f"{name} is not symmetric; a kernel matrix must be.")
     return K
-
-
-def linear_weights(X: Any, B: Floats) -> Floats:
-    """Feature weights ``sum_i B_i x_i`` (1, p).
-
-    As ``sum_i B_i = 0`` the mean may be taken from each column; the sum would lose all
-    digits to a large offset otherwise, e.g. of a time in seconds since 1970.
-    """
-    if issparse(X):
-        return np.atleast_2d(np.asarray(X.T @ B))
-    w, offset = np.zeros(X.shape[1]), X.mean(axis=0)
-    for start in range(0, len(X), BLOCK):
-        block = slice(start, start + BLOCK)
-        w += B[block] @ (X[block] - offset)
-    return w[None, :]
 
 
 def _variance(X: Any, weight: Floats | None) -> float:

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from rejo.estimators._kernels import check_gram, check_symmetric, choose_gamma, linear_weights
+from rejo.estimators._kernels import check_gram, check_symmetric, choose_gamma
 from rejo.estimators._targets import Targets, check_targets
 from rejo.estimators.base import Floats, RejectClassifier
 from rejo.solvers.svm import Kernel, Problem, Solution, evaluate
@@ -369,7 +369,7 @@ class RejoSVC(RejectClassifier):
         self._coef = solution.coef
         self._basis: Any
         if self.kernel == "linear":
-            self._basis = linear_weights(points, B)
+            self._basis = np.atleast_2d(solution.weights)
         elif precomputed:
             self._basis = rows[solution.basis]
         else:

@@ -88,10 +88,11 @@ struct Kernel {
 };
 
 // Points as features x points, so that one feature of neighbouring points is contiguous.
-// Sparse data keep their rows (CSR) instead.
+// Points that are only compared with others keep their rows, sparse ones always do (CSR).
 struct Points {
   std::size_t n = 0, p = 0, stride = 0;
-  Buffer<double> columns;  // (p, stride)
+  Buffer<double> columns;          // (p, stride)
+  const double* rows = nullptr;    // (n, p)
   // CSR view; null when dense
   const double* values = nullptr;
   const std::int64_t* indices = nullptr;

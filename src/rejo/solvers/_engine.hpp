@@ -5,7 +5,7 @@
 #include "_smo.hpp"
 #include "_factor.hpp"
 #include "_interior.hpp"
-#include "_decompose.hpp"
+#include "_crossover.hpp"
 
 class Implementation final : public Engine {
  public:
@@ -45,10 +45,14 @@ class Implementation final : public Engine {
         interior_start<double>(dual, factor, interior, watch);
     }
     balance(dual);
-    FactorSource source(factor);
-    start(dual, source, watch);
+    std::vector<std::size_t> points;
+    std::vector<double> weights;
+    for (std::size_t i = 0; i < dual.n; ++i)
+      if (const double B = dual.weight(i)) points.push_back(i), weights.push_back(B);
+    std::fill(dual.f.data(), dual.f.data() + dual.stride, 0.0);
+    move(factor, points, weights, dual);
     const std::size_t most = factor.rank + dual.Q + kExtra + dual.n / 256;
-    Progress progress = decompose<double>(dual, source, most, tol, max_iter, watch);
+    Progress progress = crossover(dual, factor, most, tol, max_iter, watch);
     progress.iterations += interior;
     return progress;
   }
@@ -61,7 +65,7 @@ class Implementation final : public Engine {
 
  private:
   static constexpr int kInterior = 100;
-  static constexpr std::size_t kWorking = 512, kExtra = 64;
+  static constexpr std::size_t kExtra = 64;
 
   template <class T>
   static bool interior_start(Dual& dual, const Factor& factor, long& iterations, Watch& watch) {
@@ -74,31 +78,21 @@ class Implementation final : public Engine {
 
   template <class T>
   static Progress on_gram(Dual& dual, const T* K, double tol, long max_iter, Watch& watch) {
-    const std::size_t ld = padded(dual.n);
-    balance(dual);
-    gradient(dual, K, ld, dual.f.data());
-    return Smo<T>(dual, K, ld).run(tol, max_iter, nullptr, watch);
+    GramRows<T> rows{K, padded(dual.n)};
+    return pairs<T>(dual, rows, tol, max_iter, watch);
   }
 
   template <class T>
   static Progress on_rows(Dual& dual, const Kernel& kernel, const Points& points, std::size_t bytes,
                           double tol, long max_iter, Watch& watch) {
-    const std::size_t working = std::min(kWorking, dual.n);
-    const std::size_t inner = sizeof(T) * padded(working) * padded(working);
-    KernelSource<T> source(kernel, points, bytes > inner ? bytes - inner : 0);
-    balance(dual);
-    start(dual, source, watch);
-    return decompose<T>(dual, source, working, tol, max_iter, watch);
+    CachedRows<T> rows(kernel, points, bytes);
+    return pairs<T>(dual, rows, tol, max_iter, watch);
   }
 
-  // f = K B of the duals at hand
-  template <class Source>
-  static void start(Dual& dual, Source& source, Watch& watch) {
-    std::vector<std::size_t> points;
-    std::vector<double> weights;
-    for (std::size_t i = 0; i < dual.n; ++i)
-      if (const double B = dual.weight(i)) points.push_back(i), weights.push_back(B);
-    std::fill(dual.f.data(), dual.f.data() + dual.stride, 0.0);
-    source.move(points, weights, dual, watch);
+  template <class T, class Rows>
+  static Progress pairs(Dual& dual, Rows& rows, double tol, long max_iter, Watch& watch) {
+    balance(dual);
+    gradient(dual, rows, dual.f.data(), watch);
+    return Smo<T, Rows>(dual, rows).run(tol, max_iter, nullptr, watch);
   }
 };

@@ -83,11 +83,13 @@ class Probe {
       for (std::int64_t k = first; k < last; ++k) x_[from_.indices[k]] = 0;
       return;
     }
-    for (std::size_t k = 0; k < from_.p; ++k) x_[k] = from_.columns[k * from_.stride + i];
+    const double* x = from_.rows ? from_.rows + i * from_.p : x_.data();
+    if (!from_.rows)
+      for (std::size_t k = 0; k < from_.p; ++k) x_[k] = from_.columns[k * from_.stride + i];
     if (kernel_.name == KernelName::rbf)
-      kernel_run<true>(kernel_, x_.data(), to_, begin, end, out);
+      kernel_run<true>(kernel_, x, to_, begin, end, out);
     else
-      kernel_run<false>(kernel_, x_.data(), to_, begin, end, out);
+      kernel_run<false>(kernel_, x, to_, begin, end, out);
   }
 
  private:
@@ -131,3 +133,77 @@ inline void evaluate(const Kernel& kernel, const Points& basis, const double* co
     g[i] = dot(row.data(), weight.data(), m);
   }
 }
+
+// Rows of a Gram matrix in memory.
+template <class T>
+struct GramRows {
+  const T* K;
+  std::size_t ld;
+  const T* row(std::size_t i) const { return K + i * ld; }
+  const T* peek(std::size_t i) const { return K + i * ld; }
+  double entry(std::size_t i, std::size_t j) const { return static_cast<double>(K[i * ld + j]); }
+  double cost() const { return 1; }  // of a row, in passes over it
+};
+
+// Rows on demand: as many are kept as fit in `bytes`, at least four; the longest unused leaves.
+template <class T>
+class CachedRows {
+ public:
+  CachedRows(const Kernel& kernel, const Points& points, std::size_t bytes)
+      : points_(points), probe_(kernel, points, points),
+        places_(std::max<std::size_t>(4, bytes / (sizeof(T) * padded(points.n)))),
+        place_of_(points.n, kNowhere), wide_(padded(points.n)), spare_(padded(points.n)) {}
+
+  // Valid until two other rows were asked for.
+  const T* row(std::size_t i) {
+    std::size_t place = place_of_[i];
+    if (place == kNowhere) {
+      if (rows_.size() < places_) {
+        place = rows_.size();
+        rows_.emplace_back(padded(points_.n), false);
+        owner_.push_back(i);
+        used_.push_back(0);
+      } else {
+        place = static_cast<std::size_t>(std::min_element(used_.begin(), used_.end()) - used_.begin());
+        place_of_[owner_[place]] = kNowhere;
+        owner_[place] = i;
+      }
+      place_of_[i] = place;
+      compute(i, rows_[place].data());
+    }
+    used_[place] = ++clock_;
+    return rows_[place].data();
+  }
+  // The same, but a row that is not kept is not kept now either.  Valid until the next call.
+  const T* peek(std::size_t i) {
+    if (place_of_[i] != kNowhere) return rows_[place_of_[i]].data();
+    compute(i, spare_.data());
+    return spare_.data();
+  }
+  double entry(std::size_t i, std::size_t j) {
+    for (const auto& [a, b] : {std::pair(i, j), std::pair(j, i)})
+      if (place_of_[a] != kNowhere) return static_cast<double>(rows_[place_of_[a]][b]);
+    alignas(64) double block[kD];
+    const std::size_t base = j / kD * kD;
+    probe_.row(i, base, base + kD, block);
+    return block[j - base];
+  }
+  double cost() const { return static_cast<double>(points_.p) + 8; }
+
+ private:
+  static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+  void compute(std::size_t i, T* out) {
+    probe_.row(i, 0, wide_.size(), wide_.data());
+    for (std::size_t j = 0; j < wide_.size(); ++j) out[j] = static_cast<T>(wide_[j]);
+  }
+
+  const Points& points_;
+  Probe probe_;
+  std::size_t places_;
+  std::vector<Buffer<T>> rows_;
+  std::vector<std::size_t> place_of_, owner_;
+  std::vector<long> used_;
+  long clock_ = 0;
+  Buffer<double> wide_;
+  Buffer<T> spare_;
+};

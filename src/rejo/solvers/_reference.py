@@ -78,14 +78,11 @@ def solve(
         rising, falling = np.where(u < hi, v, -np.inf), np.where(u > lo, v, np.inf)
         i, q = divmod(int(rising.argmax()), Q)
         violation = rising[i, q] - falling.min()
-        if violation <= eps:
+        if n_iter >= limit or not violation > eps:  # not finite: end too
             b, objective, gap = _certificate(K, labels, caps, lo, hi, u, h2)
-            if gap <= tol or eps < TINY * (1.0 + np.abs(f).max()):
-                break
-            eps *= 0.1
-            continue
-        if n_iter >= limit:
-            b, objective, gap = _certificate(K, labels, caps, lo, hi, u, h2)
+            if n_iter < limit and gap > tol and eps > TINY * (1.0 + np.abs(f).max()):
+                eps *= 0.1
+                continue
             break
         n_iter += 1
 
@@ -119,7 +116,8 @@ def _feasible(u: Floats, lo: Floats, hi: Floats) -> Floats:
     if abs(excess) <= TINY * np.abs(u).sum():
         return u  # rounding: a step would take every variable off its bound
     room = u - lo if excess > 0 else hi - u
-    return np.clip(u - excess * room / room.sum(), lo, hi)
+    balanced: Floats = np.clip(u - excess * room / room.sum(), lo, hi)
+    return balanced
 
 
 def _newton(K: Floats, labels: Floats, lo: Floats, hi: Floats, u: Floats, h2: Floats) -> None:

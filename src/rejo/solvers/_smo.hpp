@@ -10,18 +10,16 @@ class FreeSet {
   std::vector<double> slope;          // v = y - f - offset of each
 
   // H_ab = K_{i_a i_b} + h^2 [q_a == q_b >= 1] + ridge
-  template <class T>
-  bool factorise(const Dual& dual, const T* K, std::size_t ld) {
+  template <class Rows>
+  bool factorise(const Dual& dual, Rows& rows, double ridge) {
     m_ = variable.size();
     L_.assign(m_ * m_, 0.0);
-    const double ridge = sizeof(T) == 4 ? 4e-6 : 1e-11;
     for (std::size_t a = 0; a < m_; ++a) {
       const std::size_t i = variable[a] % dual.stride, q = variable[a] / dual.stride;
-      const T* row = K + i * ld;
       double* La = &L_[a * m_];
       for (std::size_t b = 0; b <= a; ++b) {
         const std::size_t j = variable[b] % dual.stride, r = variable[b] / dual.stride;
-        La[b] = static_cast<double>(row[j]) + (q == r && q > 0 ? dual.h2 : 0.0);
+        La[b] = rows.entry(i, j) + (q == r && q > 0 ? dual.h2 : 0.0);
       }
       La[a] *= 1 + ridge;
       const double scale = La[a];
@@ -47,18 +45,21 @@ class FreeSet {
     double sd = 0, s1 = 0;
     for (std::size_t a = 0; a < k; ++a) sd += d[a], s1 += ones_[a];
     const double lambda = s1 > 0 ? sd / s1 : 0.0;
-    for (std::size_t a = 0; a < k; ++a) d[a] -= lambda * ones_[a];
+    double drift = 0;
+    for (std::size_t a = 0; a < k; ++a) drift += d[a] -= lambda * ones_[a];
+    // Where H is nearly singular the parts cancel: the sum must stay 0 all the same.
+    for (std::size_t a = 0; a < k; ++a) d[a] -= drift / static_cast<double>(k);
     lambda_ = lambda;
   }
 
   // Moves the duals to the minimum of the quadratic within the box; returns the flops spent.
-  template <class T>
-  double descend(Dual& dual, const T* K, std::size_t ld, std::size_t max_drops) {
+  template <class Rows>
+  double descend(Dual& dual, Rows& rows, double ridge) {
     const double m = static_cast<double>(variable.size());
-    if (variable.size() < 2 || !factorise(dual, K, ld)) return m * m * m / 6;
     double flops = m * m * m / 6;
+    if (!factorise(dual, rows, ridge)) return flops;
     std::vector<double> d;
-    for (std::size_t drops = 0; drops <= max_drops && order_.size() > 1; ++drops) {
+    while (order_.size() > 1) {
       direction(d);
       flops += 2.0 * static_cast<double>(order_.size() * order_.size());
       double step = 1;
@@ -122,13 +123,15 @@ class FreeSet {
   double lambda_ = 0;
 };
 
-// f = K B, in double, whatever the type of the Gram matrix.
-template <class T>
-void gradient(const Dual& dual, const T* K, std::size_t ld, double* f) {
+// f = K B, in double, whatever the type of the rows.
+template <class Rows>
+void gradient(const Dual& dual, Rows& rows, double* f, Watch& watch) {
   std::fill(f, f + dual.stride, 0.0);
   for (std::size_t i = 0; i < dual.n; ++i) {
     const double B = dual.weight(i);
-    if (B != 0) axpy(B, K + i * ld, f, dual.stride);
+    if (B == 0) continue;
+    if (i % 64 == 0) watch.check();
+    axpy(B, rows.peek(i), f, dual.stride);
   }
 }
 
@@ -151,17 +154,17 @@ inline Spread violation(const Dual& dual) {
   return spread;
 }
 
-template <class T>
+template <class T, class Rows>
 class Smo {
   typedef typename Simd<T>::V V;
   typedef typename Simd<T>::I I;
   static constexpr std::size_t N = Simd<T>::N;
 
  public:
-  Smo(Dual& dual, const T* K, std::size_t ld)
-      : dual_(dual), K_(K), ld_(ld), stride_(dual.stride), f_(stride_), diagonal_(stride_),
+  Smo(Dual& dual, Rows& rows)
+      : dual_(dual), rows_(rows), stride_(dual.stride), f_(stride_), diagonal_(stride_),
         curvature_(stride_), top_(dual.Q * stride_), bottom_(dual.Q * stride_) {
-    for (std::size_t i = 0; i < dual.n; ++i) diagonal_[i] = K[i * ld + i];
+    for (std::size_t i = 0; i < dual.n; ++i) diagonal_[i] = static_cast<T>(rows.entry(i, i));
   }
 
   // Needs dual.f and dual.G to agree with dual.u up to a constant part from elsewhere;
@@ -172,7 +175,8 @@ class Smo {
     double target = tol;
     long next_newton = std::min<long>(40, static_cast<long>(dual_.n));
     double smo_flops = 0, newton_flops = 0;
-    const double pass = static_cast<double>(stride_) * (2.0 + 5.0 * static_cast<double>(dual_.Q));
+    const double pass =
+        static_cast<double>(stride_) * (1.0 + rows_.cost() + 5.0 * static_cast<double>(dual_.Q));
     int resyncs = 0;
     T di = 0;
     std::size_t i = 0, j = 0;
@@ -186,7 +190,7 @@ class Smo {
         spread = static_cast<double>(low.value);
       }
       if (!(spread > target)) {
-        resync(outside);
+        resync(outside, watch);
         progress.violation = violation(dual_).width();
         if (progress.violation <= tol) {
           progress.converged = true;
@@ -198,21 +202,20 @@ class Smo {
         continue;
       }
       if (progress.iterations >= max_iter) {
-        resync(outside);
+        resync(outside, watch);
         progress.violation = violation(dual_).width();
         break;
       }
       if (progress.iterations % 64 == 0) watch.check();
       ++progress.iterations;
       smo_flops += pass;
-      const T moved = step(up, low, i, j);
-      if (moved == 0 && ++stalls_ > 16) {
-        resync(outside);
+      di = step(up, low, i, j);
+      if (stalls_ > kStalls) {
+        resync(outside, watch);
         progress.violation = violation(dual_).width();
         progress.converged = progress.violation <= tol;
         break;
       }
-      di = moved;
       if (progress.iterations >= next_newton) {
         apply(i, j, di);
         di = 0;
@@ -238,15 +241,16 @@ class Smo {
     top_[k] = dual_.u[k] < dual_.hi(k) ? y : T(-kBig);
     bottom_[k] = dual_.u[k] > dual_.lo(k) ? y : T(kBig);
   }
-  void resync(const double* outside) {
-    gradient(dual_, K_, ld_, dual_.f.data());
+  void resync(const double* outside, Watch& watch) {
+    gradient(dual_, rows_, dual_.f.data(), watch);
     if (outside)
       for (std::size_t i = 0; i < stride_; ++i) dual_.f[i] += outside[i];
   }
 
   void apply(std::size_t i, std::size_t j, T d) {  // f += d (K_i - K_j)
     if (d == 0 || i == j) return;
-    const T *Ki = K_ + i * ld_, *Kj = K_ + j * ld_;
+    const T* Ki = rows_.row(i);
+    const T* Kj = rows_.row(j);
     for (std::size_t k = 0; k < stride_; k += N)
       store(&f_[k], load(&f_[k]) + d * (load(Ki + k) - load(Kj + k)));
   }
@@ -286,7 +290,7 @@ class Smo {
   // argmax over u > lo of d^2 / a, d = v_i - v_j; its value is the largest d, for the stop
   Pick pick_low(const Pick& up) {
     const std::size_t i = up.k % stride_, q = up.k / stride_;
-    const T* Ki = K_ + i * ld_;
+    const T* Ki = rows_.row(i);
     const T Kii = diagonal_[i];
     for (std::size_t k = 0; k < stride_; k += N)
       store(&curvature_[k], Kii + load(&diagonal_[k]) - T(2) * load(Ki + k));
@@ -322,26 +326,29 @@ class Smo {
   // The pair's exact minimum within its box; returns the amount moved from j to i.
   T step(const Pick& up, const Pick& low, std::size_t& i, std::size_t& j) {
     const std::size_t a = up.k, b = low.k;
+    ++stalls_;  // until the pair is seen to move
     if (b >= dual_.Q * stride_ || a == b) return 0;
     i = a % stride_;
     j = b % stride_;
     const std::size_t q = a / stride_, r = b / stride_;
     const double curvature =
         std::max(static_cast<double>(diagonal_[i]) + static_cast<double>(diagonal_[j]) -
-                     2.0 * static_cast<double>(K_[i * ld_ + j]) + extension(q, r),
+                     2.0 * rows_.entry(i, j) + extension(q, r),
                  kFloor);
     const double slope = (dual_.y[a] - f_[i] - dual_.offset(q)) - (dual_.y[b] - f_[j] - dual_.offset(r));
     if (!(slope > 0)) return 0;
     const double room_a = dual_.hi(a) - dual_.u[a], room_b = dual_.u[b] - dual_.lo(b);
-    const double d = std::min(slope / curvature, std::min(room_a, room_b));
-    const double before = dual_.u[a];
+    const double room = std::min(room_a, room_b);
+    double d = slope / curvature;
+    if (room - d <= kSnap * std::min(dual_.cap[a], dual_.cap[b])) d = room;
+    const double before_a = dual_.u[a], before_b = dual_.u[b];
     dual_.u[a] = d == room_a ? dual_.hi(a) : dual_.u[a] + d;
     dual_.u[b] = d == room_b ? dual_.lo(b) : dual_.u[b] - d;
     dual_.G[q] += d;
     dual_.G[r] -= d;
     mark(a);
     mark(b);
-    if (dual_.u[a] == before) return 0;
+    if (dual_.u[a] != before_a || dual_.u[b] != before_b) stalls_ = 0;
     return static_cast<T>(d);
   }
 
@@ -358,25 +365,27 @@ class Smo {
     }
     before_.resize(m);
     for (std::size_t a = 0; a < m; ++a) before_[a] = dual_.u[free_.variable[a]];
-    double flops = free_.descend(dual_, K_, ld_, m);
+    double flops = free_.descend(dual_, rows_, sizeof(T) == 4 ? 4e-6 : 1e-11);
     for (std::size_t a = 0; a < m; ++a) {
       const std::size_t k = free_.variable[a];
       const double d = dual_.u[k] - before_[a];
       if (d == 0) continue;
       mark(k);
-      const T* row = K_ + (k % stride_) * ld_;
+      const T* row = rows_.row(k % stride_);
       const T t = static_cast<T>(d);
       for (std::size_t s = 0; s < stride_; s += N) store(&f_[s], load(&f_[s]) + t * load(row + s));
-      flops += static_cast<double>(stride_);
+      flops += static_cast<double>(stride_) * rows_.cost();
     }
     return flops;
   }
 
   static constexpr double kFloor = sizeof(T) == 4 ? 1e-6 : 1e-12;
+  static constexpr double kSnap = 1e-13;  // of a box: closer to a bound counts as on it
+  static constexpr int kStalls = 16;
   static constexpr std::size_t kMostFree = 256;
   Dual& dual_;
-  const T* K_;
-  std::size_t ld_, stride_;
+  Rows& rows_;
+  std::size_t stride_;
   Buffer<T> f_, diagonal_, curvature_, top_, bottom_;
   FreeSet free_;
   std::vector<double> before_;

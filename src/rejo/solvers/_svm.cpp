@@ -374,8 +374,11 @@ PYBIND11_MODULE(_svm, m) {
       .def("solve_rows", &Problem::solve_rows);
   m.def("evaluate_dense", [](const Doubles& X, const Doubles& basis, const Doubles& coef,
                              const std::string& name, double gamma, int degree, double coef0) {
-    const Doubles none(0);
-    return evaluate(dense_points(basis, none), coef, dense_points(X, none),
+    Points at;
+    at.n = static_cast<std::size_t>(X.shape(0));
+    at.p = static_cast<std::size_t>(X.shape(1));
+    at.rows = X.data();
+    return evaluate(dense_points(basis, Doubles(0)), coef, at,
                     make_kernel(name, gamma, degree, coef0));
   });
   m.def("evaluate_sparse",

@@ -20,7 +20,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse
 
 from rejo.solvers import _reference
 from rejo.solvers.types import Floats, Kernel, Solution
@@ -34,9 +34,11 @@ __all__ = ["Floats", "Kernel", "Problem", "Solution", "evaluate"]
 
 SINGLE_TOL = 1e-4  # from this tolerance on, kernel values in single precision are enough
 SINGLE_RANGE = 1e5  # ... if the duals and kernel values are not larger than this
+TIGHTEST = 1e-13  # a violation below this is rounding
 FACTOR_FROM = 600  # points; below, pairs on the Gram matrix win
 LARGEST_RANK = 1000
-CHUNK = 1 << 22  # numbers of X copied at a time in a prediction
+BLOCK = 4096  # rows centred at a time
+CHUNK = 1 << 21  # kernel values held at a time by the reference's prediction
 
 
 class Problem:
@@ -72,24 +74,38 @@ class Problem:
                 u=None if u is None else u.sum(axis=1, keepdims=True), verbose=verbose,
             )  # fmt: skip
             return half._replace(u=np.repeat(half.u / 2, 2, axis=1), b=np.repeat(half.b, 2))
-        limit = 1_000_000 + 100 * len(labels) if max_iter < 0 else max_iter
-        solution = self._solve(labels, caps, u, h, tol, limit, verbose)
-        if self._mean is not None:
-            w = (self.X[solution.basis] - self._mean).T @ solution.coef
-            solution = solution._replace(b=solution.b - w @ self._mean)
-        return solution
+        solve = self._compiled if self._core is not None else self._reference
+        solution = solve(labels, caps, u, h, tol, max_iter, verbose)
+        if self.kernel.name != "linear":
+            return solution
+        w = self._weights(solution.u.sum(axis=1))
+        b = solution.b if self._mean is None else solution.b - w @ self._mean
+        return solution._replace(b=b, weights=w)
 
-    def _solve(
+    def _weights(self, B: Floats) -> Floats:
+        """Feature weights ``sum_i B_i x_i`` (p,) of a linear kernel, in blocks."""
+        if self._mean is None:
+            return np.asarray(self.X.T @ B)
+        w = np.zeros(self.X.shape[1])
+        for start in range(0, len(B), BLOCK):
+            rows = slice(start, start + BLOCK)
+            w += B[rows] @ (self.X[rows] - self._mean)
+        return w
+
+    def _reference(
         self, labels: Floats, caps: Floats, u: Floats | None,
-        h: float, tol: float, limit: int, verbose: bool,
+        h: float, tol: float, max_iter: int, verbose: bool,
     ) -> Solution:  # fmt: skip
-        if self._core is None:
-            if not hasattr(self, "_gram"):
-                Z = self.X if self._mean is None else self.X - self._mean
-                self._gram = _reference.gram(Z, Z, self.kernel)
-            return _reference.solve(
-                self._gram, labels, caps, h=h, tol=tol, max_iter=limit, u=u
-            )
+        if not hasattr(self, "_gram"):
+            Z = self.X if self._mean is None else self.X - self._mean
+            self._gram = _reference.gram(Z, Z, self.kernel)
+        return _reference.solve(self._gram, labels, caps, h=h, tol=tol, max_iter=max_iter, u=u)
+
+    def _compiled(
+        self, labels: Floats, caps: Floats, u: Floats | None,
+        h: float, tol: float, max_iter: int, verbose: bool,
+    ) -> Solution:  # fmt: skip
+        limit = 1_000_000 + 100 * len(labels) if max_iter < 0 else max_iter
         engine, single = self._engine(labels, caps, tol)
         spent, eps = 0, tol
         while True:
@@ -101,10 +117,11 @@ class Problem:
                 print(f"[rejo] {engine}: {spent} iterations, objective {primal:.6g}, gap {gap:.2e}")
             if spent >= limit or (converged and gap <= tol):
                 break
-            if not converged and single:
-                single = False
-            elif converged and eps > 1e-3 * tol:
+            if converged and eps > TIGHTEST:
                 eps *= 0.1
+                single = single and eps >= 0.1 * SINGLE_TOL
+            elif single:
+                single = False
             else:
                 break
         if rest and len(rest[0]):
@@ -153,30 +170,18 @@ def evaluate(X: Any, basis: Any, coef: Floats, kernel: Kernel) -> Floats:
     """``g`` at the rows of ``X``, in chunks of bounded memory; precomputed: ``X`` is (n, m)."""
     if kernel.name == "precomputed":
         return np.asarray(X @ coef)
-    if _svm is not None:
-        chunk, block = max(1, CHUNK // max(1, X.shape[1])), _compiled_block
-    else:
-        chunk, block = max(1, CHUNK // max(1, len(coef))), _reference_block
-    if X.shape[0] <= chunk:
-        return block(X, basis, coef, kernel)
-    starts = range(0, X.shape[0], chunk)
-    return np.concatenate([block(X[i : i + chunk], basis, coef, kernel) for i in starts])
-
-
-def _reference_block(X: Any, basis: Any, coef: Floats, kernel: Kernel) -> Floats:
-    return np.asarray(_reference.gram(X, basis, kernel) @ coef)
-
-
-def _compiled_block(X: Any, basis: Any, coef: Floats, kernel: Kernel) -> Floats:
     if issparse(X) != issparse(basis):
-        X = X.toarray() if issparse(X) else X
-        basis = basis.toarray() if issparse(basis) else basis
+        X, basis = csr_matrix(X), csr_matrix(basis)
+    if _svm is None:
+        chunk = max(1, CHUNK // max(1, len(coef)))
+        starts = range(0, X.shape[0], chunk)
+        blocks = [_reference.gram(X[i : i + chunk], basis, kernel) @ coef for i in starts]
+        return np.concatenate(blocks) if blocks else np.empty(0)
     if issparse(X):
-        return _svm.evaluate_sparse(  # type: ignore[no-any-return]
-            X.data, X.indices, X.indptr, basis.data, basis.indices, basis.indptr,
-            X.shape[1], coef, *kernel,
-        )  # fmt: skip
-    return _svm.evaluate_dense(X, basis, coef, *kernel)  # type: ignore[no-any-return]
+        rows = X.data, X.indices, X.indptr
+        others = basis.data, basis.indices, basis.indptr
+        return np.asarray(_svm.evaluate_sparse(*rows, *others, X.shape[1], coef, *kernel))
+    return np.asarray(_svm.evaluate_dense(X, basis, coef, *kernel))
 
 
 def _core(X: Any, kernel: Kernel, mean: Floats | None) -> Any:

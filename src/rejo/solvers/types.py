@@ -30,3 +30,4 @@ class Solution(NamedTuple):
     gap: float  # (primal - dual) / primal
     n_iter: int
     converged: bool
+    weights: Floats | None = None  # (p,) linear kernel only: g(x) = weights . x

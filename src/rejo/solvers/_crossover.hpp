@@ -1,95 +1,15 @@
-// Decomposition: engine 1 on a working set of points, the rest held fixed, until nothing violates.
-// A source knows how to give the working set's Gram matrix and how a change of B moves f.
+// Crossover: engine 1 on a working set of points of K = Z Z', the rest held fixed, until nothing
+// violates.
 // Included once for each instruction set, inside its own namespace: no include guard.
 
-// K = Z Z'
-class FactorSource {
- public:
-  explicit FactorSource(const Factor& factor) : F_(factor) {}
-  void gram(const std::vector<std::size_t>& points, double* K, std::size_t ld) const {
-    for (std::size_t a = 0; a < points.size(); ++a)
-      for (std::size_t b = 0; b <= a; ++b)
-        K[a * ld + b] = K[b * ld + a] = dot(F_.row(points[a]), F_.row(points[b]), F_.width);
-  }
-  // f += K[:, points] delta
-  void move(const std::vector<std::size_t>& points, const std::vector<double>& delta, Dual& dual,
-            Watch&) const {
-    Buffer<double> w(F_.width);
-    for (std::size_t a = 0; a < points.size(); ++a)
-      axpy(delta[a], F_.row(points[a]), w.data(), F_.width);
-    for (std::size_t i = 0; i < dual.n; ++i) dual.f[i] += dot(F_.row(i), w.data(), F_.width);
-  }
-
- private:
-  const Factor& F_;
-};
-
-// Kernel values on demand: rows of `T` are kept while they fit, the oldest leaving first.
-template <class T>
-class KernelSource {
- public:
-  KernelSource(const Kernel& kernel, const Points& points, std::size_t bytes)
-      : kernel_(kernel), points_(points), probe_(kernel, points, points),
-        places_(std::max<std::size_t>(2, bytes / (sizeof(T) * padded(points.n)))),
-        place_of_(points.n, kNowhere), row_(padded(points.n)) {}
-
-  void gram(const std::vector<std::size_t>& points, T* K, std::size_t ld) {
-    for (std::size_t a = 0; a < points.size(); ++a) {
-      const T* kept = place_of_[points[a]] == kNowhere ? nullptr : rows_[place_of_[points[a]]].data();
-      if (!kept) pick(points[a], points);
-      for (std::size_t b = 0; b < points.size(); ++b)
-        K[a * ld + b] = kept ? kept[points[b]] : static_cast<T>(row_[b]);
-    }
-  }
-  void move(const std::vector<std::size_t>& points, const std::vector<double>& delta, Dual& dual,
-            Watch& watch) {
-    for (std::size_t a = 0; a < points.size(); ++a) {
-      if (delta[a] == 0) continue;
-      watch.check();
-      axpy(delta[a], keep(points[a]), dual.f.data(), dual.n);
-    }
-  }
-
- private:
-  static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
-
-  // row_[b] = k(point, points[b]) by gathering only the vectors in which a point stands
-  void pick(std::size_t point, const std::vector<std::size_t>& points) {
-    alignas(64) double block[kD];
-    std::size_t at = kNowhere;
-    for (std::size_t b = 0; b < points.size(); ++b) {
-      const std::size_t base = points[b] / kD * kD;
-      if (base != at) probe_.row(point, base, base + kD, block), at = base;
-      row_[b] = block[points[b] - base];
-    }
-  }
-  const T* keep(std::size_t i) {
-    if (place_of_[i] == kNowhere) {
-      std::size_t place = next_;
-      if (rows_.size() < places_) {
-        place = rows_.size();
-        rows_.emplace_back(padded(points_.n), false);
-        owner_.push_back(i);
-      } else {
-        next_ = (next_ + 1) % places_;
-        place_of_[owner_[place]] = kNowhere;
-        owner_[place] = i;
-      }
-      place_of_[i] = place;
-      probe_.row(i, 0, row_.size(), row_.data());
-      for (std::size_t j = 0; j < row_.size(); ++j) rows_[place][j] = static_cast<T>(row_[j]);
-    }
-    return rows_[place_of_[i]].data();
-  }
-
-  const Kernel& kernel_;
-  const Points& points_;
-  Probe probe_;
-  std::size_t places_, next_ = 0;
-  std::vector<Buffer<T>> rows_;
-  std::vector<std::size_t> place_of_, owner_;
-  Buffer<double> row_;
-};
+// f += Z Z' delta, with delta given on some points
+inline void move(const Factor& factor, const std::vector<std::size_t>& points,
+                 const std::vector<double>& delta, Dual& dual) {
+  Buffer<double> w(factor.width);
+  for (std::size_t a = 0; a < points.size(); ++a)
+    axpy(delta[a], factor.row(points[a]), w.data(), factor.width);
+  for (std::size_t i = 0; i < dual.n; ++i) dual.f[i] += dot(factor.row(i), w.data(), factor.width);
+}
 
 // Moves u within its boxes until it sums to zero: free variables first, in proportion to their room.
 inline void balance(Dual& dual) {
@@ -156,14 +76,15 @@ class WorkingSet {
   std::vector<std::pair<double, std::size_t>> up_, low_;
 };
 
-template <class T, class Source>
-Progress decompose(Dual& dual, Source& source, std::size_t most, double tol, long max_iter,
-                   Watch& watch) {
+constexpr int kRounds = 10000;
+
+inline Progress crossover(Dual& dual, const Factor& factor, std::size_t most, double tol,
+                          long max_iter, Watch& watch) {
   Progress progress;
   WorkingSet set(dual, most);
-  Buffer<T> K;
+  Buffer<double> K;
   Dual part;
-  for (int round = 0; round < 100000; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     const Spread spread = violation(dual);
     progress.violation = spread.width();
     progress.converged = progress.violation <= tol;
@@ -184,14 +105,18 @@ Progress decompose(Dual& dual, Source& source, std::size_t most, double tol, lon
       }
     }
     K.reset(m * part.stride);
-    source.gram(points, K.data(), part.stride);
+    for (std::size_t a = 0; a < m; ++a)
+      for (std::size_t b = 0; b <= a; ++b)
+        K[a * part.stride + b] = K[b * part.stride + a] =
+            dot(factor.row(points[a]), factor.row(points[b]), factor.width);
+    GramRows<double> rows{K.data(), part.stride};
     std::vector<double> outside(part.f.data(), part.f.data() + part.stride), own(part.stride);
-    gradient(part, K.data(), part.stride, own.data());
+    gradient(part, rows, own.data(), watch);
     for (std::size_t a = 0; a < part.stride; ++a) outside[a] -= own[a];
     std::vector<double> delta(m);
     for (std::size_t a = 0; a < m; ++a) delta[a] = -part.weight(a);
     const double inner = std::max(0.3 * tol, 0.05 * progress.violation);
-    const Progress sub = Smo<T>(part, K.data(), part.stride)
+    const Progress sub = Smo<double, GramRows<double>>(part, rows)
                              .run(inner, max_iter - progress.iterations, outside.data(), watch);
     progress.iterations += sub.iterations;
     if (sub.iterations == 0) break;
@@ -201,7 +126,7 @@ Progress decompose(Dual& dual, Source& source, std::size_t most, double tol, lon
       for (std::size_t q = 0; q < dual.Q; ++q)
         dual.u[q * dual.stride + points[a]] = part.u[q * part.stride + a];
     }
-    source.move(points, delta, dual, watch);
+    move(factor, points, delta, dual);
   }
   return progress;
 }
