@@ -167,6 +167,18 @@ def test_a_picture_is_written_whole_or_not_at_all(run, small, folder, monkeypatc
     assert (folder / "old.png").read_text() == "old"
 
 
+def test_a_picture_appears_by_a_move(run, small, folder, monkeypatch):
+    def refuse(source, target):
+        raise PermissionError(13, "Permission denied")
+
+    (folder / "old.png").write_text("old")
+    monkeypatch.setattr(os, "replace", refuse)
+    code, _, err = run("demo", "-o", "old.png", "--force")
+    assert (code, err) == (2, "rejo: error: cannot write old.png: Permission denied\n")
+    assert files() == ["old.png"]
+    assert (folder / "old.png").read_text() == "old"
+
+
 @pytest.mark.parametrize(
     ("output", "message"),
     [

@@ -146,6 +146,8 @@ def test_a_region_that_the_grid_does_not_reach_is_left_out():
     for thresholds, region in (((5, 6), 0), ((-6, -5), 2), ((-5, 5), 1)):
         display = RejectRegionDisplay.from_estimator(Strips(thresholds).fit(X, y), X, y)
         assert set(np.unique(display.regions_)) == {region}
+        edges = [c for c in display.ax_.collections if c.get_zorder() == 1]
+        assert not any(len(path.vertices) for edge in edges for path in edge.get_paths())
 
 
 def test_crossed_scores_count_as_sorted_ones():

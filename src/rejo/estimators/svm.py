@@ -369,7 +369,7 @@ class RejoSVC(RejectClassifier):
         self._coef = solution.coef
         self._basis: Any
         if self.kernel == "linear":
-            self._basis = np.atleast_2d(solution.weights)
+            self._basis = np.atleast_2d(np.asarray(solution.weights))
         elif precomputed:
             self._basis = rows[solution.basis]
         else:

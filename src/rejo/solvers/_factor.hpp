@@ -39,16 +39,21 @@ class Cholesky {
   // Adds pivots until no residual among `rows` exceeds eps; Z's row t belongs to point rows[t].
   bool pivot(const std::vector<std::size_t>& rows, double eps, Watch& watch) {
     Factor& F = out_;
-    const double start = *std::max_element(F.residual.begin(), F.residual.end());
+    double start = 0;  // mean residual with no pivot
+    for (const std::size_t i : rows) start += diagonal(i) / static_cast<double>(rows.size());
     while (true) {
       std::size_t best = 0;
-      for (std::size_t t = 0; t < rows.size(); ++t)
+      double mean = 0;
+      for (std::size_t t = 0; t < rows.size(); ++t) {
+        mean += F.residual[rows[t]];
         if (F.residual[rows[t]] > F.residual[rows[best]]) best = t;
+      }
+      mean /= static_cast<double>(rows.size());
       const double largest = F.residual[rows[best]];
       if (!(largest > eps)) return true;
       const std::size_t k = F.rank;
       if (k >= max_rank_) return false;
-      if (k >= 16 && k % 8 == 0 && hopeless(k, start / largest, largest / eps)) return false;
+      if (k >= 16 && k % 8 == 0 && hopeless(k, start / mean, mean / eps)) return false;
       if (k == F.width) widen(rows.size());
       watch.check();
       probe_.row(rows[best], 0, row_.size(), row_.data());
@@ -66,11 +71,12 @@ class Cholesky {
     }
   }
 
-  // The residual falls about geometrically: after k pivots it has fallen by `done` and must fall
-  // by `left` more.
+  // The mean residual falls about geometrically, faster towards the end: after k pivots it has
+  // fallen by `done` and must fall by `left` more.
   bool hopeless(std::size_t k, double done, double left) const {
     const double rate = std::max(std::log(done) / static_cast<double>(k), 1e-3);
-    return static_cast<double>(k) + 0.5 * std::log(left) / rate > static_cast<double>(max_rank_);
+    const double more = left > 1 ? 0.5 * std::log(left) / rate : 0.0;
+    return static_cast<double>(k) + more > static_cast<double>(max_rank_);
   }
 
   void widen(std::size_t rows) {

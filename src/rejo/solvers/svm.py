@@ -17,6 +17,7 @@ pairs within working sets, where neither fits.  ``_reference`` runs where they w
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -187,18 +188,23 @@ def evaluate(X: Any, basis: Any, coef: Floats, kernel: Kernel) -> Floats:
 def _core(X: Any, kernel: Kernel, mean: Floats | None) -> Any:
     """The compiled problem, or None where there is no extension."""
     if _svm is None:
-        warnings.warn(
-            "rejo runs on its NumPy reference solver, which is many times slower: the compiled "
-            "solver was not built. Install a C++17 compiler and reinstall rejo.",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        _warn_of_the_reference()
         return None
     if kernel.name == "precomputed":
         return _svm.Problem(X)
     if issparse(X):
         return _svm.Problem(X.data, X.indices, X.indptr, X.shape[1], *kernel)
     return _svm.Problem(X, np.empty(0) if mean is None else mean, *kernel)
+
+
+@cache
+def _warn_of_the_reference() -> None:  # once is enough
+    warnings.warn(
+        "rejo runs on its NumPy reference solver, which is many times slower: the compiled "
+        "solver was not built. Install a C++17 compiler and reinstall rejo.",
+        RuntimeWarning,
+        stacklevel=6,
+    )
 
 
 def _twins(labels: Floats, caps: Floats) -> bool:

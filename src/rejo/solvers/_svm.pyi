@@ -1,0 +1,81 @@
+"""The compiled engines; see ``_svm.cpp``."""
+
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+def architectures() -> list[str]: ...
+def use(name: str) -> None: ...
+def evaluate_dense(
+    X: Floats, basis: Floats, coef: Floats, name: str, gamma: float, degree: int, coef0: float
+) -> Floats: ...
+def evaluate_sparse(
+    values: Floats,
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    basis_values: Floats,
+    basis_indices: NDArray[Any],
+    basis_indptr: NDArray[Any],
+    n_features: int,
+    coef: Floats,
+    name: str,
+    gamma: float,
+    degree: int,
+    coef0: float,
+) -> Floats: ...
+
+class Problem:
+    @overload
+    def __init__(
+        self, X: Floats, centre: Floats, name: str, gamma: float, degree: int, coef0: float
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        values: Floats,
+        indices: NDArray[Any],
+        indptr: NDArray[Any],
+        n_features: int,
+        name: str,
+        gamma: float,
+        degree: int,
+        coef0: float,
+    ) -> None: ...
+    @overload
+    def __init__(self, K: Floats) -> None: ...
+    # Each answers (u, b, primal, gap, n_iter, converged); solve_factor adds (pivots, coef).
+    def solve_gram(
+        self,
+        single: bool,
+        labels: Floats,
+        caps: Floats,
+        u: Floats | None,
+        h: float,
+        tol: float,
+        max_iter: int,
+    ) -> tuple[Any, ...]: ...
+    def factorise(self, eps: float, max_rank: int) -> bool: ...
+    def rank(self) -> int: ...
+    def solve_factor(
+        self,
+        labels: Floats,
+        caps: Floats,
+        u: Floats | None,
+        h: float,
+        tol: float,
+        max_iter: int,
+    ) -> tuple[Any, ...]: ...
+    def solve_rows(
+        self,
+        single: bool,
+        cache_bytes: int,
+        labels: Floats,
+        caps: Floats,
+        u: Floats | None,
+        h: float,
+        tol: float,
+        max_iter: int,
+    ) -> tuple[Any, ...]: ...

@@ -1,0 +1,190 @@
+"""The compiled engines beyond the oracle's size: instruction sets, precision, memory, threads."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kernel
+
+from rejo import RejoSVC
+from rejo.replication import replica_costs, replica_labels
+from rejo.solvers import _reference, svm
+from rejo.solvers.types import Kernel
+
+compiled = pytest.mark.skipif(svm._svm is None, reason="the compiled solver was not built")
+
+
+def data(n, n_features, n_classes, seed=0):
+    """Points, labels and costs of a smooth score, cut at its quantiles."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, n_features))
+    t = X[:, 0] + X[:, -1] ** 2 + 0.5 * rng.normal(size=n)
+    y = np.searchsorted(np.quantile(t, np.arange(1, n_classes) / n_classes), t)
+    return X, replica_labels(n_classes)[y], replica_costs(n_classes, 0.2)[y]
+
+
+def optimality(K, labels, caps, solution, h=1.0):
+    """Violation of the optimality conditions, and the primal value, by the definitions."""
+    u, G = solution.u, solution.u.sum(axis=0)
+    assert_array_equal(labels * u >= 0, True)
+    assert_array_equal(labels * u <= caps, True)
+    assert abs(u.sum()) <= 1e-9 * caps.sum()
+    offset = h * h * np.where(np.arange(len(G)) > 0, G, 0.0)
+    f = K @ u.sum(axis=1)
+    v = labels - f[:, None] - offset
+    hi, lo = np.maximum(labels * caps, 0), np.minimum(labels * caps, 0)
+    norm = u.sum(axis=1) @ f + (offset * G).sum()
+    scores = f[:, None] + solution.b
+    primal = norm / 2 + (caps * np.maximum(0, 1 - labels * scores)).sum()
+    return v[u < hi].max() - v[u > lo].min(), primal
+
+
+@compiled
+@pytest.mark.parametrize("name", [] if svm._svm is None else svm._svm.architectures())
+@pytest.mark.parametrize(
+    ("n", "n_features", "n_classes", "kernel", "engine"),
+    [
+        (150, 3, 2, Kernel("rbf", 0.5), "gram"),
+        (150, 20, 4, Kernel("poly", 0.1, 3, 1.0), "gram"),
+        (900, 2, 3, Kernel("rbf", 0.1), "factor"),
+        (700, 5, 2, Kernel("linear"), "factor"),
+        (300, 20, 2, Kernel("rbf", 0.05), "rows"),
+    ],
+)
+def test_every_instruction_set_solves(name, n, n_features, n_classes, kernel, engine):
+    X, labels, costs = data(n, n_features, n_classes)
+    caps = 4.0 * costs
+    best = svm._svm.architectures()[0]
+    try:
+        svm._svm.use(name)
+        problem = svm.Problem(X, kernel, 1e-3 if engine == "rows" else 200.0)
+        assert problem._engine(labels, caps, 1e-3)[0] == engine
+        solution = problem.solve(labels, caps, tol=1e-3)
+    finally:
+        svm._svm.use(best)
+    assert solution.converged
+    K = _reference.gram(X, X, kernel)
+    if kernel.name == "linear":  # the thresholds are those of points that are not centred
+        centred = X - X.mean(axis=0)
+        b = solution.b + solution.weights @ X.mean(axis=0)
+        solution, K = solution._replace(b=b), centred @ centred.T
+    violation, primal = optimality(K, labels, caps, solution)
+    assert violation <= 2e-3
+    assert solution.objective == pytest.approx(primal, rel=1e-5)
+    assert 0 <= solution.gap <= 1e-3
+
+
+@compiled
+def test_an_unknown_instruction_set_is_refused():
+    with pytest.raises(ValueError, match="cannot run: mmx"):
+        svm._svm.use("mmx")
+
+
+@compiled
+@pytest.mark.parametrize(
+    ("kernel", "function"),
+    [
+        (Kernel("rbf", 0.3), lambda X, Y: rbf_kernel(X, Y, 0.3)),
+        (Kernel("poly", 0.3, 5, 0.7), lambda X, Y: polynomial_kernel(X, Y, 5, 0.3, 0.7)),
+        (Kernel("sigmoid", 0.3, 3, 0.7), lambda X, Y: sigmoid_kernel(X, Y, 0.3, 0.7)),
+    ],
+)
+def test_kernel_values_agree_with_scikit_learn(kernel, function):
+    rng = np.random.default_rng(0)
+    X, basis, coef = rng.normal(size=(37, 7)), rng.normal(size=(23, 7)), rng.normal(size=23)
+    X[X < 0.3] = 0.0
+    expected = function(X, basis) @ coef
+    assert_allclose(svm.evaluate(X, basis, coef, kernel), expected, rtol=1e-12, atol=1e-12)
+    rows = sparse.csr_array(X)
+    assert_allclose(svm.evaluate(rows, basis, coef, kernel), expected, rtol=1e-10, atol=1e-12)
+
+
+@compiled
+def test_the_exponential_is_exact_from_zero_to_nothing():
+    distance = np.concatenate([np.linspace(0, 5, 4001), np.geomspace(5, 26, 2000), [1e3, 1e200]])
+    got = svm.evaluate(distance[:, None], np.zeros((1, 1)), np.ones(1), Kernel("rbf", 1.0))
+    assert_allclose(got[:-2], np.exp(-(distance[:-2] ** 2)), rtol=1e-13)
+    assert (got[-2:] < 1e-300).all()
+
+
+@compiled
+def test_rows_on_demand_stay_within_their_memory():
+    X, labels, costs = data(2000, 20, 2)
+    gram = svm.Problem(X, Kernel("rbf", 0.05), 200.0).solve(labels, costs)
+    rows = svm.Problem(X, Kernel("rbf", 0.05), 1.0).solve(labels, costs)  # 131 of 2,000 rows
+    assert rows.objective == pytest.approx(gram.objective, rel=1e-3)
+    assert rows.converged
+
+
+@compiled
+def test_a_factor_is_left_alone_where_the_rank_is_full():
+    X, labels, costs = data(1000, 30, 2)
+    problem = svm.Problem(X, Kernel("rbf", 1 / 30))
+    assert problem._engine(labels, costs, 1e-3) == ("gram", True)
+
+
+@compiled
+def test_predictions_by_pivots_are_those_of_the_support_vectors():
+    X, labels, costs = data(1500, 2, 3)
+    kernel = Kernel("rbf", 0.5)
+    solution = svm.Problem(X, kernel).solve(labels, costs)
+    B = solution.u.sum(axis=1)
+    assert len(solution.basis) < 200 < np.count_nonzero(B)
+    by_pivots = svm.evaluate(X, X[solution.basis], solution.coef, kernel)
+    assert_allclose(by_pivots, rbf_kernel(X, X, 0.5) @ B, atol=1e-3)
+
+
+def test_without_the_extension_one_warning_says_so(monkeypatch):
+    monkeypatch.setattr(svm, "_svm", None)
+    svm._warn_of_the_reference.cache_clear()
+    X, y = np.arange(8.0)[:, None], np.arange(8) > 3
+    with pytest.warns(RuntimeWarning, match="Install a C\\+\\+17 compiler") as caught:
+        RejoSVC().fit(X, y)
+    assert caught[0].filename == __file__
+    RejoSVC().fit(X, y)  # silent: warnings are errors here
+
+
+@compiled
+def test_a_fit_leaves_the_interpreter_to_other_threads():
+    X, labels, costs = data(3000, 30, 4)
+    thread = threading.Thread(
+        target=lambda: svm.Problem(X, Kernel("rbf", 1 / 30)).solve(labels, 100 * costs)
+    )
+    thread.start()
+    longest, last, start = 0.0, time.perf_counter(), time.perf_counter()
+    while thread.is_alive():
+        time.sleep(0.001)
+        longest, last = max(longest, time.perf_counter() - last), time.perf_counter()
+    assert longest < 0.5 * (last - start)
+
+
+@compiled
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_an_interrupt_ends_a_fit_within_a_second():
+    code = textwrap.dedent("""
+        import numpy as np
+        from rejo import RejoSVC
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(20_000, 40)), rng.integers(0, 2, 20_000)
+        print("fitting", flush=True)
+        RejoSVC(C=1e4, gamma=0.02, tol=1e-6, cache_size=20).fit(X, y)
+    """)
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "fitting\n"
+        time.sleep(1.5)
+        assert process.poll() is None, "the fit ended too soon to be interrupted"
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=20)
+    assert "KeyboardInterrupt" in error
+    assert time.monotonic() - start < 1.0
