@@ -21,10 +21,7 @@ def evaluate_sparse(
     basis_indptr: NDArray[Any],
     n_features: int,
     coef: Floats,
-    name: str,
-    gamma: float,
-    degree: int,
-    coef0: float,
+    *kernel: Any,  # name, gamma, degree, coef0
 ) -> Floats: ...
 
 class Problem:
