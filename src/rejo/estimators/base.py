@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from functools import lru_cache
-from numbers import Number
-from typing import Any
+from numbers import Integral, Number, Real
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,11 @@ from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import column_or_1d
-from sklearn.utils._param_validation import validate_parameter_constraints
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from rejo.estimators._targets import check_sample_weight, choose_reject_label, encode_classes
@@ -36,6 +40,15 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     reject_label_ : object
         What :meth:`predict` returns for a point that it rejects; ``None`` if it never does.
     """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "reject_cost": [Interval(Real, 0.0, 0.5, closed="right"), None],
+        "s": [Interval(Integral, 1, None, closed="left"), None],
+        "loss_matrix": ["array-like", None],
+        "class_order": ["array-like", StrOptions({"sorted"}), None],
+        "reject_label": "no_validation",
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
 
     @abstractmethod
     def boundary_scores(self, X: Any) -> Floats:

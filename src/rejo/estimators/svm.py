@@ -125,19 +125,14 @@ class RejoSVC(RejectClassifier):
     array(['good', 'reject', 'bad'], dtype='<U6')
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RejectClassifier._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
         "degree": [Interval(Integral, 1, None, closed="left")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "h": [Interval(Real, 1e-6, 1e6, closed="both")],
-        "reject_cost": [Interval(Real, 0.0, 0.5, closed="right"), None],
-        "s": [Interval(Integral, 1, None, closed="left"), None],
-        "loss_matrix": ["array-like", None],
-        "class_order": ["array-like", StrOptions({"sorted"}), None],
-        "reject_label": "no_validation",  # type: ignore[dict-item]
-        "class_weight": [StrOptions({"balanced"}), dict, None],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         "cache_size": [Interval(Real, 0.0, None, closed="neither")],
