@@ -36,6 +36,7 @@ __all__ = ["Floats", "Kernel", "Problem", "Solution", "evaluate"]
 SINGLE_TOL = 1e-4  # from this tolerance on, kernel values in single precision are enough
 SINGLE_RANGE = 1e5  # ... if the duals and kernel values are not larger than this
 TIGHTEST = 1e-13  # a violation below this is rounding
+FINEST = 1e-13  # so is a residual of a factor
 FACTOR_FROM = 600  # points; below, pairs on the Gram matrix win
 LARGEST_RANK = 1000
 BLOCK = 4096  # rows centred at a time
@@ -118,7 +119,9 @@ class Problem:
                 print(f"[rejo] {engine}: {spent} iterations, objective {primal:.6g}, gap {gap:.2e}")
             if spent >= limit or (converged and gap <= tol):
                 break
-            if converged and eps > TIGHTEST:
+            if engine == "factor" and self.kernel.name != "linear":
+                engine = self._better_factor(len(labels), single)
+            elif converged and eps > TIGHTEST:
                 eps *= 0.1
                 single = single and eps >= 0.1 * SINGLE_TOL
             elif single:
@@ -140,20 +143,37 @@ class Problem:
         single = tol >= SINGLE_TOL and largest <= SINGLE_RANGE and self.kernel.name != "linear"
         if self._low_rank(n, Q, largest, tol):
             return "factor", False
+        return self._exact(n, single), single
+
+    def _exact(self, n: int, single: bool) -> str:
         fits = n * (n + 32) * (4 if single else 8) <= self.cache_bytes
-        return ("gram" if fits or self.kernel.name == "precomputed" else "rows"), single
+        return "gram" if fits or self.kernel.name == "precomputed" else "rows"
 
     def _low_rank(self, n: int, Q: int, largest: float, tol: float) -> bool:
+        """Whether there is a factor that leaves out too little to be seen."""
         if self.kernel.name not in ("linear", "poly", "rbf") or issparse(self.X):
             return False
         if self.kernel.name != "linear" and n < FACTOR_FROM:
             return False
-        # What the factor leaves out must not show in f: sum_j |B_j| eps << tol.
-        eps = max(min(1e-6, 1e-3 * tol / max(largest, 1e-3)), 1e-13)
-        if self._factor is None or self._factor[0] > eps:
-            most = min(2 * int(np.sqrt(n * Q)), LARGEST_RANK, self.cache_bytes // (8 * n))
-            self._factor = (eps, most > 0 and self._core.factorise(eps, most))
-        return self._factor[1]
+        # In f it is sum_j |B_j| eps, in the objective about n C eps of it.
+        eps = min(1e-6, min(1e-3, 10.0 / n) * tol / max(largest, 1e-3))
+        if self._factor is None or self._factor[0] > max(eps, FINEST):
+            self._factorise(max(eps, FINEST), 2 * int(np.sqrt(n * Q)))
+        return self._factor is not None and self._factor[1]
+
+    def _factorise(self, eps: float, max_rank: int) -> bool:
+        most = min(max_rank, LARGEST_RANK, self.cache_bytes // (8 * len(self.X)))
+        found = most > 0 and self._core.factorise(eps, most)
+        self._factor = eps, found
+        return bool(found)
+
+    def _better_factor(self, n: int, single: bool) -> str:
+        """Next engine where a factor left out too much after all."""
+        if self._factor is not None and self._factor[0] > FINEST:
+            finer = max(1e-2 * self._factor[0], FINEST)
+            if self._factorise(finer, LARGEST_RANK):
+                return "factor"
+        return self._exact(n, single)
 
     def _run(
         self, engine: str, single: bool, labels: Floats, caps: Floats, u: Floats | None,

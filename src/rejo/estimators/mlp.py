@@ -1,0 +1,510 @@
+"""rejoNN: a neural network that may answer "review"."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from rejo.estimators._targets import check_sample_weight, check_targets, encode_classes
+from rejo.estimators.base import Floats, RejectClassifier
+from rejo.solvers.mlp import (
+    Data,
+    Moments,
+    Network,
+    Solution,
+    forward,
+    initialise,
+    minimise,
+    unpack,
+    value,
+)
+
+
+Indices = NDArray[np.intp]
+
+AUTO_BATCH = 200
+
+
+class _Run(NamedTuple):
+    """A solution and the objective before and after."""
+
+    before: float
+    after: float
+    solution: Solution
+
+
+def _streams(model: RejoMLP) -> bool:
+    if model.solver != "adam":
+        raise AttributeError(
+            f"partial_fit needs solver='adam', which takes the data in small batches; "
+            f"solver={model.solver!r} needs all of it at once."
+        )
+    return True
+
+
+class RejoMLP(RejectClassifier):
+    """Multilayer perceptron with a reject option, by data replication: the paper's rejoNN.
+
+    Ordered classes ``0..K-1`` are told apart by one network ``G`` with a single linear output
+    and by ordered thresholds, two between neighbouring classes; what lies between the two is
+    rejected.  With the label ``y_iq``, the cost ``c_iq`` of point ``i`` at boundary ``q`` (see
+    :mod:`rejo.replication`) and the weights ``W`` of the network it minimises
+
+        sum_iq c_iq loss(y_iq, G(x_i) + b_q)
+            + alpha/2 (|W|^2 + 1/h^2 sum_{q>=1} (b_q - b_0)^2),
+
+    divided by the sum of the sample weights: Fig. oNNmodel of the paper, where the extension
+    features enter only the last unit.  The network sees every point once, whatever the number
+    of boundaries.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : int or array-like of int, default=(10,)
+        Units of each hidden layer; ``()`` is a linear model.
+    activation : {"tanh", "relu", "logistic"}, default="tanh"
+        Function of the hidden units.
+    loss : {"logistic", "squared_error"}, default="logistic"
+        ``log(1 + exp(-y f))``, or ``(y - tanh f)^2 / 2``, a tanh output unit with targets -1
+        and 1, as the paper's authors had it.
+    solver : {"lbfgs", "rprop", "adam"}, default="lbfgs"
+        "lbfgs" is the best for small and medium data; "rprop", of the paper's authors, takes
+        all points in a step, too; "adam" takes a mini-batch, for large data and streams.
+    alpha : float, default=0.01
+        Weight of the regulariser; not negative.  ``1 / alpha`` is like the ``C`` of
+        :class:`RejoSVC`.
+    h : float in [1e-6, 1e6], default=1.0
+        Size of the extension features: large values let the thresholds move apart freely.
+    max_iter : int, default=500
+        Bound on the iterations; those of "adam" are passes over the data.
+    tol : float, default=1e-4
+        "lbfgs" stops when no derivative is larger; "rprop" and "adam", and all with
+        ``early_stopping``, when the loss has not fallen by more in ``n_iter_no_change``
+        iterations.
+    n_iter_no_change : int, default=10
+        See ``tol``.
+    early_stopping : bool, default=False
+        Hold ``validation_fraction`` of the points of each class out, with all of their
+        replicas, stop when the loss on them does not fall any more, and keep the
+        parameters for which it was least.
+    validation_fraction : float in (0, 1), default=0.1
+        Share of the points that ``early_stopping`` holds out.
+    batch_size : int or "auto", default="auto"
+        Points in a step of "adam".  "auto" is ``min(200, n_samples)``.
+    learning_rate_init : float, default=0.001
+        Size of the steps of "adam".
+    n_restarts : int, default=1
+        Number of random starts; the one that ends at the least objective is kept (with
+        ``early_stopping``: at the least validation loss).
+    warm_start : bool, default=False
+        Let ``fit`` begin where the last one ended.
+    random_state : int, RandomState instance or None, default=None
+        For the first weights, the mini-batches and the validation share.
+    reject_cost : float in (0, 0.5] or None, default=0.2
+        Cost of a rejection where an error costs 1.  ``None``: never reject (plain ordinal
+        classification, one threshold between neighbouring classes).
+    s : int, default=None
+        How many classes on each side take part in a boundary.  ``None`` means all.
+    loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
+        Cost of each output (class, reject, class, ..., or classes only) for each true class,
+        in place of ``reject_cost`` and ``s``.
+    class_order : list of labels or "sorted", default=None
+        Classes, lowest first.  ``None``: the order of an ordered pandas Categorical, or
+        ascending; required for more than two classes of strings.
+    reject_label : object, default=None
+        What ``predict`` returns for a rejected point.  ``None``: "reject" for classes of
+        strings, for numbers the first of -1, 0, -2, ... that is not a class.
+    class_weight : dict or "balanced", default=None
+        Factor of the weights of each class.
+    verbose : bool, default=False
+        Print the loss in each iteration.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes in their order, lowest first.
+    reject_label_ : object
+        Label of a rejection; ``None`` if the model never rejects.
+    thresholds_ : ndarray of shape (n_boundaries,)
+        ``b_q``, falling.
+    coefs_ : list of ndarray of shape (n_units, n_units of the next layer)
+        Weights of each layer.
+    intercepts_ : list of ndarray
+        Biases of each layer; the last are the ``thresholds_``.
+    n_layers_ : int
+        Number of layers, with that of the features and that of the output.
+    objective_ : float
+        Value of the minimised function.
+    loss_curve_ : list of float
+        Its value in each iteration; for "adam" the mean over the batches of a pass.
+        ``warm_start`` and ``partial_fit`` continue it.
+    best_loss_ : float
+        The least of these.
+    validation_curve_ : list of float
+        Loss on the points held out, without the regulariser; empty without ``early_stopping``.
+    n_iter_ : int
+        Iterations of the last call of ``fit``; 1 after ``partial_fit``.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if ``X`` had string column names.
+
+    Examples
+    --------
+    >>> from rejo import make_synthetic_1
+    >>> from rejo.estimators.mlp import RejoMLP
+    >>> X, y = make_synthetic_1(400, random_state=0)
+    >>> model = RejoMLP(reject_cost=0.2, random_state=0).fit(X, y)
+    >>> model.predict([[0.9, 0.9], [0.1, 0.9], [0.52, 0.9]])
+    array([ 1, -1,  0])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RejectClassifier._parameter_constraints,
+        "hidden_layer_sizes": "no_validation",
+        "activation": [StrOptions({"tanh", "relu", "logistic"})],
+        "loss": [StrOptions({"logistic", "squared_error"})],
+        "solver": [StrOptions({"lbfgs", "rprop", "adam"})],
+        "alpha": [Interval(Real, 0.0, None, closed="left")],
+        "h": [Interval(Real, 1e-6, 1e6, closed="both")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0.0, None, closed="left")],
+        "n_iter_no_change": [
+            Interval(Integral, 1, None, closed="left"),
+            Options(Real, {np.inf}),
+        ],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "learning_rate_init": [Interval(Real, 0.0, None, closed="neither")],
+        "n_restarts": [Interval(Integral, 1, None, closed="left")],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Any = (10,),
+        *,
+        activation: str = "tanh",
+        loss: str = "logistic",
+        solver: str = "lbfgs",
+        alpha: float = 0.01,
+        h: float = 1.0,
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        n_iter_no_change: float = 10,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        batch_size: int | str = "auto",
+        learning_rate_init: float = 1e-3,
+        n_restarts: int = 1,
+        warm_start: bool = False,
+        random_state: Any = None,
+        reject_cost: float | None = 0.2,
+        s: int | None = None,
+        loss_matrix: Any = None,
+        class_order: Any = None,
+        reject_label: Any = None,
+        class_weight: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.loss = loss
+        self.solver = solver
+        self.alpha = alpha
+        self.h = h
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.batch_size = batch_size
+        self.learning_rate_init = learning_rate_init
+        self.n_restarts = n_restarts
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.reject_cost = reject_cost
+        self.s = s
+        self.loss_matrix = loss_matrix
+        self.class_order = class_order
+        self.reject_label = reject_label
+        self.class_weight = class_weight
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the network and its thresholds.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training points; scale the features.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of 2 counts as the row twice, a weight of 0 as no row.
+
+        Returns
+        -------
+        self : RejoMLP
+        """
+        self._check_parameters()
+        continued = self.warm_start and hasattr(self, "_theta")
+        X = self._check_X(X, reset=not continued)
+        classes, k, weight, _, rows = check_targets(
+            X, y, sample_weight, self.class_order, self.class_weight, type(self).__name__
+        )
+        if continued and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f"warm_start=True continues with the classes {self.classes_.tolist()}, but y has "
+                f"{classes.tolist()}. Set warm_start=False to begin anew."
+            )
+        tables = self._set_classes(classes)
+        net = self._network(X.shape[1], tables[0].shape[1], continued)
+        self._rng = check_random_state(self.random_state)
+        data = _data(X if rows is None else X[rows], k, weight, *tables)
+        held_out = None
+        if self.early_stopping:
+            train, test = self._split(k)
+            held_out = _data(data.X[test], k[test], _take(weight, test), *tables)
+            data = _data(data.X[train], k[train], _take(weight, train), *tables)
+        if continued:
+            best = self._run(self._theta, data, net, held_out, self._moments)
+        else:
+            starts = [initialise(net, data, self._rng) for _ in range(self.n_restarts)]
+            runs = [self._run(theta, data, net, held_out) for theta in starts]
+            best = min(runs, key=lambda run: min(run.solution.validation_curve, default=run.after))
+        self._warn(best)
+        return self._store(best.solution, net, best.after, continued)
+
+    @available_if(_streams)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Continue with one pass over more data; ``solver="adam"`` only.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            For the weight of ``alpha``, these are all the data.
+        y : array-like of shape (n_samples,)
+            Classes, not necessarily all of them.
+        classes : array-like of shape (n_classes,), default=None
+            All classes; needed in the first call, unless ``class_order`` lists them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        self : RejoMLP
+        """
+        self._check_parameters()
+        if self.early_stopping:
+            raise ValueError("partial_fit does not support early_stopping=True: set it to False.")
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                "class_weight='balanced' needs the shares of the classes, which partial_fit does "
+                "not know: give a dict, or weights by sample_weight."
+            )
+        continued = hasattr(self, "_theta")
+        if not continued and classes is None:
+            classes = self.class_order
+            if classes is None or isinstance(classes, str):
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+        known = self.classes_ if classes is None else encode_classes(classes, self.class_order)[0]
+        if len(known) < 2:
+            raise ValueError(f"classes names only one class, {known.tolist()[0]!r}; give them all.")
+        if continued and not np.array_equal(known, self.classes_):
+            raise ValueError(
+                f"classes={known.tolist()} is not the same as on the last call to fit or "
+                f"partial_fit: {self.classes_.tolist()}."
+            )
+        X = self._check_X(X, reset=not continued)
+        k = _indices(y, known)
+        check_consistent_length(X, k)
+        weight = None
+        if sample_weight is not None or self.class_weight is not None:
+            weight = check_sample_weight(1.0 if sample_weight is None else sample_weight, len(k))
+            weight *= compute_class_weight(self.class_weight, classes=known, y=known)[k]
+        tables = self._set_classes(known)
+        net = self._network(X.shape[1], tables[0].shape[1], continued)
+        data = _data(X, k, weight, *tables)
+        if not continued:
+            self._rng = check_random_state(self.random_state)
+        theta = self._theta if continued else initialise(net, data, self._rng)
+        moments = self._moments if continued else None
+        solution = self._minimise(theta, data, net, moments=moments, max_iter=1)
+        return self._store(solution, net, solution.loss_curve[-1], continued)
+
+    def boundary_scores(self, X: Any) -> Floats:
+        """Score of every point for every boundary: ``G(x) + thresholds_``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_boundaries)
+            Falling from left to right; the number of positive ones is the decision.
+        """
+        check_is_fitted(self)
+        X = self._check_X(X, reset=False)
+        g = forward(X, self.coefs_, self.intercepts_, self.activation)
+        return g[:, None] + self.thresholds_
+
+    def _network(self, n_features: int, n_replicas: int, continued: bool) -> Network:
+        units = (n_features, *_layer_sizes(self.hidden_layer_sizes), 1)
+        if continued:
+            before = (*map(len, self.coefs_), 1)
+            if (before, len(self.thresholds_)) != (units, n_replicas):
+                raise ValueError(
+                    f"the fitted network has layers of {before} units and {len(self.thresholds_)} "
+                    f"thresholds, but hidden_layer_sizes={self.hidden_layer_sizes} and the costs "
+                    f"ask for {units} and {n_replicas}. To begin anew, call fit with "
+                    "warm_start=False."
+                )
+        return Network(units, n_replicas, self.activation, self.loss, self.alpha, self.h)
+
+    def _split(self, k: Indices) -> tuple[Indices, Indices]:
+        """Rows to train on and rows to validate on; a point's replicas stay together."""
+        try:
+            train, test = train_test_split(
+                np.arange(len(k)),
+                test_size=self.validation_fraction,
+                stratify=k,
+                random_state=self._rng,
+            )
+        except ValueError as error:
+            raise ValueError(
+                f"early_stopping=True cannot hold validation_fraction={self.validation_fraction:g} "
+                f"of every class of the {len(k)} points out: {error} Give more data, change "
+                "validation_fraction, or set early_stopping=False."
+            ) from None
+        return train, test
+
+    def _run(
+        self,
+        theta: Floats,
+        data: Data,
+        net: Network,
+        held_out: Data | None,
+        moments: Moments | None = None,
+    ) -> _Run:
+        batch = self._batch() if self.solver == "adam" else None
+        before = value(theta, data, net, batch)
+        solution = self._minimise(theta, data, net, held_out, moments, self.max_iter)
+        return _Run(before, value(solution.theta, data, net, batch), solution)
+
+    def _minimise(
+        self,
+        theta: Floats,
+        data: Data,
+        net: Network,
+        held_out: Data | None = None,
+        moments: Moments | None = None,
+        max_iter: int = 1,
+    ) -> Solution:
+        solution = minimise(
+            theta,
+            data,
+            net,
+            solver=self.solver,
+            max_iter=max_iter,
+            tol=self.tol,
+            validation=held_out,
+            n_iter_no_change=self.n_iter_no_change,
+            batch_size=self._batch(),
+            learning_rate=self.learning_rate_init,
+            moments=moments,
+            rng=self._rng,
+            verbose=self.verbose,
+        )
+        if not (np.isfinite(solution.loss_curve[-1]) and np.isfinite(solution.theta).all()):
+            raise ValueError(
+                f"the network diverged: the loss of iteration {len(solution.loss_curve)} is not "
+                f"finite. {self._remedy()}."
+            )
+        return solution
+
+    def _batch(self) -> int:
+        return AUTO_BATCH if self.batch_size == "auto" else int(self.batch_size)
+
+    def _remedy(self) -> str:
+        remedy = "Scale the features, e.g. by sklearn.preprocessing.StandardScaler"
+        if self.solver == "adam":
+            remedy += f", or lower learning_rate_init={self.learning_rate_init:g}"
+        return remedy
+
+    def _warn(self, run: _Run) -> None:
+        before, after, solution = run
+        n_iter = len(solution.loss_curve)
+        if after > before:
+            message = (
+                f"The network diverged: its loss rose from {before:.3g} to {after:.3g} in "
+                f"{n_iter} iterations. {self._remedy()}."
+            )
+        elif not solution.converged:
+            bound = n_iter >= self.max_iter
+            message = (
+                f"solver={self.solver!r} stopped after {n_iter} iterations "
+                f"(max_iter={self.max_iter}) before the loss, {after:.6g}, had settled "
+                f"(tol={self.tol:g}). "
+                + ("Raise max_iter, scale" if bound else "Scale")
+                + " the features, raise alpha, or raise tol."
+            )
+        else:
+            return
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    def _store(self, solution: Solution, net: Network, objective: float, continued: bool) -> Self:
+        self._theta, self._moments = solution.theta, solution.moments
+        self.coefs_, self.intercepts_ = unpack(solution.theta, net)
+        self.thresholds_ = -np.sort(-self.intercepts_[-1])  # sorting changes no count
+        self.intercepts_[-1] = self.thresholds_
+        self.n_layers_ = len(net.units)
+        self.n_iter_ = len(solution.loss_curve)
+        self.objective_ = objective
+        self.loss_curve_ = [*(self.loss_curve_ if continued else []), *solution.loss_curve]
+        self.best_loss_ = min(self.loss_curve_)
+        self.validation_curve_ = solution.validation_curve
+        return self
+
+
+def _layer_sizes(hidden_layer_sizes: Any) -> tuple[int, ...]:
+    sizes = np.atleast_1d(np.asarray(hidden_layer_sizes, dtype=object))
+    if sizes.ndim > 1 or not all(
+        isinstance(size, Integral) and not isinstance(size, bool) and size >= 1 for size in sizes
+    ):
+        raise ValueError(
+            "hidden_layer_sizes must be a positive integer or a sequence of them, such as (10,) or "
+            f"(20, 10); got {hidden_layer_sizes!r}."
+        )
+    return tuple(int(size) for size in sizes)
+
+
+def _data(X: Any, k: Indices, weight: Floats | None, labels: Floats, costs: Floats) -> Data:
+    """Signs and weighted costs (n_boundaries, n_samples) of the points."""
+    C = costs.T[:, k]
+    if weight is not None:
+        C *= weight
+    return Data(X, labels.T[:, k], C, float(len(k) if weight is None else weight.sum()))
+
+
+def _take(weight: Floats | None, rows: Indices) -> Floats | None:
+    return None if weight is None else weight[rows]
+
+
+def _indices(y: Any, classes: NDArray[Any]) -> Indices:
+    """Index of each entry of ``y`` in ``classes``, which may have more."""
+    used, k = encode_classes(y, classes)
+    return np.flatnonzero(np.isin(classes, used))[k]

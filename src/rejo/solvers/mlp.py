@@ -1,0 +1,416 @@
+"""rejoNN: one network, one linear output, a threshold for each boundary.
+
+The score of replica ``q`` is ``f_q(x) = G(x) + b_q`` with a multilayer perceptron ``G`` (Fig.
+oNNmodel of the paper): the extension features enter only the last unit, where they are its
+biases.  So the forward and the backward pass run once for each point, and only the loss, which
+is elementwise, sees the replicas:
+
+    J = sum_iq c_iq loss(y_iq, G(x_i) + b_q)
+          + alpha / (2 W) ( sum of squared weights + 1/h^2 sum_{q>=1} (b_q - b_0)^2 ),
+
+where the costs ``c`` are divided by the sum ``W`` of the sample weights.  All parameters are one
+vector: the weights of each layer, the biases of the hidden layers, the thresholds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize as scipy_minimize
+
+Floats = NDArray[np.float64]
+
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam
+GROW, SHRINK, FIRST_STEP, LEAST_STEP, LARGEST_STEP = 1.2, 0.5, 0.07, 1e-8, 50.0  # Rprop
+LARGEST_START = 5.0  # of a threshold
+
+
+class Network(NamedTuple):
+    """What the objective depends on besides the parameters and the data."""
+
+    units: tuple[int, ...]  # of every layer: features, hidden ones, 1
+    n_replicas: int
+    activation: str = "tanh"
+    loss: str = "logistic"
+    alpha: float = 0.0
+    h: float = 1.0
+
+
+class Data(NamedTuple):
+    """Points, and what each of their replicas should be."""
+
+    X: Any  # (n, p) dense or sparse
+    signs: Floats  # (Q, n) +1 or -1
+    costs: Floats  # (Q, n) sample weights included
+    total: float  # sum of the sample weights
+
+    def rows(self, rows: Any, total: float | None = None) -> Data:
+        """Some of the points; ``total`` is what their mean is taken over."""
+        total = self.total if total is None else total
+        return Data(self.X[rows], self.signs[:, rows], self.costs[:, rows], total)
+
+
+class Moments(NamedTuple):
+    """Where Adam stands."""
+
+    first: Floats
+    second: Floats
+    n_steps: int
+
+
+class Solution(NamedTuple):
+    """What a minimisation returns."""
+
+    theta: Floats  # parameters; the thresholds, last, are not sorted
+    loss_curve: list[float]  # objective in each iteration
+    validation_curve: list[float]  # loss on the validation data in each iteration
+    converged: bool
+    moments: Moments | None  # solver "adam" only
+
+
+# ---- the network -------------------------------------------------------------------------
+
+
+def unpack(theta: Floats, net: Network) -> tuple[list[Floats], list[Floats]]:
+    """Weights and biases of each layer, as views; the last biases are the thresholds."""
+    shapes = list(pairwise(net.units))
+    coefs, intercepts, start = [], [], 0
+    for rows, columns in shapes:
+        coefs.append(theta[start : start + rows * columns].reshape(rows, columns))
+        start += rows * columns
+    for size in (*net.units[1:-1], net.n_replicas):
+        intercepts.append(theta[start : start + size])
+        start += size
+    return coefs, intercepts
+
+
+def initialise(net: Network, data: Data, rng: np.random.RandomState) -> Floats:
+    """Random weights after Glorot and Bengio; thresholds as if ``G`` were 0."""
+    coefs, biases = [], []
+    for fan_in, fan_out in pairwise(net.units):
+        bound = np.sqrt((2.0 if net.activation == "logistic" else 6.0) / (fan_in + fan_out))
+        coefs.append(rng.uniform(-bound, bound, fan_in * fan_out))
+        biases.append(rng.uniform(-bound, bound, fan_out))
+    return np.concatenate([*coefs, *biases[:-1], _constant_scores(net, data)])
+
+
+def forward(X: Any, coefs: list[Floats], intercepts: list[Floats], activation: str) -> Floats:
+    """``G`` at the rows of ``X``."""
+    for W, c in zip(coefs[:-1], intercepts[:-1], strict=True):
+        X = X @ W
+        X += c
+        ACTIVATIONS[activation](X)
+    return np.asarray(X @ coefs[-1][:, 0])
+
+
+def objective(theta: Floats, data: Data, net: Network) -> tuple[float, Floats]:
+    """``J`` and its gradient."""
+    coefs, intercepts = unpack(theta, net)
+    layers = [data.X]  # outputs of each layer (n, units)
+    for W, c in zip(coefs[:-1], intercepts[:-1], strict=True):
+        layers.append(layers[-1] @ W)
+        layers[-1] += c
+        ACTIVATIONS[net.activation](layers[-1])
+    w, b = coefs[-1][:, 0], intercepts[-1]
+
+    losses, slopes = LOSSES[net.loss](data.signs, layers[-1] @ w + b[:, None])  # (Q, n)
+    slopes *= data.costs
+    slopes /= data.total
+    apart = (b - b[0]) / net.h**2
+    decay = net.alpha / data.total
+    weights = theta[: sum(W.size for W in coefs)]
+    value = np.vdot(losses, data.costs) / data.total
+    value += 0.5 * decay * (weights @ weights + apart @ (b - b[0]))
+
+    gradient = np.empty_like(theta)
+    coef_slopes, intercept_slopes = unpack(gradient, net)
+    np.sum(slopes, axis=1, out=intercept_slopes[-1])
+    intercept_slopes[-1] += decay * apart
+    intercept_slopes[-1][0] -= decay * apart.sum()
+    slope = slopes.sum(axis=0)  # (n,) of G
+    coef_slopes[-1][:, 0] = layers[-1].T @ slope
+    if len(layers) > 1:
+        delta = slope[:, None] * w  # (n, units)
+        for i in range(len(layers) - 1, 0, -1):
+            DERIVATIVES[net.activation](layers[i], delta)
+            coef_slopes[i - 1][:] = layers[i - 1].T @ delta
+            np.sum(delta, axis=0, out=intercept_slopes[i - 1])
+            if i > 1:
+                delta = delta @ coefs[i - 1].T
+    gradient[: weights.size] += decay * weights
+    return float(value), gradient
+
+
+def value(theta: Floats, data: Data, net: Network, batch_size: int | None = None) -> float:
+    """``J``, a batch at a time."""
+    coefs, intercepts = unpack(theta, net)
+    b = intercepts[-1]
+    with np.errstate(all="ignore"):
+        squares = sum(np.vdot(W, W) for W in coefs) + np.sum((b - b[0]) ** 2) / net.h**2
+        decay = 0.5 * net.alpha / data.total
+        return float(data_loss(theta, data, net, batch_size) + decay * squares)
+
+
+def data_loss(theta: Floats, data: Data, net: Network, batch_size: int | None = None) -> float:
+    """``J`` without the regulariser, a batch at a time."""
+    coefs, intercepts = unpack(theta, net)
+    loss = 0.0
+    for part in _batches(np.arange(data.signs.shape[1]), batch_size):
+        signs, costs = data.signs[:, part], data.costs[:, part]
+        g = forward(data.X[part], coefs, intercepts, net.activation)
+        loss += np.vdot(LOSSES[net.loss](signs, g + intercepts[-1][:, None])[0], costs)
+    return loss / data.total
+
+
+def _constant_scores(net: Network, data: Data) -> Floats:
+    """Best scores (Q,) of a network that puts out 0, but for the regulariser."""
+    above = np.where(data.signs > 0, data.costs, 0.0).sum(axis=1)
+    below = np.where(data.signs < 0, data.costs, 0.0).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        b = np.nan_to_num(np.log(above) - np.log(below), nan=0.0)  # NaN: no point takes part
+    return np.clip(b, -LARGEST_START, LARGEST_START) * (1.0 if net.loss == "logistic" else 0.5)
+
+
+# ---- elementwise functions ---------------------------------------------------------------
+
+
+def _tanh(z: Floats) -> None:
+    np.tanh(z, out=z)
+
+
+def _relu(z: Floats) -> None:
+    np.maximum(z, 0.0, out=z)
+
+
+def _logistic(z: Floats) -> None:
+    z *= 0.5
+    np.tanh(z, out=z)
+    z += 1.0
+    z *= 0.5
+
+
+ACTIVATIONS: dict[str, Callable[[Floats], None]] = {  # in place
+    "tanh": _tanh,
+    "relu": _relu,
+    "logistic": _logistic,
+}
+
+
+def _tanh_derivative(a: Floats, delta: Floats) -> None:
+    delta *= 1.0 - a * a
+
+
+def _relu_derivative(a: Floats, delta: Floats) -> None:
+    delta *= a > 0
+
+
+def _logistic_derivative(a: Floats, delta: Floats) -> None:
+    delta *= a * (1.0 - a)
+
+
+DERIVATIVES: dict[str, Callable[[Floats, Floats], None]] = {  # from the output, in place
+    "tanh": _tanh_derivative,
+    "relu": _relu_derivative,
+    "logistic": _logistic_derivative,
+}
+
+
+def _logistic_loss(signs: Floats, f: Floats) -> tuple[Floats, Floats]:
+    """``log(1 + exp(-y f))`` and its derivative in ``f``."""
+    z = signs * f
+    e = np.exp(-np.abs(z))
+    slopes = np.where(z > 0, e, 1.0)
+    slopes /= 1.0 + e
+    slopes *= -signs
+    return np.log1p(e) - np.minimum(z, 0.0), slopes
+
+
+def _squared_error(signs: Floats, f: Floats) -> tuple[Floats, Floats]:
+    """``1/2 (y - tanh f)^2`` and its derivative in ``f``."""
+    t = np.tanh(f)
+    errors = t - signs
+    return 0.5 * errors * errors, errors * (1.0 - t * t)
+
+
+LOSSES: dict[str, Callable[[Floats, Floats], tuple[Floats, Floats]]] = {
+    "logistic": _logistic_loss,
+    "squared_error": _squared_error,
+}
+
+
+# ---- minimisation ------------------------------------------------------------------------
+
+
+class _Trace:
+    """Keeps the curves and the best parameters; says when nothing improves any more."""
+
+    def __init__(
+        self, net: Network, validation: Data | None, tol: float, patience: float, verbose: bool
+    ) -> None:
+        self.net, self.validation, self.tol = net, validation, tol
+        self.patience, self.verbose = patience, verbose
+        self.losses: list[float] = []
+        self.validation_losses: list[float] = []
+        self.best, self.best_theta, self.waited, self.stopped = np.inf, None, 0, False
+
+    def step(self, theta: Floats, loss: float, patient: bool = True) -> bool:
+        """Note an iteration; return whether to stop after it."""
+        self.losses.append(loss)
+        watched, text = loss, f"iteration {len(self.losses)}: loss {loss:.6g}"
+        if self.validation is not None:
+            watched = data_loss(theta, self.validation, self.net)
+            self.validation_losses.append(watched)
+            text += f", validation loss {watched:.6g}"
+        if self.verbose:
+            print(text, flush=True)
+        self.waited = 0 if watched < self.best - self.tol else self.waited + 1
+        if watched < self.best:
+            self.best, self.best_theta = watched, theta.copy()
+        idle = self.waited >= self.patience and (patient or self.validation is not None)
+        self.stopped = idle or not np.isfinite(loss)
+        return self.stopped
+
+
+def minimise(
+    theta: Floats,
+    data: Data,
+    net: Network,
+    *,
+    solver: str = "lbfgs",
+    max_iter: int = 200,
+    tol: float = 1e-4,
+    validation: Data | None = None,
+    n_iter_no_change: float = 10,
+    batch_size: int = 200,
+    learning_rate: float = 1e-3,
+    moments: Moments | None = None,
+    rng: np.random.RandomState | None = None,
+    verbose: bool = False,
+) -> Solution:
+    """Minimise ``J`` from ``theta``, until it or the validation loss does not fall any more.
+
+    With validation data the best parameters on these are returned.  A loss that is not
+    finite ends the minimisation, and the curve.
+    """
+    trace = _Trace(net, validation, tol, n_iter_no_change, verbose)
+    with np.errstate(all="ignore"):
+        if solver == "lbfgs":
+            theta, converged = _lbfgs(theta, data, net, trace, max_iter, tol)
+        elif solver == "rprop":
+            theta, converged = _rprop(theta, data, net, trace, max_iter, tol)
+        else:
+            if moments is None:
+                moments = Moments(np.zeros_like(theta), np.zeros_like(theta), 0)
+            rng = np.random.RandomState(0) if rng is None else rng
+            theta, converged, moments = _adam(
+                theta, data, net, trace, max_iter, batch_size, learning_rate, moments, rng
+            )
+    if validation is not None:
+        theta = _best(trace, theta)
+    return Solution(
+        theta,
+        trace.losses,
+        trace.validation_losses,
+        bool(converged and np.isfinite(trace.losses[-1])),
+        moments if solver == "adam" else None,
+    )
+
+
+def _lbfgs(
+    theta: Floats, data: Data, net: Network, trace: _Trace, max_iter: int, tol: float
+) -> tuple[Floats, bool]:
+    last = np.inf
+
+    def function(x: Floats) -> tuple[float, Floats]:
+        nonlocal last
+        last, gradient = objective(x, data, net)
+        return last, gradient
+
+    def note(x: Floats) -> None:
+        if trace.step(x, last, patient=False):
+            raise StopIteration
+
+    result = scipy_minimize(
+        function,
+        theta,
+        jac=True,
+        method="L-BFGS-B",
+        callback=note,
+        options={"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, "ftol": 1e-5 * tol},
+    )
+    if not trace.losses:  # at its minimum from the start, or nowhere to go
+        trace.step(result.x, float(result.fun))
+    return result.x, result.status == 0 or trace.stopped
+
+
+def _rprop(
+    theta: Floats, data: Data, net: Network, trace: _Trace, max_iter: int, tol: float
+) -> tuple[Floats, bool]:
+    """Steps by the sign of each derivative (iRprop-, Igel and Hüsken 2003), full batch."""
+    theta = theta.copy()
+    steps, before = np.full_like(theta, FIRST_STEP), np.zeros_like(theta)
+    value, gradient = objective(theta, data, net)
+    for _ in range(max_iter):
+        turned = gradient * before
+        steps *= np.where(turned > 0, GROW, np.where(turned < 0, SHRINK, 1.0))
+        np.clip(steps, LEAST_STEP, LARGEST_STEP, out=steps)
+        gradient[turned < 0] = 0.0
+        theta -= np.sign(gradient) * steps
+        before = gradient
+        value, gradient = objective(theta, data, net)
+        if trace.step(theta, value):
+            break
+        if np.abs(gradient).max() <= tol:
+            return theta, True
+    else:
+        return _best(trace, theta), False
+    return _best(trace, theta), True
+
+
+def _adam(
+    theta: Floats,
+    data: Data,
+    net: Network,
+    trace: _Trace,
+    max_iter: int,
+    batch_size: int,
+    learning_rate: float,
+    moments: Moments,
+    rng: np.random.RandomState,
+) -> tuple[Floats, bool, Moments]:
+    """Mini-batches in random order (Kingma and Ba 2015)."""
+    theta, first, second = theta.copy(), moments.first.copy(), moments.second.copy()
+    t, n = moments.n_steps, data.signs.shape[1]
+    stop = False
+    for _ in range(max_iter):
+        loss = 0.0
+        for rows in _batches(rng.permutation(n), batch_size):
+            share = len(rows) / n
+            # The mean over the batch estimates that over all points; the decay is shared.
+            part = data.rows(rows, total=data.total * share)
+            value, gradient = objective(theta, part, net._replace(alpha=net.alpha * share))
+            loss += share * value
+            t += 1
+            first += (1.0 - BETA_1) * (gradient - first)
+            second += (1.0 - BETA_2) * (gradient * gradient - second)
+            rate = learning_rate * np.sqrt(1.0 - BETA_2**t) / (1.0 - BETA_1**t)
+            theta -= rate * first / (np.sqrt(second) + EPSILON)
+        if stop := trace.step(theta, float(loss)):
+            break
+    return theta, stop, Moments(first, second, t)
+
+
+def _best(trace: _Trace, theta: Floats) -> Floats:
+    return theta if trace.best_theta is None else trace.best_theta
+
+
+def _batches(rows: NDArray[np.intp], size: int | None) -> Iterator[Any]:
+    if size is None:
+        yield slice(None)
+        return
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
