@@ -1,7 +1,6 @@
 """The compiled engines beyond the oracle's size: instruction sets, precision, memory, threads."""
 
 import os
-import signal
 import subprocess
 import sys
 import textwrap
@@ -169,22 +168,24 @@ def test_a_fit_leaves_the_interpreter_to_other_threads():
 @compiled
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 def test_an_interrupt_ends_a_fit_within_a_second():
+    """A second of the process's own time: how busy the machine is does not count."""
     code = textwrap.dedent("""
+        import os, signal, threading, time
         import numpy as np
         from rejo import RejoSVC
+
+        def interrupt():
+            global start
+            start = time.process_time()
+            os.kill(os.getpid(), signal.SIGINT)
+
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(20_000, 40)), rng.integers(0, 2, 20_000)
-        print("fitting", flush=True)
-        RejoSVC(C=1e4, gamma=0.02, tol=1e-6, cache_size=20).fit(X, y)
+        threading.Timer(1.0, interrupt).start()
+        try:
+            RejoSVC(C=1e4, gamma=0.02, tol=1e-6, cache_size=20).fit(X, y)
+        except KeyboardInterrupt:
+            print(time.process_time() - start)
     """)
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout.readline() == "fitting\n"
-        time.sleep(1.5)
-        assert process.poll() is None, "the fit ended too soon to be interrupted"
-        start = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=20)
-    assert "KeyboardInterrupt" in error
-    assert time.monotonic() - start < 1.0
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 1.0

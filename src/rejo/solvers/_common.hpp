@@ -62,11 +62,14 @@ inline std::size_t padded(std::size_t n) { return (n + 31) / 32 * 32; }
 
 struct Interrupted {};
 
-// Asks `poll` at most every 100 ms whether the user wants to stop.
+// Asks `poll` about every 100 ms whether the user wants to stop.
 class Watch {
  public:
   explicit Watch(std::function<bool()> poll) : poll_(std::move(poll)) {}
-  void check() {
+  // `work` in operations: even a look at the clock is too much for each of many small steps.
+  void check(double work = kLook) {
+    if ((work_ += work) < kLook) return;
+    work_ = 0;
     const auto now = Clock::now();
     if (now - last_ < std::chrono::milliseconds(100)) return;
     last_ = now;
@@ -75,7 +78,9 @@ class Watch {
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr double kLook = 1e6;
   std::function<bool()> poll_;
+  double work_ = 0;
   Clock::time_point last_ = Clock::now();
 };
 

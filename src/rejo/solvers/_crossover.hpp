@@ -11,27 +11,14 @@ inline void move(const Factor& factor, const std::vector<std::size_t>& points,
   for (std::size_t i = 0; i < dual.n; ++i) dual.f[i] += dot(factor.row(i), w.data(), factor.width);
 }
 
-// Moves u within its boxes until it sums to zero: free variables first, in proportion to their room.
-inline void balance(Dual& dual) {
-  for (std::size_t k = 0; k < dual.Q * dual.stride; ++k)
-    dual.u[k] = std::min(std::max(dual.u[k], dual.lo(k)), dual.hi(k));
-  for (const bool free_only : {true, false}) {
-    dual.sum_duals();
-    const double excess = std::accumulate(dual.G.begin(), dual.G.end(), 0.0);
-    if (excess == 0) return;
-    const auto room = [&](std::size_t k) {
-      const double down = dual.u[k] - dual.lo(k), up = dual.hi(k) - dual.u[k];
-      return free_only && !(down > 0 && up > 0) ? 0.0 : excess > 0 ? down : up;
-    };
-    double total = 0;
-    for (std::size_t k = 0; k < dual.Q * dual.stride; ++k) total += room(k);
-    if (!(total > 0)) continue;
-    const double share = std::min(1.0, std::fabs(excess) / total);
-    for (std::size_t k = 0; k < dual.Q * dual.stride; ++k)
-      dual.u[k] -= (excess > 0 ? share : -share) * room(k);
-    dual.sum_duals();
-    if (share < 1) return;
-  }
+// f = Z Z' B
+inline void gradient(const Factor& factor, Dual& dual) {
+  std::vector<std::size_t> points;
+  std::vector<double> weights;
+  for (std::size_t i = 0; i < dual.n; ++i)
+    if (const double B = dual.weight(i)) points.push_back(i), weights.push_back(B);
+  std::fill(dual.f.data(), dual.f.data() + dual.stride, 0.0);
+  move(factor, points, weights, dual);
 }
 
 class WorkingSet {

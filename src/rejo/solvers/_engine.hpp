@@ -44,13 +44,9 @@ class Implementation final : public Engine {
       if (!interior_start<float>(dual, factor, interior, watch))
         interior_start<double>(dual, factor, interior, watch);
     }
-    balance(dual);
-    std::vector<std::size_t> points;
-    std::vector<double> weights;
-    for (std::size_t i = 0; i < dual.n; ++i)
-      if (const double B = dual.weight(i)) points.push_back(i), weights.push_back(B);
-    std::fill(dual.f.data(), dual.f.data() + dual.stride, 0.0);
-    move(factor, points, weights, dual);
+    clip(dual);
+    gradient(factor, dual);
+    if (balance(dual)) gradient(factor, dual);
     const std::size_t most = factor.rank + dual.Q + kExtra + dual.n / 256;
     Progress progress = crossover(dual, factor, most, tol, max_iter, watch);
     progress.iterations += interior;
@@ -91,8 +87,9 @@ class Implementation final : public Engine {
 
   template <class T, class Rows>
   static Progress pairs(Dual& dual, Rows& rows, double tol, long max_iter, Watch& watch) {
-    balance(dual);
+    clip(dual);
     gradient(dual, rows, dual.f.data(), watch);
+    if (balance(dual)) gradient(dual, rows, dual.f.data(), watch);
     return Smo<T, Rows>(dual, rows).run(tol, max_iter, nullptr, watch);
   }
 };

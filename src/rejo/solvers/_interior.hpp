@@ -134,7 +134,7 @@ class InteriorPoint {
     alignas(64) double total[kRows], pull[kRows];
     vd comp{}, hinge{}, infeasible{};
     for (std::size_t base = 0; base < stride_; base += kRows) {
-      if (base % 4096 == 0) watch.check();
+      watch.check(static_cast<double>(kRows * width_ * width_));
       std::memset(total, 0, sizeof total);
       std::memset(pull, 0, sizeof pull);
       for (std::size_t q = 0; q < Q_; ++q) {

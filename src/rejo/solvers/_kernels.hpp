@@ -128,7 +128,7 @@ inline void evaluate(const Kernel& kernel, const Points& basis, const double* co
   Buffer<double> row(m), weight(m);
   std::copy(coef, coef + basis.n, weight.data());
   for (std::size_t i = 0; i < at.n; ++i) {
-    if (i % 64 == 0) watch.check();
+    watch.check(static_cast<double>(m * (at.p + 8)));
     probe.row(i, 0, m, row.data());
     g[i] = dot(row.data(), weight.data(), m);
   }

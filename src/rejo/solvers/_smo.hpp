@@ -52,14 +52,16 @@ class FreeSet {
     lambda_ = lambda;
   }
 
-  // Moves the duals to the minimum of the quadratic within the box; returns the flops spent.
+  static double cost(std::size_t m) { return static_cast<double>(m * m * m) / 6; }
+
+  // Moves the duals towards the minimum of the quadratic within the box, as far as `allowance`
+  // operations take it; returns those spent.
   template <class Rows>
-  double descend(Dual& dual, Rows& rows, double ridge) {
-    const double m = static_cast<double>(variable.size());
-    double flops = m * m * m / 6;
+  double descend(Dual& dual, Rows& rows, double ridge, double allowance) {
+    double flops = cost(variable.size());
     if (!factorise(dual, rows, ridge)) return flops;
     std::vector<double> d;
-    while (order_.size() > 1) {
+    while (order_.size() > 1 && flops <= allowance) {
       direction(d);
       flops += 2.0 * static_cast<double>(order_.size() * order_.size());
       double step = 1;
@@ -130,7 +132,7 @@ void gradient(const Dual& dual, Rows& rows, double* f, Watch& watch) {
   for (std::size_t i = 0; i < dual.n; ++i) {
     const double B = dual.weight(i);
     if (B == 0) continue;
-    if (i % 64 == 0) watch.check();
+    watch.check(rows.cost() * static_cast<double>(dual.stride));
     axpy(B, rows.peek(i), f, dual.stride);
   }
 }
@@ -152,6 +154,49 @@ inline Spread violation(const Dual& dual) {
     }
   }
   return spread;
+}
+
+// Puts u into its boxes.
+inline void clip(Dual& dual) {
+  for (std::size_t k = 0; k < dual.Q * dual.stride; ++k)
+    dual.u[k] = std::min(std::max(dual.u[k], dual.lo(k)), dual.hi(k));
+  dual.sum_duals();
+}
+
+// Takes the sum of u back to zero within the boxes, and tells whether u changed.  Free variables
+// give in proportion to their room; where that is not enough, those that the objective misses
+// least, by v, go to their other bound one after the other.  Needs f.
+inline bool balance(Dual& dual) {
+  const double excess = std::accumulate(dual.G.begin(), dual.G.end(), 0.0);
+  if (excess == 0) return false;
+  const double sign = excess > 0 ? 1 : -1;
+  double left = std::fabs(excess), total = 0;
+  const auto room = [&](std::size_t k) { return sign > 0 ? dual.u[k] - dual.lo(k) : dual.hi(k) - dual.u[k]; };
+  const auto free = [&](std::size_t k) { return dual.u[k] > dual.lo(k) && dual.u[k] < dual.hi(k); };
+  const std::size_t size = dual.Q * dual.stride;
+  for (std::size_t k = 0; k < size; ++k)
+    if (free(k)) total += room(k);
+  if (total > left) {
+    for (std::size_t k = 0; k < size; ++k)
+      if (free(k)) dual.u[k] -= sign * room(k) * left / total;
+  } else {
+    std::vector<std::pair<double, std::size_t>> candidates;
+    for (std::size_t k = 0; k < size; ++k)
+      if (room(k) > 0)
+        candidates.push_back({sign * (dual.y[k] - dual.f[k % dual.stride] - dual.offset(k / dual.stride)), k});
+    std::sort(candidates.begin(), candidates.end());
+    for (const auto& [v, k] : candidates) {
+      const double most = room(k);
+      if (left < most) {
+        dual.u[k] -= sign * left;
+        break;
+      }
+      dual.u[k] = sign > 0 ? dual.lo(k) : dual.hi(k);
+      left -= most;
+    }
+  }
+  dual.sum_duals();
+  return true;
 }
 
 template <class T, class Rows>
@@ -206,7 +251,7 @@ class Smo {
         progress.violation = violation(dual_).width();
         break;
       }
-      if (progress.iterations % 64 == 0) watch.check();
+      watch.check(pass);
       ++progress.iterations;
       smo_flops += pass;
       di = step(up, low, i, j);
@@ -220,7 +265,7 @@ class Smo {
         apply(i, j, di);
         di = 0;
         next_newton = progress.iterations + 40;
-        if (newton_flops <= smo_flops / 2) newton_flops += newton();
+        if (newton_flops <= smo_flops / 2) newton_flops += newton(4 * smo_flops);
       }
     }
     return progress;
@@ -352,12 +397,12 @@ class Smo {
     return static_cast<T>(d);
   }
 
-  double newton() {
+  double newton(double allowance) {
     free_.variable.clear();
     for (std::size_t k = 0; k < dual_.Q * stride_; ++k)
       if (top_[k] > T(-0.5 * kBig) && bottom_[k] < T(0.5 * kBig)) free_.variable.push_back(k);
     const std::size_t m = free_.variable.size();
-    if (m < 2 || m > kMostFree) return 0;
+    if (m < 2 || m > kMostFree || FreeSet::cost(m) > allowance) return 0;
     free_.slope.resize(m);
     for (std::size_t a = 0; a < m; ++a) {
       const std::size_t k = free_.variable[a];
@@ -365,7 +410,7 @@ class Smo {
     }
     before_.resize(m);
     for (std::size_t a = 0; a < m; ++a) before_[a] = dual_.u[free_.variable[a]];
-    double flops = free_.descend(dual_, rows_, sizeof(T) == 4 ? 4e-6 : 1e-11);
+    double flops = free_.descend(dual_, rows_, sizeof(T) == 4 ? 4e-6 : 1e-11, allowance);
     for (std::size_t a = 0; a < m; ++a) {
       const std::size_t k = free_.variable[a];
       const double d = dual_.u[k] - before_[a];
