@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.problems import make_ordered, ours, plain
-from benchmarks.tables import Report, milliseconds, number, times
+from benchmarks.tables import Report, milliseconds, times
 from benchmarks.timing import exponent, race
 from rejo.datasets import make_synthetic_1
 
@@ -31,7 +31,7 @@ def measure(report: Report, quick: bool, picture: Path | None) -> None:
     _exponents(report, "exponent", CLASSES, by_class)
     if picture is not None:
         draw(by_size, by_class, picture)
-        print(f"\nPicture: {picture}")
+        print(f"\nPicture: {picture.parent.name}/{picture.name}")
 
 
 def _curve(report: Report, sizes: list[int], make: Any, quick: bool) -> Curve:
@@ -48,7 +48,7 @@ def _curve(report: Report, sizes: list[int], make: Any, quick: bool) -> Curve:
 
 
 def _exponents(report: Report, name: str, sizes: list[int], curve: Curve) -> None:
-    slopes = [number(exponent(sizes, curve[who])) for who in ("ours", "plain")]
+    slopes = [f"{exponent(sizes, curve[who]):.2f}" for who in ("ours", "plain")]
     report.row(name, *slopes, "")
 
 
@@ -58,15 +58,18 @@ def draw(by_size: Curve, by_class: Curve, path: Path) -> None:
 
     figure = Figure(figsize=(9, 3.8), layout="constrained")
     left, right = figure.subplots(1, 2)
-    _panel(left, SIZES, by_size, "points", f"K=2, gamma={GAMMA}, C={C}")
-    _panel(right, CLASSES, by_class, "classes", f"n={N_FOR_CLASSES:,}, gamma={GAMMA}, C={C}")
+    _panel(left, SIZES, by_size, "n", f"K = 2 classes, gamma = {GAMMA}, C = {C}")
+    _panel(right, CLASSES, by_class, "K", f"n = {N_FOR_CLASSES:,} points, gamma = {GAMMA}, C = {C}")
+    left.set_xlabel("points, n")
+    right.set_xlabel("classes, K")
     left.set_ylabel("one fit, milliseconds")
+    right.set_ylim(1, 50)  # room for the legend
     # Without the version of matplotlib, which would change the file at every update.
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
-def _panel(ax: Any, sizes: list[int], curve: Curve, axis: str, title: str) -> None:
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+def _panel(ax: Any, sizes: list[int], curve: Curve, size: str, title: str) -> None:
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
     looks = {
         "plain": {"color": "0.55", "marker": "s", "linestyle": "--", "label": "SVC"},
@@ -74,13 +77,15 @@ def _panel(ax: Any, sizes: list[int], curve: Curve, axis: str, title: str) -> No
     }
     for name, look in looks.items():
         slope = exponent(sizes, curve[name])
-        look["label"] += f", grows as {axis}$^{{{slope:.2f}}}$"
+        look["label"] += f", grows as ${size}^{{{slope:.2f}}}$"
         ax.loglog(sizes, [1e3 * seconds for seconds in curve[name]], **look)
     ax.xaxis.set_major_locator(FixedLocator(sizes))
-    ax.xaxis.set_minor_locator(NullLocator())
+    if max(curve["plain"]) < 100 * min(curve["ours"]):
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     for side in (ax.xaxis, ax.yaxis):
         side.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    ax.set_xlabel(axis)
+        side.set_minor_formatter(NullFormatter())
+    ax.tick_params(axis="x", which="minor", bottom=False)
     ax.set_title(title)
     ax.grid(color="0.9")
-    ax.legend()
+    ax.legend(loc="upper left")

@@ -29,7 +29,6 @@ from rejo.solvers.mlp import (
     value,
 )
 
-
 Indices = NDArray[np.intp]
 
 AUTO_BATCH = 200
@@ -79,12 +78,12 @@ class RejoMLP(RejectClassifier):
     solver : {"lbfgs", "rprop", "adam"}, default="lbfgs"
         "lbfgs" is the best for small and medium data; "rprop", of the paper's authors, takes
         all points in a step, too; "adam" takes a mini-batch, for large data and streams.
-    alpha : float, default=0.01
+    alpha : float, default=0.1
         Weight of the regulariser; not negative.  ``1 / alpha`` is like the ``C`` of
         :class:`RejoSVC`.
     h : float in [1e-6, 1e6], default=1.0
         Size of the extension features: large values let the thresholds move apart freely.
-    max_iter : int, default=500
+    max_iter : int, default=1000
         Bound on the iterations; those of "adam" are passes over the data.
     tol : float, default=1e-4
         "lbfgs" stops when no derivative is larger; "rprop" and "adam", and all with
@@ -199,9 +198,9 @@ class RejoMLP(RejectClassifier):
         activation: str = "tanh",
         loss: str = "logistic",
         solver: str = "lbfgs",
-        alpha: float = 0.01,
+        alpha: float = 0.1,
         h: float = 1.0,
-        max_iter: int = 500,
+        max_iter: int = 1000,
         tol: float = 1e-4,
         n_iter_no_change: float = 10,
         early_stopping: bool = False,
@@ -357,10 +356,18 @@ class RejoMLP(RejectClassifier):
         scores : ndarray of shape (n_samples, n_boundaries)
             Falling from left to right; the number of positive ones is the decision.
         """
+        return self._output(X)[:, None] + self.thresholds_
+
+    def _counts(self, X: Any) -> Indices:
+        """Count the boundaries below each point, ``G(x) > -b_q``, without a score for each."""
+        g = self._output(X)
+        return np.searchsorted(-self.thresholds_, g)
+
+    def _output(self, X: Any) -> Floats:
+        """``G`` at the rows of ``X``."""
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
-        g = forward(X, self.coefs_, self.intercepts_, self.activation)
-        return g[:, None] + self.thresholds_
+        return forward(X, self.coefs_, self.intercepts_, self.activation)
 
     def _network(self, n_features: int, n_replicas: int, continued: bool) -> Network:
         units = (n_features, *_layer_sizes(self.hidden_layer_sizes), 1)
@@ -400,10 +407,9 @@ class RejoMLP(RejectClassifier):
         held_out: Data | None,
         moments: Moments | None = None,
     ) -> _Run:
-        batch = self._batch() if self.solver == "adam" else None
-        before = value(theta, data, net, batch)
+        before = value(theta, data, net)
         solution = self._minimise(theta, data, net, held_out, moments, self.max_iter)
-        return _Run(before, value(solution.theta, data, net, batch), solution)
+        return _Run(before, value(solution.theta, data, net), solution)
 
     def _minimise(
         self,
@@ -423,7 +429,7 @@ class RejoMLP(RejectClassifier):
             tol=self.tol,
             validation=held_out,
             n_iter_no_change=self.n_iter_no_change,
-            batch_size=self._batch(),
+            batch_size=AUTO_BATCH if self.batch_size == "auto" else int(self.batch_size),
             learning_rate=self.learning_rate_init,
             moments=moments,
             rng=self._rng,
@@ -435,9 +441,6 @@ class RejoMLP(RejectClassifier):
                 f"finite. {self._remedy()}."
             )
         return solution
-
-    def _batch(self) -> int:
-        return AUTO_BATCH if self.batch_size == "auto" else int(self.batch_size)
 
     def _remedy(self) -> str:
         remedy = "Scale the features, e.g. by sklearn.preprocessing.StandardScaler"
@@ -474,7 +477,8 @@ class RejoMLP(RejectClassifier):
         self.n_layers_ = len(net.units)
         self.n_iter_ = len(solution.loss_curve)
         self.objective_ = objective
-        self.loss_curve_ = [*(self.loss_curve_ if continued else []), *solution.loss_curve]
+        before: list[float] = getattr(self, "loss_curve_", []) if continued else []
+        self.loss_curve_ = [*before, *solution.loss_curve]
         self.best_loss_ = min(self.loss_curve_)
         self.validation_curve_ = solution.validation_curve
         return self
@@ -483,7 +487,8 @@ class RejoMLP(RejectClassifier):
 def _layer_sizes(hidden_layer_sizes: Any) -> tuple[int, ...]:
     sizes = np.atleast_1d(np.asarray(hidden_layer_sizes, dtype=object))
     if sizes.ndim > 1 or not all(
-        isinstance(size, Integral) and not isinstance(size, bool) and size >= 1 for size in sizes
+        isinstance(size, Integral) and not isinstance(size, bool) and int(size) >= 1
+        for size in sizes
     ):
         raise ValueError(
             "hidden_layer_sizes must be a positive integer or a sequence of them, such as (10,) or "

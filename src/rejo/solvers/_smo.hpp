@@ -108,7 +108,7 @@ class FreeSet {
     for (std::size_t a = gone; a + 1 < k; ++a)
       std::copy(&L_[(a + 1) * m_], &L_[(a + 1) * m_] + a + 2, &L_[a * m_]);
     for (std::size_t c = gone; c + 1 < k; ++c) {  // zero the superdiagonal entry (c, c + 1)
-      const double x = L_[c * m_ + c], z = L_[c * m_ + c + 1], r = std::hypot(x, z);
+      const double x = L_[c * m_ + c], z = L_[c * m_ + c + 1], r = std::sqrt(x * x + z * z);
       const double cs = x / r, sn = z / r;
       for (std::size_t a = c; a + 1 < k; ++a) {
         double* row = &L_[a * m_];

@@ -44,8 +44,9 @@ BLOCK = 1 << 16  # entries of X, or points x replicas, at a time: they stay in t
 OFFSET = 10.0  # centre the columns if the mean of one is so many standard deviations from 0
 FAR = 300.0  # scores beyond this need more care: their exponentials overflow
 ROUNDING = 1e-14  # relative error of an objective
-SHRINK = 0.2  # of delta, from one round of multipliers to the next
+SHRINK = 0.3  # of delta, from one round of multipliers to the next
 TIGHTEST = 1e-12  # of delta, relative to the first
+EXACT = 1e-12  # relative excess of a round: its duals must meet their equation
 
 
 class LinearSolution(NamedTuple):
@@ -538,7 +539,7 @@ def _multipliers(
 
     while True:
         done = minimise(
-            objective, x, tol=0.01 * max(gap, tol), max_iter=max_iter - n_iter, stop=stop
+            objective, x, tol=EXACT, max_iter=max_iter - n_iter, stop=stop
         )
         n_iter += done.n_iter
         primal, gap = _duality_gap(objective, done.point)

@@ -14,7 +14,7 @@ vector: the weights of each layer, the biases of the hidden layers, the threshol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam
 GROW, SHRINK, FIRST_STEP, LEAST_STEP, LARGEST_STEP = 1.2, 0.5, 0.07, 1e-8, 50.0  # Rprop
 LARGEST_START = 5.0  # of a threshold
+CHUNK = 2048  # points in a forward pass
 
 
 class Network(NamedTuple):
@@ -99,12 +100,16 @@ def initialise(net: Network, data: Data, rng: np.random.RandomState) -> Floats:
 
 
 def forward(X: Any, coefs: list[Floats], intercepts: list[Floats], activation: str) -> Floats:
-    """``G`` at the rows of ``X``."""
-    for W, c in zip(coefs[:-1], intercepts[:-1], strict=True):
-        X = X @ W
-        X += c
-        ACTIVATIONS[activation](X)
-    return np.asarray(X @ coefs[-1][:, 0])
+    """``G`` (n,) at the rows of ``X``, some at a time, that the layers may stay in the cache."""
+    g = np.empty(X.shape[0])
+    for start in range(0, len(g), CHUNK):
+        a = X[start : start + CHUNK]
+        for W, c in zip(coefs[:-1], intercepts[:-1], strict=True):
+            a = a @ W
+            a += c
+            ACTIVATIONS[activation](a)
+        g[start : start + CHUNK] = a @ coefs[-1][:, 0]
+    return g
 
 
 def objective(theta: Floats, data: Data, net: Network) -> tuple[float, Floats]:
@@ -145,25 +150,20 @@ def objective(theta: Floats, data: Data, net: Network) -> tuple[float, Floats]:
     return float(value), gradient
 
 
-def value(theta: Floats, data: Data, net: Network, batch_size: int | None = None) -> float:
-    """``J``, a batch at a time."""
+def value(theta: Floats, data: Data, net: Network) -> float:
+    """``J`` alone."""
     coefs, intercepts = unpack(theta, net)
     b = intercepts[-1]
     with np.errstate(all="ignore"):
         squares = sum(np.vdot(W, W) for W in coefs) + np.sum((b - b[0]) ** 2) / net.h**2
-        decay = 0.5 * net.alpha / data.total
-        return float(data_loss(theta, data, net, batch_size) + decay * squares)
+        return data_loss(theta, data, net) + float(0.5 * net.alpha / data.total * squares)
 
 
-def data_loss(theta: Floats, data: Data, net: Network, batch_size: int | None = None) -> float:
-    """``J`` without the regulariser, a batch at a time."""
+def data_loss(theta: Floats, data: Data, net: Network) -> float:
+    """``J`` without the regulariser."""
     coefs, intercepts = unpack(theta, net)
-    loss = 0.0
-    for part in _batches(np.arange(data.signs.shape[1]), batch_size):
-        signs, costs = data.signs[:, part], data.costs[:, part]
-        g = forward(data.X[part], coefs, intercepts, net.activation)
-        loss += np.vdot(LOSSES[net.loss](signs, g + intercepts[-1][:, None])[0], costs)
-    return loss / data.total
+    f = forward(data.X, coefs, intercepts, net.activation) + intercepts[-1][:, None]  # (Q, n)
+    return float(np.vdot(LOSSES[net.loss](data.signs, f)[0], data.costs) / data.total)
 
 
 def _constant_scores(net: Network, data: Data) -> Floats:
@@ -255,7 +255,8 @@ class _Trace:
         self.patience, self.verbose = patience, verbose
         self.losses: list[float] = []
         self.validation_losses: list[float] = []
-        self.best, self.best_theta, self.waited, self.stopped = np.inf, None, 0, False
+        self.best, self.waited, self.stopped = np.inf, 0, False
+        self.best_theta: Floats | None = None
 
     def step(self, theta: Floats, loss: float, patient: bool = True) -> bool:
         """Note an iteration; return whether to stop after it."""
@@ -353,7 +354,8 @@ def _rprop(
     """Steps by the sign of each derivative (iRprop-, Igel and Hüsken 2003), full batch."""
     theta = theta.copy()
     steps, before = np.full_like(theta, FIRST_STEP), np.zeros_like(theta)
-    value, gradient = objective(theta, data, net)
+    _, gradient = objective(theta, data, net)
+    converged = False
     for _ in range(max_iter):
         turned = gradient * before
         steps *= np.where(turned > 0, GROW, np.where(turned < 0, SHRINK, 1.0))
@@ -361,14 +363,11 @@ def _rprop(
         gradient[turned < 0] = 0.0
         theta -= np.sign(gradient) * steps
         before = gradient
-        value, gradient = objective(theta, data, net)
-        if trace.step(theta, value):
+        loss, gradient = objective(theta, data, net)
+        converged = trace.step(theta, loss) or bool(np.abs(gradient).max() <= tol)
+        if converged:
             break
-        if np.abs(gradient).max() <= tol:
-            return theta, True
-    else:
-        return _best(trace, theta), False
-    return _best(trace, theta), True
+    return _best(trace, theta), converged
 
 
 def _adam(
@@ -385,32 +384,26 @@ def _adam(
     """Mini-batches in random order (Kingma and Ba 2015)."""
     theta, first, second = theta.copy(), moments.first.copy(), moments.second.copy()
     t, n = moments.n_steps, data.signs.shape[1]
-    stop = False
+    converged = False
     for _ in range(max_iter):
         loss = 0.0
-        for rows in _batches(rng.permutation(n), batch_size):
+        order = rng.permutation(n)
+        for start in range(0, n, batch_size):
+            rows = order[start : start + batch_size]
             share = len(rows) / n
             # The mean over the batch estimates that over all points; the decay is shared.
             part = data.rows(rows, total=data.total * share)
-            value, gradient = objective(theta, part, net._replace(alpha=net.alpha * share))
-            loss += share * value
+            part_loss, gradient = objective(theta, part, net._replace(alpha=net.alpha * share))
+            loss += share * part_loss
             t += 1
             first += (1.0 - BETA_1) * (gradient - first)
             second += (1.0 - BETA_2) * (gradient * gradient - second)
             rate = learning_rate * np.sqrt(1.0 - BETA_2**t) / (1.0 - BETA_1**t)
             theta -= rate * first / (np.sqrt(second) + EPSILON)
-        if stop := trace.step(theta, float(loss)):
+        if converged := trace.step(theta, loss):
             break
-    return theta, stop, Moments(first, second, t)
+    return theta, converged, Moments(first, second, t)
 
 
 def _best(trace: _Trace, theta: Floats) -> Floats:
     return theta if trace.best_theta is None else trace.best_theta
-
-
-def _batches(rows: NDArray[np.intp], size: int | None) -> Iterator[Any]:
-    if size is None:
-        yield slice(None)
-        return
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]
