@@ -21,6 +21,10 @@ class Cholesky {
     out_.width = (max_rank_ + kD - 1) / kD * kD;
     out_.Z.reset(padded(rows.size()) * out_.width);
     if (!pivot(rows, eps, watch)) return false;
+    if (step == 1) {
+      resize((out_.rank + kD - 1) / kD * kD, n);
+      return true;
+    }
     extend(rows, watch);
     rows.resize(n);
     std::iota(rows.begin(), rows.end(), std::size_t{0});
@@ -54,7 +58,7 @@ class Cholesky {
       const std::size_t k = F.rank;
       if (k >= max_rank_) return false;
       if (k >= 16 && k % 8 == 0 && hopeless(k, start / mean, mean / eps)) return false;
-      if (k == F.width) widen(rows.size());
+      if (k == F.width) resize(F.width + 2 * kD, rows.size());
       watch.check();
       probe_.row(rows[best], 0, row_.size(), row_.data());
       const double scale = 1 / std::sqrt(largest);
@@ -79,8 +83,7 @@ class Cholesky {
     return static_cast<double>(k) + more > static_cast<double>(max_rank_);
   }
 
-  void widen(std::size_t rows) {
-    const std::size_t width = out_.width + 2 * kD;
+  void resize(std::size_t width, std::size_t rows) {
     Buffer<double> Z(padded(rows) * width);
     for (std::size_t t = 0; t < rows; ++t)
       std::copy(out_.row(t), out_.row(t) + out_.rank, &Z[t * width]);

@@ -32,7 +32,16 @@ from scipy.sparse import csr_matrix, issparse
 
 from rejo.solvers.types import Floats
 
-__all__ = ["LinearSolution", "Objective", "minimise", "solve"]
+__all__ = [
+    "LinearSolution",
+    "Objective",
+    "Stream",
+    "advance",
+    "begin",
+    "products",
+    "resume",
+    "solve",
+]
 
 Indices = NDArray[np.intp]
 
@@ -44,9 +53,12 @@ BLOCK = 1 << 16  # entries of X, or points x replicas, at a time: they stay in t
 OFFSET = 10.0  # centre the columns if the mean of one is so many standard deviations from 0
 FAR = 300.0  # scores beyond this need more care: their exponentials overflow
 ROUNDING = 1e-14  # relative error of an objective
+CURVED = 500  # features; up to here a stream keeps the curvature seen
+BATCH = 128  # points of a gradient step
 SHRINK = 0.3  # of delta, from one round of multipliers to the next
+FAST = 0.2  # of the gap: after such a round delta may stay
+FLAT = 1e-10  # least curvature, relative to the largest
 TIGHTEST = 1e-12  # of delta, relative to the first
-EXACT = 1e-12  # relative excess of a round: its duals must meet their equation
 
 
 class LinearSolution(NamedTuple):
@@ -159,10 +171,10 @@ class Multipliers:
         self.a = np.zeros_like(self.z)
         self.hinge = self.total = 0.0  # sums of cap max(0, m) and of a
 
-    def next_round(self) -> None:
+    def next_round(self, shrink: float) -> None:
         """Take the duals found as the new centres."""
         self.z, self.a = self.a, self.z
-        self.delta *= SHRINK
+        self.delta *= shrink
 
     def __call__(
         self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: slice | Indices
@@ -278,9 +290,7 @@ class Objective:
                 )
             else:
                 Z = self.points(rows)
-                term, slope, by_replica = self.loss(
-                    Z @ w, b, self.k[rows], self.weight(rows), rows
-                )
+                term, slope, by_replica = self.loss(Z @ w, b, self.k[rows], self.weight(rows), rows)
                 gradient[: self.p] += slope @ Z
             value += term
             gradient[self.p :] += by_replica
@@ -390,13 +400,16 @@ class _Newton:
     it gives way to the Hessian of all points.
     """
 
-    def __init__(self, objective: Objective, x: Floats, sample: Objective | None = None) -> None:
+    def __init__(self, objective: Objective, point: _Point, sample: Objective | None) -> None:
         self.objective, self.sampled = objective, sample is not None
-        self.factorise(objective if sample is None else sample, x)
+        self.factorise(objective if sample is None else sample, point)
 
-    def factorise(self, objective: Objective, x: Floats) -> None:
-        H = objective.hessian(x)
-        self.scale = np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
+    def factorise(self, objective: Objective, point: _Point) -> None:
+        p, H = objective.p, objective.hessian(point.x)
+        thresholds = np.arange(p, len(H))
+        H[thresholds, thresholds] += _lift(point, p, float(H[p:, p:].sum()))
+        diagonal = np.diag(H)
+        self.scale = np.sqrt(np.maximum(diagonal, FLAT * diagonal.max()))
         H /= np.outer(self.scale, self.scale)
         self.factor = _cholesky(H)
         self.pairs: list[tuple[Floats, Floats, float]] = []
@@ -414,12 +427,22 @@ class _Newton:
     def learn(self, before: _Point, after: _Point) -> None:
         if not self.sampled or len(self.pairs) == REFRESH:
             self.sampled = False
-            self.factorise(self.objective, after.x)
+            self.factorise(self.objective, after)
             return
         s, y = after.x - before.x, after.gradient - before.gradient
         inner = float(s @ y)
         if inner > 1e-12 * np.linalg.norm(s) * np.linalg.norm(y):
             self.pairs.append((s, y, inner))
+
+
+def _lift(point: _Point, p: int, curvature: float) -> float:
+    """Curvature to add to each threshold.
+
+    Where few points bend the loss (hinge), little holds the thresholds together on their way:
+    a common step should not be longer than about their own size.
+    """
+    b, slope = point.x[p:], abs(point.gradient[p:].sum())
+    return max(slope / (2.0 + np.abs(b).max()) - curvature, 0.0) / len(b)
 
 
 def _cholesky(H: Floats) -> Any:
@@ -441,14 +464,17 @@ class _TruncatedNewton:
         self.objective = objective
 
     def direction(self, point: _Point, gap: float) -> Floats:
+        p = self.objective.p
         product, diagonal = self.objective.operator(point.x)
-        diagonal = np.maximum(diagonal, 1e-12 * diagonal.max())
+        common = np.where(np.arange(len(diagonal)) < p, 0.0, 1.0)
+        lift = common * _lift(point, p, float(common @ product(common)))
+        diagonal = np.maximum(diagonal + lift, FLAT * diagonal.max())
         r = -point.gradient
         z = r / diagonal
         u, d, rz = z.copy(), np.zeros_like(r), float(r @ z)
         enough = rz * min(0.1, max(gap, 1e-6))
         for _ in range(self.LIMIT):
-            Hu = product(u)
+            Hu = product(u) + lift * u
             curve = float(u @ Hu)
             if curve <= 0:
                 break
@@ -484,7 +510,7 @@ def minimise(
     """
     point = _Point(x, *objective(x))
     method: Any = (
-        _Newton(objective, x, sample) if objective.p <= NARROW else _TruncatedNewton(objective)
+        _Newton(objective, point, sample) if objective.p <= NARROW else _TruncatedNewton(objective)
     )
     gap, n_iter = 1.0, 0
     while True:
@@ -518,7 +544,8 @@ def _search(objective: Objective, point: _Point, d: Floats, slope: float) -> _Po
             return _Point(x, value, gradient)
         if value <= point.value + noise and abs(new_slope) <= 0.9 * abs(slope):
             return _Point(x, value, gradient)
-        ratio = slope / (slope - new_slope) if np.isfinite(new_slope) else 0.1
+        bend = new_slope - slope
+        ratio = -slope / bend if np.isfinite(bend) and bend > 0 else 0.1
         step *= min(max(ratio, 0.1), 0.7)
     return None
 
@@ -532,31 +559,32 @@ def _multipliers(
     report: Report | None = None,
 ) -> Descent:
     """Minimise with the hinge, by rounds of smooth problems, until the duality gap is ``tol``."""
-    gap, n_iter = 1.0, 0
+    gap, n_iter = np.inf, 0
 
     def stop(point: _Point) -> bool:
-        return _duality_gap(objective, point)[1] <= tol
+        primal, gap, residual = _duality_gap(objective, point)
+        moved = point.x is not x  # a round takes at least one step
+        return gap <= tol or (moved and residual <= 0.1 * tol * primal)
 
     while True:
-        done = minimise(
-            objective, x, tol=EXACT, max_iter=max_iter - n_iter, stop=stop
-        )
+        done = minimise(objective, x, tol=0.0, max_iter=max_iter - n_iter, stop=stop)
         n_iter += done.n_iter
-        primal, gap = _duality_gap(objective, done.point)
+        before = gap
+        primal, gap, _ = _duality_gap(objective, done.point)
         if report is not None:
             report(n_iter, primal, gap)
         x = done.point.x
         spent = objective.loss.delta < TIGHTEST * objective.loss.first_delta
         if gap <= tol or n_iter >= max_iter or spent:
             return Descent(done.point._replace(value=primal), gap, n_iter, gap <= tol)
-        objective.loss.next_round()
+        objective.loss.next_round(1.0 if gap < FAST * before else SHRINK)
 
 
-def _duality_gap(objective: Objective, point: _Point) -> tuple[float, float]:
-    """Primal value and relative gap of the hinge at the point evaluated last.
+def _duality_gap(objective: Objective, point: _Point) -> tuple[float, float, float]:
+    """Primal value and relative gap of the hinge, and what of the gap a smaller gradient cures.
 
-    The duals may miss their one equation, ``sum_iq y_iq a_iq = 0``, by rounding: the bound then
-    holds for thresholds of up to ten times the size of these.
+    The duals are those of the last evaluation.  They may miss their one equation, ``sum_iq y_iq
+    a_iq = 0``, by a little: the bound then holds for thresholds of up to ten times the size.
     """
     p, loss = objective.p, objective.loss
     penalty, pull = objective.penalty(point.x)
@@ -564,9 +592,10 @@ def _duality_gap(objective: Objective, point: _Point) -> tuple[float, float]:
     u = pull - point.gradient  # (X'B, G), with B_i = sum_q y_iq a_iq and G_q = sum_i y_iq a_iq
     G = u[p:]
     spread = objective.h**2 * float(G[1:] @ G[1:])
-    dual = loss.total - 0.5 * (float(u[:p] @ u[:p]) + spread)
-    dual -= 10.0 * (1.0 + np.abs(point.x[p:]).max()) * abs(G.sum())
-    return primal, max(primal - dual, 0.0) / max(primal, np.finfo(float).tiny)
+    missed = 10.0 * (1.0 + np.abs(point.x[p:]).max()) * abs(G.sum())
+    dual = loss.total - 0.5 * (float(u[:p] @ u[:p]) + spread) - missed
+    residual = missed + 0.5 * float(point.gradient @ point.gradient)
+    return primal, max(primal - dual, 0.0) / max(primal, np.finfo(float).tiny), residual
 
 
 # ---- the problem ---------------------------------------------------------------------------
@@ -620,7 +649,7 @@ def solve(
     w, b = x[:p].copy(), x[p:].copy()
     if shift is not None:
         b -= w @ shift
-    return LinearSolution(w, b, value, gap, gradient, n_iter, converged)
+    return LinearSolution(w, b, float(value), float(gap), gradient, n_iter, bool(converged))
 
 
 def make_loss(loss: str, labels: Floats, caps: Floats, k: Indices, v: Floats | None) -> Any:
@@ -656,3 +685,111 @@ def _shift(X: Any) -> Floats | None:
     mean = X.mean(axis=0, dtype=np.float64)
     spread = X.std(axis=0, dtype=np.float64)
     return mean if (np.abs(mean) > OFFSET * spread).any() else None
+
+
+# ---- streams -------------------------------------------------------------------------------
+
+
+class Stream(NamedTuple):
+    """What is known after some chunks of a stream."""
+
+    x: Floats  # (p + Q,) the current weights and thresholds
+    mean: Floats  # (p + Q,) what to predict with
+    memory: Floats  # curvature seen so far (p + Q, p + Q), or sums of squared gradients (p + Q,)
+    pace: float  # step for the weights; 0 with curvature
+    n_seen: int
+    n_steps: int
+
+
+def begin(X: Any, n_replicas: int, loss: str, h: float) -> Stream:
+    """Know nothing yet: the penalty alone; ``X`` (n, p) tells the scale of the points."""
+    p = X.shape[1]
+    x = np.zeros(p + n_replicas)
+    if loss != "hinge" and p <= CURVED:
+        empty = Objective(X[:0], np.empty(0, np.intp), None, None, n_replicas, h)
+        prior = np.eye(len(x))
+        prior[p:, p:] = empty.R
+        return Stream(x, x, prior, 0.0, 0, 0)
+    squares = X.multiply(X).sum() if issparse(X) else np.square(X, dtype=np.float64).sum()
+    pace = 1.0 / np.sqrt(max(float(squares) / X.shape[0], 1e-300))
+    return Stream(x, x, np.zeros_like(x), pace, 0, 0)
+
+
+def resume(
+    X: Any,  # (n, p) the next chunk
+    k: Indices,  # (n,)
+    labels: Floats,  # (K, Q)
+    caps: Floats,  # (K, Q)
+    weight: Floats | None = None,  # (n,)
+    *,
+    start: tuple[Floats, Floats],  # (w, b)
+    n_seen: int,
+    loss: str = "logistic",
+    h: float = 1.0,
+) -> Stream:
+    """Go on from a solution for ``n_seen`` points, which are taken to be like this chunk."""
+    Q = labels.shape[1]
+    stream, x = begin(X, Q, loss, h), np.concatenate(start)
+    stream = stream._replace(x=x, mean=x, n_seen=n_seen)
+    if stream.memory.ndim == 1:
+        return stream._replace(n_steps=-(-n_seen // BATCH))
+    objective = Objective(X, k, weight, make_loss(loss, labels, caps, k, weight), Q, h)
+    seen = (objective.hessian(x) - stream.memory) * (n_seen / X.shape[0])
+    return stream._replace(memory=stream.memory + seen)
+
+
+def advance(
+    stream: Stream,
+    X: Any,  # (n, p) a chunk
+    k: Indices,  # (n,)
+    labels: Floats,  # (K, Q)
+    caps: Floats,  # (K, Q)
+    weight: Floats | None = None,  # (n,)
+    *,
+    loss: str = "logistic",
+    h: float = 1.0,
+    rng: Any = None,
+) -> Stream:
+    """Learn from one more chunk.
+
+    With curvature, the sum of all losses seen so far is replaced by its expansion to second order
+    about the current point, and the chunk is solved with that as its penalty: the first chunk is
+    solved as by ``solve``.  Otherwise one pass of averaged, scaled gradient steps is made.
+    """
+    if stream.memory.ndim == 2:
+        prior = (stream.x, stream.memory)
+        fit = make_loss(loss, labels, caps, k, weight)
+        objective = Objective(X, k, weight, fit, labels.shape[1], h, prior=prior)
+        done = minimise(objective, stream.x, tol=1e-10, max_iter=100)
+        x, n_steps = done.point.x, stream.n_steps + done.n_iter
+        return Stream(x, x, objective.hessian(x), 0.0, stream.n_seen + len(k), n_steps)
+
+    p, (x, mean, memory, pace, n_seen, n_steps) = X.shape[1], stream
+    x, mean, memory = x.copy(), mean.copy(), memory.copy()
+    paces = np.where(np.arange(len(x)) < p, pace, 1.0)
+    order = rng.permutation(len(k))
+    for start in range(0, len(k), BATCH):
+        rows = order[start : start + BATCH]
+        v = None if weight is None else weight[rows]
+        fit = make_loss(loss, labels, caps, k[rows], v)
+        if loss == "hinge":
+            fit.delta *= 1e-3
+        batch = Objective(X[rows], k[rows], v, fit, labels.shape[1], h)
+        n_seen += len(rows)
+        pull = batch.penalty(x)[1]
+        g = (batch(x)[1] - pull) / len(rows) + pull / n_seen
+        memory += g * g if memory.any() else (1 + n_steps) * g * g
+        x -= paces * g / np.sqrt(np.maximum(memory, 1e-300))
+        n_steps += 1
+        mean += (x - mean) * (4.0 / (n_steps + 3.0))  # later points count more
+    return Stream(x, mean, memory, pace, n_seen, n_steps)
+
+
+def products(X: Any, w: Floats) -> Floats:
+    """``X w`` (n,) in double precision; single precision is converted in blocks."""
+    if issparse(X) or X.dtype == np.float64:
+        return np.asarray(X @ w)
+    t, size = np.empty(X.shape[0]), max(64, BLOCK // X.shape[1])
+    for start in range(0, len(t), size):
+        t[start : start + size] = X[start : start + size].astype(np.float64) @ w
+    return t

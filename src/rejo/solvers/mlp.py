@@ -96,7 +96,18 @@ def initialise(net: Network, data: Data, rng: np.random.RandomState) -> Floats:
         bound = np.sqrt((2.0 if net.activation == "logistic" else 6.0) / (fan_in + fan_out))
         coefs.append(rng.uniform(-bound, bound, fan_in * fan_out))
         biases.append(rng.uniform(-bound, bound, fan_out))
-    return np.concatenate([*coefs, *biases[:-1], _constant_scores(net, data)])
+    return np.concatenate([*coefs, *biases[:-1], constant(net, data)[-net.n_replicas :]])
+
+
+def constant(net: Network, data: Data) -> Floats:
+    """Parameters of a network that puts out 0, with its best thresholds (but for the decay)."""
+    above = np.where(data.signs > 0, data.costs, 0.0).sum(axis=1)
+    below = np.where(data.signs < 0, data.costs, 0.0).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        b = np.nan_to_num(np.log(above) - np.log(below), nan=0.0)  # NaN: no point takes part
+    b = np.clip(b, -LARGEST_START, LARGEST_START) * (1.0 if net.loss == "logistic" else 0.5)
+    n_others = sum(rows * columns for rows, columns in pairwise(net.units)) + sum(net.units[1:-1])
+    return np.concatenate([np.zeros(n_others), b])
 
 
 def forward(X: Any, coefs: list[Floats], intercepts: list[Floats], activation: str) -> Floats:
@@ -164,15 +175,6 @@ def data_loss(theta: Floats, data: Data, net: Network) -> float:
     coefs, intercepts = unpack(theta, net)
     f = forward(data.X, coefs, intercepts, net.activation) + intercepts[-1][:, None]  # (Q, n)
     return float(np.vdot(LOSSES[net.loss](data.signs, f)[0], data.costs) / data.total)
-
-
-def _constant_scores(net: Network, data: Data) -> Floats:
-    """Best scores (Q,) of a network that puts out 0, but for the regulariser."""
-    above = np.where(data.signs > 0, data.costs, 0.0).sum(axis=1)
-    below = np.where(data.signs < 0, data.costs, 0.0).sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        b = np.nan_to_num(np.log(above) - np.log(below), nan=0.0)  # NaN: no point takes part
-    return np.clip(b, -LARGEST_START, LARGEST_START) * (1.0 if net.loss == "logistic" else 0.5)
 
 
 # ---- elementwise functions ---------------------------------------------------------------

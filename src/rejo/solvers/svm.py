@@ -39,6 +39,7 @@ TIGHTEST = 1e-13  # a violation below this is rounding
 FINEST = 1e-13  # so is a residual of a factor
 FACTOR_FROM = 600  # points; below, pairs on the Gram matrix win
 LARGEST_RANK = 1000
+STATE = 16  # numbers that the solver holds for a point in a replica
 BLOCK = 4096  # rows centred at a time
 CHUNK = 1 << 21  # kernel values held at a time by the reference's prediction
 
@@ -184,7 +185,9 @@ class Problem:
             return self._core.solve_factor(*rest)
         if engine == "gram":
             return self._core.solve_gram(single, *rest)
-        return self._core.solve_rows(single, self.cache_bytes, *rest)
+        n, Q = labels.shape
+        own = 8 * n * (self.X.shape[1] + STATE * Q)  # the points and the solver's state
+        return self._core.solve_rows(single, max(self.cache_bytes - own, 0), *rest)
 
 
 def evaluate(X: Any, basis: Any, coef: Floats, kernel: Kernel) -> Floats:
@@ -228,8 +231,10 @@ def _warn_of_the_reference() -> None:  # once is enough
 
 
 def _twins(labels: Floats, caps: Floats) -> bool:
+    """Whether there are two replicas, and they are the same; mostly the first point tells."""
     return (
         labels.shape[1] == 2
+        and caps[0, 0] == caps[0, 1]
         and bool((caps[:, 0] == caps[:, 1]).all())
         and bool((labels[:, 0] == labels[:, 1]).all())
     )
