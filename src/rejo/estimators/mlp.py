@@ -22,6 +22,7 @@ from rejo.solvers.mlp import (
     Moments,
     Network,
     Solution,
+    constant,
     forward,
     initialise,
     minimise,
@@ -32,13 +33,15 @@ from rejo.solvers.mlp import (
 Indices = NDArray[np.intp]
 
 AUTO_BATCH = 200
+WORSE = 1.01  # times the loss of a constant: the fit failed
 
 
 class _Run(NamedTuple):
-    """A solution and the objective before and after."""
+    """A solution and the objective: at the start, at the end, of a constant score."""
 
     before: float
     after: float
+    trivial: float
     solution: Solution
 
 
@@ -159,11 +162,10 @@ class RejoMLP(RejectClassifier):
 
     Examples
     --------
-    >>> from rejo import make_synthetic_1
-    >>> from rejo.estimators.mlp import RejoMLP
+    >>> from rejo import RejoMLP, make_synthetic_1
     >>> X, y = make_synthetic_1(400, random_state=0)
     >>> model = RejoMLP(reject_cost=0.2, random_state=0).fit(X, y)
-    >>> model.predict([[0.9, 0.9], [0.1, 0.9], [0.52, 0.9]])
+    >>> model.predict([[0.9, 0.9], [0.1, 0.9], [0.48, 0.9]])
     array([ 1, -1,  0])
     """
 
@@ -409,7 +411,8 @@ class RejoMLP(RejectClassifier):
     ) -> _Run:
         before = value(theta, data, net)
         solution = self._minimise(theta, data, net, held_out, moments, self.max_iter)
-        return _Run(before, value(solution.theta, data, net), solution)
+        after, trivial = (value(t, data, net) for t in (solution.theta, constant(net, data)))
+        return _Run(before, after, trivial, solution)
 
     def _minimise(
         self,
@@ -449,12 +452,17 @@ class RejoMLP(RejectClassifier):
         return remedy
 
     def _warn(self, run: _Run) -> None:
-        before, after, solution = run
+        before, after, trivial, solution = run
         n_iter = len(solution.loss_curve)
         if after > before:
             message = (
                 f"The network diverged: its loss rose from {before:.3g} to {after:.3g} in "
                 f"{n_iter} iterations. {self._remedy()}."
+            )
+        elif solution.converged and after > WORSE * trivial:
+            message = (
+                f"The network settled at a loss of {after:.3g}, above the {trivial:.3g} of a "
+                f"constant score. {self._remedy()}."
             )
         elif not solution.converged:
             bound = n_iter >= self.max_iter

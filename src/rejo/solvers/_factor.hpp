@@ -132,7 +132,7 @@ class Cholesky {
     for (const std::size_t i : F.pivots) F.residual[i] = 0;
   }
 
-  static constexpr std::size_t kSample = 1500;
+  static constexpr std::size_t kSample = 700;
   const Kernel& kernel_;
   const Points& points_;
   Probe probe_;

@@ -6,9 +6,9 @@ validation.  For points ``x_i`` of class ``k_i`` and weight ``v_i``,
     min  1/2 |w|^2 + 1/(2 h^2) sum_{q>=1} (b_q - b_0)^2
          + sum_iq v_i caps[k_i, q] loss(labels[k_i, q] (w.x_i + b_q)),
 
-with ``loss(m)`` one of ``log(1 + exp(-m))``, ``max(0, 1 - m)`` and ``max(0, 1 - m)^2``.  All replicas
-of a point share ``w.x_i``: a value with its gradient reads ``X`` once, whatever ``Q``, and the
-Hessian ``X' diag(sum_q d_iq) X`` is that of one linear model.
+with ``loss(m)`` one of ``log(1 + exp(-m))``, ``max(0, 1 - m)`` and ``max(0, 1 - m)^2``.  All
+replicas of a point share ``w.x_i``: a value with its gradient reads ``X`` once, whatever ``Q``, and
+the Hessian ``X' diag(sum_q d_iq) X`` is that of one linear model.
 
 Narrow data (at most ``NARROW`` features) take Newton steps.  Where there are many points, the
 Hessian is that of a stratified sample of them, at the solution for that sample, and BFGS pairs
@@ -117,10 +117,6 @@ class Logistic:
         c = np.take(self.caps, k, axis=1) * e / (1.0 + e) ** 2
         return c if v is None else c * v
 
-    def active(self, t: Floats, b: Floats, k: Indices) -> NDArray[np.bool_] | None:
-        """Points (m,) with a second derivative; None: all."""
-        return None
-
 
 class SquaredHinge:
     """``max(0, 1 - y (t + b))^2``."""
@@ -151,11 +147,6 @@ class SquaredHinge:
         y = np.take(self.labels, k, axis=1)
         c = 2.0 * np.take(self.caps, k, axis=1) * (_missing(t, b, y) > 0)
         return c if v is None else c * v
-
-    def active(self, t: Floats, b: Floats, k: Indices) -> NDArray[np.bool_] | None:
-        """Points (m,) with a second derivative; None: all."""
-        y, caps = np.take(self.labels, k, axis=1), np.take(self.caps, k, axis=1)
-        return np.asarray(((_missing(t, b, y) > 0) & (caps > 0)).any(axis=0))
 
 
 class Multipliers:
@@ -190,8 +181,8 @@ class Multipliers:
         np.minimum(a, c, out=a)
         np.maximum(a, 0.0, out=a)
         self.a[:, rows] = a
-        self.total += a.sum()
-        self.hinge += np.vdot(c, np.maximum(missing, 0.0))
+        self.total += float(a.sum())
+        self.hinge += float(np.vdot(c, np.maximum(missing, 0.0)))
         step = a - z
         value = np.vdot(a, missing) - 0.5 * self.delta * np.vdot(step, step)
         a *= y
@@ -263,6 +254,7 @@ class Objective:
         return np.asarray(Z, dtype=np.float64)
 
     def weight(self, rows: slice | Indices) -> Floats | None:
+        """Weights of points; None: all 1."""
         return None if self.v is None else self.v[rows]
 
     def penalty(self, x: Floats) -> tuple[float, Floats]:
@@ -308,15 +300,13 @@ class Objective:
         """Points that enter the Hessian; None: all."""
         if isinstance(self.loss, Logistic):
             return None
-        if isinstance(self.loss, Multipliers):
-            flags = [
-                self.loss.curvature(x, x, self.k[rows], self.weight(rows), rows).any(axis=0)
-                for rows in self.rows()
-            ]
-        else:
-            t, b = self.scores(x[: self.p]), x[self.p :]
-            flags = [self.loss.active(t[rows], b, self.k[rows]) for rows in self.rows()]
-        return np.flatnonzero(np.concatenate(flags))
+        w, b = x[: self.p], x[self.p :]
+        t = np.empty(self.n) if isinstance(self.loss, Multipliers) else self.scores(w)
+        bent = [
+            self.loss.curvature(t[rows], b, self.k[rows], self.weight(rows), rows).any(axis=0)
+            for rows in self.rows()
+        ]
+        return np.flatnonzero(np.concatenate(bent))
 
     def hessian(self, x: Floats) -> Floats:
         """Matrix (p + Q, p + Q)."""
