@@ -1,0 +1,359 @@
+"""A linear classifier that may answer "review", for many points and for streams."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from rejo.estimators._targets import Indices, check_sample_weight, check_targets, encode_classes
+from rejo.estimators.base import Floats, RejectClassifier
+from rejo.solvers import linear
+
+LARGEST_CAP = 1e100  # squares of the gradients must stay finite
+
+
+class RejoLinear(RejectClassifier):
+    """Linear classifier with a reject option, by data replication.
+
+    Ordered classes ``0..K-1`` are told apart by one direction ``w`` and ordered thresholds,
+    two between neighbouring classes; what lies between the two is rejected.  With the
+    label ``y_iq`` and the cost ``c_iq`` of point ``i`` at boundary ``q`` (see
+    :mod:`rejo.replication`) it minimises, over ``w`` and ``b``,
+
+        1/2 |w|^2 + 1/(2 h^2) sum_{q>=1} (b_q - b_0)^2
+                  + C sum_iq c_iq loss(y_iq (w.x_i + b_q)),
+
+    with ``loss(m) = log(1 + exp(-m))``, ``max(0, 1 - m)`` or ``max(0, 1 - m)^2``.  The replicas are
+    never built: a pass over the data costs what it costs for one linear model.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the errors against the norm of ``w``; positive.
+    loss : {"logistic", "hinge", "squared_hinge"}, default="logistic"
+        With "logistic" and two classes, the boundaries tend to those of Chow's rule, at the
+        probabilities ``reject_cost`` and ``1 - reject_cost``, where the logit is linear; the
+        hinge, that of :class:`~rejo.RejoSVC`, does not have this property.
+    h : float in [1e-6, 1e6], default=1.0
+        Size of the extension features: large values let the thresholds move apart freely.
+    reject_cost : float in (0, 0.5] or None, default=0.2
+        Cost of a rejection where an error costs 1.  ``None``: never reject (plain ordinal
+        classification, one threshold between neighbouring classes).
+    s : int, default=None
+        How many classes on each side take part in a boundary.  ``None`` means all.
+    loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
+        Cost of each output (class, reject, class, ..., or classes only) for each true class,
+        in place of ``reject_cost`` and ``s``.
+    class_order : list of labels or "sorted", default=None
+        Classes, lowest first.  ``None``: the order of an ordered pandas Categorical, or
+        ascending; required for more than two classes of strings.
+    reject_label : object, default=None
+        What ``predict`` returns for a rejected point.  ``None``: "reject" for classes of
+        strings, for numbers the first of -1, 0, -2, ... that is not a class.
+    class_weight : dict or "balanced", default=None
+        Factor of the weights of each class.
+    tol : float, default=1e-6
+        Relative accuracy of the objective: a duality gap for the hinge, else the excess
+        that the Newton decrement estimates.
+    max_iter : int, default=1000
+        Bound on the Newton steps.
+    warm_start : bool, default=False
+        Start ``fit`` from the solution of the last one, if it has the same shape.
+    random_state : int, RandomState instance or None, default=None
+        Order of the points within a chunk in :meth:`partial_fit`; ``fit`` is not random.
+    verbose : bool, default=False
+        Print the progress of the solver.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes in their order, lowest first.
+    reject_label_ : object
+        Label of a rejection; ``None`` if the model never rejects.
+    coef_ : ndarray of shape (1, n_features)
+        ``w``.
+    thresholds_ : ndarray of shape (n_boundaries,)
+        ``b_q``, falling.
+    objective_ : float
+        Value of the minimised function; after ``fit`` only.
+    optimality_gap_ : float
+        How far, relative to it, ``objective_`` may be above the minimum (see ``tol``); after
+        ``fit`` only.
+    n_iter_ : int
+        Steps of the solver; those of all calls after :meth:`partial_fit`.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if ``X`` had string column names.
+
+    See Also
+    --------
+    rejo.RejoSVC : The hinge with a kernel.
+
+    Examples
+    --------
+    >>> from rejo import RejoLinear
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [2.5], [4.0], [5.0], [6.0]]
+    >>> y = ["good", "good", "good", "bad", "good", "bad", "bad", "bad"]
+    >>> model = RejoLinear(C=10, class_order=["good", "bad"]).fit(X, y)
+    >>> model.predict([[1.0], [2.8], [5.0]])
+    array(['good', 'reject', 'bad'], dtype='<U6')
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RejectClassifier._parameter_constraints,
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "loss": [StrOptions({"logistic", "hinge", "squared_hinge"})],
+        "h": [Interval(Real, 1e-6, 1e6, closed="both")],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        loss: str = "logistic",
+        h: float = 1.0,
+        reject_cost: float | None = 0.2,
+        s: int | None = None,
+        loss_matrix: Any = None,
+        class_order: Any = None,
+        reject_label: Any = None,
+        class_weight: Any = None,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.C = C
+        self.loss = loss
+        self.h = h
+        self.reject_cost = reject_cost
+        self.s = s
+        self.loss_matrix = loss_matrix
+        self.class_order = class_order
+        self.reject_label = reject_label
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the direction and its thresholds.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training points.  A NumPy array of single precision is not copied.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of 2 counts as the row twice, a weight of 0 as no row.
+
+        Returns
+        -------
+        self : RejoLinear
+        """
+        self._check_parameters()
+        X = self._check_X(X, reset=True)
+        targets = check_targets(
+            X, y, sample_weight, self.class_order, self.class_weight, type(self).__name__
+        )
+        labels, caps = self._boxes(targets.classes, targets.weight)
+        solution = linear.solve(
+            X if targets.rows is None else X[targets.rows],
+            targets.indices,
+            labels,
+            caps,
+            targets.weight,
+            loss=self.loss,
+            h=self.h,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            start=self._start(X.shape[1], labels.shape[1]),
+            verbose=self.verbose,
+        )
+        if not np.isfinite(solution.objective):
+            raise ValueError("the scores overflow on X: scale the features, or lower C.")
+        if not solution.converged:
+            self._warn(solution)
+        self.__dict__.pop("_stream", None)
+        self._n_fitted = len(targets.indices)
+        self.objective_ = solution.objective
+        self.optimality_gap_ = solution.gap
+        return self._store(solution.w, solution.b, solution.n_iter)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from one more chunk of a stream.
+
+        With at most 500 features and a smooth loss, the model keeps the curvature of all it
+        has seen, and every chunk is solved in its light: the first chunk gives what ``fit`` gives,
+        and one pass over a shuffled stream is nearly as good as a fit on all of it.  With the
+        hinge or more features it makes averaged gradient steps, one pass over every chunk; more
+        passes then help.  A call after ``fit`` goes on from there.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Classes; not every chunk need have all of them.
+        classes : array-like of shape (n_classes,), default=None
+            All classes, lowest first (in the order of ``class_order`` if that is given); needed
+            in the first call, unless it comes after ``fit``.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self : RejoLinear
+        """
+        self._check_parameters()
+        first = not hasattr(self, "coef_")
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} needs all of y: give partial_fit a dict of "
+                "weights, e.g. from sklearn.utils.compute_class_weight on a part of the stream."
+            )
+        X = self._check_X(X, reset=first)
+        ordered = self._classes_of_stream(classes, first)
+        k = _encode_chunk(y, ordered)
+        check_consistent_length(X, k)
+        weight = None
+        if sample_weight is not None:
+            weight = check_sample_weight(sample_weight, len(k))
+            X, k, weight = X[weight > 0], k[weight > 0], weight[weight > 0]
+        labels, caps = self._boxes(ordered, weight)
+        factors = compute_class_weight(self.class_weight, classes=ordered, y=ordered)
+        caps = caps * factors[:, None]
+        how: dict[str, Any] = dict(loss=self.loss, h=self.h)
+        stream = getattr(self, "_stream", None)
+        if stream is None:
+            self._rng = check_random_state(self.random_state)
+            if first:
+                stream = linear.begin(X, labels.shape[1], **how)
+            else:
+                start = self.coef_[0], self.thresholds_
+                stream = linear.resume(
+                    X, k, labels, caps, weight, start=start, n_seen=self._n_fitted, **how
+                )
+        stream = linear.advance(stream, X, k, labels, caps, weight, rng=self._rng, **how)
+        self._stream = stream
+        for name in ("objective_", "optimality_gap_"):
+            self.__dict__.pop(name, None)
+        w, b = np.split(stream.mean, [X.shape[1]])
+        return self._store(w, b, stream.n_steps)
+
+    def boundary_scores(self, X: Any) -> Floats:
+        """Score of every point for every boundary: ``w.x + thresholds_``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_boundaries)
+            Falling from left to right; the number of positive ones is the decision.
+        """
+        return self._evaluate(X)[:, None] + self.thresholds_
+
+    def _counts(self, X: Any) -> NDArray[np.intp]:
+        g = self._evaluate(X)
+        counts = np.zeros(len(g), dtype=np.intp)
+        for b in self.thresholds_:
+            counts += g > -b
+        return counts
+
+    def _evaluate(self, X: Any) -> Floats:
+        """``w.x`` at the rows of ``X``."""
+        check_is_fitted(self)
+        return linear.products(self._check_X(X, reset=False), self.coef_[0])
+
+    def _check_X(self, X: Any, *, reset: bool, accept_sparse: bool = True) -> Any:
+        if type(X) is np.ndarray and X.dtype == np.float32:
+            return validate_data(self, X, reset=reset, dtype=np.float32, order="C")
+        return super()._check_X(X, reset=reset, accept_sparse=accept_sparse)
+
+    def _boxes(self, classes: NDArray[Any], weight: Floats | None) -> tuple[Floats, Floats]:
+        """Labels and ``C`` x costs (K, Q) of the classes in the replicas."""
+        labels, costs = self._set_classes(classes)
+        caps: Floats = self.C * costs
+        largest = caps.max() * (1.0 if weight is None else weight.max())
+        if largest > LARGEST_CAP:
+            raise ValueError(
+                f"C={self.C:g} is too large: with the weights and costs it reaches "
+                f"{largest:.1e}, whose square overflows. Lower C, or the weights."
+            )
+        return labels, caps
+
+    def _start(self, n_features: int, n_replicas: int) -> tuple[Floats, Floats] | None:
+        if not (self.warm_start and hasattr(self, "coef_")):
+            return None
+        same = self.coef_.shape[1] == n_features and len(self.thresholds_) == n_replicas
+        return (self.coef_[0], self.thresholds_) if same else None
+
+    def _classes_of_stream(self, classes: Any, first: bool) -> NDArray[Any]:
+        """All classes (K,) of the stream in their order."""
+        if classes is None:
+            if first:
+                raise ValueError(
+                    "classes must be passed on the first call to partial_fit: all classes of the "
+                    "stream, lowest first."
+                )
+            return self.classes_
+        given = np.asarray(classes)
+        if given.ndim != 1 or len(given) < 2 or len(np.unique(given)) < len(given):
+            raise ValueError(
+                f"classes must name two or more different classes, lowest first; got {classes!r}."
+            )
+        if self.class_order is not None:
+            given, _ = encode_classes(given, self.class_order)
+        if not first and given.tolist() != self.classes_.tolist():
+            raise ValueError(
+                f"classes={given.tolist()} is not the same as on the last call to partial_fit: "
+                f"{self.classes_.tolist()}."
+            )
+        return given
+
+    def _warn(self, solution: linear.LinearSolution) -> None:
+        bound = solution.n_iter >= self.max_iter
+        warnings.warn(
+            f"The solver stopped after {solution.n_iter} steps (max_iter={self.max_iter}) at a "
+            f"relative gap of {solution.gap:.1e}, with tol={self.tol:g}. "
+            + ("Raise max_iter, scale" if bound else "Scale")
+            + " the features, lower C, or raise tol.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+    def _store(self, w: Floats, b: Floats, n_iter: int) -> Self:
+        self.coef_ = w[None, :].copy()
+        self.thresholds_ = -np.sort(-b)  # sorting changes no count
+        self.n_iter_ = n_iter
+        return self
+
+
+def _encode_chunk(y: Any, classes: NDArray[Any]) -> Indices:
+    """Index (n,) of the class of each point of a chunk, which may lack some of the classes."""
+    present, k = encode_classes(y, "sorted")
+    position = {label: i for i, label in enumerate(classes.tolist())}
+    if new := [label for label in present.tolist() if label not in position]:
+        raise ValueError(
+            f"y has classes {new} that are not among the classes of the first call to "
+            f"partial_fit: {classes.tolist()}. Name all classes of the stream there."
+        )
+    return np.array([position[label] for label in present.tolist()], dtype=np.intp)[k]
