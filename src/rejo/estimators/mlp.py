@@ -145,7 +145,7 @@ class RejoMLP(RejectClassifier):
     n_layers_ : int
         Number of layers, with that of the features and that of the output.
     objective_ : float
-        Value of the minimised function.
+        Value of the minimised function, before the thresholds are sorted.
     loss_curve_ : list of float
         Its value in each iteration; for "adam" the mean over the batches of a pass.
         ``warm_start`` and ``partial_fit`` continue it.

@@ -78,9 +78,8 @@ class Solution(NamedTuple):
 
 def unpack(theta: Floats, net: Network) -> tuple[list[Floats], list[Floats]]:
     """Weights and biases of each layer, as views; the last biases are the thresholds."""
-    shapes = list(pairwise(net.units))
     coefs, intercepts, start = [], [], 0
-    for rows, columns in shapes:
+    for rows, columns in pairwise(net.units):
         coefs.append(theta[start : start + rows * columns].reshape(rows, columns))
         start += rows * columns
     for size in (*net.units[1:-1], net.n_replicas):
@@ -139,8 +138,8 @@ def objective(theta: Floats, data: Data, net: Network) -> tuple[float, Floats]:
     apart = (b - b[0]) / net.h**2
     decay = net.alpha / data.total
     weights = theta[: sum(W.size for W in coefs)]
-    value = np.vdot(losses, data.costs) / data.total
-    value += 0.5 * decay * (weights @ weights + apart @ (b - b[0]))
+    J = np.vdot(losses, data.costs) / data.total
+    J += 0.5 * decay * (weights @ weights + apart @ (b - b[0]))
 
     gradient = np.empty_like(theta)
     coef_slopes, intercept_slopes = unpack(gradient, net)
@@ -158,7 +157,7 @@ def objective(theta: Floats, data: Data, net: Network) -> tuple[float, Floats]:
             if i > 1:
                 delta = delta @ coefs[i - 1].T
     gradient[: weights.size] += decay * weights
-    return float(value), gradient
+    return float(J), gradient
 
 
 def value(theta: Floats, data: Data, net: Network) -> float:
