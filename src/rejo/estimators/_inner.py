@@ -1,0 +1,315 @@
+"""What the reduction must know of the classifier that it wraps: its traps and its switches.
+
+Everything here reads or sets parameters by their names: neither XGBoost nor LightGBM is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import is_classifier
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import has_fit_parameter
+
+Floats = NDArray[np.float64]
+
+# Names of parameters, with LightGBM's aliases.
+CONSTRAINTS = ("monotone_constraints", "monotone_constraint", "mc", "monotonic_cst")
+STOPPING = ("early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change")
+LINEAR_TREES = ("linear_tree", "linear_trees")
+UNBALANCED = ("is_unbalance", "unbalance", "unbalanced_sets")
+SIZES = (
+    *("min_samples_leaf", "min_samples_split", "min_child_samples", "max_samples"),
+    *("min_data_in_leaf", "min_data_per_leaf", "min_data", "min_data_per_group"),
+)
+LEAST = 1e-16  # of a probability, before its logarithm
+HIST_ROWS = 10_000  # from which early_stopping="auto" stops early
+
+
+class Rows(NamedTuple):
+    """A replicated data set."""
+
+    X: Any  # (m, n_features + n_marks)
+    y: NDArray[np.intp]  # (m,) 0 or 1
+    weight: Floats  # (m,) positive
+    margin: Floats | None  # (m,) score to start from
+
+
+def family(estimator: Any) -> str:
+    """Return "xgboost", "lightgbm", or "sklearn" for all that follow its conventions."""
+    packages = {base.__module__.partition(".")[0] for base in type(estimator).__mro__}
+    return next((name for name in ("xgboost", "lightgbm") if name in packages), "sklearn")
+
+
+def can_constrain(estimator: Any) -> bool:
+    """Tell whether the scores can be made monotone in a feature."""
+    if family(estimator) == "xgboost":
+        return bool(estimator.get_params().get("booster") != "gblinear")
+    return family(estimator) == "lightgbm" or "monotonic_cst" in estimator.get_params(deep=False)
+
+
+def boosts(estimator: Any) -> bool:
+    """Tell a booster from a single tree or a forest.
+
+    A constraint bounds the leaves below a split on the extension feature.  Later trees of a
+    booster make up for it; a tree alone can then no longer put a point below both edges of
+    a reject region on one side of that split and above them on the other.
+    """
+    if family(estimator) == "sklearn":
+        return _is_hist(estimator)
+    parameters = estimator.get_params(deep=False)
+    modes = {parameters.get(name) for name in ("boosting_type", "boosting", "boost")}
+    forest = "RF" in type(estimator).__name__ or modes & {"rf", "random_forest"}
+    return not forest
+
+
+def constraint_needs_complete_X(estimator: Any) -> bool:
+    """Tell whether the constraint forbids NaN: so in scikit-learn's single trees and forests."""
+    return family(estimator) == "sklearn" and not _is_hist(estimator)
+
+
+def has_margin(estimator: Any) -> bool:
+    """Tell whether the fit can start from a given score of each row."""
+    return family(estimator) != "sklearn"
+
+
+def check_inner(estimator: Any, prefix: str) -> None:
+    """Refuse what cannot work, and what works but does not do what it says.
+
+    ``prefix`` is the path of the estimator's parameters, for the messages.
+    """
+    name = type(estimator).__name__
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"estimator must be an instance, not a class: estimator={estimator.__name__}()."
+        )
+    if not (hasattr(estimator, "fit") and is_classifier(estimator)):
+        raise ValueError(f"estimator must be a classifier; {name} is not.")
+    for path, last, value in _parameters(estimator):
+        if last == "cv" and value != "prefit":
+            raise ValueError(
+                f"{prefix}{path}={value!r} splits the replicas of one point between "
+                "training and validation. Search and calibrate outside: e.g. "
+                "GridSearchCV(ReplicationClassifier(...), {'estimator__C': ...})."
+            )
+    if not _takes_weights(estimator):
+        raise ValueError(
+            f"estimator={name} takes no sample_weight in fit, but the costs of the replicas are "
+            "weights. Use one that does, e.g. LogisticRegression, SVC, RandomForestClassifier or "
+            "HistGradientBoostingClassifier."
+        )
+    if not (hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")):
+        raise ValueError(
+            f"estimator={name} has neither decision_function nor predict_proba: there is no score "
+            "to compare with a boundary."
+        )
+    if get_tags(estimator).input_tags.pairwise:
+        raise ValueError(
+            f"estimator={name} takes a matrix of kernel values or distances, to which no extension "
+            "features can be added. RejoSVC(kernel='precomputed') takes one."
+        )
+    for path, last, value in _parameters(estimator):
+        where = f"{prefix}{path}={value!r}"
+        if last == "class_weight" and value is not None:
+            raise ValueError(
+                f"{where} would weigh the two sides of every boundary, not your classes. Set it to "
+                "None and pass class_weight to ReplicationClassifier."
+            )
+        if (last == "scale_pos_weight" and value not in (None, 1)) or (
+            last in UNBALANCED and value
+        ):
+            raise ValueError(
+                f"{where} would weigh the two sides of every boundary, not your classes. Leave it "
+                "out and pass class_weight to ReplicationClassifier."
+            )
+        if last == "objective" and isinstance(value, str) and value.startswith(("multi", "soft")):
+            raise ValueError(
+                f"{where} is for more than two classes; the replicas have two. Leave it out: "
+                "ReplicationClassifier itself takes any number of ordered classes."
+            )
+    _check_early_stopping(estimator, prefix)
+
+
+def _check_early_stopping(estimator: Any, prefix: str) -> None:
+    """Refuse early stopping that splits rows by itself, where the split cannot be given."""
+    parameters = estimator.get_params(deep=True)
+    for path, last, value in _parameters(estimator):
+        top = path == last
+        if last not in STOPPING or not value or (top and _takes_validation_rows(estimator)):
+            continue
+        if last == "n_iter_no_change":  # GradientBoosting; with early_stopping, only its patience
+            owner = path.removesuffix(last)
+            if owner + "early_stopping" in parameters or (
+                owner + "validation_fraction" not in parameters
+            ):
+                continue
+        elif value == "auto":  # nested HistGradientBoosting: prepare_stopping switches it off
+            continue
+        off = False if last == "early_stopping" else None
+        newer = " or install scikit-learn >= 1.7," if top and _is_hist(estimator) else ""
+        raise ValueError(
+            f"{prefix}{path}={value!r} holds out rows by itself: replicas of one point would be in "
+            f"both parts, and it would stop too late. Set it to {off},{newer} or use an estimator "
+            "whose validation rows can be given: HistGradientBoostingClassifier, XGBClassifier, "
+            "LGBMClassifier."
+        )
+
+
+def prepare_stopping(estimator: Any, n_points: int, share: float) -> float | None:
+    """Settle early stopping on a clone; return the share of points to hold out, if any."""
+    for path, last, value in _parameters(estimator):
+        if last == "early_stopping" and value == "auto" and path != last:
+            estimator.set_params(**{path: False})
+    parameters = estimator.get_params(deep=False)
+    if _is_hist(estimator):
+        stops, own = estimator.early_stopping, estimator.validation_fraction
+        if stops == "auto":  # by points, as without replication
+            stops = n_points > HIST_ROWS and (own is None or _takes_validation_rows(estimator))
+        estimator.set_params(early_stopping=bool(stops))
+        return own if stops else None  # None with early stopping: by the training loss
+    if not has_margin(estimator):
+        return None
+    callbacks = parameters.get("callbacks") or ()
+    stops = any(parameters.get(name) for name in STOPPING) or any(
+        type(callback).__name__ == "EarlyStopping" for callback in callbacks
+    )
+    return share if stops else None
+
+
+def scale_sizes(estimator: Any, factor: float) -> None:
+    """Multiply, on a clone, all sizes that are counted in rows and set a limit."""
+    sizes = {
+        path: round(int(value) * factor)
+        for path, last, value in _parameters(estimator)
+        if last in SIZES
+        and isinstance(value, Integral)
+        and int(value) > (2 if last == "min_samples_split" else 1)
+    }
+    estimator.set_params(**sizes)
+
+
+def constrain(estimator: Any, names: list[str] | None, n_features: int, n_marks: int) -> None:
+    """Make, on a clone, the scores fall in the last ``n_marks`` features.
+
+    Constraints of the user on the other features (by position or by name) are kept.
+    """
+    parameters = estimator.get_params(deep=False)
+    for name in LINEAR_TREES:
+        if parameters.get(name):
+            raise ValueError(
+                f"{name}={parameters[name]!r} fits lines in the leaves, which break the constraint "
+                "that keeps the boundaries in order. Leave it out, or allow crossings by "
+                "order='none'."
+            )
+    given = next((name for name in CONSTRAINTS if parameters.get(name) is not None), None)
+    kind = family(estimator)
+    usual = "monotonic_cst" if kind == "sklearn" else "monotone_constraints"
+    signs = _signs(parameters[given], given, names, n_features) if given else [0] * n_features
+    signs += [-1] * n_marks
+    value: Any = "(" + ",".join(map(str, signs)) + ")" if kind == "xgboost" else signs
+    estimator.set_params(**{given or usual: value})
+
+
+def widen(estimator: Any, n_features: int, n_marks: int) -> None:
+    """Extend, on a clone, the lists that describe each feature by the extension features."""
+    parameters = estimator.get_params(deep=False)
+    mask = parameters.get("categorical_features")
+    if mask is not None and np.asarray(mask).dtype == bool and np.shape(mask) == (n_features,):
+        estimator.set_params(categorical_features=[*np.asarray(mask), *[False] * n_marks])
+    types = parameters.get("feature_types")
+    if types is not None and len(types) == n_features:
+        estimator.set_params(feature_types=[*types, *["float"] * n_marks])
+
+
+def fit_inner(estimator: Any, train: Rows, held_out: Rows | None) -> None:
+    """Fit with weights, and with the margins and the held-out rows if there are any."""
+    options: dict[str, Any] = {"sample_weight": train.weight}
+    kind = family(estimator)
+    if train.margin is not None:
+        options["base_margin" if kind == "xgboost" else "init_score"] = train.margin
+    if held_out is not None and kind == "sklearn":
+        options |= dict(X_val=held_out.X, y_val=held_out.y, sample_weight_val=held_out.weight)
+    elif held_out is not None:
+        weight, margin = (
+            ("sample_weight_eval_set", "base_margin_eval_set")
+            if kind == "xgboost"
+            else ("eval_sample_weight", "eval_init_score")
+        )
+        options[weight] = [held_out.weight]
+        if held_out.margin is not None:
+            options[margin] = [held_out.margin]
+        if has_fit_parameter(estimator, "eval_X"):  # LightGBM >= 4.7
+            options |= dict(eval_X=held_out.X, eval_y=held_out.y)
+        else:
+            options["eval_set"] = [(held_out.X, held_out.y)]
+        if kind == "xgboost":
+            options["verbose"] = False
+    estimator.fit(train.X, train.y, **options)
+
+
+def inner_scores(estimator: Any, X: Any, margin: Floats | None) -> Floats:
+    """Scores (m,): the raw ones where there are any, else the log-odds of the probabilities."""
+    kind = family(estimator)
+    if kind == "xgboost":
+        scores = estimator.predict(X, output_margin=True, base_margin=margin)
+    elif kind == "lightgbm":
+        scores = estimator.predict(X, raw_score=True)
+        scores = scores if margin is None else scores + margin
+    elif hasattr(estimator, "decision_function"):
+        scores = estimator.decision_function(X)
+    else:
+        p = np.maximum(np.asarray(estimator.predict_proba(X), dtype=np.float64), LEAST)
+        scores = np.log(p[:, 1]) - np.log(p[:, 0])
+    return np.asarray(scores, dtype=np.float64).reshape(X.shape[0])
+
+
+def _parameters(estimator: Any) -> Iterator[tuple[str, str, Any]]:
+    """Path, own name and value of every parameter, also of nested estimators."""
+    for path, value in estimator.get_params(deep=True).items():
+        yield path, path.rpartition("__")[2], value
+
+
+def _is_hist(estimator: Any) -> bool:
+    return isinstance(estimator, HistGradientBoostingClassifier)
+
+
+def _takes_validation_rows(estimator: Any) -> bool:
+    if _is_hist(estimator):  # since scikit-learn 1.7; without a share there is no split
+        return has_fit_parameter(estimator, "X_val") or estimator.validation_fraction is None
+    return has_margin(estimator)
+
+
+def _takes_weights(estimator: Any) -> bool:
+    if has_fit_parameter(estimator, "sample_weight"):
+        return True
+    if not get_config()["enable_metadata_routing"]:
+        return False
+    routing = get_routing_for_object(estimator)
+    return bool(routing.consumes("fit", ["sample_weight"]))
+
+
+def _signs(given: Any, name: str, columns: list[str] | None, n_features: int) -> list[int]:
+    """Constraints of a user, a sign for each feature."""
+    if isinstance(given, dict):
+        if columns is None or not set(given) <= set(columns):
+            raise ValueError(
+                f"{name}={given!r} names features that X does not have: give X as a DataFrame with "
+                "these columns, or the constraints as a list."
+            )
+        return [int(given.get(column, 0)) for column in columns]
+    if isinstance(given, str):
+        given = given.strip("()[] ").split(",")
+    signs = [int(sign) for sign in given]
+    if len(signs) != n_features:
+        raise ValueError(
+            f"{name} has {len(signs)} entries, but X has {n_features} features; the extension "
+            "features are added by themselves."
+        )
+    return signs

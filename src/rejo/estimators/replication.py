@@ -1,0 +1,475 @@
+"""The reduction over any binary classifier with sample weights."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array, check_random_state, get_tags
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rejo.estimators import _inner
+from rejo.estimators._rows import column_names, extend_rows, has_nan, is_frame, take_rows
+from rejo.estimators._targets import check_targets
+from rejo.estimators.base import Floats, RejectClassifier
+from rejo.replication import extension_vectors
+
+Indices = NDArray[np.intp]
+
+CHUNK = 8_000_000  # values of the replicated rows held at a time in a prediction
+TIE = 1e-9  # scores that differ by less are in order
+EXTREME = 0.01  # shares of rejections below this, or above 1 - this, are looked at
+DOUBTFUL = 0.1  # share of the points nearest to a boundary whose errors are counted
+
+
+class ReplicationClassifier(RejectClassifier):
+    """Any binary classifier with sample weights as a classifier with a reject option.
+
+    Every point is copied once for each boundary between the ordered classes (two between
+    neighbours: the edges of a reject region), marked with extension features that tell
+    which boundary it is, labelled with its side and weighted with the cost of an error
+    there (see :mod:`rejo.replication`).  One binary classifier learns all copies:
+
+        minimise  sum_iq c_iq loss(y_iq f(x_i, e_q)),
+
+    and a point is decided by the number of boundaries ``q`` with ``f(x, e_q) > 0``.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        A binary classifier with ``sample_weight`` in ``fit``, and ``decision_function`` or
+        ``predict_proba``.  Of a :class:`~sklearn.pipeline.Pipeline` the last step: the steps
+        before it transform the points before they are copied, so that no scaler sees the
+        extension features.  ``None``: ``HistGradientBoostingClassifier()``, which needs no
+        scaling, takes missing values and categories, minimises the logistic loss (whose
+        best boundaries are Chow's) and can keep the boundaries in order.
+    coding : {"auto", "ordinal", "thermometer", "onehot"}, default="auto"
+        Extension features of replica ``q``: the number ``q``; or ones for all replicas up to
+        ``q``; or a one for ``q`` alone, as in the paper.  "auto": "ordinal" for trees that take
+        a constraint, else "thermometer", which draws neighbouring thresholds together.
+    order : {"auto", "constraint", "margin", "none"}, default="auto"
+        How the boundaries are kept from crossing.  "constraint": the score must fall in the
+        extension features (``monotonic_cst`` or ``monotone_constraints`` of the estimator,
+        joined to those it has).  "margin": so too, and boosting starts from the best constant
+        of each boundary, ``margins_`` (XGBoost and LightGBM).  "none": not; crossings are
+        counted in ``order_violations_``, and scores are sorted.  "auto": "constraint" for
+        HistGradientBoosting, XGBoost and LightGBM, else "none": also for single trees and
+        forests, which can be constrained but then reject far too much.
+    h : float in [1e-6, 1e6], default=1.0
+        Size of the extension features.  Trees do not see it; with other estimators large
+        values let the thresholds move apart freely.
+    reject_cost : float in (0, 0.5] or None, default=0.2
+        Cost of a rejection where an error costs 1.  ``None``: never reject (plain ordinal
+        classification, one boundary between neighbouring classes).
+    s : int, default=None
+        How many classes on each side take part in a boundary.  ``None`` means all.
+    loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
+        Cost of each output (class, reject, class, ..., or classes only) for each true class,
+        in place of ``reject_cost`` and ``s``.
+    class_order : list of labels or "sorted", default=None
+        Classes, lowest first.  ``None``: the order of an ordered pandas Categorical, or
+        ascending; required for more than two classes of strings.
+    reject_label : object, default=None
+        What ``predict`` returns for a rejected point.  ``None``: "reject" for classes of
+        strings, for numbers the first of -1, 0, -2, ... that is not a class.
+    class_weight : dict or "balanced", default=None
+        Factor of the weights of each class.
+    scale_leaf_sizes : bool, default=True
+        Multiply sizes that the estimator counts in rows (``min_samples_leaf``,
+        ``min_samples_split``, ``min_child_samples``, ... given as integers) by the copies of
+        a point, so that they count points.  Those that set no limit (a leaf of 1) stay.
+    validation_fraction : float, default=0.1
+        Share of the points, with all their copies, that are held out if XGBoost or LightGBM
+        stop early.  HistGradientBoostingClassifier has its own parameter of this name.
+    random_state : int, RandomState instance or None, default=None
+        If given, it is also set on all parts of the estimator that have one.
+    verbose : bool, default=False
+        Print the size of the replicated data set.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes in their order, lowest first.
+    reject_label_ : object
+        Label of a rejection; ``None`` if the model never rejects.
+    estimator_ : classifier
+        The fitted binary classifier; it takes points with extension features.
+    transformer_ : Pipeline or None
+        The fitted steps before the last one, if ``estimator`` is a pipeline.
+    coding_, order_ : str
+        What "auto" came to.
+    margins_ : ndarray of shape (n_boundaries,) or None
+        Scores that boosting started from, falling, with ``order="margin"``: the log-odds of the
+        costs on both sides of a boundary.  For two classes of equal weight that is
+        ``±log((1 - reject_cost) / reject_cost)``.
+    order_violations_ : int
+        Training points whose scores did not fall from boundary to boundary.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if ``X`` had string column names.
+
+    Notes
+    -----
+    A score of exactly 0, that is a probability of exactly 0.5, counts as not positive.
+
+    Examples
+    --------
+    >>> from rejo import ReplicationClassifier
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [2.5], [4.0], [5.0], [6.0]]
+    >>> y = ["good", "good", "good", "bad", "good", "bad", "bad", "bad"]
+    >>> model = ReplicationClassifier(LogisticRegression(C=10), class_order=["good", "bad"])
+    >>> model.fit(X, y).predict([[1.0], [2.8], [5.0]])
+    array(['good', 'reject', 'bad'], dtype='<U6')
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RejectClassifier._parameter_constraints,
+        "estimator": [HasMethods(["fit"]), None],
+        "coding": [StrOptions({"auto", "ordinal", "thermometer", "onehot"})],
+        "order": [StrOptions({"auto", "constraint", "margin", "none"})],
+        "h": [Interval(Real, 1e-6, 1e6, closed="both")],
+        "scale_leaf_sizes": ["boolean"],
+        "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        coding: str = "auto",
+        order: str = "auto",
+        h: float = 1.0,
+        reject_cost: float | None = 0.2,
+        s: int | None = None,
+        loss_matrix: Any = None,
+        class_order: Any = None,
+        reject_label: Any = None,
+        class_weight: Any = None,
+        scale_leaf_sizes: bool = True,
+        validation_fraction: float = 0.1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.coding = coding
+        self.order = order
+        self.h = h
+        self.reject_cost = reject_cost
+        self.s = s
+        self.loss_matrix = loss_matrix
+        self.class_order = class_order
+        self.reject_label = reject_label
+        self.class_weight = class_weight
+        self.scale_leaf_sizes = scale_leaf_sizes
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Replicate the points and fit the estimator on them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            A DataFrame reaches the estimator as one, with its categories.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies the costs of all copies of a point; a weight of 0 counts as no row.
+
+        Returns
+        -------
+        self : ReplicationClassifier
+        """
+        self._validate_params()
+        random = check_random_state(self.random_state)
+        transformer, estimator = self._parts(random)
+        X = self._check_input(X, reset=True)
+        targets = check_targets(
+            X, y, sample_weight, self.class_order, self.class_weight, type(self).__name__
+        )
+        if targets.rows is not None:
+            X = take_rows(X, targets.rows)
+        labels, costs = self._set_classes(targets.classes)
+        k = targets.indices
+        weights = costs[k]  # (n, Q)
+        if targets.weight is not None:
+            weights = weights * targets.weight[:, None]
+        positive = labels > 0  # (K, Q)
+
+        self.transformer_ = transformer
+        if transformer is not None:
+            routed = _routed_weights(transformer, targets.sample_weight)
+            X = self._check_transformed(transformer.fit_transform(X, k, **routed), estimator)
+        self._choose_coding(estimator, X)
+        self._marks = _extension(costs.shape[1], self.h, self.coding_)  # (Q, n_marks)
+        self.margins_ = _margins(weights, positive[k]) if self.order_ == "margin" else None
+
+        n_rows = int(np.count_nonzero(weights))
+        n_features, n_marks = X.shape[1], self._marks.shape[1]
+        if self.verbose:
+            print(
+                f"[ReplicationClassifier] {len(k)} points in {costs.shape[1]} replicas: {n_rows} "
+                f"rows, {n_features} + {n_marks} features, coding={self.coding_!r}, "
+                f"order={self.order_!r}"
+            )
+        _inner.widen(estimator, n_features, n_marks)
+        if self.order_ != "none" and self.coding_ != "onehot":
+            _inner.constrain(estimator, column_names(X), n_features, n_marks)
+        if self.scale_leaf_sizes:
+            _inner.scale_sizes(estimator, n_rows / len(k))
+
+        def rows(points: Indices | None = None) -> _inner.Rows:
+            q, i = np.nonzero((weights if points is None else weights[points]).T)
+            i = i if points is None else points[i]
+            return _inner.Rows(
+                extend_rows(X, i, self._marks[q]),
+                positive[k[i], q].astype(np.intp),
+                weights[i, q],
+                None if self.margins_ is None else self.margins_[q],
+            )
+
+        share = _inner.prepare_stopping(estimator, len(k), self.validation_fraction)
+        if share is None:
+            train, held_out = rows(), None
+        else:
+            train, held_out = map(rows, _split(k, share, estimator, random))
+        if len(set(train.y.tolist())) < 2:
+            raise ValueError(
+                "loss_matrix leaves no costs on one side of all boundaries: nothing is to be told "
+                f"apart. Costs of the classes (rows) in the replicas: {costs.tolist()}."
+            )
+        _inner.fit_inner(estimator, train, held_out)
+        self.estimator_ = estimator
+        del train, held_out
+
+        scores = self._scores(X)
+        self.order_violations_ = int((np.diff(scores, axis=1) > TIE).any(axis=1).sum())
+        if self._rejects:
+            self._warn_of_extremes(-np.sort(-scores, axis=1), k, targets.weight)
+        return self
+
+    def boundary_scores(self, X: Any) -> Floats:
+        """Score of every point for every boundary, in falling order.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_boundaries)
+            The estimator's raw scores (``decision_function``, or the margin of a booster), or the
+            log-odds of its ``predict_proba``, sorted; the number of positive ones is the decision.
+        """
+        check_is_fitted(self)
+        X = self._check_input(X, reset=False)
+        if self.transformer_ is not None:
+            X = self._check_transformed(self.transformer_.transform(X), self.estimator_)
+        return -np.sort(-self._scores(X), axis=1)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        estimator = self._default()
+        if hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type):
+            inner = get_tags(estimator)
+            tags.input_tags.allow_nan = inner.input_tags.allow_nan
+            tags.input_tags.sparse = inner.input_tags.sparse
+            tags.non_deterministic = inner.non_deterministic
+        return tags
+
+    # ---- the estimator and its input ------------------------------------------------------
+
+    def _default(self) -> Any:
+        return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
+
+    def _parts(self, random: np.random.RandomState) -> tuple[Pipeline | None, Any]:
+        """Clones of the steps before the last one, if any, and of the classifier itself."""
+        estimator, prefix = self._default(), "estimator__"
+        if isinstance(estimator, Pipeline):
+            name, last = estimator.steps[-1]
+            _inner.check_inner(last, f"{prefix}{name}__")
+        else:
+            _inner.check_inner(estimator, prefix)
+        estimator = clone(estimator)
+        if self.random_state is not None:
+            for name in sorted(estimator.get_params(deep=True)):
+                if name == "random_state" or name.endswith("__random_state"):
+                    estimator.set_params(**{name: random.randint(np.iinfo(np.int32).max)})
+        if not isinstance(estimator, Pipeline):
+            return None, estimator
+        return estimator[:-1] if len(estimator) > 1 else None, estimator[-1]
+
+    def _check_input(self, X: Any, *, reset: bool) -> Any:
+        """``X`` as an array or CSR; a DataFrame, or what a pipeline takes, as it is."""
+        if is_frame(X) or isinstance(self.estimator, Pipeline):
+            X = X if hasattr(X, "shape") else np.asarray(X)
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X.tocsr() if sparse.issparse(X) else X
+        tags = get_tags(self).input_tags
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr" if tags.sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if tags.allow_nan else True,
+        )
+
+    def _check_transformed(self, X: Any, estimator: Any) -> Any:
+        if is_frame(X):
+            return X
+        tags = get_tags(estimator).input_tags
+        return check_array(
+            X,
+            accept_sparse="csr" if tags.sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if tags.allow_nan else True,
+        )
+
+    def _choose_coding(self, estimator: Any, X: Any) -> None:
+        """Set ``coding_`` and ``order_``; refuse what the estimator or the coding cannot do."""
+        name = type(estimator).__name__
+        can = _inner.can_constrain(estimator)
+        self.coding_ = self.coding
+        if self.coding == "auto":
+            self.coding_ = "ordinal" if can else "thermometer"
+        self.order_ = self.order
+        if self.order == "auto":
+            ordered = can and _inner.boosts(estimator) and self.coding_ != "onehot"
+            self.order_ = "constraint" if ordered else "none"
+        elif self.order == "constraint" and not can:
+            raise ValueError(
+                f"order='constraint' needs an estimator with monotone constraints; {name} has "
+                "none. Use order='none', or HistGradientBoostingClassifier, XGBClassifier, "
+                "LGBMClassifier, or scikit-learn's trees and forests."
+            )
+        elif self.order == "constraint" and self.coding_ == "onehot":
+            raise ValueError(
+                "order='constraint' cannot order the replicas with coding='onehot', where none but "
+                "the first has neighbours. Use coding='ordinal' or 'thermometer'."
+            )
+        elif (
+            self.order == "constraint"
+            and _inner.constraint_needs_complete_X(estimator)
+            and has_nan(X)
+        ):
+            raise ValueError(
+                f"X has missing values, which {name} does not take with order='constraint'. Impute "
+                "them, use HistGradientBoostingClassifier, or order='none'."
+            )
+        elif self.order == "margin" and not (can and _inner.has_margin(estimator)):
+            raise ValueError(
+                f"order='margin' needs trees that start from a given score: XGBClassifier or "
+                f"LGBMClassifier, not {name}. Use order='auto'."
+            )
+
+    # ---- scores ---------------------------------------------------------------------------
+
+    def _scores(self, X: Any) -> Floats:
+        """Scores (n, Q) of transformed points, unsorted; few replicated rows at a time."""
+        n, (Q, n_marks) = X.shape[0], self._marks.shape
+        width = n_marks + (X.nnz // max(n, 1) if sparse.issparse(X) else X.shape[1])
+        step = 1 + CHUNK // (Q * (1 + width))
+        scores = np.empty((n, Q))
+        for start in range(0, n, step):
+            points = np.arange(start, min(start + step, n))
+            q = np.repeat(np.arange(Q), len(points))
+            rows = extend_rows(X, np.tile(points, Q), self._marks[q])
+            margin = None if self.margins_ is None else self.margins_[q]
+            scores[points] = _inner.inner_scores(self.estimator_, rows, margin).reshape(Q, -1).T
+        return scores
+
+    def _warn_of_extremes(self, scores: Floats, k: Indices, weight: Floats | None) -> None:
+        """Warn if nearly all points are rejected, or nearly none although that costs more."""
+        counts = (scores > 0).sum(axis=1)
+        rejected = float(np.average(counts % 2 == 1, weights=weight))
+        if rejected > 1 - EXTREME:
+            warnings.warn(
+                f"The model rejects {rejected:.1%} of the training points. Raise reject_cost if "
+                "rejections are dearer than that, or give the estimator more freedom (weaker "
+                "regularisation, more features).",
+                UserWarning,
+                stacklevel=3,
+            )
+        cost = None if self.loss_matrix is not None else self.reject_cost
+        if rejected >= EXTREME or cost is None or cost >= 0.5:
+            return
+        middles = self._middles(scores)
+        wrong = (middles > 0).sum(axis=1) != k
+        nearest = np.argsort(np.abs(middles).min(axis=1))
+        for size in (int(DOUBTFUL * len(k)), len(k)):
+            w = np.ones(size) if weight is None else weight[nearest[:size]]
+            if not size:
+                continue
+            errors, n_effective = (
+                np.average(wrong[nearest[:size]], weights=w),
+                w.sum() ** 2 / (w @ w),
+            )
+            if errors > cost + 3 * np.sqrt(cost * (1 - cost) / n_effective):
+                warnings.warn(
+                    f"The model rejects {rejected:.1%} of the training points, although of the "
+                    f"{size} nearest to a boundary {errors:.0%} are decided wrongly and a "
+                    f"rejection costs {cost:g}. Raise h, weaken the regularisation, or use an "
+                    "estimator with a logistic loss: the hinge may lose the reject region.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+                return
+
+
+def _extension(n_replicas: int, h: float, coding: str) -> Floats:
+    """Extension features (Q, n_marks); none if there is nothing to tell apart."""
+    if coding == "ordinal":
+        return h * np.arange(n_replicas, dtype=np.float64)[:, None][:, : n_replicas - 1]
+    return extension_vectors(n_replicas, h, "onehot" if coding == "onehot" else "thermometer")
+
+
+def _margins(weights: Floats, positive: NDArray[np.bool_]) -> Floats:
+    """Log-odds (Q,) of the costs on both sides of each boundary, made to fall."""
+    least = 1e-9 * weights.sum()
+    above, below = (np.where(side, weights, 0).sum(axis=0) for side in (positive, ~positive))
+    return np.minimum.accumulate(np.log(above + least) - np.log(below + least))
+
+
+def _split(
+    k: Indices, share: float, estimator: Any, random: np.random.RandomState
+) -> tuple[Indices, Indices]:
+    """Points to train on and points to hold out."""
+    seed = getattr(estimator, "random_state", None)
+    points = np.arange(len(k))
+    n_held_out = share if share >= 1 else np.ceil(share * len(k))
+    balanced = np.bincount(k).min() >= 2 and len(set(k.tolist())) <= n_held_out
+    train, held_out = train_test_split(
+        points,
+        test_size=share,
+        stratify=k if balanced else None,
+        random_state=random if seed is None else seed,
+    )
+    return train, held_out
+
+
+def _routed_weights(transformer: Any, sample_weight: Floats | None) -> dict[str, Any]:
+    """Weights of the points for the transformers, if they asked for them."""
+    if sample_weight is None or not get_config()["enable_metadata_routing"]:
+        return {}
+    asked = get_routing_for_object(transformer).consumes("fit", ["sample_weight"])
+    return {"sample_weight": sample_weight} if asked else {}
