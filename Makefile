@@ -3,13 +3,13 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-CODE := src tests benchmarks docs setup.py
+CODE := src tests benchmarks docs setup.py conftest.py
 
 # One thread: the matrices are small, and BLAS threads that wait for each other cost more than they save.
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test slow lint types imports bench docs sanitize all clean
+.PHONY: demo test slow torch lint types imports bench docs sanitize all clean
 
 demo: $(INSTALLED)
 	$(BIN)/rejo demo --force
@@ -33,6 +33,13 @@ imports: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.bench_svm
+	$(BIN)/python -m benchmarks.bench_linear
+	$(BIN)/python -m benchmarks.bench_mlp
+
+# PyTorch is large: only its own tests need it. This release has builds without CUDA.
+torch: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet "torch==2.13.0"
+	$(BIN)/python -m pytest tests/test_torch.py src/rejo/torch.py
 
 docs: $(INSTALLED)
 	$(BIN)/python docs/pictures.py

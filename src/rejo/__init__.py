@@ -19,11 +19,14 @@ The modules, in the order to read them:
 ``rejo.metrics``
     rejection rate, error rate and the risk that joins them
 ``rejo.estimators``
-    scikit-learn classifiers: :class:`RejoSVC`
+    scikit-learn classifiers: :class:`RejoSVC`, :class:`RejoLinear`, :class:`RejoMLP`, and
+    :class:`ReplicationClassifier` over any other binary classifier
 ``rejo.datasets``
     the synthetic problems of the paper, with their true posteriors
 ``rejo.displays``
     pictures of the reject region
+``rejo.torch``
+    a head and a loss for deep networks; needs PyTorch, and is never imported by the others
 ``rejo.cli``
     the ``rejo`` command
 """
@@ -34,6 +37,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rejo.datasets import make_synthetic_1, make_synthetic_2
     from rejo.displays import RejectRegionDisplay
+    from rejo.estimators.linear import RejoLinear
+    from rejo.estimators.mlp import RejoMLP
+    from rejo.estimators.replication import ReplicationClassifier
     from rejo.estimators.svm import RejoSVC
     from rejo.metrics import accepted_accuracy, empirical_risk, error_rate, rejection_rate
 
@@ -41,7 +47,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "RejectRegionDisplay",
+    "RejoLinear",
+    "RejoMLP",
     "RejoSVC",
+    "ReplicationClassifier",
     "accepted_accuracy",
     "empirical_risk",
     "error_rate",
@@ -54,7 +63,10 @@ __all__ = [
 # import, and `rejo --help` should not wait for it.
 _HOMES = {
     "RejectRegionDisplay": "rejo.displays",
+    "RejoLinear": "rejo.estimators.linear",
+    "RejoMLP": "rejo.estimators.mlp",
     "RejoSVC": "rejo.estimators.svm",
+    "ReplicationClassifier": "rejo.estimators.replication",
     "accepted_accuracy": "rejo.metrics",
     "empirical_risk": "rejo.metrics",
     "error_rate": "rejo.metrics",

@@ -5,6 +5,9 @@ holds what differs.
 """
 
 from rejo.estimators.base import RejectClassifier
+from rejo.estimators.linear import RejoLinear
+from rejo.estimators.mlp import RejoMLP
+from rejo.estimators.replication import ReplicationClassifier
 from rejo.estimators.svm import RejoSVC
 
-__all__ = ["RejectClassifier", "RejoSVC"]
+__all__ = ["RejectClassifier", "RejoLinear", "RejoMLP", "RejoSVC", "ReplicationClassifier"]
