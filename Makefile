@@ -55,7 +55,8 @@ sanitize: $(INSTALLED)
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	PYTHONPATH=$(SANITIZED)/lib \
-	$(BIN)/python -m pytest tests/solvers
+	$(BIN)/python -m pytest -n 2 tests/solvers/test_engines.py tests/solvers/test_oracle.py \
+		tests/solvers/test_properties.py
 
 all: lint types imports test demo
 

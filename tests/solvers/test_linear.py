@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from rejo.replication import replica_costs, replica_labels, replicate
-from rejo.solvers import linear
+from rejo.solvers import _linear_descent, _linear_losses, _linear_objective, _linear_streams, linear
 from rejo.solvers.svm import Kernel, Problem
 
 LOSSES = ("logistic", "hinge", "squared_hinge")
@@ -39,7 +39,7 @@ def objective_by_hand(X, k, labels, caps, v, loss, h, x):
 
 
 def make(X, k, labels, caps, v=None, *, loss, h=1.0, **params):
-    fit = linear.make_loss(loss, labels, caps, k, v)
+    fit = _linear_losses.make_loss(loss, labels, caps, k, v)
     return linear.Objective(X, k, v, fit, labels.shape[1], h, **params)
 
 
@@ -53,7 +53,7 @@ FORMS = {
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(linear, "BLOCK", 300)
+    monkeypatch.setattr(_linear_objective, "BLOCK", 300)
 
 
 # ---- derivatives -------------------------------------------------------------------------
@@ -102,11 +102,11 @@ def test_far_scores_do_not_overflow():
     assert np.isfinite(gradient).all()
     near = make(X, k, labels, caps, loss="logistic")
     fast = near(x)
-    linear_far, linear.FAR = linear.FAR, 0.0
+    far, _linear_losses.FAR = _linear_losses.FAR, 0.0
     try:
         slow = near(x)
     finally:
-        linear.FAR = linear_far
+        _linear_losses.FAR = far
     assert fast[0] == pytest.approx(slow[0], rel=1e-13)
     assert_allclose(fast[1], slow[1], rtol=1e-10)
 
@@ -119,7 +119,7 @@ def test_far_scores_do_not_overflow():
 @pytest.mark.parametrize("wide", [False, True])
 def test_the_gradient_vanishes_at_the_solution(loss, K, wide, monkeypatch):
     if wide:
-        monkeypatch.setattr(linear, "NARROW", 0)
+        monkeypatch.setattr(_linear_descent, "NARROW", 0)
     X, k, labels, caps = problem(K=K)
     done = linear.solve(X, k, labels, caps, loss=loss, tol=1e-20)
     assert np.linalg.norm(done.gradient) < 1e-6
@@ -134,7 +134,7 @@ def test_the_gradient_vanishes_at_the_solution(loss, K, wide, monkeypatch):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_hinge_has_the_objective_of_the_svm(K, C, h, weighted, wide, monkeypatch):
     if wide:
-        monkeypatch.setattr(linear, "NARROW", 0)
+        monkeypatch.setattr(_linear_descent, "NARROW", 0)
     X, k, labels, caps = problem(n=200, K=K, C=C, seed=K)
     v = np.random.default_rng(0).uniform(0.2, 3, size=len(k)) if weighted else None
     form = sparse.csr_matrix(X) if wide else X
@@ -268,7 +268,7 @@ def test_the_first_chunk_is_a_solve(loss):
 def test_a_stream_comes_near_the_solution(loss, curved, excess, monkeypatch):
     if curved and loss == "hinge":
         pytest.skip("the hinge has no curvature")
-    monkeypatch.setattr(linear, "CURVED", curved)
+    monkeypatch.setattr(_linear_streams, "CURVED", curved)
     X, k, labels, caps = problem(n=6000, K=3)
     rng = np.random.RandomState(0)
     stream = linear.begin(X[:200], labels.shape[1], loss, 1.0)

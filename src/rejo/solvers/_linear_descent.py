@@ -1,0 +1,198 @@
+"""Descent on a smooth objective.
+
+Narrow data (at most ``NARROW`` features) take Newton steps.  Where there are many points, the
+Hessian is that of a stratified sample of them, at the solution for that sample, and BFGS pairs
+correct it on the way.  Wide data take truncated Newton steps by conjugate gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from rejo.solvers._linear_objective import Objective
+from rejo.solvers.types import Floats
+
+NARROW = 1500  # features; up to here a Hessian is built and factorised
+REFRESH = 8  # steps with one Hessian of a sample
+ROUNDING = 1e-14  # relative error of an objective
+FLAT = 1e-10  # least curvature, relative to the largest
+
+Report = Callable[[int, float, float], None]  # steps, value, relative excess
+
+
+class Point(NamedTuple):
+    """Where a descent stands."""
+
+    x: Floats  # (p + Q,)
+    value: float
+    gradient: Floats  # (p + Q,)
+
+
+class Descent(NamedTuple):
+    """Where a descent ended."""
+
+    point: Point
+    gap: float  # relative excess of the value
+    n_iter: int
+    converged: bool
+
+
+def minimise(
+    objective: Objective,
+    x: Floats,
+    *,
+    tol: float,
+    max_iter: int,
+    sample: Objective | None = None,
+    stop: Callable[[Point], bool] | None = None,
+    report: Report | None = None,
+) -> Descent:
+    """Descend until half the Newton decrement is at most ``tol`` x value, or ``stop`` says so.
+
+    ``sample`` is the objective of a part of the points, with a minimum near ``x``.
+    """
+    point = Point(x, *objective(x))
+    method: Any = (
+        _Newton(objective, point, sample) if objective.p <= NARROW else _TruncatedNewton(objective)
+    )
+    gap, n_iter = 1.0, 0
+    while True:
+        d = method.direction(point, gap)
+        slope = float(point.gradient @ d)
+        gap = max(-0.5 * slope / max(abs(point.value), np.finfo(float).tiny), 0.0)
+        if report is not None:
+            report(n_iter, point.value, gap)
+        if gap <= tol or (stop is not None and stop(point)):
+            return Descent(point, gap, n_iter, True)
+        if n_iter >= max_iter:
+            return Descent(point, gap, n_iter, False)
+        after = _search(objective, point, d, slope)
+        if after is None:  # no progress beyond rounding
+            objective(point.x)
+            return Descent(point, gap, n_iter, False)
+        n_iter += 1
+        method.learn(point, after)
+        point = after
+
+
+def _search(objective: Objective, point: Point, d: Floats, slope: float) -> Point | None:
+    """Go along ``d``: the full step, or a shorter one by the secant of the slopes."""
+    step = 1.0
+    noise = ROUNDING * (1.0 + objective.n**0.5) * abs(point.value)
+    for _ in range(40):
+        x = point.x + step * d
+        value, gradient = objective(x)
+        new_slope = float(gradient @ d)
+        if value <= point.value + 1e-4 * step * slope:
+            return Point(x, value, gradient)
+        if value <= point.value + noise and abs(new_slope) <= 0.9 * abs(slope):
+            return Point(x, value, gradient)
+        bend = new_slope - slope
+        ratio = -slope / bend if np.isfinite(bend) and bend > 0 else 0.1
+        step *= min(max(ratio, 0.1), 0.7)
+    return None
+
+
+class _Newton:
+    """Steps by the factorised Hessian of an objective, or of that for a sample of the points.
+
+    With a sample, BFGS pairs of the steps taken correct it; if ``REFRESH`` steps are not enough,
+    it gives way to the Hessian of all points.
+    """
+
+    def __init__(self, objective: Objective, point: Point, sample: Objective | None) -> None:
+        self.objective, self.sampled = objective, sample is not None
+        self.factorise(objective if sample is None else sample, point)
+
+    def factorise(self, objective: Objective, point: Point) -> None:
+        p, H = objective.p, objective.hessian(point.x)
+        thresholds = np.arange(p, len(H))
+        H[thresholds, thresholds] += _lift(point, p, float(H[p:, p:].sum()))
+        diagonal = np.diag(H)
+        self.scale = np.sqrt(np.maximum(diagonal, FLAT * diagonal.max()))
+        H /= np.outer(self.scale, self.scale)
+        self.factor = _cholesky(H)
+        self.pairs: list[tuple[Floats, Floats, float]] = []
+
+    def direction(self, point: Point, gap: float) -> Floats:
+        g, kept = point.gradient.copy(), []
+        for s, y, inner in reversed(self.pairs):
+            kept.append(a := (s @ g) / inner)
+            g -= a * y
+        d = cho_solve(self.factor, g / self.scale) / self.scale
+        for (s, y, inner), a in zip(self.pairs, reversed(kept), strict=True):
+            d += s * (a - (y @ d) / inner)
+        return -d
+
+    def learn(self, before: Point, after: Point) -> None:
+        if not self.sampled or len(self.pairs) == REFRESH:
+            self.sampled = False
+            self.factorise(self.objective, after)
+            return
+        s, y = after.x - before.x, after.gradient - before.gradient
+        inner = float(s @ y)
+        if inner > 1e-12 * np.linalg.norm(s) * np.linalg.norm(y):
+            self.pairs.append((s, y, inner))
+
+
+def _lift(point: Point, p: int, curvature: float) -> float:
+    """Curvature to add to each threshold.
+
+    Where few points bend the loss (hinge), little holds the thresholds together on their way:
+    a common step should not be longer than about their own size.
+    """
+    b, slope = point.x[p:], abs(point.gradient[p:].sum())
+    return max(slope / (2.0 + np.abs(b).max()) - curvature, 0.0) / len(b)
+
+
+def _cholesky(H: Floats) -> Any:
+    """Factorise a matrix of unit diagonal; what is not positive definite gets a ridge."""
+    ridge = 1e-15
+    while True:
+        try:
+            return cho_factor(H + ridge * np.eye(len(H)), overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            ridge *= 100.0
+
+
+class _TruncatedNewton:
+    """Steps by conjugate gradients on the Hessian, scaled by its diagonal."""
+
+    LIMIT = 300
+
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+
+    def direction(self, point: Point, gap: float) -> Floats:
+        p = self.objective.p
+        product, diagonal = self.objective.operator(point.x)
+        common = np.where(np.arange(len(diagonal)) < p, 0.0, 1.0)
+        lift = common * _lift(point, p, float(common @ product(common)))
+        diagonal = np.maximum(diagonal + lift, FLAT * diagonal.max())
+        r = -point.gradient
+        z = r / diagonal
+        u, d, rz = z.copy(), np.zeros_like(r), float(r @ z)
+        enough = rz * min(0.1, max(gap, 1e-6))
+        for _ in range(self.LIMIT):
+            Hu = product(u) + lift * u
+            curve = float(u @ Hu)
+            if curve <= 0:
+                break
+            step = rz / curve
+            d += step * u
+            r -= step * Hu
+            z = r / diagonal
+            new = float(r @ z)
+            if new <= enough:
+                break
+            u *= new / rz
+            u += z
+            rz = new
+        return d
+
+    def learn(self, before: Point, after: Point) -> None:
+        """Every direction has its own Hessian: nothing to keep."""
