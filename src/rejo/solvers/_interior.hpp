@@ -3,48 +3,31 @@
 // The normal matrix I + Z' diag(sum_q theta_iq) Z costs n r^2 whatever Q is.
 // Included once for each instruction set, inside its own namespace: no include guard.
 
-// C[a:a+kTall, v:v+B vectors] += sum_i A_i B_i' for the tile at row a, column v; C is in double.
-template <class T, std::size_t B>
-inline void outer_tile(const T* left, const T* right, std::size_t rows, std::size_t width,
-                       std::size_t a, std::size_t v, double* C) {
-  constexpr std::size_t kTall = REJO_WIDTH == 64 ? 8 : 4, N = Simd<T>::N;
-  typename Simd<T>::V acc[kTall][B] = {};
-  for (std::size_t i = 0; i < rows; ++i) {
-    const T* Li = left + i * width + a;
-    const T* Ri = right + i * width + v;
-    typename Simd<T>::V r[B];
-#pragma GCC unroll 4
-    for (std::size_t c = 0; c < B; ++c) r[c] = load(Ri + c * N);
-#pragma GCC unroll 8
-    for (std::size_t p = 0; p < kTall; ++p) {
-      const typename Simd<T>::V l = splat(Li[p]);
-#pragma GCC unroll 4
-      for (std::size_t c = 0; c < B; ++c) acc[p][c] += l * r[c];
-    }
+// C[a:a+Tall, v:v+N] += sum_i left_i right_i' for one vector of columns; C is in double.
+template <class T, std::size_t Tall>
+inline void outer_tile(const T* left, const T* right, std::size_t rows, std::size_t width, double* C) {
+  typename Simd<T>::V acc[Tall] = {};
+  for (std::size_t i = 0; i < rows; ++i, left += width, right += width) {
+    const typename Simd<T>::V r = load(right);
+#pragma GCC unroll 16
+    for (std::size_t p = 0; p < Tall; ++p) acc[p] += left[p] * r;
   }
-  for (std::size_t p = 0; p < kTall; ++p)
-    for (std::size_t c = 0; c < B; ++c) {
-      double* out = C + (a + p) * width + v + c * N;
-      for (std::size_t t = 0; t < N; ++t) out[t] += static_cast<double>(acc[p][c][t]);
-    }
+  for (std::size_t p = 0; p < Tall; ++p)
+    for (std::size_t t = 0; t < Simd<T>::N; ++t) C[p * width + t] += static_cast<double>(acc[p][t]);
 }
 
-// C (width, width) += sum_i left_i right_i', upper tiles only; left and right are (rows, width).
+// C (width, width) += sum_i left_i right_i', lower tiles of the first `rank` rows; left and right
+// are (rows, width).
 template <class T>
-inline void outer_products(const T* left, const T* right, std::size_t rows, std::size_t width,
-                           double* C) {
-  constexpr std::size_t kTall = REJO_WIDTH == 64 ? 8 : 4, N = Simd<T>::N;
-  for (std::size_t v = 0; v < width;) {
-    const std::size_t some = std::min<std::size_t>(REJO_WIDTH == 64 ? 3 : 2, (width - v) / N);
-    for (std::size_t a = 0; a < v + some * N; a += kTall) {  // rows below the diagonal: mirrored
-      if (some == 3)
-        outer_tile<T, 3>(left, right, rows, width, a, v, C);
-      else if (some == 2)
-        outer_tile<T, 2>(left, right, rows, width, a, v, C);
-      else
-        outer_tile<T, 1>(left, right, rows, width, a, v, C);
-    }
-    v += some * N;
+inline void outer_products(const T* left, const T* right, std::size_t rows, std::size_t rank,
+                           std::size_t width, double* C) {
+  constexpr std::size_t kTall = REJO_WIDTH == 64 ? 16 : 8;
+  for (std::size_t v = 0; v < rank; v += Simd<T>::N) {
+    std::size_t a = v;
+    for (; a + kTall <= rank; a += kTall)
+      outer_tile<T, kTall>(left + a, right + v, rows, width, C + a * width + v);
+    for (; a + 4 <= rank; a += 4) outer_tile<T, 4>(left + a, right + v, rows, width, C + a * width + v);
+    for (; a < rank; ++a) outer_tile<T, 1>(left + a, right + v, rows, width, C + a * width + v);
   }
 }
 
@@ -179,7 +162,7 @@ class InteriorPoint {
       }
       for (std::size_t v = 0; v < width_; ++v) rhs_w[v] += static_cast<double>(pulled[v]);
       for (std::size_t k = 0; k < Q_ * width_; ++k) border_[k] += static_cast<double>(border[k]);
-      outer_products(row(base), scaled.data(), rows, width_, normal_.data());
+      outer_products(row(base), scaled.data(), rows, r_, width_, normal_.data());
     }
     double norm = 0, spread = 0;
     for (std::size_t v = 0; v < r_; ++v) {
@@ -206,7 +189,7 @@ class InteriorPoint {
     L_.assign(m * m, 0.0);
     for (double shift = sizeof(T) == 4 ? 1e-6 : 1e-14; shift < 1e-2; shift *= 100) {
       for (std::size_t i = 0; i < r_; ++i) {
-        for (std::size_t j = 0; j <= i; ++j) L_[i * m + j] = normal_[j * width_ + i];
+        for (std::size_t j = 0; j <= i; ++j) L_[i * m + j] = normal_[i * width_ + j];
         L_[i * m + i] += 1.0;
       }
       for (std::size_t q = 0; q < Q_; ++q) {

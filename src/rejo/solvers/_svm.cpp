@@ -278,10 +278,12 @@ class Problem {
     factor_.width = (factor_.rank + 7) / 8 * 8;
     factor_.Z.reset(padded(n_) * factor_.width);
     factor_.residual.assign(n_, 0.0);
+    std::vector<double> centre(factor_.rank, 0.0);
+    if (centre_.size()) std::copy(centre_.data(), centre_.data() + factor_.rank, centre.begin());
     const double* x = X_.data();
-    for (std::size_t i = 0; i < n_; ++i)
-      for (std::size_t k = 0; k < factor_.rank; ++k)
-        factor_.Z[i * factor_.width + k] = *x++ - (centre_.size() ? centre_.data()[k] : 0.0);
+    double* z = factor_.Z.data();
+    for (std::size_t i = 0; i < n_; ++i, x += factor_.rank, z += factor_.width)
+      for (std::size_t k = 0; k < factor_.rank; ++k) z[k] = x[k] - centre[k];
   }
 
   template <class T>

@@ -81,7 +81,9 @@ class Problem:
         solution = solve(labels, caps, u, h, tol, max_iter, verbose)
         if self.kernel.name != "linear":
             return solution
-        w = self._weights(solution.u.sum(axis=1))
+        w = solution.weights
+        if w is None:
+            w = self._weights(solution.u.sum(axis=1))
         b = solution.b if self._mean is None else solution.b - w @ self._mean
         return solution._replace(b=b, weights=w)
 
@@ -112,8 +114,8 @@ class Problem:
         engine, single = self._engine(labels, caps, tol)
         spent, eps = 0, tol
         while True:
-            done = self._run(engine, single, labels, caps, u, h, eps, limit - spent)
-            u, b, primal, gap, n_iter, converged, *rest = done
+            answer = self._run(engine, single, labels, caps, u, h, eps, limit - spent)
+            u, b, primal, gap, n_iter, converged, *rest = answer
             spent += n_iter
             gap = max(gap, 0.0) / max(primal, 1e-300)
             if verbose:
@@ -129,13 +131,15 @@ class Problem:
                 single = False
             else:
                 break
-        if rest and len(rest[0]):
-            basis, coef = rest
+        pivots, weights = rest or (None, None)  # a linear kernel has its weights, no pivots
+        if pivots is not None and len(pivots):
+            basis, coef, weights = pivots, weights, None
         else:
             B = u.sum(axis=1)
             basis = np.flatnonzero(B)
             coef = B[basis]
-        return Solution(u, b, basis, coef, primal, gap, spent, bool(converged and gap <= tol))
+        done = bool(converged and gap <= tol)
+        return Solution(u, b, basis, coef, primal, gap, spent, done, weights)
 
     def _engine(self, labels: Floats, caps: Floats, tol: float) -> tuple[str, bool]:
         """Which engine, and whether in single precision."""
