@@ -131,14 +131,14 @@ class Problem:
                 single = False
             else:
                 break
-        pivots, weights = rest or (None, None)  # a linear kernel has its weights, no pivots
-        if pivots is not None and len(pivots):
-            basis, coef, weights = pivots, weights, None
+        done, weights = bool(converged and gap <= tol), None
+        if rest and len(rest[0]):
+            basis, coef = rest
         else:
             B = u.sum(axis=1)
             basis = np.flatnonzero(B)
             coef = B[basis]
-        done = bool(converged and gap <= tol)
+            weights = rest[1] if rest else None  # a linear kernel has its weights, no pivots
         return Solution(u, b, basis, coef, primal, gap, spent, done, weights)
 
     def _engine(self, labels: Floats, caps: Floats, tol: float) -> tuple[str, bool]:
