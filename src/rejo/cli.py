@@ -239,3 +239,7 @@ def _silence_stdout() -> None:
 
 def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     print(f"rejo: warning: {message}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from rejo import RejoLinear, RejoMLP, RejoSVC
 from rejo.estimators._targets import check_targets, choose_reject_label, encode_classes
 from rejo.estimators.base import RejectClassifier
 
@@ -367,3 +370,92 @@ def test_an_unfitted_model_says_so():
 def test_values_whose_squares_overflow_are_refused():
     with pytest.raises(ValueError, match=r"X contains values of up to 1\.0e\+200"):
         Ruler().fit([[1e200], [0.0]], [0, 1])
+
+
+# ---- what must not go unnoticed --------------------------------------------------------------
+
+
+def ordered(n=60):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2))
+    return X, np.digitize(X[:, 0] + 0.3 * rng.normal(size=n), [-0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    "model", [RejoMLP(solver="adam", random_state=0), RejoLinear()], ids=["mlp", "linear"]
+)
+def test_a_refused_continuation_leaves_the_model_as_it_was(model):
+    X, y = ordered()
+    model = clone(model).partial_fit(X, y, classes=[0, 1, 2])
+    before = model.predict(X)
+    with pytest.raises(ValueError, match=r"4 boundaries, but reject_cost=None .* asks for 2"):
+        model.set_params(reject_cost=None).partial_fit(X, y)
+    assert_array_equal(model.set_params(reject_cost=0.2).predict(X), before)
+
+
+@pytest.mark.parametrize(
+    "model", [RejoMLP(solver="adam", random_state=0), RejoLinear()], ids=["mlp", "linear"]
+)
+def test_streams_check_class_weights_as_fits_do(model):
+    X, y = ordered()
+    model = clone(model).set_params(class_weight={0: -1.0, 1: 1.0, 2: 1.0})
+    with pytest.raises(ValueError, match="class_weight must be positive"):
+        model.partial_fit(X, y, classes=[0, 1, 2])
+
+
+def test_a_row_of_weight_zero_is_no_row_in_a_stream():
+    X, y = ordered()
+    weight = (np.arange(len(y)) < 40).astype(float)
+    scores = [
+        RejoMLP(solver="adam", random_state=0)
+        .partial_fit(X_part, y_part, classes=[0, 1, 2], sample_weight=w)
+        .boundary_scores(X)
+        for X_part, y_part, w in ((X, y, weight), (X[:40], y[:40], weight[:40]))
+    ]
+    assert_array_equal(*scores)
+
+
+def test_score_refuses_labels_that_cannot_match():
+    X, y = ordered()
+    model = RejoSVC().fit(X, y)
+    with pytest.raises(ValueError, match="y holds text, but the classes are numbers"):
+        model.score(X, y.astype(str))
+    with pytest.raises(ValueError, match="contains NaN"):
+        model.score(X, np.where(y == 0, np.nan, y))
+
+
+def test_score_keeps_the_prices_of_the_fit():
+    X, y = ordered()
+    model = RejoSVC().fit(X, y)
+    expected = model.score(X, y)
+    assert model.set_params(reject_cost=None).score(X, y) == expected
+
+
+@pytest.mark.parametrize("order", [{"a", "b", "c"}, {"a": 0, "b": 1, "c": 2}])
+def test_class_order_is_a_list(order):
+    X, y = ordered()
+    with pytest.raises(ValueError, match="class_order must be a list"):
+        RejoSVC(class_order=order).fit(X, np.array(["a", "b", "c"])[y])
+
+
+def test_a_reject_label_is_one_label():
+    with pytest.raises(ValueError, match=r"reject_label must be one number or string; got \[1\]"):
+        RejoSVC(reject_label=[1]).fit(*ordered())
+
+
+def test_entries_given_in_parts_are_added_up():
+    X, y = ordered()
+    whole = csr_array(X)
+    halves = (np.repeat(whole.data / 2, 2), np.repeat(whole.indices, 2), 2 * whole.indptr)
+    model = RejoSVC().fit(whole, y)
+    parts = csr_array(halves, shape=X.shape)
+    assert_allclose(model.boundary_scores(parts), model.boundary_scores(whole), atol=1e-9)
+    assert_allclose(RejoSVC().fit(parts, y).boundary_scores(X), model.boundary_scores(X), atol=1e-9)
+
+
+def test_a_path_leaves_its_model_alone():
+    X, y = ordered()
+    model = RejoSVC()
+    model.fit_path(X, y, reject_costs=[0.1, 0.2])
+    with pytest.raises(NotFittedError):
+        model.predict(X)

@@ -333,7 +333,7 @@ def test_warm_start_refuses_another_problem(data, binary):
         model.fit(*binary)
     with pytest.raises(ValueError, match=r"hidden_layer_sizes=\(7,\).*warm_start=False"):
         clone(model).fit(*data).set_params(hidden_layer_sizes=(7,)).fit(*data)
-    with pytest.raises(ValueError, match=r"4 thresholds.*warm_start=False"):
+    with pytest.raises(ValueError, match=r"4 boundaries.*warm_start=False"):
         clone(model).fit(*data).set_params(reject_cost=None).fit(*data)
 
 

@@ -52,7 +52,7 @@ def check_targets(
     rows = None if (w > 0).all() else np.flatnonzero(w)
     if rows is not None:
         k, w = k[rows], w[rows]
-    return Targets(classes, k, _times_class_weight(w, class_weight, classes, k), w, rows)
+    return Targets(classes, k, times_class_weight(w, class_weight, classes, k), w, rows)
 
 
 def encode_classes(y: Any, class_order: Any = None) -> tuple[NDArray[Any], Indices]:
@@ -82,6 +82,11 @@ def encode_classes(y: Any, class_order: Any = None) -> tuple[NDArray[Any], Indic
                 "pandas Categorical; class_order='sorted' says that alphabetical order is right."
             )
         return classes, k
+    if isinstance(class_order, (set, frozenset, dict)):
+        raise ValueError(
+            f"class_order must be a list, lowest first; a {type(class_order).__name__} has no "
+            f"order that could be meant: {class_order!r}."
+        )
     order = class_order.tolist() if hasattr(class_order, "tolist") else list(class_order)
     position = {label: i for i, label in enumerate(order)}
     if len(position) < len(order):
@@ -96,6 +101,8 @@ def choose_reject_label(classes: NDArray[Any], reject_label: Any) -> Any:
     """Label for "review": as given, else ``"reject"`` or the first free one of -1, 0, -2, ..."""
     labels = classes.tolist()
     if reject_label is not None:
+        if not np.isscalar(reject_label):
+            raise ValueError(f"reject_label must be one number or string; got {reject_label!r}.")
         if reject_label in labels:
             raise ValueError(
                 f"reject_label={reject_label!r} is also a class of y: {labels}. Give another one."
@@ -110,6 +117,18 @@ def choose_reject_label(classes: NDArray[Any], reject_label: Any) -> Any:
             "as reject_label."
         )
     return label
+
+
+def same_kind(y: Any, classes: NDArray[Any]) -> NDArray[Any]:
+    """``y`` as labels that may be compared with ``classes``: numbers with numbers."""
+    y = _check_labels(y)
+    kinds = {k: "text" if k in "US" else "numbers" for k in "USbiuf"}
+    mine, theirs = kinds.get(classes.dtype.kind), kinds.get(y.dtype.kind)
+    if mine and theirs and mine != theirs:
+        raise ValueError(
+            f"y holds {theirs}, but the classes are {mine}: {classes.tolist()}. None could match."
+        )
+    return y
 
 
 def _check_labels(y: Any) -> NDArray[Any]:
@@ -155,16 +174,17 @@ def check_sample_weight(sample_weight: Any, n: int) -> NDArray[np.float64]:
     return w
 
 
-def _times_class_weight(
+def times_class_weight(
     w: NDArray[np.float64], class_weight: Any, classes: NDArray[Any], k: Indices
 ) -> NDArray[np.float64]:
+    """Return the weights times those of the classes, which must be positive and finite."""
     if class_weight is None:
         return w
     if isinstance(class_weight, str):  # "balanced": each class has the same total
         totals = np.bincount(k, weights=w)
         factors = totals.sum() / (len(classes) * totals)
     else:
-        factors = np.asarray(compute_class_weight(class_weight, classes=classes, y=classes[k]))
+        factors = np.asarray(compute_class_weight(class_weight, classes=classes, y=classes))
     if not (np.isfinite(factors).all() and (factors > 0).all()):
         given = dict(zip(classes.tolist(), factors.tolist(), strict=True))
         raise ValueError(f"class_weight must be positive and finite for every class; got {given}.")

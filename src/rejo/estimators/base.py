@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
@@ -20,7 +19,12 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from rejo.estimators._targets import check_sample_weight, choose_reject_label, encode_classes
+from rejo.estimators._targets import (
+    check_sample_weight,
+    choose_reject_label,
+    encode_classes,
+    same_kind,
+)
 from rejo.replication import costs_from_loss, decode, replica_costs, replica_labels
 
 Floats = NDArray[np.float64]
@@ -177,15 +181,16 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         check_consistent_length(counts, y)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, len(counts))
-        if self.loss_matrix is not None:
+        reject_cost, loss_matrix = self._prices  # those of the fit, whatever was set since
+        if loss_matrix is not None:
             known, k = encode_classes(y, self.classes_)
             rows = np.flatnonzero(np.isin(self.classes_, known))
-            risk = np.asarray(self.loss_matrix, dtype=np.float64)[rows[k], counts]
+            risk = np.asarray(loss_matrix, dtype=np.float64)[rows[k], counts]
         else:
             indices = decode(counts, reject=self._rejects)
-            risk = (self.classes_[indices] != column_or_1d(y)).astype(np.float64)
+            risk = (self.classes_[indices] != same_kind(y, self.classes_)).astype(np.float64)
             if self._rejects:
-                risk[indices < 0] = self.reject_cost
+                risk[indices < 0] = reject_cost
         return float(1.0 - np.average(risk, weights=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
@@ -200,8 +205,14 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         return self.reject_label_ is not None
 
-    def _set_classes(self, classes: NDArray[Any]) -> tuple[Floats, Floats]:
-        """Store the classes and the reject label; return replica labels and costs (K, Q)."""
+    def _set_classes(
+        self, classes: NDArray[Any], n_boundaries: int | None = None
+    ) -> tuple[Floats, Floats]:
+        """Store the classes and the reject label; return replica labels and costs (K, Q).
+
+        A model that continues gives its number of boundaries: another one is refused, and
+        the model stays as it is.
+        """
         K = len(classes)
         if self.loss_matrix is None:
             labels, costs = _tables(K, self.reject_cost, self.s)
@@ -212,9 +223,16 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 raise ValueError(
                     f"loss_matrix has {len(costs)} rows, but y has {K} classes: {classes.tolist()}."
                 )
+        if n_boundaries not in (None, costs.shape[1]):
+            raise ValueError(
+                f"the model has {n_boundaries} boundaries, but reject_cost={self.reject_cost!r} or "
+                f"loss_matrix now asks for {costs.shape[1]}: with and without rejection are "
+                "different models. Fit anew, with warm_start=False."
+            )
         reject = costs.shape[1] > K - 1
         self.reject_label_ = choose_reject_label(classes, self.reject_label) if reject else None
         self.classes_ = classes
+        self._prices = self.reject_cost, self.loss_matrix
         return labels, costs
 
     def _outputs(self) -> NDArray[Any]:
@@ -270,6 +288,9 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             dtype=np.float64,
             order="C",
         )
+        if issparse(X) and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
         largest = np.abs(X.data if issparse(X) else X).max(initial=0.0)
         if largest > 1e150:
             raise ValueError(

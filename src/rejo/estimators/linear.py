@@ -9,11 +9,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from rejo.estimators._targets import Indices, check_sample_weight, check_targets, encode_classes
+from rejo.estimators._targets import (
+    Indices,
+    check_sample_weight,
+    check_targets,
+    encode_classes,
+    times_class_weight,
+)
 from rejo.estimators.base import Floats, RejectClassifier
 from rejo.solvers import linear
 
@@ -236,8 +242,10 @@ class RejoLinear(RejectClassifier):
         if sample_weight is not None:
             weight = check_sample_weight(sample_weight, len(k))
             X, k, weight = X[weight > 0], k[weight > 0], weight[weight > 0]
-        labels, caps = self._boxes(ordered, weight)
-        factors = compute_class_weight(self.class_weight, classes=ordered, y=ordered)
+        factors = times_class_weight(
+            np.ones(len(ordered)), self.class_weight, ordered, np.arange(len(ordered))
+        )
+        labels, caps = self._boxes(ordered, weight, None if first else len(self.thresholds_))
         caps = caps * factors[:, None]
         how: dict[str, Any] = dict(loss=self.loss, h=self.h)
         stream = getattr(self, "_stream", None)
@@ -288,9 +296,11 @@ class RejoLinear(RejectClassifier):
             return validate_data(self, X, reset=reset, dtype=np.float32, order="C")
         return super()._check_X(X, reset=reset, accept_sparse=accept_sparse)
 
-    def _boxes(self, classes: NDArray[Any], weight: Floats | None) -> tuple[Floats, Floats]:
+    def _boxes(
+        self, classes: NDArray[Any], weight: Floats | None, n_boundaries: int | None = None
+    ) -> tuple[Floats, Floats]:
         """Labels and ``C`` x costs (K, Q) of the classes in the replicas."""
-        labels, costs = self._set_classes(classes)
+        labels, costs = self._set_classes(classes, n_boundaries)
         caps: Floats = self.C * costs
         largest = caps.max() * (1.0 if weight is None else weight.max())
         if largest > LARGEST_CAP:

@@ -10,12 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from rejo.estimators._targets import check_sample_weight, check_targets, encode_classes
+from rejo.estimators._targets import (
+    check_sample_weight,
+    check_targets,
+    encode_classes,
+    times_class_weight,
+)
 from rejo.estimators.base import Floats, RejectClassifier
 from rejo.solvers.mlp import (
     Data,
@@ -271,7 +276,7 @@ class RejoMLP(RejectClassifier):
                 f"warm_start=True continues with the classes {self.classes_.tolist()}, but y has "
                 f"{classes.tolist()}. Set warm_start=False to begin anew."
             )
-        tables = self._set_classes(classes)
+        tables = self._set_classes(classes, len(self.thresholds_) if continued else None)
         net = self._network(X.shape[1], tables[0].shape[1], continued)
         self._rng = check_random_state(self.random_state)
         data = _data(X if rows is None else X[rows], k, weight, *tables)
@@ -335,8 +340,9 @@ class RejoMLP(RejectClassifier):
         weight = None
         if sample_weight is not None or self.class_weight is not None:
             weight = check_sample_weight(1.0 if sample_weight is None else sample_weight, len(k))
-            weight *= compute_class_weight(self.class_weight, classes=known, y=known)[k]
-        tables = self._set_classes(known)
+            X, k, weight = X[weight > 0], k[weight > 0], weight[weight > 0]
+            weight = times_class_weight(weight, self.class_weight, known, k)
+        tables = self._set_classes(known, len(self.thresholds_) if continued else None)
         net = self._network(X.shape[1], tables[0].shape[1], continued)
         data = _data(X, k, weight, *tables)
         if not continued:

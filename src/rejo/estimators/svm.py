@@ -209,7 +209,7 @@ class RejoSVC(RejectClassifier):
         """Fit one model for each pair of a reject cost and a ``C``.
 
         The kernel matrix is computed once, and every fit starts from the one before.
-        This model itself is not changed, but for what ``fit`` learns of ``X``.
+        This model itself is not changed.
 
         Parameters
         ----------
@@ -227,15 +227,12 @@ class RejoSVC(RejectClassifier):
         """
         if reject_costs is not None and self.loss_matrix is not None:
             raise ValueError("reject_costs has no effect with a loss_matrix; give one of the two.")
-        training = self._prepare(X, y, sample_weight)
+        unfitted = clone(self)
+        training = unfitted._prepare(X, y, sample_weight)
         costs = [self.reject_cost] if reject_costs is None else reject_costs
         models: list[Self] = []
         u: Floats | None = None
         caps: Floats | None = None
-        unfitted = clone(self)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(unfitted, name, getattr(self, name))
         for reject_cost, C in product(costs, [self.C] if Cs is None else Cs):
             model = copy(unfitted)  # a clone takes as long as a fit that starts well
             model.reject_cost, model.C = reject_cost, C
@@ -277,6 +274,9 @@ class RejoSVC(RejectClassifier):
             raise AttributeError("coef_ is only available when using a linear kernel")
         check_is_fitted(self)
         return np.asarray(self._basis)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_basis")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -338,9 +338,10 @@ class RejoSVC(RejectClassifier):
             )
         if not solution.converged:
             bound = 0 <= self.max_iter <= solution.n_iter
+            other = "; points violate their conditions by more" if solution.gap <= self.tol else ""
             warnings.warn(
                 f"The solver stopped after {solution.n_iter} iterations (max_iter={self.max_iter}) "
-                f"at a relative duality gap of {solution.gap:.1e}, with tol={self.tol:g}. "
+                f"at a relative duality gap of {solution.gap:.1e}, with tol={self.tol:g}{other}. "
                 + ("Raise max_iter, scale" if bound else "Scale")
                 + " the features, lower C, or raise tol.",
                 ConvergenceWarning,
