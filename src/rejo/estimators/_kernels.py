@@ -89,7 +89,7 @@ def _warn_if_blind(gamma: str, value: float, X: Any) -> None:
         what = "nearly the same for most pairs of points"
     elif distances[0] > 500.0:
         what = "nearly 0 for all pairs of different points"
-    elif len(hidden := np.flatnonzero((seen > 0) & (seen < 1e-5))):
+    elif len(hidden := np.flatnonzero((seen > 0) & (seen < min(1e-4, 1e-3 * seen.max())))):
         what = f"blind to {len(hidden)} of {len(seen)} features (the first is {hidden[0]})"
     else:
         return
