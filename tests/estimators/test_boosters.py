@@ -18,6 +18,12 @@ from rejo.datasets import bayes_risk
 from rejo.estimators import _inner
 from rejo.estimators.replication import ReplicationClassifier
 
+# XGBoost still has these, and warns that some day it will not.
+pytestmark = [
+    pytest.mark.filterwarnings(r"ignore:.*booster=.* is deprecated:UserWarning"),
+    pytest.mark.filterwarnings("ignore:.*XGBRFClassifier.* is deprecated:FutureWarning"),
+]
+
 
 def xgboost(**parameters):
     module = pytest.importorskip("xgboost")
