@@ -59,7 +59,7 @@ def cases(draw, least=2, most=4, reject_costs=(0.04, 0.2, 0.4, 0.5, None)):
     return Case(X, y, rng.uniform(0.5, 2.0, n), parameters)
 
 
-properties = settings(max_examples=40, deadline=None, derandomize=True)
+properties = settings(max_examples=40)
 
 
 # ---- thresholds --------------------------------------------------------------------------
