@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from rejo import RejoLinear, RejoMLP, RejoSVC
 from rejo.estimators._targets import check_targets, choose_reject_label, encode_classes
-from rejo.estimators.base import RejectClassifier
+from rejo.estimators.boundaries import BoundaryClassifier
 
 
-class Ruler(RejectClassifier):
+class Ruler(BoundaryClassifier):
     """Scores ``x - edge`` for edges 1, 2, 3, ... on a line."""
 
     def __init__(
@@ -160,7 +160,7 @@ def test_score_with_a_loss_matrix_is_one_minus_the_mean_loss():
     assert model.score([[1.5], [9.0]], [2, 1], sample_weight=[3, 1]) == pytest.approx(1 - 16 / 4)
     plain = ruler(loss_matrix=[[0, 1, 2], [1, 0, 5], [2, 1, 0]])
     assert plain.score([[2.5], [0.0]], [1, 2]) == pytest.approx(1 - (5 + 2) / 2)
-    with pytest.raises(ValueError, match=r"does not name: \[7\]"):
+    with pytest.raises(ValueError, match=r"classes \[7\] that the model does not know"):
         model.score([[1.5]], [7])
 
 

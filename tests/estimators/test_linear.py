@@ -406,20 +406,21 @@ def test_chunks_may_lack_classes_and_carry_weights():
 def test_the_classes_of_a_stream(data):
     X, y = data
     names = np.array(["low", "mid", "high"])
-    model = RejoLinear().partial_fit(X, names[y], classes=names)
-    assert model.classes_.tolist() == names.tolist()  # the order given, not the alphabet
+    model = RejoLinear(class_order=names).partial_fit(X, names[y])
+    assert model.classes_.tolist() == names.tolist()
     same(model, RejoLinear(class_order=names).fit(X, names[y]), X, atol=1e-2)
     ordered = RejoLinear(class_order=names).partial_fit(X, names[y], classes=np.sort(names))
     assert ordered.classes_.tolist() == names.tolist()
-    with pytest.raises(ValueError, match=r"y has classes \['top'\] that are not among"):
+    with pytest.raises(ValueError, match="their order is not known"):
+        RejoLinear().partial_fit(X, names[y], classes=names)
+    with pytest.raises(ValueError, match=r"y has classes \['top'\] that the model does not know"):
         model.partial_fit(X[:1], ["top"])
     with pytest.raises(ValueError, match="not the same as on the last call"):
-        model.partial_fit(X, names[y], classes=names[::-1])
+        model.partial_fit(X, names[y], classes=["low", "mid"])
     with pytest.raises(ValueError, match="classes must be passed on the first call"):
         RejoLinear().partial_fit(X, y)
-    for classes in ([1], [0, 1, 1], 3):
-        with pytest.raises(ValueError, match="classes must name two or more different classes"):
-            RejoLinear().partial_fit(X, y, classes=classes)
+    with pytest.raises(ValueError, match="classes must name two or more classes"):
+        RejoLinear().partial_fit(X, y, classes=[1])
     with pytest.raises(ValueError, match="class_weight='balanced' needs all of y"):
         RejoLinear(class_weight="balanced").partial_fit(X, y, classes=[0, 1, 2])
     with pytest.raises(ValueError, match="features"):

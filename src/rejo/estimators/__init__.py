@@ -1,6 +1,7 @@
 """scikit-learn classifiers that may answer "review".
 
-``base`` holds the contract, scores -> count -> labels; a module for each learner
+``base`` holds the contract of all classifiers that may reject, ``boundaries`` what those by
+boundaries between ordered classes share (scores -> count -> labels); a module for each learner
 holds what differs.
 """
 

@@ -97,6 +97,35 @@ def encode_classes(y: Any, class_order: Any = None) -> tuple[NDArray[Any], Indic
     return classes[rank], np.argsort(rank)[k]
 
 
+def class_indices(y: Any, classes: NDArray[Any]) -> Indices:
+    """Index (n,) in ``classes`` of each entry of ``y``, which need not have all of them."""
+    used, k = encode_classes(same_kind(y, classes), "sorted")
+    position = {label: i for i, label in enumerate(classes.tolist())}
+    if new := [label for label in used.tolist() if label not in position]:
+        raise ValueError(f"y has classes {new} that the model does not know: {classes.tolist()}.")
+    return np.array([position[label] for label in used.tolist()], dtype=np.intp)[k]
+
+
+def stream_classes(classes: Any, class_order: Any, known: NDArray[Any] | None) -> NDArray[Any]:
+    """All classes (K,) of a stream in their order; ``known``: those of the calls before."""
+    if classes is None:
+        classes = class_order if known is None else known
+        if classes is None or isinstance(classes, str):
+            raise ValueError(
+                "classes must be passed on the first call to partial_fit: all classes of the "
+                "stream, or class_order with all of them."
+            )
+    given, _ = encode_classes(classes, known if classes is known else class_order)
+    if len(given) < 2:
+        raise ValueError(f"classes must name two or more classes; got {classes!r}.")
+    if known is not None and given.tolist() != known.tolist():
+        raise ValueError(
+            f"classes={given.tolist()} is not the same as on the last call to fit or "
+            f"partial_fit: {known.tolist()}."
+        )
+    return given
+
+
 def choose_reject_label(classes: NDArray[Any], reject_label: Any) -> Any:
     """Label for "review": as given, else ``"reject"`` or the first free one of -1, 0, -2, ..."""
     labels = classes.tolist()

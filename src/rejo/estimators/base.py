@@ -1,11 +1,11 @@
-"""The contract of a classifier that may reject: scores -> count -> labels."""
+"""The contract of a classifier that may reject: what it decides, and how sure it is."""
 
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from functools import lru_cache
 from numbers import Integral, Number, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,22 +20,31 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from rejo.estimators._targets import (
+    Indices,
     check_sample_weight,
     choose_reject_label,
-    encode_classes,
     same_kind,
 )
-from rejo.replication import costs_from_loss, decode, replica_costs, replica_labels
 
 Floats = NDArray[np.float64]
+
+
+class Judgement(NamedTuple):
+    """What a classifier makes of each of ``n`` points; classes as indices into ``classes_``."""
+
+    index: Indices  # (n,) decision; -1: rejected
+    forced: Indices  # (n,) decision if it must decide
+    lower: Indices  # (n,) the two classes between which it hesitates,
+    upper: Indices  # (n,) or would hesitate first
+    distance: Floats  # (n,) to the nearest boundary of the decision, in units of its score
+    sureness: Floats  # (n,) from 0 on, least for the point whose review is worth most
 
 
 class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of the classifiers that decide the clear cases and send the others to review.
 
-    A subclass fits and computes :meth:`boundary_scores`; everything else follows.
-    It has the parameters ``reject_cost``, ``s``, ``loss_matrix``, ``class_order``,
-    ``reject_label`` and ``class_weight``, and calls :meth:`_set_classes` in ``fit``.
+    A subclass fits, calling :meth:`_set_labels`, and computes :meth:`_judge`; everything else
+    follows.  It has the parameters ``reject_cost``, ``class_order`` and ``reject_label``.
 
     Attributes
     ----------
@@ -47,28 +56,17 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "reject_cost": [Interval(Real, 0.0, 0.5, closed="right"), None],
-        "s": [Interval(Integral, 1, None, closed="left"), None],
-        "loss_matrix": ["array-like", None],
         "class_order": ["array-like", StrOptions({"sorted"}), None],
         "reject_label": "no_validation",
-        "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
     @abstractmethod
-    def boundary_scores(self, X: Any) -> Floats:
-        """Score of every point for every boundary, positive above it.
+    def _judge(self, X: Any) -> Judgement:
+        """Everything there is to say of the rows of ``X``."""
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_boundaries)
-            Falling from left to right.  With rejection, columns ``2 j`` and ``2 j + 1``
-            are the lower and the upper edge of the reject region between the classes
-            ``j`` and ``j + 1``; without, column ``j`` is the boundary between them.
-        """
+    def _decide(self, X: Any) -> Indices:
+        """Class (n_samples,) as an index into ``classes_``, -1 where the point is rejected."""
+        return self._judge(X).index
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Decide, or reject.
@@ -82,11 +80,11 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         y_pred : ndarray of shape (n_samples,)
             Class labels, and ``reject_label_`` where the point should be reviewed.
         """
-        indices = decode(self._counts(X), reject=self._rejects)
-        return self._outputs()[indices]
+        index = self._decide(X)
+        return self._outputs()[index]
 
     def predict_forced(self, X: Any) -> NDArray[Any]:
-        """Decide every point: a rejected one by the middle of its reject region.
+        """Decide every point, also those that should be reviewed.
 
         Parameters
         ----------
@@ -97,8 +95,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         y_pred : ndarray of shape (n_samples,)
             Class labels; the same as :meth:`predict` on the points it accepts.
         """
-        middles = self._middles(self.boundary_scores(X))
-        return self.classes_[(middles > 0).sum(axis=1)]
+        forced = self._judge(X).forced
+        return self.classes_[forced]
 
     def reject_mask(self, X: Any) -> NDArray[np.bool_]:
         """Tell which points are rejected.
@@ -111,7 +109,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         rejected : ndarray of bool of shape (n_samples,)
         """
-        return decode(self._counts(X), reject=self._rejects) < 0
+        return self._decide(X) < 0
 
     def review(self, X: Any) -> Any:
         """List all decisions, and the rejected points in the order to review them.
@@ -130,35 +128,49 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             - ``lower``, ``upper``: the two classes between which the point lies, if it is
               rejected, else those on the two sides of the boundary next to it;
             - ``distance``: how far, in units of the score, the nearest boundary is;
-            - ``rank``: 1 for the most doubtful of the rejected points, the one nearest to
-              the middle of its reject region, and so on; missing for decided points.
+            - ``rank``: 1 for the most doubtful of the rejected points, the one farthest from
+              being decided, and so on; equal ones in the order of their rows; missing for
+              decided points.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError('review needs pandas: pip install "rejo[pandas]"') from None
-        scores = self.boundary_scores(X)  # (n_samples, n_boundaries)
-        counts = (scores > 0).sum(axis=1)
-        step = 2 if self._rejects else 1
-        rejected = counts % step == 1
-        lower = np.where(rejected, counts, np.abs(scores).argmin(axis=1)) // step
-        middles = self._middles(scores)
-        doubt = np.abs(np.take_along_axis(middles, lower[:, None], axis=1)[:, 0])
-        rank = pd.array([pd.NA] * len(scores), dtype="Int64")
-        order = np.flatnonzero(rejected)[np.argsort(doubt[rejected], kind="stable")]
-        rank[order] = np.arange(1, len(order) + 1)
-        forced = self.classes_[(middles > 0).sum(axis=1)]
-        return pd.DataFrame(
-            {
-                "decision": np.where(rejected, self._outputs()[-1:], forced),
-                "forced": forced,
-                "lower": self.classes_[lower],
-                "upper": self.classes_[lower + 1],
-                "distance": np.abs(scores).min(axis=1),
-                "rank": rank,
-            },
-            index=X.index if isinstance(X, pd.DataFrame) else None,
-        )
+        judgement = self._judge(X)
+        return self._frame(X, judgement)
+
+    def queue(self, X: Any, capacity: float | None = None, *, fill: bool = False) -> Any:
+        """List the points that are most worth a review, best first.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        capacity : int or float, default=None
+            How many reviews there is time for: a number of points, or a fraction of them
+            below 1.  All rejected points by default.
+        fill : bool, default=False
+            If fewer points are rejected than there is time for, go on with the decided ones
+            that came nearest to a rejection.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            Rows of :meth:`review`, the most doubtful point first.
+
+        Examples
+        --------
+        >>> from rejo import RejoSVC
+        >>> from rejo.datasets import make_synthetic_1
+        >>> X, y = make_synthetic_1(400, random_state=0)
+        >>> model = RejoSVC(C=10, gamma=1, reject_cost=0.2).fit(X, y)
+        >>> model.queue(X, capacity=5)["rank"].tolist()
+        [1, 2, 3, 4, 5]
+        """
+        judgement = self._judge(X)
+        n = len(judgement.index)
+        rejected = judgement.index < 0
+        size = n if fill else int(rejected.sum())
+        if capacity is not None:
+            size = min(size, _capacity(capacity, n))
+        # Rejected points first, then by doubt; a stable sort leaves equal ones in their order.
+        order = np.lexsort((judgement.sureness, ~rejected))
+        return self._frame(X, judgement).iloc[order[:size]]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return 1 - risk, where the risk is ``reject_cost`` x rejections + errors.
@@ -177,21 +189,10 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         score : float
         """
-        counts = self._counts(X)
-        check_consistent_length(counts, y)
+        losses = self._losses(X, y)
         if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, len(counts))
-        reject_cost, loss_matrix = self._prices  # those of the fit, whatever was set since
-        if loss_matrix is not None:
-            known, k = encode_classes(y, self.classes_)
-            rows = np.flatnonzero(np.isin(self.classes_, known))
-            risk = np.asarray(loss_matrix, dtype=np.float64)[rows[k], counts]
-        else:
-            indices = decode(counts, reject=self._rejects)
-            risk = (self.classes_[indices] != same_kind(y, self.classes_)).astype(np.float64)
-            if self._rejects:
-                risk[indices < 0] = reject_cost
-        return float(1.0 - np.average(risk, weights=sample_weight))
+            sample_weight = check_sample_weight(sample_weight, len(losses))
+        return float(1.0 - np.average(losses, weights=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -205,35 +206,11 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         return self.reject_label_ is not None
 
-    def _set_classes(
-        self, classes: NDArray[Any], n_boundaries: int | None = None
-    ) -> tuple[Floats, Floats]:
-        """Store the classes and the reject label; return replica labels and costs (K, Q).
-
-        A model that continues gives its number of boundaries: another one is refused, and
-        the model stays as it is.
-        """
-        K = len(classes)
-        if self.loss_matrix is None:
-            labels, costs = _tables(K, self.reject_cost, self.s)
-        else:
-            costs = costs_from_loss(self.loss_matrix)
-            labels = replica_labels(K, reject=costs.shape[1] > K - 1)
-            if len(costs) != K:
-                raise ValueError(
-                    f"loss_matrix has {len(costs)} rows, but y has {K} classes: {classes.tolist()}."
-                )
-        if n_boundaries not in (None, costs.shape[1]):
-            raise ValueError(
-                f"the model has {n_boundaries} boundaries, but reject_cost={self.reject_cost!r} or "
-                f"loss_matrix now asks for {costs.shape[1]}: with and without rejection are "
-                "different models. Fit anew, with warm_start=False."
-            )
-        reject = costs.shape[1] > K - 1
-        self.reject_label_ = choose_reject_label(classes, self.reject_label) if reject else None
+    def _set_labels(self, classes: NDArray[Any], rejects: bool) -> None:
+        """Store the classes, the reject label and the price of a rejection."""
+        self.reject_label_ = choose_reject_label(classes, self.reject_label) if rejects else None
         self.classes_ = classes
-        self._prices = self.reject_cost, self.loss_matrix
-        return labels, costs
+        self._price = self.reject_cost  # that of the fit, whatever is set later
 
     def _outputs(self) -> NDArray[Any]:
         """Classes and, last, where the index -1 of a rejection finds it, the reject label."""
@@ -247,13 +224,36 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             return np.append(classes, np.asarray(label))
         return np.append(classes.astype(object), np.array([label], dtype=object))
 
-    def _counts(self, X: Any) -> NDArray[np.intp]:
-        """Count the boundaries (n_samples,) that lie below each point."""
-        return (self.boundary_scores(X) > 0).sum(axis=1)
+    def _losses(self, X: Any, y: Any) -> Floats:
+        """Cost (n_samples,) of each decision: 0, 1, or the price of a rejection."""
+        index = self._decide(X)
+        check_consistent_length(index, y)
+        losses = (self.classes_[index] != same_kind(y, self.classes_)).astype(np.float64)
+        if self._rejects:
+            losses[index < 0] = self._price
+        return losses
 
-    def _middles(self, scores: Floats) -> Floats:
-        """Score (n_samples, n_classes - 1) for the middle between neighbouring classes."""
-        return scores[:, 0::2] + scores[:, 1::2] if self._rejects else scores
+    def _frame(self, X: Any, judgement: Judgement) -> Any:
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError('review and queue need pandas: pip install "rejo[pandas]"') from None
+        rejected = judgement.index < 0
+        order = np.flatnonzero(rejected)
+        order = order[np.argsort(judgement.sureness[order], kind="stable")]
+        rank = pd.array([pd.NA] * len(rejected), dtype="Int64")
+        rank[order] = np.arange(1, len(order) + 1)
+        return pd.DataFrame(
+            {
+                "decision": self._outputs()[judgement.index],
+                "forced": self.classes_[judgement.forced],
+                "lower": self.classes_[judgement.lower],
+                "upper": self.classes_[judgement.upper],
+                "distance": judgement.distance,
+                "rank": rank,
+            },
+            index=X.index if isinstance(X, pd.DataFrame) else None,
+        )
 
     def _check_parameters(self) -> None:
         """``_validate_params``, but remember what was found valid.
@@ -300,13 +300,17 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return X
 
 
-@lru_cache(maxsize=512)
-def _tables(n_classes: int, reject_cost: float | None, s: int | None) -> tuple[Floats, Floats]:
-    """Replica labels and costs (K, Q), remembered: many fits share them."""
-    labels = replica_labels(n_classes, reject=reject_cost is not None)
-    costs = replica_costs(n_classes, reject_cost, s)
-    labels.flags.writeable = costs.flags.writeable = False
-    return labels, costs
+def _capacity(capacity: Any, n: int) -> int:
+    """Turn a number of points, or a fraction of ``n`` of them, into a number."""
+    if isinstance(capacity, Real) and not isinstance(capacity, bool):
+        if isinstance(capacity, Integral) and capacity >= 0:
+            return int(capacity)
+        if 0 <= capacity < 1:
+            return int(capacity * n)
+    raise ValueError(
+        f"capacity={capacity!r} must be a number of points, such as 50, or a fraction of them "
+        "below 1, such as 0.1."
+    )
 
 
 @lru_cache(maxsize=512, typed=True)

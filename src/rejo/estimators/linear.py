@@ -14,19 +14,20 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from rejo.estimators._targets import (
-    Indices,
     check_sample_weight,
     check_targets,
-    encode_classes,
+    class_indices,
+    stream_classes,
     times_class_weight,
 )
-from rejo.estimators.base import Floats, RejectClassifier
+from rejo.estimators.base import Floats
+from rejo.estimators.boundaries import BoundaryClassifier
 from rejo.solvers import linear
 
 LARGEST_CAP = 1e100  # squares of the gradients must stay finite
 
 
-class RejoLinear(RejectClassifier):
+class RejoLinear(BoundaryClassifier):
     """Linear classifier with a reject option, by data replication.
 
     Ordered classes ``0..K-1`` are told apart by one direction ``w`` and ordered thresholds,
@@ -115,7 +116,7 @@ class RejoLinear(RejectClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RejectClassifier._parameter_constraints,
+        **BoundaryClassifier._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "loss": [StrOptions({"logistic", "hinge", "squared_hinge"})],
         "h": [Interval(Real, 1e-6, 1e6, closed="both")],
@@ -219,8 +220,8 @@ class RejoLinear(RejectClassifier):
         y : array-like of shape (n_samples,)
             Classes; not every chunk need have all of them.
         classes : array-like of shape (n_classes,), default=None
-            All classes, lowest first (in the order of ``class_order`` if that is given); needed
-            in the first call, unless it comes after ``fit``.
+            All classes of the stream; their order is found as in :meth:`fit`.  Needed in the
+            first call, unless it comes after ``fit`` or ``class_order`` lists them.
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns
@@ -235,8 +236,8 @@ class RejoLinear(RejectClassifier):
                 "weights, e.g. from sklearn.utils.compute_class_weight on a part of the stream."
             )
         X = self._check_X(X, reset=first)
-        ordered = self._classes_of_stream(classes, first)
-        k = _encode_chunk(y, ordered)
+        ordered = stream_classes(classes, self.class_order, None if first else self.classes_)
+        k = class_indices(y, ordered)
         check_consistent_length(X, k)
         weight = None
         if sample_weight is not None:
@@ -316,29 +317,6 @@ class RejoLinear(RejectClassifier):
         same = self.coef_.shape[1] == n_features and len(self.thresholds_) == n_replicas
         return (self.coef_[0], self.thresholds_) if same else None
 
-    def _classes_of_stream(self, classes: Any, first: bool) -> NDArray[Any]:
-        """All classes (K,) of the stream in their order."""
-        if classes is None:
-            if first:
-                raise ValueError(
-                    "classes must be passed on the first call to partial_fit: all classes of the "
-                    "stream, lowest first."
-                )
-            return self.classes_
-        given = np.asarray(classes)
-        if given.ndim != 1 or len(given) < 2 or len(np.unique(given)) < len(given):
-            raise ValueError(
-                f"classes must name two or more different classes, lowest first; got {classes!r}."
-            )
-        if self.class_order is not None:
-            given, _ = encode_classes(given, self.class_order)
-        if not first and given.tolist() != self.classes_.tolist():
-            raise ValueError(
-                f"classes={given.tolist()} is not the same as on the last call to partial_fit: "
-                f"{self.classes_.tolist()}."
-            )
-        return given
-
     def _warn(self, solution: linear.LinearSolution) -> None:
         bound = solution.n_iter >= self.max_iter
         warnings.warn(
@@ -355,15 +333,3 @@ class RejoLinear(RejectClassifier):
         self.thresholds_ = -np.sort(-b)  # sorting changes no count
         self.n_iter_ = n_iter
         return self
-
-
-def _encode_chunk(y: Any, classes: NDArray[Any]) -> Indices:
-    """Index (n,) of the class of each point of a chunk, which may lack some of the classes."""
-    present, k = encode_classes(y, "sorted")
-    position = {label: i for i, label in enumerate(classes.tolist())}
-    if new := [label for label in present.tolist() if label not in position]:
-        raise ValueError(
-            f"y has classes {new} that are not among the classes of the first call to "
-            f"partial_fit: {classes.tolist()}. Name all classes of the stream there."
-        )
-    return np.array([position[label] for label in present.tolist()], dtype=np.intp)[k]

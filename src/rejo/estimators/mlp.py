@@ -18,10 +18,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from rejo.estimators._targets import (
     check_sample_weight,
     check_targets,
-    encode_classes,
+    class_indices,
+    stream_classes,
     times_class_weight,
 )
-from rejo.estimators.base import Floats, RejectClassifier
+from rejo.estimators.base import Floats
+from rejo.estimators.boundaries import BoundaryClassifier
 from rejo.solvers.mlp import (
     Data,
     Moments,
@@ -59,7 +61,7 @@ def _streams(model: RejoMLP) -> bool:
     return True
 
 
-class RejoMLP(RejectClassifier):
+class RejoMLP(BoundaryClassifier):
     """Multilayer perceptron with a reject option, by data replication: the paper's rejoNN.
 
     Ordered classes ``0..K-1`` are told apart by one network ``G`` with a single linear output
@@ -175,7 +177,7 @@ class RejoMLP(RejectClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RejectClassifier._parameter_constraints,
+        **BoundaryClassifier._parameter_constraints,
         "hidden_layer_sizes": "no_validation",
         "activation": [StrOptions({"tanh", "relu", "logistic"})],
         "loss": [StrOptions({"logistic", "squared_error"})],
@@ -322,20 +324,9 @@ class RejoMLP(RejectClassifier):
                 "not know: give a dict, or weights by sample_weight."
             )
         continued = hasattr(self, "_theta")
-        if not continued and classes is None:
-            classes = self.class_order
-            if classes is None or isinstance(classes, str):
-                raise ValueError("classes must be passed on the first call to partial_fit.")
-        known = self.classes_ if classes is None else encode_classes(classes, self.class_order)[0]
-        if len(known) < 2:
-            raise ValueError(f"classes names only one class, {known.tolist()[0]!r}; give them all.")
-        if continued and not np.array_equal(known, self.classes_):
-            raise ValueError(
-                f"classes={known.tolist()} is not the same as on the last call to fit or "
-                f"partial_fit: {self.classes_.tolist()}."
-            )
+        known = stream_classes(classes, self.class_order, self.classes_ if continued else None)
         X = self._check_X(X, reset=not continued)
-        k = _indices(y, known)
+        k = class_indices(y, known)
         check_consistent_length(X, k)
         weight = None
         if sample_weight is not None or self.class_weight is not None:
@@ -521,9 +512,3 @@ def _data(X: Any, k: Indices, weight: Floats | None, labels: Floats, costs: Floa
 
 def _take(weight: Floats | None, rows: Indices) -> Floats | None:
     return None if weight is None else weight[rows]
-
-
-def _indices(y: Any, classes: NDArray[Any]) -> Indices:
-    """Index of each entry of ``y`` in ``classes``, which may have more."""
-    used, k = encode_classes(y, classes)
-    return np.flatnonzero(np.isin(classes, used))[k]

@@ -22,7 +22,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rejo.estimators import _inner
 from rejo.estimators._rows import column_names, extend_rows, has_nan, is_frame, take_rows
 from rejo.estimators._targets import check_targets
-from rejo.estimators.base import Floats, RejectClassifier
+from rejo.estimators.base import Floats
+from rejo.estimators.boundaries import BoundaryClassifier
 from rejo.replication import extension_vectors
 
 Indices = NDArray[np.intp]
@@ -33,7 +34,7 @@ EXTREME = 0.01  # shares of rejections below this, or above 1 - this, are looked
 DOUBTFUL = 0.1  # share of the points nearest to a boundary whose errors are counted
 
 
-class ReplicationClassifier(RejectClassifier):
+class ReplicationClassifier(BoundaryClassifier):
     """Any binary classifier with sample weights as a classifier with a reject option.
 
     Every point is copied once for each boundary between the ordered classes (two between
@@ -136,7 +137,7 @@ class ReplicationClassifier(RejectClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RejectClassifier._parameter_constraints,
+        **BoundaryClassifier._parameter_constraints,
         "estimator": [HasMethods(["fit"]), None],
         "coding": [StrOptions({"auto", "ordinal", "thermometer", "onehot"})],
         "order": [StrOptions({"auto", "constraint", "margin", "none"})],

@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from rejo.estimators._kernels import check_gram, check_symmetric, choose_gamma
 from rejo.estimators._targets import Targets, check_targets
-from rejo.estimators.base import Floats, RejectClassifier
+from rejo.estimators.base import Floats
+from rejo.estimators.boundaries import BoundaryClassifier
 from rejo.solvers.svm import Kernel, Problem, Solution, evaluate
 
 CHUNK = 2_000_000  # kernel values held at a time in a prediction with a callable kernel
@@ -33,7 +34,7 @@ class _Training(NamedTuple):
     targets: Targets
 
 
-class RejoSVC(RejectClassifier):
+class RejoSVC(BoundaryClassifier):
     """Support vector classifier with a reject option, by data replication.
 
     Ordered classes ``0..K-1`` are told apart by one function ``g`` and ordered thresholds,
@@ -127,7 +128,7 @@ class RejoSVC(RejectClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **RejectClassifier._parameter_constraints,
+        **BoundaryClassifier._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
         "degree": [Interval(Integral, 1, None, closed="left")],

@@ -1,0 +1,124 @@
+"""Classifiers by boundaries between ordered classes: scores -> count -> labels."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import lru_cache
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from rejo.estimators._targets import Indices, class_indices
+from rejo.estimators.base import Floats, Judgement, RejectClassifier
+from rejo.replication import costs_from_loss, decode, replica_costs, replica_labels
+
+
+class BoundaryClassifier(RejectClassifier):
+    """Base of the classifiers that count the boundaries below a point.
+
+    A subclass fits and computes :meth:`boundary_scores`; everything else follows.
+    It has the parameters ``s``, ``loss_matrix`` and ``class_weight`` besides those of
+    :class:`RejectClassifier`, and calls :meth:`_set_classes` in ``fit``.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RejectClassifier._parameter_constraints,
+        "s": [Interval(Integral, 1, None, closed="left"), None],
+        "loss_matrix": ["array-like", None],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    @abstractmethod
+    def boundary_scores(self, X: Any) -> Floats:
+        """Score of every point for every boundary, positive above it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_boundaries)
+            Falling from left to right.  With rejection, columns ``2 j`` and ``2 j + 1``
+            are the lower and the upper edge of the reject region between the classes
+            ``j`` and ``j + 1``; without, column ``j`` is the boundary between them.
+        """
+
+    # ---- what subclasses use -------------------------------------------------------------
+
+    def _judge(self, X: Any) -> Judgement:
+        scores = self.boundary_scores(X)  # (n_samples, n_boundaries)
+        counts = (scores > 0).sum(axis=1)
+        step = 2 if self._rejects else 1
+        lower = np.where(counts % step == 1, counts, np.abs(scores).argmin(axis=1)) // step
+        middles = self._middles(scores)
+        return Judgement(
+            index=decode(counts, reject=self._rejects),
+            forced=(middles > 0).sum(axis=1),
+            lower=lower,
+            upper=lower + 1,
+            distance=np.abs(scores).min(axis=1),
+            sureness=np.abs(np.take_along_axis(middles, lower[:, None], axis=1)[:, 0]),
+        )
+
+    def _decide(self, X: Any) -> Indices:
+        return decode(self._counts(X), reject=self._rejects)
+
+    def _counts(self, X: Any) -> Indices:
+        """Count the boundaries (n_samples,) that lie below each point."""
+        return (self.boundary_scores(X) > 0).sum(axis=1)
+
+    def _middles(self, scores: Floats) -> Floats:
+        """Score (n_samples, n_classes - 1) for the middle between neighbouring classes."""
+        return scores[:, 0::2] + scores[:, 1::2] if self._rejects else scores
+
+    def _losses(self, X: Any, y: Any) -> Floats:
+        check_is_fitted(self)
+        if self._loss is None:
+            return super()._losses(X, y)
+        counts = self._counts(X)
+        check_consistent_length(counts, y)
+        loss = np.asarray(self._loss, dtype=np.float64)  # (n_classes, n_boundaries + 1)
+        return loss[class_indices(y, self.classes_), counts]
+
+    def _set_classes(
+        self, classes: NDArray[Any], n_boundaries: int | None = None
+    ) -> tuple[Floats, Floats]:
+        """Store the classes and the reject label; return replica labels and costs (K, Q).
+
+        A model that continues gives its number of boundaries: another one is refused, and
+        the model stays as it is.
+        """
+        K = len(classes)
+        if self.loss_matrix is None:
+            labels, costs = _tables(K, self.reject_cost, self.s)
+        else:
+            costs = costs_from_loss(self.loss_matrix)
+            labels = replica_labels(K, reject=costs.shape[1] > K - 1)
+            if len(costs) != K:
+                raise ValueError(
+                    f"loss_matrix has {len(costs)} rows, but y has {K} classes: {classes.tolist()}."
+                )
+        if n_boundaries not in (None, costs.shape[1]):
+            raise ValueError(
+                f"the model has {n_boundaries} boundaries, but reject_cost={self.reject_cost!r} or "
+                f"loss_matrix now asks for {costs.shape[1]}: with and without rejection are "
+                "different models. Fit anew, with warm_start=False."
+            )
+        reject = costs.shape[1] > K - 1
+        self._set_labels(classes, reject)
+        self._loss = self.loss_matrix  # that of the fit, whatever is set later
+        return labels, costs
+
+
+@lru_cache(maxsize=512)
+def _tables(n_classes: int, reject_cost: float | None, s: int | None) -> tuple[Floats, Floats]:
+    """Replica labels and costs (K, Q), remembered: many fits share them."""
+    labels = replica_labels(n_classes, reject=reject_cost is not None)
+    costs = replica_costs(n_classes, reject_cost, s)
+    labels.flags.writeable = costs.flags.writeable = False
+    return labels, costs
