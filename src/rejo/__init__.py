@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from rejo.estimators.replication import ReplicationClassifier
     from rejo.estimators.svm import RejoSVC
     from rejo.metrics import accepted_accuracy, empirical_risk, error_rate, rejection_rate
+    from rejo.selection import compare, make_reject_scorer
 
 __version__ = "0.1.0"
 
@@ -52,8 +53,10 @@ __all__ = [
     "RejoSVC",
     "ReplicationClassifier",
     "accepted_accuracy",
+    "compare",
     "empirical_risk",
     "error_rate",
+    "make_reject_scorer",
     "make_synthetic_1",
     "make_synthetic_2",
     "rejection_rate",
@@ -68,8 +71,10 @@ _HOMES = {
     "RejoSVC": "rejo.estimators.svm",
     "ReplicationClassifier": "rejo.estimators.replication",
     "accepted_accuracy": "rejo.metrics",
+    "compare": "rejo.selection",
     "empirical_risk": "rejo.metrics",
     "error_rate": "rejo.metrics",
+    "make_reject_scorer": "rejo.selection",
     "make_synthetic_1": "rejo.datasets",
     "make_synthetic_2": "rejo.datasets",
     "rejection_rate": "rejo.metrics",

@@ -1,0 +1,412 @@
+"""Which method is best on these data? All of them on the same splits, and paired differences."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import (
+    GridSearchCV,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+)
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.parallel import Parallel, delayed
+
+from rejo import metrics
+from rejo.selection._models import cost_parameter, reject_label_of
+from rejo.selection._progress import progress
+
+REJECT_COSTS = (0.04, 0.12, 0.2, 0.28, 0.36)
+MEASURES = ("R", "E", "risk", "accepted_accuracy", "crossing_rate", "fit_seconds")
+
+
+class Difference(NamedTuple):
+    """How a method differs from the reference at one reject cost, over the same splits."""
+
+    method: str
+    reject_cost: float
+    difference: float  # mean of method - reference; below 0 the method has the smaller value
+    low: float
+    high: float
+    p_value: float
+
+
+class Comparison:
+    """The rows of a comparison, and what they say.
+
+    Attributes
+    ----------
+    rows : list of dict
+        One for each method, reject cost and fold, with the keys ``method``, ``reject_cost``,
+        ``fold``, ``R`` (rejection rate), ``E`` (error rate, over all points), ``risk``
+        (``reject_cost * R + E``), ``accepted_accuracy``, ``crossing_rate`` (share of the points
+        where boundaries cross; NaN for a method without boundaries), ``fit_seconds`` (one fit
+        with the parameters that were chosen), ``tune_seconds``, ``n_train``, ``n_test`` and
+        ``params``.
+    reference : str
+        The method to which the others are compared.
+    """
+
+    def __init__(self, rows: list[dict[str, Any]], reference: str) -> None:
+        self.rows = rows
+        self.reference = reference
+
+    @property
+    def methods(self) -> list[str]:
+        """Names of the methods, in the order they were given."""
+        return list(dict.fromkeys(row["method"] for row in self.rows))
+
+    @property
+    def reject_costs(self) -> list[float]:
+        """Reject costs, ascending."""
+        return sorted({row["reject_cost"] for row in self.rows})
+
+    def to_frame(self) -> Any:
+        """All rows as a pandas DataFrame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError('to_frame needs pandas: pip install "rejo[pandas]"') from None
+        return pd.DataFrame(self.rows)
+
+    def values(self, method: str, reject_cost: float, measure: str = "risk") -> NDArray[Any]:
+        """Return a measure of a method at a reject cost, one value a fold."""
+        if measure not in MEASURES:
+            raise ValueError(f"measure={measure!r} must be one of {', '.join(MEASURES)}.")
+        found = {
+            row["fold"]: row[measure]
+            for row in self.rows
+            if row["method"] == method and row["reject_cost"] == reject_cost
+        }
+        if not found:
+            raise ValueError(
+                f"there are no rows of method={method!r} at reject_cost={reject_cost!r}; methods: "
+                f"{self.methods}, reject costs: {self.reject_costs}."
+            )
+        return np.array([found[fold] for fold in sorted(found)])
+
+    def mean(self, measure: str = "risk") -> dict[str, list[float]]:
+        """Mean of a measure over the folds: for each method, a value for each reject cost."""
+        return {
+            method: [float(self.values(method, w, measure).mean()) for w in self.reject_costs]
+            for method in self.methods
+        }
+
+    def differences(
+        self, measure: str = "risk", *, reference: str | None = None, confidence: float = 0.95
+    ) -> list[Difference]:
+        """Compare every method with the reference, on the same folds.
+
+        The training sets of different folds share points, so that the variance of the mean is
+        larger than that of independent trials.  The corrected resampled t-test of Nadeau and
+        Bengio (2003) takes it as ``(1 / J + n_test / n_train) s^2`` for ``J`` folds.
+
+        Parameters
+        ----------
+        measure : str, default="risk"
+        reference : str, default=None
+            A method; by default that of the comparison.
+        confidence : float, default=0.95
+            That each interval holds the true difference; there is no correction for looking at
+            many methods and reject costs.
+
+        Returns
+        -------
+        differences : list of Difference
+        """
+        reference = self.reference if reference is None else reference
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence={confidence!r} must lie between 0 and 1.")
+        ratio = float(np.mean([row["n_test"] / row["n_train"] for row in self.rows]))
+        found = []
+        for method in self.methods:
+            if method == reference:
+                continue
+            for w in self.reject_costs:
+                d = self.values(method, w, measure) - self.values(reference, w, measure)
+                found.append(Difference(method, w, *corrected_t_test(d, ratio, confidence)))
+        return found
+
+    def __str__(self) -> str:
+        """Mean risk of the methods, with ``*`` where it differs from that of the reference."""
+        costs, risks = self.reject_costs, self.mean()
+        folds = len({row["fold"] for row in self.rows})
+        apart = {(d.method, d.reject_cost) for d in self.differences() if d.low > 0 or d.high < 0}
+        width = max(6, *(len(method) for method in risks))
+        lines = [
+            f"Mean risk over {folds} folds; * differs from {self.reference} "
+            "(95 %, corrected resampled t-test)",
+            f"{'reject_cost':<{width}}" + "".join(f"{w:>9.3g} " for w in costs),
+        ]
+        for method, means in risks.items():
+            cells = [
+                f"{value:>9.4f}{'*' if (method, w) in apart else ' '}"
+                for w, value in zip(costs, means, strict=True)
+            ]
+            lines.append(f"{method:<{width}}" + "".join(cells))
+        return "\n".join(line.rstrip() for line in lines)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Comparison of {len(self.methods)} methods at {len(self.reject_costs)} reject costs, "
+            f"{len(self.rows)} rows; print() shows the risks, to_frame() gives the rows>"
+        )
+
+
+def compare(
+    estimators: Mapping[str, Any] | Sequence[Any],
+    X: Any,
+    y: Any,
+    *,
+    reject_costs: Iterable[float] = REJECT_COSTS,
+    param_grids: Mapping[str, Any] | None = None,
+    cv: Any = 10,
+    inner_cv: Any = 5,
+    groups: Any = None,
+    reference: str | None = None,
+    random_state: int | None = 0,
+    n_jobs: int | None = None,
+    verbose: bool | None = None,
+) -> Comparison:
+    """Compare classifiers with a reject option on the same data, splits and reject costs.
+
+    For every split and every reject cost, each method is tuned on the training part (if it has
+    a grid), fitted there, and tried on the test part.
+
+    Parameters
+    ----------
+    estimators : dict of {name: estimator} or list of estimators
+        Classifiers with a parameter ``reject_cost``, also inside a pipeline or a search.  One
+        without is taken as it is: it never rejects.
+    X, y : array-like
+        Anything that the estimators take.
+    reject_costs : iterable of float, default=(0.04, 0.12, 0.2, 0.28, 0.36)
+        Prices of a rejection, where an error costs 1.
+    param_grids : dict of {name: grid}, default=None
+        For a method, the values to choose from by its ``score`` (1 - risk) in ``inner_cv``
+        folds of the training part, as :class:`sklearn.model_selection.GridSearchCV` takes them.
+    cv : int, splitter or iterable of (train, test), default=10
+        A number means stratified folds, shuffled; by groups if ``groups`` is given.
+    inner_cv : int or splitter, default=5
+        The same, for tuning within the training part.
+    groups : array-like of shape (n_samples,), default=None
+        Points of one group, such as the visits of one patient, are never split.
+    reference : str, default=None
+        The method that the others are compared with; by default the first.
+    random_state : int, default=0
+        Shuffles the folds; the same number gives the same splits.
+    n_jobs : int, default=None
+        Processes, as in joblib: ``None`` is one, -1 is all cores.
+    verbose : bool, default=None
+        Show progress on stderr; by default only if that is a terminal.
+
+    Returns
+    -------
+    comparison : Comparison
+        Its ``rows``, their means, and the paired differences with confidence intervals.
+        ``AccuracyRejectDisplay.from_rows(comparison.rows)`` draws the curves.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> from rejo import RejoSVC, ThresholdRejectClassifier, compare, make_synthetic_1
+    >>> X, y = make_synthetic_1(400, random_state=0)
+    >>> methods = {
+    ...     "replication": RejoSVC(C=10, gamma=4),
+    ...     "cut-offs": ThresholdRejectClassifier(SVC(C=10, gamma=4), rule="score"),
+    ... }
+    >>> result = compare(methods, X, y, reject_costs=[0.2], cv=5)
+    >>> print(result)  # doctest: +SKIP
+    """
+    methods = _check_methods(estimators)
+    grids = _check_grids(methods, param_grids)
+    costs = _check_costs(reject_costs)
+    reference = _check_reference(methods, reference)
+    X, y, groups = indexable(X, y, groups)
+    splits = _splits(cv, X, y, groups, random_state)
+    cells = [
+        delayed(_run)(
+            name, estimator, grids.get(name), X, y, fold, split, costs, inner_cv, groups,
+            random_state,
+        )
+        for fold, split in enumerate(splits)
+        for name, estimator in methods.items()
+    ]  # fmt: skip
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    done = progress(parallel(cells), len(cells), "compare", show=verbose)
+    order = {name: i for i, name in enumerate(methods)}
+    rows = [row for cell in done for row in cell]
+    rows.sort(key=lambda row: (order[row["method"]], row["reject_cost"], row["fold"]))
+    return Comparison(rows, reference)
+
+
+def corrected_t_test(
+    d: NDArray[np.float64], ratio: float, confidence: float
+) -> tuple[float, float, float, float]:
+    """Mean of paired differences over resamplings, its interval and its p-value.
+
+    Nadeau and Bengio (2003): the variance of the mean of ``J`` differences is
+    ``(1 / J + n_test / n_train) s^2``, and ``t`` has ``J - 1`` degrees of freedom.
+    ``ratio`` is ``n_test / n_train``.
+    """
+    J, mean = len(d), float(d.mean())
+    if J < 2:
+        return mean, float("-inf"), float("inf"), 1.0
+    scale = np.sqrt((1.0 / J + ratio) * d.var(ddof=1))
+    if not scale > 0:  # all differences are equal
+        return mean, mean, mean, float(mean == 0)
+    half = scale * student.ppf(0.5 + confidence / 2, J - 1)
+    p_value = 2 * student.sf(abs(mean) / scale, J - 1)
+    return mean, float(mean - half), float(mean + half), float(p_value)
+
+
+def _run(
+    name: str,
+    estimator: Any,
+    grid: Any,
+    X: Any,
+    y: Any,
+    fold: int,
+    split: tuple[Any, Any],
+    costs: list[float],
+    inner_cv: Any,
+    groups: Any,
+    random_state: int | None,
+) -> list[dict[str, Any]]:
+    """All rows of one method on one split."""
+    train, test = split
+    X_train, y_train = _safe_indexing(X, train), _safe_indexing(y, train)
+    X_test, y_test = _safe_indexing(X, test), _safe_indexing(y, test)
+    inner = None
+    if grid is not None:
+        inside = None if groups is None else _safe_indexing(groups, train)
+        inner = _splits(inner_cv, X_train, y_train, inside, random_state)
+    parameter = cost_parameter(estimator)
+    rows = []
+    for w in costs:
+        model = clone(estimator)
+        if parameter is not None:
+            model.set_params(**{parameter: w})
+        start = perf_counter()
+        chosen: dict[str, Any] = {}
+        with warnings.catch_warnings():
+            # Corners of a grid that do not converge lose by their score.
+            warnings.simplefilter("ignore" if grid is not None else "default", ConvergenceWarning)
+            if inner is not None:
+                search = GridSearchCV(model, grid, cv=inner, refit=False, error_score="raise")
+                chosen = search.fit(X_train, y_train).best_params_
+                model.set_params(**clone(chosen, safe=False))
+            tuned = perf_counter()
+            model.fit(X_train, y_train)
+        fitted = perf_counter()
+        rates = _rates(model, X_test, y_test, w)
+        rows.append(
+            {
+                "method": name,
+                "reject_cost": w,
+                "fold": fold,
+                **rates,
+                "fit_seconds": fitted - tuned,
+                "tune_seconds": tuned - start,
+                "n_train": len(y_train),
+                "n_test": len(y_test),
+                "params": chosen,
+            }
+        )
+    return rows
+
+
+def _rates(model: Any, X: Any, y: Any, reject_cost: float) -> dict[str, float]:
+    """What the decisions on test data come to."""
+    label, decisions = reject_label_of(model), model.predict(X)
+    R = metrics.rejection_rate(y, decisions, reject_label=label)
+    E = metrics.error_rate(y, decisions, reject_label=label)
+    return {
+        "R": R,
+        "E": E,
+        "risk": reject_cost * R + E,
+        "accepted_accuracy": metrics.accepted_accuracy(y, decisions, reject_label=label),
+        "crossing_rate": _crossing_rate(model, X),
+    }
+
+
+def _crossing_rate(model: Any, X: Any) -> float:
+    """Share of the points at which boundaries cross; NaN for a method without boundaries."""
+    if hasattr(model, "steps"):
+        return _crossing_rate(model[-1], model[:-1].transform(X))
+    if hasattr(model, "crossing_mask"):
+        return float(np.mean(model.crossing_mask(X)))
+    if hasattr(model, "boundary_scores"):
+        return float(metrics.crossing_rate(model.boundary_scores(X)))
+    return float("nan")
+
+
+def _splits(cv: Any, X: Any, y: Any, groups: Any, random_state: int | None) -> list[Any]:
+    if isinstance(cv, Integral) and not isinstance(cv, bool):
+        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+        cv = kind(int(cv), shuffle=True, random_state=random_state)
+    return list(check_cv(cv, y, classifier=True).split(X, y, groups))
+
+
+def _check_methods(estimators: Any) -> dict[str, Any]:
+    """Names and estimators; those of a list are named after their classes."""
+    if isinstance(estimators, Mapping):
+        methods = dict(estimators)
+    elif isinstance(estimators, Sequence) and not isinstance(estimators, str):
+        methods = {}
+        for estimator in estimators:
+            name = base = type(estimator).__name__
+            number = 1
+            while name in methods:
+                number += 1
+                name = f"{base} {number}"
+            methods[name] = estimator
+    else:
+        methods = {type(estimators).__name__: estimators}
+    if not methods:
+        raise ValueError("estimators is empty: give at least one, such as {'SVM': RejoSVC()}.")
+    for name, estimator in methods.items():
+        if isinstance(estimator, type) or not is_classifier(estimator):
+            raise ValueError(
+                f"estimators[{name!r}]={estimator!r} must be a classifier, such as RejoSVC()."
+            )
+    return methods
+
+
+def _check_grids(methods: dict[str, Any], param_grids: Any) -> dict[str, Any]:
+    grids = dict(param_grids or {})
+    for name in grids:
+        if name not in methods:
+            raise ValueError(
+                f"param_grids has a grid for {name!r}, which is not among the estimators: "
+                f"{list(methods)}."
+            )
+    return grids
+
+
+def _check_costs(reject_costs: Any) -> list[float]:
+    costs = [float(w) for w in np.atleast_1d(np.asarray(reject_costs, dtype=float))]
+    if not costs or not all(0 < w <= 0.5 for w in costs) or len(set(costs)) < len(costs):
+        raise ValueError(
+            f"reject_costs={reject_costs!r} must be different numbers above 0 and at most 0.5, "
+            "the cost of a guess between two classes."
+        )
+    return sorted(costs)
+
+
+def _check_reference(methods: dict[str, Any], reference: str | None) -> str:
+    if reference is None:
+        return next(iter(methods))
+    if reference not in methods:
+        raise ValueError(f"reference={reference!r} is not among the estimators: {list(methods)}.")
+    return reference

@@ -1,0 +1,99 @@
+"""Scorers for scikit-learn's searches and cross-validation that know of rejections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rejo import metrics
+from rejo.selection._models import reject_label_of
+
+# Measure -> whether more is better.
+BETTER = {
+    "accepted_accuracy": True,
+    "classification_quality": True,
+    "empirical_risk": False,
+    "error_rate": False,
+    "expected_cost": False,
+    "overall_accuracy": True,
+    "rejection_quality": True,
+    "rejection_rate": False,
+}
+
+
+def make_reject_scorer(
+    measure: str | Callable[..., float], *, greater_is_better: bool | None = None, **parameters: Any
+) -> RejectScorer:
+    """Make a scorer from a measure of decisions and rejections.
+
+    Parameters
+    ----------
+    measure : str or callable
+        The name of a measure in :mod:`rejo.metrics`, such as ``"empirical_risk"``, or a function
+        ``measure(y_true, y_pred, *, reject_label, sample_weight=None, **parameters)``.
+    greater_is_better : bool, default=None
+        Known for the measures given by name; to be told for a function.  The score of a measure
+        of which less is better is negative, so that a search may maximise it.
+    **parameters
+        Passed to the measure, such as ``reject_cost=0.2``.
+
+    Returns
+    -------
+    scorer : callable
+        ``scorer(estimator, X, y, sample_weight=None) -> float``, for ``scoring=`` of
+        ``GridSearchCV``, ``cross_val_score`` and the like.  It finds the reject label of the
+        fitted estimator, also inside a pipeline.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from rejo import RejoSVC, make_reject_scorer, make_synthetic_1
+    >>> X, y = make_synthetic_1(400, random_state=0)
+    >>> scorer = make_reject_scorer("empirical_risk", reject_cost=0.2)
+    >>> scores = cross_val_score(RejoSVC(C=10, gamma=4, reject_cost=0.2), X, y, scoring=scorer)
+    >>> bool((scores < 0).all())
+    True
+    """
+    if isinstance(measure, str):
+        if measure not in BETTER:
+            raise ValueError(
+                f"measure={measure!r} is not known: give one of {', '.join(BETTER)}, or a function."
+            )
+        better = BETTER[measure] if greater_is_better is None else greater_is_better
+        if measure == "empirical_risk" and "reject_cost" not in parameters:
+            raise ValueError(
+                "measure='empirical_risk' needs the price of a rejection: add reject_cost=0.2, say."
+            )
+        return RejectScorer(getattr(metrics, measure), better, parameters)
+    if greater_is_better is None:
+        raise ValueError(
+            f"measure={measure!r} is a function: say whether more of it is better by "
+            "greater_is_better=True or False."
+        )
+    return RejectScorer(measure, greater_is_better, parameters)
+
+
+class RejectScorer:
+    """A measure as scikit-learn calls it: on an estimator, points and labels."""
+
+    def __init__(
+        self, measure: Callable[..., float], greater_is_better: bool, parameters: dict[str, Any]
+    ) -> None:
+        self.measure = measure
+        self.greater_is_better = greater_is_better
+        self.parameters = parameters
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Score the decisions of a fitted estimator."""
+        value = self.measure(
+            y,
+            estimator.predict(X),
+            reject_label=reject_label_of(estimator),
+            sample_weight=sample_weight,
+            **self.parameters,
+        )
+        return value if self.greater_is_better else -value
+
+    def __repr__(self) -> str:
+        given = "".join(f", {name}={value!r}" for name, value in self.parameters.items())
+        return f"make_reject_scorer({self.measure.__name__!r}{given})"

@@ -1,0 +1,215 @@
+"""Methods on the same splits, and what the paired differences say."""
+
+import io
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from rejo import RejoLinear, RejoSVC, compare
+from rejo.datasets import make_synthetic_1
+from rejo.metrics import error_rate, rejection_rate
+from rejo.selection import Comparison, corrected_t_test
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_synthetic_1(120, random_state=0)
+
+
+METHODS = {"svm": RejoSVC(C=4, gamma=2), "linear": RejoLinear()}
+
+
+def test_rows_are_those_of_a_loop_by_hand(data):
+    X, y = data
+    result = compare(METHODS, X, y, reject_costs=[0.3, 0.1], cv=3, random_state=7)
+    splits = StratifiedKFold(3, shuffle=True, random_state=7).split(X, y)
+    expected = []
+    for fold, (train, test) in enumerate(splits):
+        for w in (0.1, 0.3):
+            model = RejoSVC(C=4, gamma=2, reject_cost=w).fit(X[train], y[train])
+            rates = [f(y[test], model.predict(X[test]), reject_label=0)
+                     for f in (rejection_rate, error_rate)]  # fmt: skip
+            expected.append((w, fold, *rates, w * rates[0] + rates[1]))
+    rows = [tuple(row[k] for k in ("reject_cost", "fold", "R", "E", "risk"))
+            for row in result.rows if row["method"] == "svm"]  # fmt: skip
+    assert rows == sorted(expected)
+    assert {row["crossing_rate"] for row in result.rows} == {0.0}
+    assert all(row["fit_seconds"] > 0 and row["n_train"] + row["n_test"] == 120
+               for row in result.rows)  # fmt: skip
+    assert result.methods == ["svm", "linear"]
+    assert result.reject_costs == [0.1, 0.3]
+
+
+def test_each_method_is_tuned_in_the_training_part(data):
+    X, y = data
+    grids = {"svm": {"C": [1e-6, 4.0], "gamma": [2.0]}}
+    tuned = compare({"svm": RejoSVC()}, X, y, param_grids=grids, reject_costs=[0.2], cv=3)
+    assert [row["params"] for row in tuned.rows] == [{"C": 4.0, "gamma": 2.0}] * 3
+    fixed = compare({"svm": RejoSVC(C=4.0, gamma=2.0)}, X, y, reject_costs=[0.2], cv=3)
+    assert [row["risk"] for row in tuned.rows] == [row["risk"] for row in fixed.rows]
+
+
+class Peeker(ClassifierMixin, BaseEstimator):
+    """Notes which points it was shown."""
+
+    seen: set = set()  # noqa: RUF012
+
+    def __init__(self, depth=1):
+        self.depth = depth
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.trained_ = set(X[:, 0])
+        return self
+
+    def predict(self, X):
+        assert not self.trained_ & set(X[:, 0])
+        return np.full(len(X), self.classes_[0])
+
+
+def test_tuning_never_sees_the_test_part_and_groups_stay_whole():
+    X = np.repeat(np.arange(30.0), 4)[:, None]  # a point stands for its group
+    y = np.tile([0, 1], 60)
+    grids = {"peeker": {"depth": [1, 2]}}
+    groups = X[:, 0].astype(int)
+    for cv in (3, GroupKFold(3)):
+        result = compare(
+            {"peeker": Peeker()}, X, y, groups=groups, param_grids=grids, cv=cv, inner_cv=2,
+            reject_costs=[0.2],
+        )  # fmt: skip
+        assert len(result.rows) == 3
+    with pytest.raises(AssertionError):
+        compare({"peeker": Peeker()}, X, y, cv=3, reject_costs=[0.2])
+
+
+def test_a_classifier_that_cannot_reject_takes_part(data):
+    result = compare([LogisticRegression()], *data, reject_costs=[0.1], cv=3)
+    assert {row["R"] for row in result.rows} == {0.0}
+    assert np.isnan([row["crossing_rate"] for row in result.rows]).all()
+
+
+def test_pipelines_and_frames(data):
+    X, y = pd.DataFrame(data[0], columns=["a", "b"]), pd.Series(data[1]).map({-1: "no", 1: "yes"})
+    methods = {"pipe": make_pipeline(StandardScaler(), RejoLinear())}
+    result = compare(methods, X, y, reject_costs=[0.05, 0.5], cv=3)
+    low, high = (result.values("pipe", w, "R").mean() for w in (0.05, 0.5))
+    assert low > high == 0
+    assert set(result.values("pipe", 0.05, "crossing_rate")) == {0.0}
+
+
+def test_jobs_change_nothing(data):
+    def rates(n_jobs):
+        rows = compare(METHODS, *data, reject_costs=[0.2], cv=3, n_jobs=n_jobs).rows
+        return [(row["method"], row["fold"], row["R"], row["E"]) for row in rows]
+
+    assert rates(1) == rates(2)
+
+
+def test_the_corrected_t_test_by_hand():
+    d = np.array([0.1, 0.3, 0.2, 0.0])
+    mean, low, high, p = corrected_t_test(d, 0.25, 0.9)
+    scale = np.sqrt((1 / 4 + 0.25) * np.var(d, ddof=1))
+    assert_allclose([mean, high - mean, mean - low], [0.15, *2 * [scale * stats.t.ppf(0.95, 3)]])
+    assert_allclose(p, 2 * stats.t.sf(0.15 / scale, 3))
+    # Without the correction it is the usual paired test.
+    assert_allclose(corrected_t_test(d, 0.0, 0.9)[3], stats.ttest_1samp(d, 0).pvalue)
+
+
+def test_the_corrected_t_test_at_its_edges():
+    assert corrected_t_test(np.array([0.2]), 0.25, 0.9) == (0.2, -np.inf, np.inf, 1.0)
+    assert corrected_t_test(np.zeros(4), 0.25, 0.9) == (0.0, 0.0, 0.0, 1.0)
+    assert corrected_t_test(np.full(4, 0.5), 0.25, 0.9) == (0.5, 0.5, 0.5, 0.0)
+
+
+def row(method, fold, risk):
+    return {
+        "method": method, "reject_cost": 0.2, "fold": fold, "risk": risk,
+        "n_train": 80, "n_test": 20,
+    }  # fmt: skip
+
+
+def test_differences_pair_the_folds():
+    noise = np.array([0.0, 0.3, 0.1, 0.5])  # shared by both methods: the pairing takes it out
+    rows = [row("a", i, 0.1 + noise[i]) for i in range(4)]
+    rows += [row("b", i, 0.15 + noise[i] + 1e-3 * (-1) ** i) for i in (2, 0, 3, 1)]
+    (found,) = Comparison(rows, "a").differences()
+    assert (found.method, found.reject_cost) == ("b", 0.2)
+    assert_allclose(found.difference, 0.05)
+    assert 0.04 < found.low < found.high < 0.06
+    assert found.p_value < 0.001
+    (other,) = Comparison(rows, "a").differences(reference="b")
+    assert_allclose([other.low, other.high], [-found.high, -found.low])
+
+
+def test_the_table_marks_what_differs():
+    rows = [row(m, i, risk + 0.001 * i) for m, risk in (("a", 0.1), ("long name", 0.2))
+            for i in range(4)]  # fmt: skip
+    rows += [row("c", i, 0.1 + 0.05 * (-1) ** i) for i in range(4)]
+    lines = str(Comparison(rows, "a")).splitlines()
+    assert lines[0] == (
+        "Mean risk over 4 folds; * differs from a (95 %, corrected resampled t-test)"
+    )
+    assert lines[3].split() == ["long", "name", "0.2015*"]
+    assert lines[2].split() == ["a", "0.1015"]
+    assert lines[4].split() == ["c", "0.1000"]
+    assert "3 methods at 1 reject costs, 12 rows" in repr(Comparison(rows, "a"))
+
+
+def test_rows_become_a_frame(data):
+    frame = compare(METHODS, *data, reject_costs=[0.2], cv=3).to_frame()
+    assert frame.groupby("method")["fold"].nunique().to_dict() == {"svm": 3, "linear": 3}
+
+
+def test_progress_only_on_a_terminal(data, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    for terminal, verbose, shown in (
+        (Terminal, None, True), (io.StringIO, None, False), (io.StringIO, True, True),
+        (Terminal, False, False),
+    ):  # fmt: skip
+        stream = terminal()
+        monkeypatch.setattr(sys, "stderr", stream)
+        compare(METHODS, *data, reject_costs=[0.2], cv=3, verbose=verbose)
+        assert ("compare: 6/6, 0:00 left" in stream.getvalue()) == shown
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"estimators": {}}, "estimators is empty"),
+        ({"estimators": {"a": StandardScaler()}}, r"estimators\['a'\]=.* must be a classifier"),
+        ({"estimators": {"a": RejoSVC}}, r"estimators\['a'\]=.* must be a classifier"),
+        ({"reject_costs": [0.2, 0.7]}, "above 0 and at most 0.5"),
+        ({"reject_costs": [0.2, 0.2]}, "different numbers"),
+        ({"reject_costs": []}, "reject_costs"),
+        ({"param_grids": {"b": {}}}, "param_grids has a grid for 'b'"),
+        ({"reference": "b"}, r"reference='b' is not among the estimators: \['a'\]"),
+        ({"cv": 1}, "n_splits=1"),
+    ],
+)
+def test_wrong_input(data, change, message):
+    arguments = {"estimators": {"a": RejoSVC()}} | change
+    with pytest.raises(ValueError, match=message):
+        compare(arguments.pop("estimators"), *data, **arguments)
+
+
+def test_wrong_questions(data):
+    result = compare({"a": DummyClassifier()}, *data, reject_costs=[0.2], cv=2)
+    with pytest.raises(ValueError, match="measure='speed' must be one of R, E, risk"):
+        result.mean("speed")
+    with pytest.raises(ValueError, match=r"no rows of method='b' at reject_cost=0\.2"):
+        result.values("b", 0.2)
+    with pytest.raises(ValueError, match="confidence=95"):
+        result.differences(confidence=95)

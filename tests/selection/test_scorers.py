@@ -1,0 +1,87 @@
+"""Scorers find the reject label and turn measures the right way up."""
+
+import pickle
+
+import pytest
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from rejo import RejoLinear, RejoSVC, make_reject_scorer
+from rejo.datasets import make_synthetic_1
+from rejo.metrics import accepted_accuracy, error_rate
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_synthetic_1(120, random_state=0)
+
+
+def test_the_risk_is_that_of_score(data):
+    X, y = data
+    scorer = make_reject_scorer("empirical_risk", reject_cost=0.2)
+    for model in (RejoSVC(reject_cost=0.2), make_pipeline(StandardScaler(), RejoLinear())):
+        model.fit(X, y)
+        assert scorer(model, X, y) == pytest.approx(model.score(X, y) - 1)
+        weight = [1.0, 3.0] * 60
+        assert scorer(model, X, y, sample_weight=weight) == pytest.approx(
+            model.score(X, y, sample_weight=weight) - 1
+        )
+
+
+def test_signs(data):
+    X, y = data
+    model = RejoSVC().fit(X, y)
+    decisions = model.predict(X)
+    assert make_reject_scorer("error_rate")(model, X, y) == -error_rate(
+        y, decisions, reject_label=0
+    )
+    assert make_reject_scorer("accepted_accuracy")(model, X, y) == accepted_accuracy(
+        y, decisions, reject_label=0
+    )
+
+    def half(y_true, y_pred, *, reject_label, sample_weight=None):
+        return 0.5
+
+    assert make_reject_scorer(half, greater_is_better=False)(model, X, y) == -0.5
+
+
+def test_in_a_search(data):
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), RejoSVC()),
+        {"rejosvc__C": [0.01, 10]},
+        scoring={
+            "risk": make_reject_scorer("empirical_risk", reject_cost=0.2),
+            "review": make_reject_scorer("rejection_rate"),
+        },
+        refit="risk",
+    ).fit(*data)
+    assert search.best_params_ == {"rejosvc__C": 10}
+    assert (search.cv_results_["mean_test_review"] <= 0).all()
+    scorer = make_reject_scorer("error_rate")
+    assert scorer(search, *data) == scorer(search.best_estimator_, *data)
+
+
+def test_a_classifier_that_never_rejects(data):
+    scores = cross_val_score(SVC(), *data, scoring=make_reject_scorer("overall_accuracy"))
+    assert scores.tolist() == cross_val_score(SVC(), *data).tolist()
+
+
+def test_a_scorer_can_be_sent_to_a_process():
+    scorer = make_reject_scorer("empirical_risk", reject_cost=0.2)
+    again = pickle.loads(pickle.dumps(scorer))
+    assert repr(again) == "make_reject_scorer('empirical_risk', reject_cost=0.2)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(measure="speed"), "measure='speed' is not known: give one of accepted_accuracy"),
+        (dict(measure="empirical_risk"), "add reject_cost=0.2"),
+        (dict(measure=min), "greater_is_better=True or False"),
+    ],
+)
+def test_wrong_input(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make_reject_scorer(**arguments)
