@@ -48,7 +48,7 @@ def run(capsys):
 @pytest.fixture
 def small(monkeypatch):
     """Make the demo's test sample small."""
-    monkeypatch.setattr(cli, "N_TEST", 2000)
+    monkeypatch.setattr(cli.demo, "N_TEST", 2000)
 
 
 def files():
@@ -240,7 +240,7 @@ def test_interruption(run, monkeypatch):
     def interrupt(arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "run_demo", interrupt)
+    monkeypatch.setattr(cli.demo, "run", interrupt)
     assert run("demo") == (130, "", "rejo: interrupted\n")
 
 
@@ -250,7 +250,7 @@ def test_warnings_are_one_line(run, monkeypatch):
             warnings.simplefilter("always")
             warnings.warn("something is odd", stacklevel=1)
 
-    monkeypatch.setattr(cli, "run_demo", warn)
+    monkeypatch.setattr(cli.demo, "run", warn)
     assert run("demo") == (0, "", "rejo: warning: something is odd\n")
 
 

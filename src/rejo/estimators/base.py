@@ -302,11 +302,11 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
 def _capacity(capacity: Any, n: int) -> int:
     """Turn a number of points, or a fraction of ``n`` of them, into a number."""
-    if isinstance(capacity, Real) and not isinstance(capacity, bool):
-        if isinstance(capacity, Integral) and capacity >= 0:
+    if not isinstance(capacity, bool):
+        if isinstance(capacity, Integral) and int(capacity) >= 0:
             return int(capacity)
-        if 0 <= capacity < 1:
-            return int(capacity * n)
+        if isinstance(capacity, Real) and 0 <= float(capacity) < 1:
+            return int(float(capacity) * n)
     raise ValueError(
         f"capacity={capacity!r} must be a number of points, such as 50, or a fraction of them "
         "below 1, such as 0.1."

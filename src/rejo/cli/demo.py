@@ -1,70 +1,25 @@
-"""The ``rejo`` command.
-
-``rejo demo`` trains a classifier with a reject option on a synthetic problem, says in plain words
-what it decides and what it leaves to review, and saves a picture of the reject region.
-
-Exit codes: 0 done, 2 wrong usage or a file that cannot be written, 130 interrupted. Errors are one
-line on stderr. Libraries are imported inside the commands, so that ``rejo --help`` answers at once.
-"""
+"""``rejo demo``: a synthetic problem, what is decided and what goes to review, a picture."""
 
 import argparse
-import os
-import sys
-import warnings
-from collections.abc import Callable, Sequence
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
-from rejo import __version__
+from rejo.cli._files import check_output, free_path, write_whole
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-PICTURE = "reject_region.png"
+PICTURE = Path("reject_region.png")
 FORMATS = (".pdf", ".png", ".svg")
 
-# The demo: the size of the paper's SyntheticI, and a test sample large enough to leave chance out.
+# The size of the paper's SyntheticI, and a test sample large enough to leave chance out.
 N_TRAIN, N_TEST, N_QUEUE = 400, 50_000, 5
 
 
-class CommandError(Exception):
-    """Something the user can put right; the message is one line."""
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
-    arguments = build_parser().parse_args(argv)
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _print_warning
-            arguments.run(arguments)
-            sys.stdout.flush()
-    except CommandError as error:
-        print(f"rejo: error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("rejo: interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        # The reader had enough, as in `rejo demo | head`.
-        _silence_stdout()
-    except OSError as error:
-        _silence_stdout()
-        print(f"rejo: error: {error.strerror or error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """Describe the commands and their options."""
-    parser = argparse.ArgumentParser(
-        prog="rejo", description="Decide the clear cases, send the doubtful ones to review."
-    )
-    parser.add_argument("--version", action="version", version=f"rejo {__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-
+def add(commands: Any) -> None:
+    """Describe the command."""
     demo = commands.add_parser(
         "demo",
         help="train on a synthetic problem, print what is decided and what goes to review",
@@ -89,13 +44,16 @@ def build_parser() -> argparse.ArgumentParser:
         "above 0, at most 0.5 (default: 0.2)",
     )
     demo.add_argument("--force", action="store_true", help="replace the picture if it exists")
-    demo.set_defaults(run=run_demo)
-    return parser
+    demo.set_defaults(run=run)
 
 
-def run_demo(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
     """Train, report, draw."""
-    path = _output_path(arguments.output, force=arguments.force)
+    force = arguments.force
+    if arguments.output is None:
+        path = PICTURE if force else free_path(PICTURE)
+    else:
+        path = check_output(arguments.output, FORMATS, force=force)
 
     from rejo import RejoSVC, make_synthetic_1
 
@@ -179,40 +137,8 @@ def _draw(classifier: Any, X: "NDArray[np.float64]", y: "NDArray[np.int64]", pat
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     RejectRegionDisplay.from_estimator(classifier, X, y, ax=figure.subplots())
     suffix = path.suffix.lower()[1:]
-    _write_whole(path, lambda file: figure.savefig(file, format=suffix, dpi=150))
+    write_whole(path, lambda file: figure.savefig(file, format=suffix, dpi=150))
     print(f"The regions, and the points it learned from: {path}")
-
-
-def _output_path(output: Path | None, *, force: bool) -> Path:
-    """Choose the file to write, before any work is done."""
-    if output is None:
-        path, number = Path(PICTURE), 1
-        while path.exists() and not force:
-            number += 1
-            path = Path(PICTURE).with_stem(f"{Path(PICTURE).stem}-{number}")
-        return path
-    if output.suffix.lower() not in FORMATS:
-        raise CommandError(f"--output must end in {', '.join(FORMATS)}: {output}")
-    if not output.parent.is_dir():
-        raise CommandError(f"the folder of --output does not exist: {output.parent}")
-    if output.is_dir():
-        raise CommandError(f"--output is a folder: {output}")
-    if output.exists() and not force:
-        raise CommandError(f"{output} exists; --force replaces it")
-    return output
-
-
-def _write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file beside its place and move it there, so that it is never seen half written."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(part, "xb") as file:
-            write(file)
-        os.replace(part, path)
-    except OSError as error:
-        raise CommandError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _reject_cost(text: str) -> float:
@@ -230,16 +156,3 @@ def _seed(text: str) -> int:
     if not text.isdecimal() or int(text) > 2**32 - 2:
         raise argparse.ArgumentTypeError(f"must be an integer from 0 to 2**32 - 2, got {text!r}")
     return int(text)
-
-
-def _silence_stdout() -> None:
-    """Leave nothing that Python could fail to flush as it exits."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"rejo: warning: {message}", file=sys.stderr)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
