@@ -459,3 +459,36 @@ def test_a_path_leaves_its_model_alone():
     model.fit_path(X, y, reject_costs=[0.1, 0.2])
     with pytest.raises(NotFittedError):
         model.predict(X)
+
+
+def test_the_queue_is_the_review_in_order():
+    frame = pd.DataFrame(POINTS, columns=["x"], index=list("abcdefg"))
+    model = ruler()
+    review, queue = model.review(frame), model.queue(frame)
+    assert queue["rank"].tolist() == [1, 2, 3]
+    assert queue.index.tolist() == ["b", "d", "g"]  # the middle first, then by their rows
+    pd.testing.assert_frame_equal(queue, review.loc[queue.index])
+    assert model.queue(frame, 2).index.tolist() == ["b", "d"]
+    assert model.queue(frame, 0.3).index.tolist() == ["b", "d"]
+    assert model.queue(frame, 0).empty
+    assert len(model.queue(frame, 100)) == 3
+
+
+def test_a_queue_may_go_on_with_decided_points():
+    frame = pd.DataFrame(POINTS, columns=["x"], index=list("abcdefg"))
+    queue = ruler().queue(frame, 5, fill=True)
+    assert queue.index.tolist() == ["b", "d", "g", "f", "c"]
+    assert queue["rank"].isna().tolist() == [False] * 3 + [True] * 2
+    assert len(ruler().queue(frame, fill=True)) == len(POINTS)
+
+
+@pytest.mark.parametrize("capacity", [-1, 1.5, "all", True, float("nan")])
+def test_a_wrong_capacity(capacity):
+    with pytest.raises(ValueError, match="capacity=.* must be a number of points, such as 50"):
+        ruler().queue(POINTS, capacity)
+
+
+def test_confidence_ranks_the_forced_decisions():
+    confidence = ruler().confidence(POINTS)
+    assert confidence.argmin() == 1
+    assert_allclose(confidence, [3.0, 0.0, 2.0, 0.5, 11.0, 1.0, 0.5])

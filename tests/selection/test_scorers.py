@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from rejo import RejoLinear, RejoSVC, make_reject_scorer
 from rejo.datasets import make_synthetic_1
-from rejo.metrics import accepted_accuracy, error_rate
+from rejo.metrics import accepted_accuracy, error_rate, rejection_quality
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,11 @@ def test_signs(data):
     )
     assert make_reject_scorer("accepted_accuracy")(model, X, y) == accepted_accuracy(
         y, decisions, reject_label=0
+    )
+
+    forced = model.predict_forced(X)
+    assert make_reject_scorer("rejection_quality")(model, X, y) == rejection_quality(
+        y, decisions, y_forced=forced, reject_label=0
     )
 
     def half(y_true, y_pred, *, reject_label, sample_weight=None):

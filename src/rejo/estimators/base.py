@@ -172,6 +172,21 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         order = np.lexsort((judgement.sureness, ~rejected))
         return self._frame(X, judgement).iloc[order[:size]]
 
+    def confidence(self, X: Any) -> Floats:
+        """Tell how sure each decision is, to rank the points; it is not a probability.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        confidence : ndarray of shape (n_samples,)
+            From 0 on, least where :meth:`predict_forced` is most doubtful: what the curves and
+            areas of :mod:`rejo.metrics` take.
+        """
+        return self._judge(X).sureness
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return 1 - risk, where the risk is ``reject_cost`` x rejections + errors.
 

@@ -19,6 +19,7 @@ BETTER = {
     "rejection_quality": True,
     "rejection_rate": False,
 }
+NEEDS_FORCED = ("classification_quality", "rejection_quality")
 
 
 def make_reject_scorer(
@@ -85,12 +86,15 @@ class RejectScorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score the decisions of a fitted estimator."""
+        parameters = self.parameters
+        if self.measure.__name__ in NEEDS_FORCED:
+            parameters = {"y_forced": estimator.predict_forced(X), **parameters}
         value = self.measure(
             y,
             estimator.predict(X),
             reject_label=reject_label_of(estimator),
             sample_weight=sample_weight,
-            **self.parameters,
+            **parameters,
         )
         return value if self.greater_is_better else -value
 

@@ -14,9 +14,20 @@ MEASURES = [
     metrics.rejection_rate,
     metrics.error_rate,
     metrics.accepted_accuracy,
+    metrics.overall_accuracy,
     lambda *args, **kwargs: metrics.empirical_risk(*args, reject_cost=0.2, **kwargs),
+    lambda *args, **kwargs: metrics.classification_quality(*args, y_forced=args[0], **kwargs),
+    lambda *args, **kwargs: metrics.rejection_quality(*args, y_forced=args[0], **kwargs),
 ]
-MEASURE_IDS = ["rejection_rate", "error_rate", "accepted_accuracy", "empirical_risk"]
+MEASURE_IDS = [
+    "rejection_rate",
+    "error_rate",
+    "accepted_accuracy",
+    "overall_accuracy",
+    "empirical_risk",
+    "classification_quality",
+    "rejection_quality",
+]
 
 points = st.lists(
     st.tuples(st.sampled_from([0, 1, 2]), st.sampled_from([0, 1, 2, -1]), st.integers(0, 5)),
@@ -50,11 +61,56 @@ def test_measures_agree_with_counting(rows, cost):
     assert metrics.empirical_risk(y_true, y_pred, reject_cost=cost, **given_) == pytest.approx(
         (cost * rejected + wrong) / total
     )
+    overall = metrics.overall_accuracy(y_true, y_pred, **given_)
+    assert overall == pytest.approx((right + rejected) / total)
     accuracy = metrics.accepted_accuracy(y_true, y_pred, **given_)
     if right + wrong:
         assert accuracy == pytest.approx(right / (right + wrong))
     else:
         assert math.isnan(accuracy)
+
+
+@given(
+    rows=points.filter(lambda rows: any(row[2] for row in rows)),
+    data=st.data(),
+)
+def test_qualities_agree_with_counting(rows, data):
+    forced = [data.draw(st.integers(0, 2)) if pred == -1 else pred for _, pred, _ in rows]
+    kinds = {(right, rejected): 0 for right in (True, False) for rejected in (True, False)}
+    for (true, pred, weight), decision in zip(rows, forced, strict=True):
+        kinds[true == decision, pred == -1] += weight
+    ca, ea, cr, er = kinds[True, False], kinds[False, False], kinds[True, True], kinds[False, True]
+    y_true, y_pred, weight = map(np.array, zip(*rows, strict=True))
+    given_ = {"y_forced": forced, "reject_label": -1, "sample_weight": weight}
+
+    quality = metrics.classification_quality(y_true, y_pred, **given_)
+    assert quality == pytest.approx((ca + er) / (ca + ea + cr + er))
+    quality = metrics.rejection_quality(y_true, y_pred, **given_)
+    if not cr + er or not ca + cr or not ea + er:
+        assert math.isnan(quality)
+    elif not cr:
+        assert quality == math.inf
+    else:
+        assert quality == pytest.approx((er / cr) / ((er + ea) / (cr + ca)))
+
+
+def test_rejecting_at_random_has_the_quality_one():
+    y_true, y_forced = np.array([0, 0, 0, 1] * 2), np.zeros(8, dtype=int)
+    y_pred = np.where(np.arange(8) < 4, -1, y_forced)
+    given_ = {"y_forced": y_forced, "reject_label": -1}
+    assert metrics.rejection_quality(y_true, y_pred, **given_) == 1
+    assert metrics.classification_quality(y_true, y_pred, **given_) == 0.5
+
+
+@pytest.mark.parametrize("quality", [metrics.classification_quality, metrics.rejection_quality])
+def test_wrong_forced_decisions_are_named(quality):
+    y_true, y_pred = [0, 1], [0, -1]
+    with pytest.raises(ValueError, match=r"y_true and y_forced must have .* length, got 2 and 1"):
+        quality(y_true, y_pred, y_forced=[0], reject_label=-1)
+    with pytest.raises(ValueError, match=r"y_forced holds reject_label=-1; .* as predict_forced"):
+        quality(y_true, y_pred, y_forced=y_pred, reject_label=-1)
+    with pytest.raises(TypeError, match=r"y_true holds numbers and .* y_forced hold text"):
+        quality(y_true, y_pred, y_forced=np.array(["0", "1"]), reject_label=-1)
 
 
 @given(rows=points.filter(lambda rows: any(row[2] for row in rows)))
@@ -78,6 +134,11 @@ def test_nothing_accepted():
     assert metrics.error_rate(y_true, y_pred, reject_label=-1) == 0
     assert metrics.empirical_risk(y_true, y_pred, reject_label=-1, reject_cost=0.3) == 0.3
     assert math.isnan(metrics.accepted_accuracy(y_true, y_pred, reject_label=-1))
+
+
+def test_all_rejected_by_a_text_while_the_classes_are_numbers():
+    y_pred = np.array(["reject", "reject"])
+    assert metrics.rejection_rate([0, 1], y_pred, reject_label="reject") == 1
 
 
 def test_no_reject_label_means_no_rejection():
@@ -175,7 +236,7 @@ def test_numbers_are_not_compared_with_text(measure, y_true, y_pred, reject_labe
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        ([1, 2, 3], r"sample_weight must have shape \(2,\) as y_true has, got \(3,\)"),
+        ([1, 2, 3], r"sample_weight must have shape \(2,\), one for each point, got \(3,\)"),
         ([1, -1], "sample_weight contains negative values"),
         ([1, np.nan], "sample_weight contains NaN or infinity"),
         ([1, np.inf], "sample_weight contains NaN or infinity"),

@@ -1,0 +1,263 @@
+"""What became of each class; the mean of any loss between ordered classes; crossed boundaries."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rejo.metrics._labels import Outcomes, equal, floats, labels, outcomes, shares, weights
+
+Indices = NDArray[np.intp]
+
+
+class _Coded(NamedTuple):
+    """Labels as positions in the list of classes."""
+
+    classes: list[Any]
+    true: Indices  # (n_samples,)
+    pred: Indices  # (n_samples,), of no meaning where rejected
+    rejected: NDArray[np.bool_]
+
+
+def reject_confusion_matrix(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    reject_label: Any,
+    classes: ArrayLike | None = None,
+    lower: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> NDArray[Any]:
+    """Count the decisions and rejections for each true class.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    y_pred : array-like of shape (n_samples,)
+        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    reject_label : int, float, str or None
+        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+    classes : array-like of shape (n_classes,), default=None
+        The classes in the order of the rows, such as ``classes_`` of a classifier. By default the
+        sorted labels in ``y_true`` and ``y_pred``.
+    lower : array-like of shape (n_samples,), default=None
+        For each rejected point the lower of the two neighbouring classes between which it lies, as
+        in the column ``lower`` of ``review(X)``. Entries of decided points are not read. It needs
+        ``classes``, in their order.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the points; the matrix then holds sums of weights.
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_classes + 1) or (n_classes, 2 * n_classes - 1)
+        Row: true class. Columns: the classes, and rejections last; with ``lower``, class 0, between
+        0 and 1, class 1, between 1 and 2, and so on, the columns of a loss matrix.
+
+    See Also
+    --------
+    ordinal_risk : The mean of a loss over this matrix.
+
+    Examples
+    --------
+    >>> from rejo.metrics import reject_confusion_matrix
+    >>> y_true, y_pred = [1, 1, 2, 2, 3], [1, -1, 2, -1, 2]
+    >>> reject_confusion_matrix(y_true, y_pred, reject_label=-1)
+    array([[1, 0, 0, 1],
+           [0, 1, 0, 1],
+           [0, 1, 0, 0]])
+    >>> reject_confusion_matrix(
+    ...     y_true, y_pred, reject_label=-1, classes=[1, 2, 3], lower=[1, 1, 2, 2, 2]
+    ... )
+    array([[1, 1, 0, 0, 0],
+           [0, 0, 1, 1, 0],
+           [0, 0, 1, 0, 0]])
+    """
+    if lower is not None and classes is None:
+        raise ValueError(
+            "lower needs classes, all of them and in their order: give classes=model.classes_"
+        )
+    found = outcomes(y_true, y_pred, reject_label)
+    coded = _encode(found, reject_label, classes)
+    n_rows = len(coded.classes)
+    if lower is None:
+        n_columns, output = n_rows + 1, np.where(coded.rejected, n_rows, coded.pred)
+    else:
+        n_columns, output = 2 * n_rows - 1, _outputs(coded, lower)
+    weight = None if sample_weight is None else weights(sample_weight, len(output))
+    cells = np.bincount(coded.true * n_columns + output, weight, n_rows * n_columns)
+    return cells.reshape(n_rows, n_columns)
+
+
+def ordinal_risk(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    loss_matrix: ArrayLike,
+    classes: ArrayLike,
+    reject_label: Any,
+    lower: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Mean loss of a point, for any loss between ordered classes.
+
+    :func:`empirical_risk` counts every error as 1, however far off it is. Here ``loss_matrix``
+    tells what each output costs for each true class. A rejection between two classes far from the
+    true one may cost more than one next to it; since a rejected label alone does not tell between
+    which classes the point lies, ``lower`` does.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    y_pred : array-like of shape (n_samples,)
+        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
+        ``loss_matrix[k, o]`` is the loss of output ``o`` for true class ``k``. The outputs are
+        class 0, between 0 and 1, class 1, between 1 and 2, and so on; in the square form the
+        classes alone, for a classifier that never rejects.
+    classes : array-like of shape (n_classes,)
+        The classes in their order, lowest first, such as ``classes_`` of a classifier.
+    reject_label : int, float, str or None
+        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+    lower : array-like of shape (n_samples,), default=None
+        For each rejected point the lower of the two neighbouring classes between which it lies, as
+        in the column ``lower`` of ``review(X)``. Entries of decided points are not read. Not needed
+        for two classes, or if nothing is rejected.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the points; all equal by default.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    An error by one class costs 1, a rejection next to the true class 0.25, and one class further
+    1.75. This is the loss which the data replication method minimises for ``reject_cost=0.25``:
+
+    >>> from rejo.metrics import ordinal_risk
+    >>> from rejo.replication import loss_from_costs, replica_costs
+    >>> loss = loss_from_costs(replica_costs(3, reject_cost=0.25))
+    >>> loss
+    array([[0.  , 0.25, 1.  , 1.75, 2.5 ],
+           [1.  , 0.25, 0.  , 0.25, 1.  ],
+           [2.5 , 1.75, 1.  , 0.25, 0.  ]])
+    >>> y_true, y_pred = ["low", "low", "mid", "high"], ["low", "?", "?", "mid"]
+    >>> lower = ["low", "mid", "low", "mid"]
+    >>> ordinal_risk(
+    ...     y_true,
+    ...     y_pred,
+    ...     loss_matrix=loss,
+    ...     classes=["low", "mid", "high"],
+    ...     reject_label="?",
+    ...     lower=lower,
+    ... )
+    0.75
+    """
+    found = outcomes(y_true, y_pred, reject_label)
+    weight = shares(sample_weight, len(found.true))
+    coded = _encode(found, reject_label, classes)
+    n_classes, n_rejected = len(coded.classes), int(coded.rejected.sum())
+    loss = floats("loss_matrix", loss_matrix)
+    if loss.shape not in ((n_classes, n_classes), (n_classes, 2 * n_classes - 1)):
+        raise ValueError(
+            f"loss_matrix must have shape ({n_classes}, {2 * n_classes - 1}), or ({n_classes}, "
+            f"{n_classes}) without rejection, for {n_classes} classes; got {loss.shape}"
+        )
+    if not np.isfinite(loss).all():
+        raise ValueError("loss_matrix contains NaN or infinity")
+    if n_rejected and loss.shape[1] == n_classes:
+        raise ValueError(
+            f"loss_matrix of shape {loss.shape} has no loss for a rejection, but {n_rejected} "
+            f"points are rejected: give one of shape ({n_classes}, {2 * n_classes - 1})"
+        )
+    if n_rejected and lower is None:
+        if n_classes > 2:
+            raise ValueError(
+                f"lower is missing: {n_rejected} points are rejected, and reject_label alone does "
+                "not tell between which classes they lie; review(X)['lower'] does"
+            )
+        lower = np.full(len(coded.true), coded.classes[0], dtype=object)
+    output = coded.pred if loss.shape[1] == n_classes else _outputs(coded, lower)
+    return float(np.average(loss[coded.true, output], weights=weight))
+
+
+def crossing_rate(scores: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+    """Share of the points at which boundaries cross.
+
+    The scores of the boundaries must not rise from left to right, so that a point above one
+    boundary is above all those below it. Where two classifiers, trained for the two edges of a
+    reject region, contradict that, a point is below the lower edge and above the upper one. One
+    function with ordered thresholds never does.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_samples, n_boundaries)
+        Score of every point for every boundary, lowest boundary first, as ``boundary_scores(X)``
+        gives them.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the points; all equal by default.
+
+    Returns
+    -------
+    float
+        Between 0 and 1. Equal scores do not count as crossed.
+
+    Examples
+    --------
+    >>> from rejo.metrics import crossing_rate
+    >>> crossing_rate([[2.0, 1.0], [0.5, 0.5], [-1.0, 0.5], [-1.0, -2.0]])
+    0.25
+    """
+    table = floats("scores", scores)
+    if table.ndim != 2 or not table.size:
+        raise ValueError(f"scores must have shape (n_samples, n_boundaries), got {table.shape}")
+    if np.isnan(table).any():
+        raise ValueError("scores contains NaN")
+    crossed = (table[:, 1:] > table[:, :-1]).any(axis=1)
+    return float(np.average(crossed, weights=shares(sample_weight, len(table))))
+
+
+def _encode(found: Outcomes, reject_label: Any, classes: ArrayLike | None) -> _Coded:
+    """Turn labels into positions among the classes."""
+    decided = found.pred[~found.rejected]
+    if classes is None:
+        try:
+            order = sorted({*found.true.tolist(), *decided.tolist()})
+        except TypeError as error:
+            raise TypeError(f"the labels have no order ({error}): give classes") from None
+    else:
+        given = labels("classes", classes)
+        order = given.tolist()
+        if len(order) < 2 or len(set(order)) < len(order):
+            raise ValueError(f"classes must be at least 2, and distinct, got {order}")
+        if reject_label is not None and equal(given.astype(object), np.array(reject_label)).any():
+            raise ValueError(f"reject_label={reject_label!r} is one of classes={order}")
+    pred = np.zeros(len(found.pred), dtype=np.intp)
+    pred[~found.rejected] = _positions("y_pred", decided, order)
+    return _Coded(order, _positions("y_true", found.true, order), pred, found.rejected)
+
+
+def _outputs(coded: _Coded, lower: ArrayLike | None) -> Indices:
+    """Outputs (n_samples,): ``2 k`` for class k, ``2 k + 1`` for between classes k and k + 1."""
+    output = 2 * coded.pred
+    if coded.rejected.any():
+        below = np.asarray(lower, dtype=object)
+        if below.shape != coded.true.shape:
+            raise ValueError(
+                f"lower must have shape {coded.true.shape} as y_true has, got {below.shape}"
+            )
+        classes = coded.classes[:-1]  # above the highest there is no other
+        place = _positions("lower", labels("lower", below[coded.rejected]), classes)
+        output[coded.rejected] = 2 * place + 1
+    return output
+
+
+def _positions(name: str, values: NDArray[Any], classes: list[Any]) -> Indices:
+    """Position of each label in the list of classes."""
+    place = {label: k for k, label in enumerate(classes)}
+    try:
+        return np.array([place[label] for label in values.tolist()], dtype=np.intp)
+    except KeyError as error:
+        raise ValueError(f"{name} holds {error}, which is not one of {classes}") from None

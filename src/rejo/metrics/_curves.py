@@ -1,0 +1,384 @@
+"""What is gained as more points are rejected, for a classifier with a confidence.
+
+Sort the points by confidence and accept them from the top: at each threshold the accepted and the
+wrong among them are cumulative sums. Points of equal confidence are accepted or rejected together,
+so a curve has one entry for each distinct confidence, and one for the threshold ``inf``, where all
+is rejected. A point of weight 0 is no point: its confidence is no threshold.
+"""
+
+from math import log1p
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rejo.metrics._labels import Floats, choice, floats, outcomes, shares
+
+SHARES = ("accepted", "overall")
+
+
+class RiskCoverageCurve(NamedTuple):
+    """Risk for each share of accepted points; all of shape (n_thresholds + 1,).
+
+    Entry ``t`` accepts the points with a confidence of at least ``threshold[t]``. The coverage
+    rises from 0 to 1, and the thresholds fall from ``inf`` to the lowest confidence.
+    """
+
+    coverage: Floats
+    risk: Floats
+    threshold: Floats
+
+
+class AccuracyRejectCurve(NamedTuple):
+    """Accuracy for each share of rejected points; all of shape (n_thresholds + 1,).
+
+    Entry ``t`` rejects the points with a confidence below ``threshold[t]``. The rejection rate
+    rises from 0 to 1, and the thresholds rise from the lowest confidence to ``inf``.
+    """
+
+    rejection_rate: Floats
+    accuracy: Floats
+    threshold: Floats
+
+
+class _Ranking(NamedTuple):
+    """Shares of all points at each threshold, from none accepted to all: (n_thresholds + 1,)."""
+
+    accepted: Floats
+    wrong: Floats
+    threshold: Floats
+
+
+def risk_coverage_curve(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    confidence: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    risk: Literal["accepted", "overall"] = "accepted",
+) -> RiskCoverageCurve:
+    """Risk against coverage, for every threshold on the confidence.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    y_pred : array-like of shape (n_samples,)
+        Decisions for all points, without rejection, as ``predict_forced`` gives them.
+    confidence : array-like of shape (n_samples,)
+        Any score that is higher where a decision is more certain, such as the largest posterior.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the points; all equal by default.
+    risk : {"accepted", "overall"}, default="accepted"
+        Wrong decisions as a share of the accepted points, the selective risk [1]_, or of all
+        points, the error rate E, which is also called the generalised risk [2]_.
+
+    Returns
+    -------
+    RiskCoverageCurve
+        Named tuple of arrays ``coverage``, ``risk``, ``threshold``, from nothing accepted to
+        everything. Where nothing is accepted, the risk is ``nan`` among the accepted points and 0
+        overall.
+
+    References
+    ----------
+    .. [1] Y. Geifman and R. El-Yaniv, "Selective classification for deep neural networks",
+       NeurIPS 2017.
+    .. [2] J. Traub et al., "Overcoming common flaws in the evaluation of selective classification
+       systems", NeurIPS 2024.
+
+    Examples
+    --------
+    >>> from rejo.metrics import risk_coverage_curve
+    >>> curve = risk_coverage_curve([0, 1, 1, 0], [0, 1, 0, 1], [0.9, 0.8, 0.6, 0.6])
+    >>> curve.coverage
+    array([0.  , 0.25, 0.5 , 1.  ])
+    >>> curve.risk
+    array([nan, 0. , 0. , 0.5])
+    >>> curve.threshold
+    array([inf, 0.9, 0.8, 0.6])
+    """
+    kind = choice("risk", risk, SHARES)
+    ranking = _rank(y_true, y_pred, confidence, sample_weight)
+    values = _selective_risk(ranking) if kind == "accepted" else ranking.wrong
+    return RiskCoverageCurve(ranking.accepted, values, ranking.threshold)
+
+
+def accuracy_reject_curve(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    confidence: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    accuracy: Literal["accepted", "overall"] = "accepted",
+) -> AccuracyRejectCurve:
+    """Accuracy against rejection rate, for every threshold on the confidence.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    y_pred : array-like of shape (n_samples,)
+        Decisions for all points, without rejection, as ``predict_forced`` gives them.
+    confidence : array-like of shape (n_samples,)
+        Any score that is higher where a decision is more certain, such as the largest posterior.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the points; all equal by default.
+    accuracy : {"accepted", "overall"}, default="accepted"
+        Right decisions as a share of the accepted points [1]_, as in :func:`accepted_accuracy`, or
+        ``1 - E``, where rejections count as right, as in :func:`overall_accuracy`.
+
+    Returns
+    -------
+    AccuracyRejectCurve
+        Named tuple of arrays ``rejection_rate``, ``accuracy``, ``threshold``, from nothing rejected
+        to everything. Where all is rejected, the accuracy is ``nan`` among the accepted points and
+        1 overall.
+
+    References
+    ----------
+    .. [1] M. S. A. Nadeem, J.-D. Zucker and B. Hanczar, "Accuracy-rejection curves (ARCs) for
+       comparing classification methods with a reject option", MLSB 2010.
+
+    Examples
+    --------
+    >>> from rejo.metrics import accuracy_reject_curve
+    >>> curve = accuracy_reject_curve([0, 1, 1, 0], [0, 1, 0, 1], [0.9, 0.8, 0.6, 0.6])
+    >>> curve.rejection_rate
+    array([0.  , 0.5 , 0.75, 1.  ])
+    >>> curve.accuracy
+    array([0.5, 1. , 1. , nan])
+    """
+    kind = choice("accuracy", accuracy, SHARES)
+    ranking = _rank(y_true, y_pred, confidence, sample_weight)
+    risk = _selective_risk(ranking) if kind == "accepted" else ranking.wrong
+    return AccuracyRejectCurve(
+        (1 - ranking.accepted)[::-1], (1 - risk)[::-1], ranking.threshold[::-1]
+    )
+
+
+def aurc(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    confidence: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Area under the risk-coverage curve: the mean selective risk over all coverages.
+
+    The mean is over the points: each sets the threshold at its own confidence, and contributes the
+    share of errors among the points accepted then. Without ties this is the mean of the risks at
+    the coverages 1/N, 2/N, ..., 1, as in [1]_. Lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    y_pred : array-like of shape (n_samples,)
+        Decisions for all points, without rejection, as ``predict_forced`` gives them.
+    confidence : array-like of shape (n_samples,)
+        Any score that is higher where a decision is more certain, such as the largest posterior.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the points; all equal by default.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; the error rate if the confidence is the same everywhere.
+
+    See Also
+    --------
+    e_aurc : What of it is due to the ranking.
+    augrc : An area in which the few most confident points weigh less.
+
+    References
+    ----------
+    .. [1] Y. Geifman, G. Uziel and R. El-Yaniv, "Bias-reduced uncertainty estimation for deep
+       neural classifiers", ICLR 2019.
+
+    Examples
+    --------
+    >>> from rejo.metrics import aurc
+    >>> aurc([0, 1, 1, 0], [0, 1, 0, 1], [0.9, 0.8, 0.6, 0.6])
+    0.25
+    """
+    return _mean_risk(_rank(y_true, y_pred, confidence, sample_weight))
+
+
+def e_aurc(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    confidence: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Excess of the area under the risk-coverage curve over that of the best ranking.
+
+    :func:`aurc` mixes how often the decisions are wrong with how well the confidence ranks them.
+    For an error rate ``r`` without rejection, the best confidence ranks all right decisions first,
+    and the area under its curve is ``r + (1 - r) log(1 - r)`` [1]_; the excess is what the ranking
+    adds to that. Lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    y_pred : array-like of shape (n_samples,)
+        Decisions for all points, without rejection, as ``predict_forced`` gives them.
+    confidence : array-like of shape (n_samples,)
+        Any score that is higher where a decision is more certain, such as the largest posterior.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the points; all equal by default.
+
+    Returns
+    -------
+    float
+        At least 0. The formula is that of infinitely many points: on N points without ties the
+        best ranking has an excess of up to ``r / N``. If all decisions are right, or all wrong, no
+        ranking is better than another, and the excess is 0.
+
+    References
+    ----------
+    .. [1] Y. Geifman, G. Uziel and R. El-Yaniv, "Bias-reduced uncertainty estimation for deep
+       neural classifiers", ICLR 2019.
+
+    Examples
+    --------
+    >>> from rejo.metrics import e_aurc
+    >>> y_true, y_pred = [0, 1, 1, 0], [0, 1, 0, 1]
+    >>> best, worst = [0.9, 0.8, 0.7, 0.6], [0.6, 0.7, 0.8, 0.9]
+    >>> round(e_aurc(y_true, y_pred, best), 3), round(e_aurc(y_true, y_pred, worst), 3)
+    (0.055, 0.638)
+    """
+    ranking = _rank(y_true, y_pred, confidence, sample_weight)
+    r = float(ranking.wrong[-1])
+    best = r + (1 - r) * log1p(-r) if r < 1 else 1.0
+    return max(_mean_risk(ranking) - best, 0.0)  # rounding alone can make it negative
+
+
+def augrc(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    confidence: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Area under the generalised risk-coverage curve: the mean error rate E over all coverages.
+
+    The errors are a share of all points, not of the accepted ones, so that E begins at 0 and the
+    few most confident points do not outweigh the others as in :func:`aurc` [1]_. With the error
+    rate ``r`` without rejection, and the probability ``AUROC`` that a right decision has a higher
+    confidence than a wrong one, the area is ``(1 - AUROC) r (1 - r) + r^2 / 2``. Lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    y_pred : array-like of shape (n_samples,)
+        Decisions for all points, without rejection, as ``predict_forced`` gives them.
+    confidence : array-like of shape (n_samples,)
+        Any score that is higher where a decision is more certain, such as the largest posterior.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the points; all equal by default.
+
+    Returns
+    -------
+    float
+        Between 0 and 0.5, by trapezoids; half the error rate if the confidence is the same
+        everywhere.
+
+    References
+    ----------
+    .. [1] J. Traub et al., "Overcoming common flaws in the evaluation of selective classification
+       systems", NeurIPS 2024.
+
+    Examples
+    --------
+    >>> from rejo.metrics import augrc
+    >>> augrc([0, 1, 1, 0], [0, 1, 0, 1], [0.9, 0.8, 0.6, 0.6])
+    0.125
+    """
+    ranking = _rank(y_true, y_pred, confidence, sample_weight)
+    middles = (ranking.wrong[1:] + ranking.wrong[:-1]) / 2
+    return float(np.diff(ranking.accepted) @ middles)
+
+
+def auarc(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    confidence: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    accuracy: Literal["accepted", "overall"] = "accepted",
+) -> float:
+    """Area under the accuracy-reject curve: the mean accuracy over all rejection rates.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    y_pred : array-like of shape (n_samples,)
+        Decisions for all points, without rejection, as ``predict_forced`` gives them.
+    confidence : array-like of shape (n_samples,)
+        Any score that is higher where a decision is more certain, such as the largest posterior.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the points; all equal by default.
+    accuracy : {"accepted", "overall"}, default="accepted"
+        As in :func:`accuracy_reject_curve`.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, higher is better: ``1 - aurc`` for the accuracy among the accepted points,
+        ``1 - augrc`` for the overall accuracy.
+
+    Examples
+    --------
+    >>> from rejo.metrics import auarc
+    >>> auarc([0, 1, 1, 0], [0, 1, 0, 1], [0.9, 0.8, 0.6, 0.6])
+    0.75
+    """
+    area = aurc if choice("accuracy", accuracy, SHARES) == "accepted" else augrc
+    return 1 - area(y_true, y_pred, confidence, sample_weight=sample_weight)
+
+
+def _rank(
+    y_true: ArrayLike, y_pred: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None
+) -> _Ranking:
+    """Check the arguments, and cumulate from the most to the least confident point."""
+    found = outcomes(y_true, y_pred, None)
+    weight = shares(sample_weight, len(found.true))
+    score = floats("confidence", confidence)
+    if score.shape != weight.shape:
+        raise ValueError(
+            f"confidence must have shape {weight.shape} as y_true has, got {score.shape}; of "
+            "posteriors give the largest in each row"
+        )
+    if not np.isfinite(score).all():
+        raise ValueError("confidence contains NaN or infinity")
+
+    order = np.argsort(-score, kind="stable")
+    order = order[weight[order] > 0]
+    score = score[order]
+    last = np.flatnonzero(np.append(score[1:] != score[:-1], True))  # of each run of equal scores
+    accepted = np.cumsum(weight[order])[last]
+    wrong = np.cumsum((weight * found.wrong)[order])[last]
+    total = accepted[-1]
+    return _Ranking(
+        np.append(0.0, accepted / total),
+        np.append(0.0, wrong / total),
+        np.append(np.inf, score[last]),
+    )
+
+
+def _selective_risk(ranking: _Ranking) -> Floats:
+    """Errors as a share of the accepted points; ``nan`` at the first entry, where none is."""
+    risk = ranking.wrong[1:] / ranking.accepted[1:]
+    return np.append(np.nan, risk)
+
+
+def _mean_risk(ranking: _Ranking) -> float:
+    """Area under the selective risk."""
+    # At coverage 0 it is undefined, so that no trapezoid begins there: each step has the risk at
+    # its right end.
+    return float(np.diff(ranking.accepted) @ _selective_risk(ranking)[1:])

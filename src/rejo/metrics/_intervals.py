@@ -1,0 +1,283 @@
+"""How far a rate, or any other measure, may be off by chance."""
+
+from collections.abc import Callable, Iterator
+from math import sqrt
+from numbers import Integral
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv, ndtri
+
+from rejo.metrics._labels import labels, number, outcomes
+
+T = TypeVar("T")
+
+
+class Interval(NamedTuple, Generic[T]):
+    """An estimate, and the limits of its confidence interval."""
+
+    estimate: T
+    low: T
+    high: T
+
+
+class RateIntervals(NamedTuple):
+    """Wilson intervals of three rates."""
+
+    rejection_rate: Interval[float]
+    error_rate: Interval[float]
+    accepted_accuracy: Interval[float]
+
+
+def wilson_interval(successes: int, n: int, confidence: float = 0.95) -> Interval[float]:
+    """Wilson's interval for a proportion, ``successes / n``.
+
+    Unlike ``p +- z sqrt(p (1 - p) / n)`` it is sensible for few cases, and for no success at all.
+
+    Parameters
+    ----------
+    successes : int
+        From 0 to ``n``.
+    n : int
+        Number of independent cases.
+    confidence : float, default=0.95
+        How often such intervals hold the true proportion, about; between 0 and 1.
+
+    Returns
+    -------
+    Interval
+        Named tuple ``estimate``, ``low``, ``high``. For ``n = 0`` nothing is known: ``nan``, 0, 1.
+
+    See Also
+    --------
+    binomial_upper_bound : A limit that is guaranteed to hold as often as it says.
+
+    Examples
+    --------
+    >>> from rejo.metrics import wilson_interval
+    >>> p, low, high = wilson_interval(2, 100)
+    >>> print(f"{p:.3f} ({low:.3f} to {high:.3f})")
+    0.020 (0.006 to 0.070)
+    """
+    k, n = _counts("successes", successes, n)
+    z = float(ndtri((1 + _level(confidence)) / 2))
+    if n == 0:
+        return Interval(float("nan"), 0.0, 1.0)
+    p, shrink = k / n, 1 + z**2 / n
+    middle = (p + z**2 / (2 * n)) / shrink
+    half = z / shrink * sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    # At the ends the formula gives 0 and 1 up to rounding.
+    return Interval(p, middle - half if k > 0 else 0.0, middle + half if k < n else 1.0)
+
+
+def rate_intervals(
+    y_true: ArrayLike, y_pred: ArrayLike, *, reject_label: Any, confidence: float = 0.95
+) -> RateIntervals:
+    """Wilson intervals of the rejection rate, the error rate and the accepted accuracy.
+
+    The points must be independent, and not those on which the classifier was trained. There is no
+    ``sample_weight``: weights do not tell how many independent cases they stand for. With weights,
+    use :func:`bootstrap_interval`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    y_pred : array-like of shape (n_samples,)
+        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    reject_label : int, float, str or None
+        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+    confidence : float, default=0.95
+        How often each interval, by itself, holds the true rate, about; between 0 and 1.
+
+    Returns
+    -------
+    RateIntervals
+        Named tuple ``rejection_rate``, ``error_rate``, ``accepted_accuracy``, each of them an
+        interval ``estimate``, ``low``, ``high``. The accepted accuracy is a share of the points
+        that are accepted here; if there are none, its interval is ``nan``, 0, 1.
+
+    Examples
+    --------
+    >>> from rejo.metrics import rate_intervals
+    >>> y_true, y_pred = [0] * 50 + [1] * 50, [0] * 45 + [-1] * 10 + [1] * 44 + [0]
+    >>> intervals = rate_intervals(y_true, y_pred, reject_label=-1)
+    >>> p, low, high = intervals.error_rate
+    >>> print(f"{p:.3f} ({low:.3f} to {high:.3f})")
+    0.010 (0.002 to 0.054)
+    """
+    found = outcomes(y_true, y_pred, reject_label)
+    n, rejected = len(found.true), int(found.rejected.sum())
+    return RateIntervals(
+        wilson_interval(rejected, n, confidence),
+        wilson_interval(int(found.wrong.sum()), n, confidence),
+        wilson_interval(int(found.right.sum()), n - rejected, confidence),
+    )
+
+
+def binomial_upper_bound(errors: int, n: int, confidence: float = 0.95) -> float:
+    """Exact upper bound for an error rate, after Clopper and Pearson.
+
+    If the true rate were higher than this, so few errors in ``n`` independent cases would be seen
+    with a probability below ``1 - confidence``. The threshold that decides which cases are accepted
+    must not have been chosen on the same cases.
+
+    Parameters
+    ----------
+    errors : int
+        From 0 to ``n``.
+    n : int
+        Number of independent cases, say those that are accepted.
+    confidence : float, default=0.95
+        How often the bound holds, at least; between 0 and 1.
+
+    Returns
+    -------
+    float
+        The quantile ``confidence`` of the beta distribution with the parameters ``errors + 1`` and
+        ``n - errors``; 1 if all cases are errors, or if there are none.
+
+    Examples
+    --------
+    No error in 300 cases: the rate is at most one in a hundred.
+
+    >>> from rejo.metrics import binomial_upper_bound
+    >>> round(binomial_upper_bound(0, 300), 4)
+    0.0099
+    """
+    e, n = _counts("errors", errors, n)
+    level = _level(confidence)
+    return float(betaincinv(e + 1, n - e, level)) if e < n else 1.0
+
+
+def bootstrap_interval(
+    measure: Callable[..., T],
+    y_true: ArrayLike,
+    *arrays: ArrayLike,
+    n_resamples: int = 1000,
+    confidence: float = 0.95,
+    random_state: int | np.random.Generator | np.random.RandomState | None = None,
+) -> Interval[T]:
+    """Bootstrap interval of any measure, by resampling the points within each true class.
+
+    Every class keeps its number of points, so that none gets lost, and the interval is one for the
+    given shares of the classes.
+
+    Parameters
+    ----------
+    measure : callable
+        Called as ``measure(y_true, *arrays)`` on the points and on every resample. It returns a
+        number, or an array of the same shape each time: of a curve, its values on a fixed grid.
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    *arrays : array-like of shape (n_samples, ...)
+        What else the measure takes for each point: decisions, confidences, scores, weights. Weights
+        go with their points, as if points and weights had been drawn together.
+    n_resamples : int, default=1000
+        Number of resamples.
+    confidence : float, default=0.95
+        Share of the resamples between the two limits, half of the others on each side; between 0
+        and 1.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed or source of the random numbers.
+
+    Returns
+    -------
+    Interval
+        Named tuple ``estimate``, the measure on all points, ``low`` and ``high``. The limits are
+        ``nan`` where the measure is ``nan`` on a resample, or infinite on those at the limit.
+
+    See Also
+    --------
+    rate_intervals : For rates; of an error that never occurred here, the bootstrap says nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rejo.metrics import accuracy_reject_curve, aurc, bootstrap_interval
+    >>> rng = np.random.default_rng(0)
+    >>> confidence = rng.uniform(0.5, 1, size=200)
+    >>> y_true = rng.integers(2, size=200)
+    >>> y_pred = np.where(rng.random(200) < confidence, y_true, 1 - y_true)
+    >>> area, low, high = bootstrap_interval(aurc, y_true, y_pred, confidence, random_state=0)
+    >>> bool(low < area < high)
+    True
+
+    The accuracy after rejecting no point, a quarter and a half:
+
+    >>> def accuracies(y_true, y_pred, confidence):
+    ...     curve = accuracy_reject_curve(y_true, y_pred, confidence)
+    ...     return np.interp([0, 0.25, 0.5], curve.rejection_rate, curve.accuracy)
+    >>> band = bootstrap_interval(accuracies, y_true, y_pred, confidence, random_state=0)
+    >>> bool(np.all(band.low < band.high)), band.low.shape
+    (True, (3,))
+    """
+    tail = (1 - _level(confidence)) / 2
+    if not _is_count(n_resamples) or n_resamples < 1:
+        raise ValueError(f"n_resamples must be an integer of at least 1, got {n_resamples!r}")
+    true = labels("y_true", y_true)
+    columns = [_column(array) for array in (y_true, *arrays)]
+    for i, column in enumerate(columns[1:]):
+        if column.shape[:1] != true.shape:
+            raise ValueError(
+                f"arrays must have {len(true)} rows as y_true has, got shape {column.shape} at "
+                f"position {i}"
+            )
+    estimate = measure(*columns)
+    rows = _stratified(true, int(n_resamples), random_state)
+    values = [np.asarray(measure(*(c[row] for c in columns)), dtype=np.float64) for row in rows]
+    if len({value.shape for value in values}) > 1:
+        raise ValueError(
+            "measure must return a number, or an array of the same shape for every resample; "
+            "evaluate a curve on a fixed grid, with np.interp"
+        )
+    with np.errstate(invalid="ignore"):  # between two infinite values
+        limits: Any = np.quantile(values, [tail, 1 - tail], axis=0)  # (2, ...)
+    if limits.ndim == 1:
+        limits = limits.tolist()
+    return Interval(estimate, *limits)
+
+
+def _stratified(
+    true: NDArray[Any], n_resamples: int, random_state: Any
+) -> Iterator[NDArray[np.intp]]:
+    """Draw rows with replacement, each class from its own rows and as often as it occurs."""
+    legacy = isinstance(random_state, np.random.RandomState)
+    rng = random_state if legacy else np.random.default_rng(random_state)
+    code: dict[Any, int] = {}
+    codes = np.array([code.setdefault(label, len(code)) for label in true.tolist()])
+    order = np.argsort(codes, kind="stable")  # class after class
+    sizes = np.bincount(codes)
+    first = np.repeat(np.cumsum(sizes) - sizes, sizes)  # where the class of each place begins
+    size = np.repeat(sizes, sizes)
+    for _ in range(n_resamples):
+        yield order[first + (rng.random(len(true)) * size).astype(np.intp)]
+
+
+def _column(values: Any) -> NDArray[Any]:
+    """Return an array of rows; a list of numbers and text keeps both."""
+    array = np.asarray(values)
+    text = array.dtype.kind in "US" and not hasattr(values, "__array__")
+    return np.asarray(values, dtype=object) if text else array
+
+
+def _counts(name: str, part: Any, n: Any) -> tuple[int, int]:
+    """Return a number of cases out of n."""
+    for label, value in ((name, part), ("n", n)):
+        if not _is_count(value):
+            raise TypeError(f"{label} must be an integer, got {value!r}")
+    if not 0 <= part <= n:
+        raise ValueError(f"{name} must be from 0 to n={n}, got {part}")
+    return int(part), int(n)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _level(confidence: Any) -> float:
+    level = number("confidence", confidence, 0, 1)
+    if level in (0, 1):
+        raise ValueError(f"confidence must be between 0 and 1, and neither, got {confidence!r}")
+    return level

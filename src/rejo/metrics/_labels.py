@@ -1,0 +1,150 @@
+"""Which decisions are right, and which are rejections; checks of labels, weights and numbers."""
+
+from numbers import Number, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Outcomes(NamedTuple):
+    """Checked labels, and what became of each point; all of shape (n_samples,)."""
+
+    true: NDArray[Any]
+    pred: NDArray[Any]
+    rejected: NDArray[np.bool_]
+    right: NDArray[np.bool_]  # decided, and rightly
+
+    @property
+    def wrong(self) -> NDArray[np.bool_]:
+        """Decided, and wrongly."""
+        return ~self.rejected & ~self.right
+
+
+def outcomes(y_true: ArrayLike, y_pred: ArrayLike, reject_label: Any) -> Outcomes:
+    """Check the labels, and tell rejections and right decisions."""
+    true, pred = labels("y_true", y_true), labels("y_pred", y_pred)
+    if len(true) != len(pred):
+        raise ValueError(
+            f"y_true and y_pred must have the same length, got {len(true)} and {len(pred)}"
+        )
+    rejected = _rejected(true, pred, reject_label)
+    return Outcomes(true, pred, rejected, ~rejected & agree(true, "y_pred", pred, ~rejected))
+
+
+def agree(
+    true: NDArray[Any], name: str, pred: NDArray[Any], read: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Compare decisions with true classes, of the same kind in the points that are read."""
+    decided = pred[read]
+    if decided.size and not _kinds(decided) <= _kinds(true):
+        raise TypeError(
+            f"y_true holds {_name(true)} and the decisions in {name} hold {_name(decided)}: "
+            "they can never be equal"
+        )
+    return equal(true, pred)
+
+
+def labels(name: str, values: Any) -> NDArray[Any]:
+    """Return valid labels as an array of numbers, of text, or of objects that are either."""
+    # NumPy would turn a list such as [1, "reject"] into text throughout: lists become objects.
+    array = np.asarray(values) if hasattr(values, "__array__") else np.asarray(values, dtype=object)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
+    if array.size == 0:
+        raise ValueError(f"{name} is empty")
+    if array.dtype.kind not in "biufUS":
+        array = array.astype(object)
+        for kind in set(map(type, array)):
+            if not issubclass(kind, Number | np.bool_ | str | bytes):
+                raise TypeError(f"{name} must hold numbers or text, got {kind.__name__}")
+    if np.any(array != array):
+        raise ValueError(f"{name} contains NaN")
+    return array
+
+
+def equal(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
+    """Compare element by element, also in arrays of objects."""
+    return np.asarray(left == right, dtype=bool)
+
+
+def weights(sample_weight: ArrayLike | None, n_samples: int) -> Floats:
+    """Return valid weights (n_samples,), all 1 by default."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    weight = floats("sample_weight", sample_weight)
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight must have shape ({n_samples},), one for each point, got {weight.shape}"
+        )
+    if not np.isfinite(weight).all():
+        raise ValueError("sample_weight contains NaN or infinity")
+    if (weight < 0).any():
+        raise ValueError("sample_weight contains negative values")
+    if not weight.any():
+        raise ValueError("sample_weight sums to zero")
+    return weight
+
+
+def shares(sample_weight: ArrayLike | None, n_samples: int) -> Floats:
+    """Return valid weights, scaled to a largest of 1 so that their sum cannot overflow."""
+    weight = weights(sample_weight, n_samples)
+    scaled: Floats = weight / weight.max()
+    return scaled
+
+
+def floats(name: str, values: Any) -> Floats:
+    """Return values as an array of floats."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}") from None
+
+
+def number(name: str, value: Any, low: float, high: float) -> float:
+    """Return a number between two limits, which are allowed; an infinite limit is not."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    if not (low <= float(value) <= high and np.isfinite(float(value))):
+        limits = f"between {low:g} and {high:g}" if np.isfinite(high) else f"at least {low:g}"
+        raise ValueError(f"{name} must be {limits}, got {value!r}")
+    return float(value)
+
+
+def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
+    """Return one of the options."""
+    if value not in options:
+        raise ValueError(f"{name} must be {' or '.join(map(repr, options))}, got {value!r}")
+    return str(value)
+
+
+def _rejected(true: NDArray[Any], pred: NDArray[Any], reject_label: Any) -> NDArray[np.bool_]:
+    """Tell which decisions are rejections (n_samples,)."""
+    if reject_label is None:
+        return np.zeros(len(pred), dtype=bool)
+    label = labels("reject_label", [reject_label])  # (1,)
+    # Numbers never equal text: comparing them would find no rejection at all. Only an array of
+    # objects may hold both: say, numbers for the classes and text for a rejection.
+    if pred.dtype != object and _kinds(pred) != _kinds(label):
+        raise TypeError(
+            f"reject_label={reject_label!r} can never occur in y_pred, which holds {_name(pred)}; "
+            "to mix numbers and text, give y_pred as a list or as an array of objects"
+        )
+    if equal(true, label).any():
+        raise ValueError(f"reject_label={reject_label!r} is one of the classes in y_true")
+    return equal(pred, label)
+
+
+def _kinds(values: NDArray[Any]) -> set[str]:
+    """Return which of "numbers", "text" and "bytes" occur among valid labels."""
+    if values.dtype != object:
+        return {{"U": "text", "S": "bytes"}.get(values.dtype.kind, "numbers")}
+    names = {str: "text", bytes: "bytes"}
+    types = set(map(type, values))
+    return {next((names[t] for t in names if issubclass(kind, t)), "numbers") for kind in types}
+
+
+def _name(values: NDArray[Any]) -> str:
+    return " and ".join(sorted(_kinds(values)))

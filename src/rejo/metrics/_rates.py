@@ -1,0 +1,366 @@
+"""Rates, the risk that joins them, and the qualities of Condessa and colleagues."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rejo.metrics._labels import agree, equal, labels, number, outcomes, shares
+
+
+class _Counts(NamedTuple):
+    """How many points (or how much weight) were decided rightly, rejected, decided wrongly."""
+
+    right: float
+    rejected: float
+    wrong: float
+
+
+class _Qualities(NamedTuple):
+    """Counts by what was decided, or would have been, and by whether it was accepted."""
+
+    right_accepted: float
+    wrong_accepted: float
+    right_rejected: float
+    wrong_rejected: float
+
+
+def rejection_rate(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    reject_label: Any,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Share of the points that are rejected, ``R = rejected / N``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes. They do not change the rate, and are checked as in the other measures.
+    y_pred : array-like of shape (n_samples,)
+        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    reject_label : int, float, str or None
+        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the points; all equal by default.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> from rejo.metrics import rejection_rate
+    >>> rejection_rate([0, 0, 1, 1], [0, -1, 0, 1], reject_label=-1)
+    0.25
+    """
+    counts = _count(y_true, y_pred, reject_label, sample_weight)
+    return counts.rejected / sum(counts)
+
+
+def error_rate(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    reject_label: Any,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Wrong decisions as a share of *all* points, ``E = wrong / N``; a rejection is not an error.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    y_pred : array-like of shape (n_samples,)
+        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    reject_label : int, float, str or None
+        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the points; all equal by default.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    See Also
+    --------
+    accepted_accuracy : Right decisions as a share of the accepted points.
+
+    Examples
+    --------
+    >>> from rejo.metrics import error_rate
+    >>> error_rate([0, 0, 1, 1], [0, -1, 0, 1], reject_label=-1)
+    0.25
+    """
+    counts = _count(y_true, y_pred, reject_label, sample_weight)
+    return counts.wrong / sum(counts)
+
+
+def empirical_risk(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    reject_label: Any,
+    reject_cost: float,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Mean cost of a point, ``reject_cost * R + E``: what the data replication method minimises.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    y_pred : array-like of shape (n_samples,)
+        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    reject_label : int, float, str or None
+        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+    reject_cost : float
+        Cost of a rejection, from 0 to 1, where a wrong decision costs 1. Between two classes a
+        rejection that costs more than 0.5 is never worth it.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the points; all equal by default.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    See Also
+    --------
+    expected_cost : The same in money, with reviewers who make mistakes.
+    ordinal_risk : Errors between ordered classes that cost more the further off they are.
+
+    Examples
+    --------
+    >>> from rejo.metrics import empirical_risk
+    >>> y_true, y_pred = ["bad", "good", "good", "bad"], ["bad", "good", "reject", "good"]
+    >>> empirical_risk(y_true, y_pred, reject_label="reject", reject_cost=0.2)
+    0.3
+    """
+    cost = number("reject_cost", reject_cost, 0, 1)
+    counts = _count(y_true, y_pred, reject_label, sample_weight)
+    return (cost * counts.rejected + counts.wrong) / sum(counts)
+
+
+def accepted_accuracy(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    reject_label: Any,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Right decisions as a share of the accepted points, ``(1 - R - E) / (1 - R)``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    y_pred : array-like of shape (n_samples,)
+        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    reject_label : int, float, str or None
+        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the points; all equal by default.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, or ``nan`` where nothing is accepted (or what is accepted weighs nothing).
+
+    See Also
+    --------
+    error_rate : Wrong decisions as a share of all points.
+    overall_accuracy : Accuracy where rejections count as right.
+
+    Examples
+    --------
+    >>> from rejo.metrics import accepted_accuracy
+    >>> accepted_accuracy([0, 0, 1, 1, 1], [0, -1, 0, 1, 1], reject_label=-1)
+    0.75
+    >>> accepted_accuracy([0, 1], [-1, -1], reject_label=-1)
+    nan
+    """
+    right, _, wrong = _count(y_true, y_pred, reject_label, sample_weight)
+    return right / (right + wrong) if right + wrong > 0 else float("nan")
+
+
+def overall_accuracy(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    reject_label: Any,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Share of the points that are not decided wrongly, ``1 - E``: rejections count as right.
+
+    This is the accuracy that Cardoso and colleagues plot against the rejection rate: what a
+    classifier reaches together with a reviewer who is always right.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    y_pred : array-like of shape (n_samples,)
+        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    reject_label : int, float, str or None
+        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the points; all equal by default.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 1 if all is rejected.
+
+    See Also
+    --------
+    accepted_accuracy : Right decisions as a share of the accepted points.
+
+    Examples
+    --------
+    >>> from rejo.metrics import overall_accuracy
+    >>> overall_accuracy([0, 0, 1, 1], [0, -1, 0, 1], reject_label=-1)
+    0.75
+    """
+    counts = _count(y_true, y_pred, reject_label, sample_weight)
+    return (counts.right + counts.rejected) / sum(counts)
+
+
+def classification_quality(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    y_forced: ArrayLike,
+    reject_label: Any,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Share of the points that are rightly accepted or rightly rejected.
+
+    A rejection is right where the decision would have been wrong [1]_: ``(right decisions +
+    rejected points that would have been wrong) / N``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    y_pred : array-like of shape (n_samples,)
+        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    y_forced : array-like of shape (n_samples,)
+        Decisions had there been no rejection, as ``predict_forced`` gives them. Only those of the
+        rejected points are read.
+    reject_label : int, float, str or None
+        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the points; all equal by default.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; the accuracy if nothing is rejected.
+
+    References
+    ----------
+    .. [1] F. Condessa, J. Bioucas-Dias and J. Kovacevic, "Performance measures for classification
+       systems with rejection", Pattern Recognition 63, 2017.
+
+    Examples
+    --------
+    >>> from rejo.metrics import classification_quality
+    >>> y_true, y_pred, y_forced = [0, 0, 0, 1, 1], [0, 0, -1, -1, 0], [0, 0, 0, 0, 0]
+    >>> classification_quality(y_true, y_pred, y_forced=y_forced, reject_label=-1)
+    0.6
+    """
+    q = _qualities(y_true, y_pred, y_forced, reject_label, sample_weight)
+    return (q.right_accepted + q.wrong_rejected) / sum(q)
+
+
+def rejection_quality(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    y_forced: ArrayLike,
+    reject_label: Any,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """How much more often errors are found among the rejected points than among all points.
+
+    The ratio of wrong to right among the rejected points, had they been decided, divided by the
+    same ratio among all points [1]_. Rejecting at random gives 1.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True classes.
+    y_pred : array-like of shape (n_samples,)
+        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    y_forced : array-like of shape (n_samples,)
+        Decisions had there been no rejection, as ``predict_forced`` gives them. Only those of the
+        rejected points are read.
+    reject_label : int, float, str or None
+        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the points; all equal by default.
+
+    Returns
+    -------
+    float
+        At least 0. ``inf`` if only errors are rejected; ``nan`` if nothing is rejected, or if all
+        points, decided without rejection, would be right or all would be wrong.
+
+    References
+    ----------
+    .. [1] F. Condessa, J. Bioucas-Dias and J. Kovacevic, "Performance measures for classification
+       systems with rejection", Pattern Recognition 63, 2017.
+
+    Examples
+    --------
+    >>> from rejo.metrics import rejection_quality
+    >>> y_true, y_pred, y_forced = [0, 0, 0, 1, 1], [0, 0, -1, -1, 0], [0, 0, 0, 0, 0]
+    >>> rejection_quality(y_true, y_pred, y_forced=y_forced, reject_label=-1)
+    1.5
+    """
+    ca, ea, cr, er = _qualities(y_true, y_pred, y_forced, reject_label, sample_weight)
+    above, below = er * (cr + ca), cr * (er + ea)
+    if below > 0:
+        return above / below
+    return float("inf") if above > 0 else float("nan")
+
+
+def _count(
+    y_true: ArrayLike, y_pred: ArrayLike, reject_label: Any, sample_weight: ArrayLike | None
+) -> _Counts:
+    """Check the arguments, and weigh right decisions, rejections and wrong decisions."""
+    found = outcomes(y_true, y_pred, reject_label)
+    weight = shares(sample_weight, len(found.true))
+    parts = found.right, found.rejected, found.wrong
+    return _Counts(*(float(weight[part].sum()) for part in parts))
+
+
+def _qualities(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    y_forced: ArrayLike,
+    reject_label: Any,
+    sample_weight: ArrayLike | None,
+) -> _Qualities:
+    """Check the arguments, and weigh right and wrong among the accepted and the rejected."""
+    found = outcomes(y_true, y_pred, reject_label)
+    weight = shares(sample_weight, len(found.true))
+    forced = labels("y_forced", y_forced)
+    if len(forced) != len(found.true):
+        raise ValueError(
+            f"y_true and y_forced must have the same length, got {len(found.true)} and "
+            f"{len(forced)}"
+        )
+    rejected = found.rejected
+    if reject_label is not None and np.any(equal(forced[rejected], np.array(reject_label))):
+        raise ValueError(
+            f"y_forced holds reject_label={reject_label!r}; give the decisions without rejection, "
+            "as predict_forced does"
+        )
+    right = rejected & agree(found.true, "y_forced", forced, rejected)
+    parts = found.right, found.wrong, right, rejected & ~right
+    return _Qualities(*(float(weight[part].sum()) for part in parts))
