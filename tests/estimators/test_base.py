@@ -463,7 +463,7 @@ def test_a_path_leaves_its_model_alone():
 
 def test_the_queue_is_the_review_in_order():
     frame = pd.DataFrame(POINTS, columns=["x"], index=list("abcdefg"))
-    model = ruler()
+    model = Ruler().fit(frame.iloc[:3], [0, 1, 2])
     review, queue = model.review(frame), model.queue(frame)
     assert queue["rank"].tolist() == [1, 2, 3]
     assert queue.index.tolist() == ["b", "d", "g"]  # the middle first, then by their rows
@@ -476,10 +476,11 @@ def test_the_queue_is_the_review_in_order():
 
 def test_a_queue_may_go_on_with_decided_points():
     frame = pd.DataFrame(POINTS, columns=["x"], index=list("abcdefg"))
-    queue = ruler().queue(frame, 5, fill=True)
+    model = Ruler().fit(frame.iloc[:3], [0, 1, 2])
+    queue = model.queue(frame, 5, fill=True)
     assert queue.index.tolist() == ["b", "d", "g", "f", "c"]
     assert queue["rank"].isna().tolist() == [False] * 3 + [True] * 2
-    assert len(ruler().queue(frame, fill=True)) == len(POINTS)
+    assert len(model.queue(frame, fill=True)) == len(POINTS)
 
 
 @pytest.mark.parametrize("capacity", [-1, 1.5, "all", True, float("nan")])
