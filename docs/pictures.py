@@ -40,7 +40,7 @@ def data():
     for ax, name, title, make, axis in panels:
         X, y = make(400, random_state=0)
         xx0, xx1 = np.meshgrid(axis, axis)
-        p = posterior(name, np.column_stack([xx0.ravel(), xx1.ravel()])).reshape(xx0.shape)
+        p = posterior(name, np.column_stack([xx0.ravel(), xx1.ravel()]))[:, 1].reshape(xx0.shape)
         RejectRegionDisplay(
             xx0=xx0,
             xx1=xx1,

@@ -4,15 +4,53 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rejo.datasets import bayes_risk, make_synthetic_1, make_synthetic_2, posterior
+from rejo import datasets
+from rejo.datasets import (
+    bayes_rates,
+    bayes_risk,
+    load_breast_cancer_binary,
+    load_diabetes_ordinal,
+    make_synthetic_1,
+    make_synthetic_2,
+    make_synthetic_3,
+    make_synthetic_4,
+    posterior,
+)
 
-MAKERS = {"synthetic_1": make_synthetic_1, "synthetic_2": make_synthetic_2}
+MAKERS = {
+    "synthetic_1": make_synthetic_1,
+    "synthetic_2": make_synthetic_2,
+    "synthetic_3": make_synthetic_3,
+    "synthetic_4": make_synthetic_4,
+}
+LABELS = {
+    "synthetic_1": [-1, 1],
+    "synthetic_2": [-1, 1],
+    "synthetic_3": [1, 2, 3, 4, 5],
+    "synthetic_4": [1, 2, 3],
+}
 
-# Bayes-optimal risk at reject costs .04, .12, .20, .28, .36, .44, .48.
+# Bayes-optimal rejection rate, 1 - error rate and risk at these reject costs.
 COSTS = [0.04, 0.12, 0.20, 0.28, 0.36, 0.44, 0.48]
-RISKS = {
-    "synthetic_1": [0.0162, 0.0450, 0.0692, 0.0889, 0.1026, 0.1097, 0.1111],
-    "synthetic_2": [0.0346, 0.0977, 0.1443, 0.1734, 0.1913, 0.2006, 0.2024],
+TABLE = {
+    "synthetic_1": [
+        (0.388, 0.9993, 0.0162),
+        (0.331, 0.9948, 0.0450),
+        (0.276, 0.9859, 0.0692),
+        (0.213, 0.9707, 0.0889),
+        (0.127, 0.9431, 0.1026),
+        (0.053, 0.9136, 0.1097),
+        (0.018, 0.8973, 0.1111),
+    ],
+    "synthetic_2": [
+        (0.826, 0.9985, 0.0346),
+        (0.746, 0.9918, 0.0977),
+        (0.453, 0.9462, 0.1443),
+        (0.286, 0.9067, 0.1734),
+        (0.167, 0.8688, 0.1913),
+        (0.069, 0.8295, 0.2006),
+        (0.023, 0.8084, 0.2024),
+    ],
 }
 
 each_problem = pytest.mark.parametrize("name", MAKERS)
@@ -22,14 +60,33 @@ def alpha_of(X):
     return 10 * (X[:, 0] - 0.5) * (X[:, 1] - 0.5)
 
 
+def synthetic_3_posterior(alpha):
+    """P(y = 1..5 | alpha) zone by zone: the class has the noise's share of its own zone, and of a
+    transition beside it what the uniform draw gives to it.
+    """
+    b = [-np.inf, -1.5, -1.25, -1, -0.5, -0.1, 0.1, 0.5, 1.1, np.inf]
+    cdf = stats.norm(scale=0.125).cdf
+    p = np.zeros((len(alpha), 5))
+    for zone in range(9):
+        inside = cdf(b[zone + 1] - alpha) - cdf(b[zone] - alpha)
+        if zone % 2 == 0:
+            p[:, zone // 2] += inside
+        else:
+            share = np.clip((alpha - b[zone]) / (b[zone + 1] - b[zone]), 0, 1)
+            p[:, zone // 2] += inside * (1 - share)
+            p[:, zone // 2 + 1] += inside * share
+    return p
+
+
 @each_problem
 def test_shapes_labels_and_default_size(name):
     X, y = MAKERS[name](random_state=0)
-    assert X.shape == (400, 2)
+    n = 600 if name == "synthetic_4" else 400
+    assert X.shape == (n, 2)
     assert X.dtype == np.float64
-    assert y.shape == (400,)
-    assert set(y.tolist()) == {-1, 1}
-    assert np.issubdtype(y.dtype, np.integer)
+    assert y.shape == (n,)
+    assert sorted(set(y.tolist())) == LABELS[name]
+    assert y.dtype == np.int64
 
 
 @each_problem
@@ -52,14 +109,23 @@ def test_wrong_size_is_named(name, n_samples, error):
 
 
 @each_problem
-def test_classes_follow_the_posterior(name):
-    """Among points of equal posterior p the share of +1 is p, within 4.5 standard errors."""
-    X, y = MAKERS[name](200_000, random_state=0)
+def test_posterior_is_a_distribution(name):
+    X, _ = MAKERS[name](500, random_state=0)
     p = posterior(name, X)
-    for members in np.array_split(np.argsort(p), 40):
-        expected = p[members].mean()
-        error = np.sqrt((p[members] * (1 - p[members])).sum()) / len(members)
-        assert abs((y[members] == 1).mean() - expected) <= 4.5 * error + 1e-4
+    assert p.shape == (500, len(LABELS[name]))
+    assert p.min() >= 0
+    np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-12)
+
+
+@each_problem
+def test_classes_follow_the_posterior(name):
+    """Among points of equal posterior p the share of the class is p, within 4.5 standard errors."""
+    X, y = MAKERS[name](200_000, random_state=0)
+    for label, p in zip(LABELS[name], posterior(name, X).T, strict=True):
+        for members in np.array_split(np.argsort(p), 40):
+            expected = p[members].mean()
+            error = np.sqrt((p[members] * (1 - p[members])).sum()) / len(members)
+            assert abs((y[members] == label).mean() - expected) <= 4.5 * error + 1e-4
 
 
 def test_synthetic_1_posterior_is_the_formula_in_alpha():
@@ -68,7 +134,25 @@ def test_synthetic_1_posterior_is_the_formula_in_alpha():
     cdf = stats.norm(scale=0.125).cdf
     between = cdf(0.25 - alpha) - cdf(-0.5 - alpha)
     expected = 1 - cdf(0.25 - alpha) + between * np.clip((alpha + 0.5) / 0.75, 0, 1)
-    np.testing.assert_allclose(posterior("synthetic_1", X), expected, atol=1e-12)
+    np.testing.assert_allclose(posterior("synthetic_1", X)[:, 1], expected, atol=1e-12)
+
+
+def test_synthetic_3_posterior_is_the_formula_in_alpha():
+    X, _ = make_synthetic_3(1000, random_state=1)
+    expected = synthetic_3_posterior(alpha_of(X))
+    np.testing.assert_allclose(posterior("synthetic_3", X), expected, atol=1e-12)
+
+
+def test_synthetic_3_class_shares():
+    """The integral of the posterior over the density of alpha, -ln(0.4 |alpha|) / 5."""
+    step = 5 / 100_000
+    alpha = -2.5 + step * (np.arange(100_000) + 0.5)
+    expected = -np.log(0.4 * np.abs(alpha)) / 5 * step @ synthetic_3_posterior(alpha)
+    n = 100_000
+    _, y = make_synthetic_3(n, random_state=3)
+    shares = np.bincount(y, minlength=6)[1:] / n
+    assert expected.sum() == pytest.approx(1, abs=1e-4)
+    assert np.abs(shares - expected).max() < 4 * np.sqrt(0.25 / n)
 
 
 def test_synthetic_1_alpha_has_its_density():
@@ -84,13 +168,21 @@ def test_synthetic_1_alpha_has_its_density():
     assert stats.kstest(alpha_of(X), cdf).pvalue > 1e-3
 
 
-def test_synthetic_2_classes_are_the_shifted_gaussians():
-    X, y = make_synthetic_2(100_000, random_state=0)
-    for label, mean, deviation in ((-1, -2, 3), (1, 2, 5)):
+@pytest.mark.parametrize(
+    ("name", "clouds"),
+    [
+        ("synthetic_2", [(-1, -2, 3, True), (1, 2, 5, True)]),
+        ("synthetic_4", [(1, -2, 3, True), (2, 2, 5, True), (3, 7, 2, False)]),
+    ],
+)
+def test_clouds_are_the_gaussians_and_the_first_two_are_shifted(name, clouds):
+    X, y = MAKERS[name](100_000, random_state=0)
+    for label, mean, deviation, shifted in clouds:
         points = X[y == label]
         error = deviation / np.sqrt(len(points))
-        np.testing.assert_allclose(points.mean(axis=0), mean + 0.1375, atol=4 * error)
-        covariance = (deviation**2 + 0.225**2 / 12) * np.eye(2)
+        shift, width = (0.1375, 0.225) if shifted else (0, 0)
+        np.testing.assert_allclose(points.mean(axis=0), mean + shift, atol=4 * error)
+        covariance = (deviation**2 + width**2 / 12) * np.eye(2)
         np.testing.assert_allclose(np.cov(points.T), covariance, atol=6 * deviation * error)
 
 
@@ -100,33 +192,59 @@ def test_synthetic_2_classes_are_equal_and_the_first_gets_the_odd_point(n_sample
     assert (y == -1).sum() == expected
 
 
-def test_synthetic_2_rows_are_in_random_order():
-    _, y = make_synthetic_2(400, random_state=0)
-    changes = np.count_nonzero(np.diff(y))
-    assert 150 < changes < 250
+def test_synthetic_4_classes_are_equal_and_the_lowest_get_the_rest():
+    _, y = make_synthetic_4(602, random_state=0)
+    assert np.bincount(y)[1:].tolist() == [201, 201, 200]
 
 
-def test_synthetic_2_posterior_far_from_the_data():
-    """The wider class wins far out, also where both densities are below the smallest float."""
+@pytest.mark.parametrize("make", [make_synthetic_2, make_synthetic_4])
+def test_rows_of_clouds_are_in_random_order(make):
+    _, y = make(400, random_state=0)
+    assert 150 < np.count_nonzero(np.diff(y)) < 320
+
+
+@pytest.mark.parametrize("name", ["synthetic_2", "synthetic_4"])
+def test_posterior_far_from_the_data(name):
+    """The widest class wins far out, also where all densities are below the smallest float."""
     X = [[1e4, 0], [-1e4, 0], [0, 1e4], [-1e4, -1e4]]
-    np.testing.assert_allclose(posterior("synthetic_2", X), 1)
+    np.testing.assert_allclose(posterior(name, X)[:, 1], 1)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_bayes_rates_are_the_table(name):
+    rates = [bayes_rates(name, cost) for cost in COSTS]
+    found = [(r.rejection_rate, 1 - r.error_rate, r.risk) for r in rates]
+    np.testing.assert_allclose(found, TABLE[name], atol=1e-3)
+    np.testing.assert_allclose([r.risk for r in rates], [row[2] for row in TABLE[name]], atol=2e-4)
 
 
 @each_problem
-def test_bayes_risk_is_the_table(name):
-    risks = [bayes_risk(name, cost) for cost in COSTS]
-    np.testing.assert_allclose(risks, RISKS[name], atol=2e-4)
+def test_bayes_risk_is_the_integral_of_the_rejection_rate(name):
+    """For the Bayes rule w R + E is the integral of R(u) over u from 0 to w."""
+    n = 200
+    middles = (np.arange(n) + 0.5) * 0.5 / n
+    rejected = np.array([bayes_rates(name, u).rejection_rate for u in middles])
+    integral = np.cumsum(rejected) * 0.5 / n
+    for i in (19, 79, 139, 199):
+        rates = bayes_rates(name, 0.5 * (i + 1) / n)
+        assert rates.risk == pytest.approx(
+            0.5 * (i + 1) / n * rates.rejection_rate + rates.error_rate
+        )
+        assert rates.risk == pytest.approx(integral[i], abs=2e-4)
 
 
 @each_problem
-def test_bayes_rule_has_the_bayes_risk(name):
-    """Deciding by the posterior costs what `bayes_risk` says, on a sample."""
+def test_bayes_rule_has_the_bayes_rates(name):
+    """Deciding by the posterior costs what `bayes_rates` says, on a sample."""
     cost = 0.2
     X, y = MAKERS[name](200_000, random_state=5)
     p = posterior(name, X)
-    rejected = np.minimum(p, 1 - p) > cost
-    wrong = ~rejected & ((p > 0.5) != (y == 1))
-    assert cost * rejected.mean() + wrong.mean() == pytest.approx(bayes_risk(name, cost), abs=2e-3)
+    rejected = 1 - p.max(axis=1) > cost
+    wrong = ~rejected & (np.array(LABELS[name])[p.argmax(axis=1)] != y)
+    rates = bayes_rates(name, cost)
+    assert rejected.mean() == pytest.approx(rates.rejection_rate, abs=5e-3)
+    assert wrong.mean() == pytest.approx(rates.error_rate, abs=3e-3)
+    assert bayes_risk(name, cost) == rates.risk
 
 
 def test_wrong_arguments_are_named():
@@ -139,3 +257,56 @@ def test_wrong_arguments_are_named():
             bayes_risk("synthetic_1", cost)
     with pytest.raises(TypeError, match="reject_cost must be a number"):
         bayes_risk("synthetic_1", "0.2")
+
+
+def test_breast_cancer_is_that_of_scikit_learn_turned_round():
+    from sklearn.datasets import load_breast_cancer
+
+    theirs = load_breast_cancer()
+    ours = load_breast_cancer_binary()
+    np.testing.assert_array_equal(ours.data, theirs.data)
+    for label, name in enumerate(ours.target_names):
+        np.testing.assert_array_equal(
+            ours.target == label, theirs.target == theirs.target_names.tolist().index(name)
+        )
+    assert ours.frame is None
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_diabetes_classes_follow_the_progress(n_classes):
+    from sklearn.datasets import load_diabetes
+
+    values = load_diabetes().target
+    table = load_diabetes_ordinal(n_classes=n_classes)
+    counts = np.bincount(table.target)[1:]
+    assert len(counts) == len(table.target_names) == len(table.cuts) + 1 == n_classes
+    assert counts.max() - counts.min() <= 0.02 * len(values)
+    for k in range(1, n_classes):
+        assert values[table.target == k].max() < values[table.target == k + 1].min()
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer_binary, load_diabetes_ordinal])
+def test_loaders_return_frames_and_pairs(load):
+    pd = pytest.importorskip("pandas")
+    X, y = load(return_X_y=True)
+    table = load(as_frame=True)
+    assert isinstance(table.data, pd.DataFrame)
+    assert isinstance(table.target, pd.Series)
+    assert table.target.name == "target"
+    np.testing.assert_array_equal(table.data, X)
+    np.testing.assert_array_equal(table.target, y)
+    np.testing.assert_array_equal(table.frame["target"], y)
+    assert y.dtype == table.target.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "error"), [(1, ValueError), (11, ValueError), (3.0, TypeError)]
+)
+def test_wrong_number_of_classes_is_named(n_classes, error):
+    with pytest.raises(error, match="n_classes must be"):
+        load_diabetes_ordinal(n_classes=n_classes)
+
+
+def test_all_names_exist():
+    assert sorted(datasets.__all__, key=lambda name: (not name.isupper(), name)) == datasets.__all__
+    assert all(hasattr(datasets, name) for name in datasets.__all__)

@@ -17,14 +17,19 @@ The modules, in the order to read them:
 ``rejo.solvers``
     the optimisation problems, on arrays of floats, that never make the copies
 ``rejo.metrics``
-    rejection rate, error rate and the risk that joins them
+    rates, costs, curves and intervals of classifiers that may reject
 ``rejo.estimators``
     scikit-learn classifiers: :class:`RejoSVC`, :class:`RejoLinear`, :class:`RejoMLP`, and
     :class:`ReplicationClassifier` over any other binary classifier
+``rejo.baselines``
+    the rivals: cut-offs on one classifier, two classifiers, support vector machines with losses
+    of their own
+``rejo.selection``
+    comparisons, paths over the reject cost, operating points with guarantees
 ``rejo.datasets``
-    the synthetic problems of the paper, with their true posteriors
+    the synthetic problems of the paper, with their true posteriors, and real tables
 ``rejo.displays``
-    pictures of the reject region
+    pictures: reject regions, curves, confusion, review budgets
 ``rejo.torch``
     a head and a loss for deep networks; needs PyTorch, and is never imported by the others
 ``rejo.cli``
@@ -35,50 +40,113 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rejo.datasets import make_synthetic_1, make_synthetic_2
-    from rejo.displays import RejectRegionDisplay
-    from rejo.estimators.linear import RejoLinear
-    from rejo.estimators.mlp import RejoMLP
-    from rejo.estimators.replication import ReplicationClassifier
-    from rejo.estimators.svm import RejoSVC
-    from rejo.metrics import accepted_accuracy, empirical_risk, error_rate, rejection_rate
-    from rejo.selection import compare, make_reject_scorer
+    from rejo.baselines import (
+        EmbeddedRejectSVC,
+        FrankHallReject,
+        SurrogateRejectSVC,
+        ThresholdRejectClassifier,
+        TwoClassifierReject,
+    )
+    from rejo.datasets import make_synthetic_1, make_synthetic_2, make_synthetic_3, make_synthetic_4
+    from rejo.displays import (
+        AccuracyRejectDisplay,
+        RejectConfusionDisplay,
+        RejectRegionDisplay,
+        ReviewBudgetDisplay,
+        RiskCurveDisplay,
+    )
+    from rejo.estimators import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
+    from rejo.metrics import (
+        accepted_accuracy,
+        empirical_risk,
+        error_rate,
+        expected_cost,
+        rejection_rate,
+    )
+    from rejo.selection import (
+        RejectClassifierCV,
+        RejoSVCCV,
+        TargetUnattainable,
+        compare,
+        make_reject_scorer,
+        reject_curve,
+    )
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AccuracyRejectDisplay",
+    "EmbeddedRejectSVC",
+    "FrankHallReject",
+    "RejectClassifierCV",
+    "RejectConfusionDisplay",
     "RejectRegionDisplay",
     "RejoLinear",
     "RejoMLP",
     "RejoSVC",
+    "RejoSVCCV",
     "ReplicationClassifier",
+    "ReviewBudgetDisplay",
+    "RiskCurveDisplay",
+    "SurrogateRejectSVC",
+    "TargetUnattainable",
+    "ThresholdRejectClassifier",
+    "TwoClassifierReject",
     "accepted_accuracy",
     "compare",
     "empirical_risk",
     "error_rate",
+    "expected_cost",
     "make_reject_scorer",
     "make_synthetic_1",
     "make_synthetic_2",
+    "make_synthetic_3",
+    "make_synthetic_4",
+    "reject_curve",
     "rejection_rate",
 ]
 
 # Where each public name lives. It is imported at first use: scikit-learn takes about a second to
 # import, and `rejo --help` should not wait for it.
-_HOMES = {
-    "RejectRegionDisplay": "rejo.displays",
-    "RejoLinear": "rejo.estimators.linear",
-    "RejoMLP": "rejo.estimators.mlp",
-    "RejoSVC": "rejo.estimators.svm",
-    "ReplicationClassifier": "rejo.estimators.replication",
-    "accepted_accuracy": "rejo.metrics",
-    "compare": "rejo.selection",
-    "empirical_risk": "rejo.metrics",
-    "error_rate": "rejo.metrics",
-    "make_reject_scorer": "rejo.selection",
-    "make_synthetic_1": "rejo.datasets",
-    "make_synthetic_2": "rejo.datasets",
-    "rejection_rate": "rejo.metrics",
+_NAMES = {
+    "rejo.baselines": [
+        "EmbeddedRejectSVC",
+        "FrankHallReject",
+        "SurrogateRejectSVC",
+        "ThresholdRejectClassifier",
+        "TwoClassifierReject",
+    ],
+    "rejo.datasets": [
+        "make_synthetic_1",
+        "make_synthetic_2",
+        "make_synthetic_3",
+        "make_synthetic_4",
+    ],
+    "rejo.displays": [
+        "AccuracyRejectDisplay",
+        "RejectConfusionDisplay",
+        "RejectRegionDisplay",
+        "ReviewBudgetDisplay",
+        "RiskCurveDisplay",
+    ],
+    "rejo.estimators": ["RejoLinear", "RejoMLP", "RejoSVC", "ReplicationClassifier"],
+    "rejo.metrics": [
+        "accepted_accuracy",
+        "empirical_risk",
+        "error_rate",
+        "expected_cost",
+        "rejection_rate",
+    ],
+    "rejo.selection": [
+        "RejectClassifierCV",
+        "RejoSVCCV",
+        "TargetUnattainable",
+        "compare",
+        "make_reject_scorer",
+        "reject_curve",
+    ],
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,219 @@
+"""The true posteriors of the synthetic problems, and the best that any classifier can do there.
+
+The Bayes rule for the 0 / reject cost / 1 risk is Chow's (1970): with p the posterior of the
+likeliest class, reject where ``1 - p > reject_cost``, else choose that class. Its risk is the mean
+of ``min(1 - p, reject_cost)``, which is also the integral of its rejection rate over the costs from
+0 to ``reject_cost``.
+"""
+
+from collections.abc import Callable
+from functools import cache, partial
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import log_ndtr, ndtr, softmax
+
+from rejo.datasets._synthetic import (
+    CUTS_1,
+    CUTS_3,
+    DEVIATIONS,
+    MEANS,
+    N_SHIFTED,
+    NOISE,
+    SHIFT,
+    Floats,
+    alpha_of,
+)
+
+GRID = 800  # points a side in the integrals over the plane
+
+
+class BayesRates(NamedTuple):
+    """Rates of the Bayes rule, as shares of all points."""
+
+    rejection_rate: float
+    error_rate: float
+    risk: float  # reject_cost * rejection_rate + error_rate
+
+
+def posterior(name: str, X: ArrayLike) -> Floats:
+    """Probability of each class at each point of a synthetic problem.
+
+    Parameters
+    ----------
+    name : {"synthetic_1", "synthetic_2", "synthetic_3", "synthetic_4"}
+        The problem.
+    X : array-like of shape (n_samples, 2)
+        The points; for ``"synthetic_1"`` and ``"synthetic_3"`` in the unit square.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+        A column for each class, lowest first; a row sums to 1. The last column of a two-class
+        problem is ``P(y = +1 | x)``.
+
+    Examples
+    --------
+    >>> from rejo.datasets import posterior
+    >>> posterior("synthetic_1", [[0.1, 0.1], [0.5, 0.5], [0.9, 0.1]]).round(2)
+    array([[0.  , 1.  ],
+           [0.33, 0.67],
+           [1.  , 0.  ]])
+    """
+    problem = _problem(name)
+    points = np.asarray(X, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise ValueError(f"X must have shape (n_samples, 2), got {points.shape}")
+    return problem.posterior(points)
+
+
+def bayes_risk(name: str, reject_cost: float) -> float:
+    """Lowest risk ``reject_cost * R + E`` that any classifier can reach on a synthetic problem.
+
+    A rejection costs ``reject_cost`` and a wrong class 1, however far it is from the right one.
+
+    Parameters
+    ----------
+    name : {"synthetic_1", "synthetic_2", "synthetic_3", "synthetic_4"}
+        The problem.
+    reject_cost : float
+        Cost of a rejection, above 0 and up to 0.5.
+
+    Returns
+    -------
+    float
+        The mean of ``min(1 - p, reject_cost)``, p the posterior of the likeliest class, by the
+        midpoint rule: to about four decimals.
+
+    See Also
+    --------
+    bayes_rates : the rejection rate and the error rate behind this risk.
+
+    Examples
+    --------
+    >>> from rejo.datasets import bayes_risk
+    >>> round(bayes_risk("synthetic_1", 0.2), 4)
+    0.0692
+    """
+    return bayes_rates(name, reject_cost).risk
+
+
+def bayes_rates(name: str, reject_cost: float) -> BayesRates:
+    """Rejection rate, error rate and risk of the best classifier there can be.
+
+    Parameters
+    ----------
+    name : {"synthetic_1", "synthetic_2", "synthetic_3", "synthetic_4"}
+        The problem.
+    reject_cost : float
+        Cost of a rejection, above 0 and up to 0.5, where a wrong class costs 1.
+
+    Returns
+    -------
+    BayesRates
+        The named tuple ``(rejection_rate, error_rate, risk)``, the rates as shares of all points.
+        The rates are good to about three decimals, the risk to four.
+
+    Examples
+    --------
+    >>> from rejo.datasets import bayes_rates
+    >>> rates = bayes_rates("synthetic_2", 0.2)
+    >>> f"{rates.rejection_rate:.3f} {1 - rates.error_rate:.3f} {rates.risk:.3f}"
+    '0.453 0.946 0.144'
+    """
+    _problem(name)
+    if isinstance(reject_cost, bool) or not isinstance(reject_cost, Real):
+        raise TypeError(f"reject_cost must be a number, got {reject_cost!r}")
+    if not 0 < reject_cost <= 0.5:
+        raise ValueError(f"reject_cost must be above 0 and at most 0.5, got {reject_cost!r}")
+    doubt, mass = _doubt(name)
+    rejected = float(mass[doubt > reject_cost].sum())
+    risk = float(np.minimum(doubt, reject_cost) @ mass)
+    return BayesRates(rejected, risk - reject_cost * rejected, risk)
+
+
+class _Problem(NamedTuple):
+    posterior: Callable[[Floats], Floats]  # (n, 2) -> (n, K)
+    density: Callable[[Floats], Floats]  # (n, 2) -> (n,)
+    box: tuple[float, float]  # the points lie in this range in both coordinates
+
+
+def _problem(name: str) -> _Problem:
+    if name not in _PROBLEMS:
+        raise ValueError(f"name must be one of {', '.join(_PROBLEMS)}, got {name!r}")
+    return _PROBLEMS[name]
+
+
+@cache
+def _doubt(name: str) -> tuple[Floats, Floats]:
+    """Error of the likeliest class, and probability, of each cell of a grid: (GRID^2,) both."""
+    problem = _PROBLEMS[name]
+    low, high = problem.box
+    step = (high - low) / GRID
+    middles = low + step * (np.arange(GRID) + 0.5)
+    X = np.stack(np.meshgrid(middles, middles), axis=-1).reshape(-1, 2)
+    return 1 - problem.posterior(X).max(axis=1), problem.density(X) * step**2
+
+
+def _zone_posterior(X: Floats, cuts: tuple[float, ...]) -> Floats:
+    """P(noisy alpha in the zone of the class), plus its share of the transitions beside it."""
+    alpha = alpha_of(X)[:, None]
+    below = ndtr((np.array(cuts) - alpha) / NOISE)  # (n, 2K-2) P(noisy alpha < cut)
+    zones = np.diff(below, axis=1, prepend=0, append=1)  # (n, 2K-1)
+    a, b = np.array(cuts[::2]), np.array(cuts[1::2])
+    upper = zones[:, 1::2] * np.clip((alpha - a) / (b - a), 0, 1)  # (n, K-1)
+    result = zones[:, ::2]  # (n, K)
+    result[:, 1:] += upper
+    result[:, :-1] += zones[:, 1::2] - upper
+    return result
+
+
+def _uniform_density(X: Floats) -> Floats:
+    return np.ones(len(X))
+
+
+def _log_densities(X: Floats, n_classes: int) -> Floats:
+    """Log density (n, K) of each class: Gaussian, or its mean over the shift, in both coordinates.
+
+    A coordinate ``x = m + s z + e``, with z normal and e uniform on [e_0, e_1], has the density
+    ``(F((x - m - e_0) / s) - F((x - m - e_1) / s)) / (e_1 - e_0)``, F the normal cdf. In logs, and
+    with F in its lower tail, the difference keeps its digits far from the mean.
+    """
+    result = np.empty((len(X), n_classes))
+    half = (SHIFT[1] - SHIFT[0]) / 2
+    for k in range(n_classes):
+        if k < N_SHIFTED:
+            distance = np.abs(X - MEANS[k] - np.mean(SHIFT))  # (n, 2)
+            upper = log_ndtr((half - distance) / DEVIATIONS[k])
+            lower = log_ndtr((-half - distance) / DEVIATIONS[k])
+            log_density = upper + np.log(-np.expm1(lower - upper)) - np.log(2 * half)
+        else:
+            z = (X - MEANS[k]) / DEVIATIONS[k]  # (n, 2)
+            log_density = -(z**2) / 2 - np.log(DEVIATIONS[k] * np.sqrt(2 * np.pi))
+        result[:, k] = log_density.sum(axis=1)
+    return result
+
+
+def _cloud_posterior(X: Floats, n_classes: int) -> Floats:
+    return np.asarray(softmax(_log_densities(X, n_classes), axis=1))
+
+
+def _cloud_density(X: Floats, n_classes: int) -> Floats:
+    return np.exp(_log_densities(X, n_classes)).mean(axis=1)
+
+
+# Five standard deviations of the widest class on either side.
+_PLANE = (-23.0, 27.0)
+
+_PROBLEMS = {
+    "synthetic_1": _Problem(partial(_zone_posterior, cuts=CUTS_1), _uniform_density, (0.0, 1.0)),
+    "synthetic_2": _Problem(
+        partial(_cloud_posterior, n_classes=2), partial(_cloud_density, n_classes=2), _PLANE
+    ),
+    "synthetic_3": _Problem(partial(_zone_posterior, cuts=CUTS_3), _uniform_density, (0.0, 1.0)),
+    "synthetic_4": _Problem(
+        partial(_cloud_posterior, n_classes=3), partial(_cloud_density, n_classes=3), _PLANE
+    ),
+}

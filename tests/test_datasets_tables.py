@@ -1,0 +1,149 @@
+"""`load_table` on the files that people have: separators, marks, gaps, wrong names."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from rejo import RejoLinear
+from rejo.datasets import fetch, load_table
+
+pd = pytest.importorskip("pandas")
+
+ROWS = "age,dose,patient,grade\n41,1.5,a,good\n41,2,a,fair\n63,0,b,poor\n"
+GRADES = ["good", "fair", "poor"]
+
+
+@pytest.fixture(autouse=True)
+def no_data_folder(monkeypatch):
+    monkeypatch.delenv("REJO_DATA", raising=False)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="visits.csv", encoding="utf-8"):
+        path = tmp_path / name
+        path.write_bytes(text.encode(encoding))
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("sep", [",", ";", "\t"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_separator_mark_and_line_ends_do_not_matter(write, sep, encoding, end):
+    path = write(ROWS.replace(",", sep).replace("\n", end), encoding=encoding)
+    table = load_table(path, target="grade", group="patient")
+    assert table.feature_names == ["age", "dose"]
+    np.testing.assert_array_equal(table.data, [[41, 1.5], [41, 2], [63, 0]])
+    assert table.target.tolist() == ["good", "fair", "poor"]
+    assert table.target_names == ["fair", "good", "poor"]
+    assert table.groups.tolist() == ["a", "a", "b"]
+    assert table.name == "visits"
+    assert "visits.csv: 3 rows, 2 features, 3 classes in column 'grade'" in table.DESCR
+
+
+def test_order_gives_an_ordered_target_that_estimators_follow(write):
+    table = load_table(write(ROWS), target="grade", order=GRADES, drop="patient")
+    assert table.target.cat.ordered
+    assert table.target.cat.categories.tolist() == table.target_names == GRADES
+    assert table.groups is None
+    assert RejoLinear().fit(table.data, table.target).classes_.tolist() == GRADES
+
+
+def test_numbers_as_classes(write):
+    path = write("x,target\n1,2\n2,10\n3,2\n")
+    assert load_table(path).target_names == [2, 10]
+    assert load_table(path, order=[10, 2]).target.cat.categories.tolist() == [10, 2]
+
+
+def test_quotes_blanks_and_columns_without_a_name(write):
+    path = write('"",a, "b, c" ,target\n1,3,4,x\n2,5,6,y\n')
+    table = load_table(path)
+    assert table.feature_names == ["a", "b, c"]
+    np.testing.assert_array_equal(table.data, [[3, 4], [5, 6]])
+
+
+def test_decimal_comma(write):
+    table = load_table(write("x;target\n1,5;a\n2,25;b\n"), decimal=",")
+    assert table.data["x"].tolist() == [1.5, 2.25]
+
+
+def test_missing_values_and_words_that_look_like_them(write):
+    path = write("x,job,target\n?,None,0\n,NA,1\n3,-,1\n")
+    table = load_table(path)
+    assert table.data["x"].isna().tolist() == [True, True, False]
+    assert table.data["job"].isna().tolist() == [False, True, False]
+    assert table.data["job"][0] == "None"
+    assert load_table(path, missing=["", "?", "-"]).data["job"].isna().tolist() == [0, 0, 1]
+
+
+def test_a_path_wins_over_a_name(write, tmp_path, monkeypatch):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "visits.csv").write_text("x,target\n1,0\n")
+    write(ROWS, name="visits")
+    assert load_table("visits", data_home=folder).name == "visits"
+    monkeypatch.setenv("REJO_DATA", str(folder))
+    assert load_table("visits.csv").feature_names == ["x"]
+    monkeypatch.chdir(tmp_path)
+    assert len(load_table("visits", target="grade").data) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (ROWS, {"target": "Grades"}, r"target='Grades' is not .*visits\.csv; did you mean 'grade'"),
+        (ROWS, {"target": "zzz"}, r"target='zzz' .*; Columns: age, dose, patient, grade"),
+        (ROWS, {"target": "grade", "group": "patients"}, "group='patients' .* mean 'patient'"),
+        (ROWS, {"target": "grade", "drop": ["ages"]}, "drop='ages' .* did you mean 'age'"),
+        (ROWS, {"target": "grade", "group": "grade"}, "target and group name the same column"),
+        (ROWS, {"target": "grade", "order": GRADES[:2]}, r"does not name: \['poor'\]; add them"),
+        (ROWS, {"target": "grade", "order": "good"}, "order must be a list of different classes"),
+        (ROWS, {"target": "grade", "order": ["good", "good"]}, "order must be a list of different"),
+        ("x,target\n1,0\n2,\n", {}, r"column 'target' of .* missing in 1 of 2 rows, .* data row 2"),
+        ("x,x,target\n1,2,0\n", {}, "two columns with the same name: x; rename one"),
+        ("", {}, "is empty; its first line must name the columns"),
+        ("x,target\n1,2,0\n3,4,1\n", {}, "more fields than the header"),
+        ("x,target\n1,0\n1,2,3,4\n", {}, r"could not be read with sep=',' .*pass the right sep"),
+    ],
+)  # fmt: skip
+def test_errors_name_the_file_the_column_and_the_remedy(write, text, options, message):
+    with pytest.raises(ValueError, match=message) as error:
+        load_table(write(text), **options)
+    assert "visits.csv" in str(error.value) or "order must" in str(error.value)
+
+
+def test_wrong_encoding_is_named(write):
+    path = write("größe,target\n1,0\n", encoding="latin-1")
+    with pytest.raises(
+        ValueError, match=r"visits\.csv is not in encoding='utf-8-sig'; pass another"
+    ):
+        load_table(path)
+    assert load_table(path, encoding="latin-1").feature_names == ["größe"]
+
+
+def test_a_file_that_is_not_there(tmp_path, monkeypatch):
+    with pytest.raises(
+        FileNotFoundError, match=r"'visit', and no data folder .* REJO_DATA .*data_home"
+    ):
+        load_table("visit")
+    (tmp_path / "visits.csv").write_text("x,target\n1,0\n")
+    with pytest.raises(FileNotFoundError, match=r"no visit\.csv in .*did you mean 'visits'\?"):
+        load_table("visit", data_home=tmp_path)
+    with pytest.raises(IsADirectoryError, match="path_or_name must be a file or a name"):
+        load_table(tmp_path)
+    with pytest.raises(FileNotFoundError, match="data_home must be a folder that exists"):
+        load_table("visits", data_home=tmp_path / "no")
+    monkeypatch.setenv("REJO_DATA", str(tmp_path / "no"))
+    with pytest.raises(FileNotFoundError, match="REJO_DATA must be a folder that exists"):
+        load_table("visits")
+
+
+def test_without_pandas_the_extra_is_named(write, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r'pip install "rejo\[pandas\]"'):
+        load_table(write(ROWS))
+    with pytest.raises(ImportError, match=r'fetch needs pandas: pip install "rejo\[pandas\]"'):
+        fetch("letter_ah")
