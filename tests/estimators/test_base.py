@@ -489,7 +489,7 @@ def test_a_wrong_capacity(capacity):
         ruler().queue(POINTS, capacity)
 
 
-def test_confidence_ranks_the_forced_decisions():
-    confidence = ruler().confidence(POINTS)
-    assert confidence.argmin() == 1
-    assert_allclose(confidence, [3.0, 0.0, 2.0, 0.5, 11.0, 1.0, 0.5])
+def test_sureness_ranks_the_forced_decisions():
+    sureness = ruler().sureness(POINTS)
+    assert sureness.argmin() == 1
+    assert_allclose(sureness, [3.0, 0.0, 2.0, 0.5, 11.0, 1.0, 0.5])

@@ -172,7 +172,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         order = np.lexsort((judgement.sureness, ~rejected))
         return self._frame(X, judgement).iloc[order[:size]]
 
-    def confidence(self, X: Any) -> Floats:
+    def sureness(self, X: Any) -> Floats:
         """Tell how sure each decision is, to rank the points; it is not a probability.
 
         Parameters
@@ -181,9 +181,9 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
         Returns
         -------
-        confidence : ndarray of shape (n_samples,)
-            From 0 on, least where :meth:`predict_forced` is most doubtful: what the curves and
-            areas of :mod:`rejo.metrics` take.
+        sureness : ndarray of shape (n_samples,)
+            From 0 on, least where :meth:`predict_forced` is most doubtful: a ``confidence`` for
+            the curves and areas of :mod:`rejo.metrics`.
         """
         return self._judge(X).sureness
 
