@@ -1,20 +1,51 @@
 """Draws the pictures of the guide, beside this file (`make docs`)."""
 
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
+from PIL import Image
+from sklearn.model_selection import ShuffleSplit, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
-from rejo import RejectRegionDisplay, RejoSVC, make_synthetic_1, make_synthetic_2
-from rejo.datasets import posterior
+from rejo import (
+    AccuracyRejectDisplay,
+    RejectConfusionDisplay,
+    RejectRegionDisplay,
+    RejoLinear,
+    RejoSVC,
+    ReviewBudgetDisplay,
+    RiskCurveDisplay,
+    ThresholdRejectClassifier,
+    compare,
+    make_synthetic_1,
+    make_synthetic_2,
+    make_synthetic_3,
+    make_synthetic_4,
+)
+from rejo.datasets import bayes_rates, load_diabetes_ordinal, posterior
 
 FOLDER = Path(__file__).parent
 COST = 0.2
+COSTS = np.arange(1, 13) / 25  # 0.04, 0.08, ..., 0.48: those of the paper
+QUADRATIC = {"kernel": "poly", "degree": 2, "gamma": 0.05, "coef0": 1, "C": 1}
 
 
 def save(figure, name):
-    # Without the version of matplotlib, which would change the file at every update.
-    figure.savefig(FOLDER / name, dpi=110, metadata={"Software": None})
+    """Write a small file, of 256 colours."""
+    file = BytesIO()
+    figure.savefig(file, dpi=110)
+    image = Image.open(file).convert("RGB").quantize(256, kmeans=3, dither=Image.Dither.NONE)
+    image.save(FOLDER / name, optimize=True)
+
+
+def one_panel():
+    figure = Figure(figsize=(6.8, 4.0), layout="constrained")
+    return figure, figure.subplots()
 
 
 def reject_region():
@@ -27,36 +58,133 @@ def reject_region():
 
 
 def data():
-    """A sample of each problem, and Chow's rule: class 1 above 1 - COST, class -1 below COST."""
-    figure = Figure(figsize=(10, 4.3), layout="constrained")
+    """A sample of each problem, and Chow's rule: reject if no class is as likely as 1 - COST."""
+    figure = Figure(figsize=(9.4, 7.8), layout="constrained")
+    square, plane = np.linspace(0, 1, 500), np.linspace(-17, 17, 500)
     panels = zip(
-        figure.subplots(1, 2),
-        ("synthetic_1", "synthetic_2"),
-        ("SyntheticI", "SyntheticII"),
-        (make_synthetic_1, make_synthetic_2),
-        (np.linspace(0, 1, 200), np.linspace(-17, 17, 200)),
+        figure.subplots(2, 2).flat,
+        ("SyntheticI", "SyntheticII", "SyntheticIII", "SyntheticIV"),
+        (make_synthetic_1, make_synthetic_2, make_synthetic_3, make_synthetic_4),
+        (square, plane, square, plane),
         strict=True,
     )
-    for ax, name, title, make, axis in panels:
+    for i, (ax, title, make, axis) in enumerate(panels, start=1):
         X, y = make(400, random_state=0)
         xx0, xx1 = np.meshgrid(axis, axis)
-        p = posterior(name, np.column_stack([xx0.ravel(), xx1.ravel()]))[:, 1].reshape(xx0.shape)
+        p = posterior(f"synthetic_{i}", np.column_stack([xx0.ravel(), xx1.ravel()]))
+        decisions = np.where(p.max(axis=1) < 1 - COST, -1, p.argmax(axis=1))
         RejectRegionDisplay(
             xx0=xx0,
             xx1=xx1,
-            scores=np.stack([p - COST, p - (1 - COST)], axis=-1),
-            classes=np.array([-1, 1]),
+            classes=np.unique(y),
+            decisions=decisions.reshape(xx0.shape),
             X=X,
             y=y,
             xlabel="x1",
             ylabel="x2",
         ).plot(ax=ax)
         ax.set_title(title)
-        if ax is not figure.axes[-1]:
-            ax.get_legend().remove()
     save(figure, "data.png")
+
+
+def regions():
+    """Three classes, and five: all reject regions between neighbours."""
+    figure = Figure(figsize=(9.8, 4.0), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    X, y = make_synthetic_4(300, random_state=0)
+    model = RejoSVC(C=10, gamma=0.01, s=1, reject_cost=0.28).fit(X, y)
+    RejectRegionDisplay.from_estimator(model, X, y, ax=left)
+    X, y = make_synthetic_3(400, random_state=0)
+    model = RejoSVC(C=100, gamma=2, reject_cost=COST).fit(X, y)
+    RejectRegionDisplay.from_estimator(model, X, y, ax=right)
+    save(figure, "regions.png")
+
+
+@cache
+def comparison():
+    """Three methods on SyntheticII: 10 times 400 points to learn from and 4,000 to try them on."""
+    X, y = make_synthetic_2(40_000, random_state=0)
+    methods = {
+        "RejoSVC, quadratic": RejoSVC(**QUADRATIC),
+        "one SVC, two cut-offs": ThresholdRejectClassifier(SVC(**QUADRATIC), rule="score"),
+        "RejoLinear": RejoLinear(),
+    }
+    splits = ShuffleSplit(10, train_size=400, test_size=4_000, random_state=0)
+    return compare(methods, X, y, reject_costs=COSTS, cv=splits).rows
+
+
+def best():
+    """Rejection rate, error rate and risk of the Bayes rule, (n_costs,) each."""
+    return np.array([bayes_rates("synthetic_2", cost) for cost in COSTS]).T
+
+
+def accuracy_reject():
+    R, E, _ = best()
+    figure, ax = one_panel()
+    AccuracyRejectDisplay.from_rows(comparison(), "overall", bayes=(R, 1 - E), ax=ax)
+    save(figure, "accuracy_reject.png")
+
+
+def accuracy_ranking():
+    """The same method by refitting, and by the ranking of the one that was fitted for COST."""
+    R, E, _ = best()
+    rows = [row for row in comparison() if row["method"] == "RejoSVC, quadratic"]
+    X, y = make_synthetic_2(2_400, random_state=0)
+    model = RejoSVC(**QUADRATIC, reject_cost=COST)
+    X_train, X_new, y_train, y_new = train_test_split(X, y, train_size=400, random_state=0)
+    figure, ax = one_panel()
+    AccuracyRejectDisplay.from_rows(rows, band=None, bayes=(R, 1 - E / (1 - R)), ax=ax)
+    AccuracyRejectDisplay.from_estimator(
+        model.fit(X_train, y_train),
+        X_new,
+        y_new,
+        n_resamples=200,
+        random_state=0,
+        name="the one for cost 0.2",
+        ax=ax,
+    )
+    ax.set_xlim(-0.02, 0.92)  # beyond, the last few points decide
+    save(figure, "accuracy_ranking.png")
+
+
+def risk():
+    figure, ax = one_panel()
+    bayes = (COSTS, best()[2])
+    RiskCurveDisplay.from_rows(comparison(), bayes=bayes, operating_point=COST, ax=ax)
+    save(figure, "risk.png")
+
+
+def patients(n_classes, reject_cost):
+    """A model of real patients, in classes by the progress of their illness, and new ones."""
+    X, y = load_diabetes_ordinal(n_classes=n_classes, return_X_y=True)
+    X, X_new, y, y_new = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
+    model = make_pipeline(StandardScaler(), RejoLinear(reject_cost=reject_cost))
+    return model.fit(X, y), X_new, y_new
+
+
+def confusion():
+    """One column of reviews, or one between any two neighbours."""
+    arguments = patients(n_classes=3, reject_cost=0.3)
+    figure = Figure(figsize=(9.6, 2.9), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(4, 5))
+    RejectConfusionDisplay.from_estimator(*arguments, ax=left)
+    left.get_legend().remove()
+    RejectConfusionDisplay.from_estimator(*arguments, ordinal=True, ax=right)
+    save(figure, "confusion.png")
+
+
+def budget():
+    figure, ax = one_panel()
+    ReviewBudgetDisplay.from_estimator(*patients(n_classes=2, reject_cost=COST), ax=ax)
+    save(figure, "budget.png")
 
 
 if __name__ == "__main__":
     reject_region()
     data()
+    regions()
+    accuracy_reject()
+    accuracy_ranking()
+    risk()
+    confusion()
+    budget()

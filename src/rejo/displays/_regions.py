@@ -1,36 +1,40 @@
-"""Pictures of fitted classifiers, in scikit-learn's display convention (needs matplotlib).
-
-A display stores the arrays that it draws, draws them with ``plot(ax=None)`` and returns itself, so
-that a picture can be drawn again, in another figure, without asking the classifier again.
-"""
+"""Regions of a classifier on two features."""
 
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted
+
+from rejo.displays._models import column, last_step
+from rejo.displays._style import (
+    MARKERS,
+    REJECT_FACE,
+    REJECT_HATCH,
+    class_colours,
+    get_axes,
+    legend,
+    require_matplotlib,
+    tint,
+    wrap,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["RejectRegionDisplay"]
-
-# Two classes: blue and vermilion of Okabe and Ito, told apart by readers of any colour vision.
-TWO_COLOURS = ("#0072B2", "#D55E00")
-MARKERS = "os^Dv<>pP*"
 TINT = 0.22  # share of the class colour in the background of its region; the rest is white
-REJECT_FACE, REJECT_HATCH = "0.88", "0.6"
+EDGE = "0.15"
+REJECT = -1  # among decisions
 
 
 class RejectRegionDisplay:
     """Regions of a classifier on two features: what it decides, and what it leaves to review.
 
     For K ordered classes there are K class regions and, where the classifier may reject, K - 1
-    reject regions (grey, hatched) between them. The edges are the lines ``f_q(x) = 0``.
+    reject regions (grey, hatched) between them. The edges are the lines ``f_q(x) = 0``. Of a
+    classifier without such scores the decisions are drawn, as sharp as the grid is fine.
 
     Use :meth:`from_estimator` to make one.
 
@@ -38,11 +42,14 @@ class RejectRegionDisplay:
     ----------
     xx0, xx1 : ndarray of shape (grid_resolution, grid_resolution)
         First and second feature on the grid.
-    scores : ndarray of shape (grid_resolution, grid_resolution, n_boundaries)
-        Boundary scores on the grid, for 2 (K - 1) boundaries, or for K - 1 of a classifier that
-        never rejects.
     classes : ndarray of shape (K,)
         The classes, in their order.
+    scores : ndarray of shape (grid_resolution, grid_resolution, n_boundaries), default=None
+        Boundary scores on the grid, for 2 (K - 1) boundaries, or for K - 1 of a classifier that
+        never rejects.
+    decisions : ndarray of shape (grid_resolution, grid_resolution), default=None
+        Instead of the scores: decisions on the grid, as positions in ``classes``; -1 for a
+        rejection.
     X : ndarray of shape (n_samples, 2), default=None
         Points to draw.
     y : ndarray of shape (n_samples,), default=None
@@ -58,7 +65,8 @@ class RejectRegionDisplay:
         The figure that holds them.
     regions_ : ndarray of shape (grid_resolution, grid_resolution)
         The number of positive scores at each point of the grid: 0 to ``n_boundaries``. With
-        rejection an even number 2k stands for class k, an odd one for a rejection.
+        rejection an even number 2k stands for class k, an odd one for a rejection. Without scores,
+        the decisions.
 
     Examples
     --------
@@ -77,8 +85,9 @@ class RejectRegionDisplay:
         *,
         xx0: NDArray[np.float64],
         xx1: NDArray[np.float64],
-        scores: NDArray[np.float64],
         classes: NDArray[Any],
+        scores: NDArray[np.float64] | None = None,
+        decisions: NDArray[np.intp] | None = None,
         X: NDArray[np.float64] | None = None,
         y: NDArray[Any] | None = None,
         xlabel: str = "",
@@ -86,8 +95,9 @@ class RejectRegionDisplay:
     ) -> None:
         self.xx0 = xx0
         self.xx1 = xx1
-        self.scores = scores
         self.classes = classes
+        self.scores = scores
+        self.decisions = decisions
         self.X = X
         self.y = y
         self.xlabel = xlabel
@@ -111,11 +121,12 @@ class RejectRegionDisplay:
         Parameters
         ----------
         estimator : estimator instance
-            A fitted classifier of this package; also at the end of a ``Pipeline``, or in a search
-            such as ``GridSearchCV``.
+            A fitted classifier; also at the end of a ``Pipeline``, or in a search such as
+            ``GridSearchCV``. Its ``boundary_scores`` are drawn if it has them, else what it
+            predicts.
         X : {array-like, DataFrame} of shape (n_samples, 2)
             The data that set the range of the grid and are drawn as points.
-        y : array-like of shape (n_samples,), default=None
+        y : array-like of shape (n_samples,) or (n_samples, 1), default=None
             Classes of the points.
         grid_resolution : int, default=200
             Points of the grid along each feature.
@@ -131,12 +142,14 @@ class RejectRegionDisplay:
         RejectRegionDisplay
             The display, plotted.
         """
-        _require_matplotlib()
+        require_matplotlib(cls.__name__)
         _check_settings(grid_resolution, eps)
-        check_is_fitted(estimator)
         points = check_array(X, dtype=np.float64, input_name="X")
         if points.shape[1] != 2:
-            raise ValueError(f"X must have 2 features to be drawn, got {points.shape[1]}")
+            raise ValueError(
+                f"X must have 2 features to be drawn, got {points.shape[1]}; fit the classifier on "
+                "two of them"
+            )
         names = [str(name) for name in getattr(X, "columns", ("x1", "x2"))]
 
         low, high = points.min(axis=0), points.max(axis=0)
@@ -144,12 +157,15 @@ class RejectRegionDisplay:
         axes = np.linspace(low - margin, high + margin, grid_resolution)  # (grid_resolution, 2)
         xx0, xx1 = np.meshgrid(axes[:, 0], axes[:, 1])
         grid = np.column_stack([xx0.ravel(), xx1.ravel()])
-        classes, scores = _evaluate(estimator, _like(X, grid))  # (K,), (grid points, n_boundaries)
+        model, grid = last_step(estimator, _like(X, grid))
+        scores, decisions = _evaluate(model, grid, xx0.shape)
+        classes = model.classes_
         display = cls(
             xx0=xx0,
             xx1=xx1,
-            scores=scores.reshape(*xx0.shape, -1),
             classes=classes,
+            scores=scores,
+            decisions=decisions,
             X=points,
             y=None if y is None else _check_classes(y, classes, len(points)),
             xlabel=names[0] if xlabel is None else xlabel,
@@ -159,8 +175,12 @@ class RejectRegionDisplay:
 
     @property
     def regions_(self) -> NDArray[np.intp]:
-        """Number of positive scores at each point of the grid."""
-        return np.count_nonzero(self.scores > 0, axis=-1)
+        """Number of positive scores at each point of the grid, or the decision there."""
+        if self.scores is not None:
+            return np.asarray(np.count_nonzero(self.scores > 0, axis=-1))
+        if self.decisions is None:
+            raise ValueError("scores and decisions are both None; give one of them")
+        return self.decisions
 
     def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw the regions, their edges, the points and a legend.
@@ -175,14 +195,14 @@ class RejectRegionDisplay:
         RejectRegionDisplay
             The display itself.
         """
-        _require_matplotlib()
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots(figsize=(6.4, 4.8), layout="constrained")
+        ax = get_axes(type(self).__name__, ax, (6.4, 4.8))
         self.ax_, self.figure_ = ax, ax.figure
-        colours = _colours(len(self.classes))
-        self._draw_regions(colours)
+        colours = class_colours(len(self.classes))
+        tints = [tint(colour, TINT) for colour in colours]
+        if self.scores is not None:
+            self._draw_scores(self.scores, tints)
+        else:
+            self._draw_decisions(self.regions_, tints)
         self._draw_points(colours)
         ax.set(
             xlim=(self.xx0.min(), self.xx0.max()),
@@ -195,42 +215,61 @@ class RejectRegionDisplay:
 
     @property
     def _may_reject(self) -> bool:
-        return self.scores.shape[-1] == 2 * (len(self.classes) - 1)
+        if self.scores is not None:
+            return self.scores.shape[-1] == 2 * (len(self.classes) - 1)
+        return bool((self.regions_ == REJECT).any())
 
-    def _draw_regions(self, colours: list[Any]) -> None:
+    def _draw_scores(self, scores: NDArray[np.float64], tints: list[Any]) -> None:
         """Paint region 0 everywhere, then region q + 1 over it where q + 1 scores are positive."""
-        from matplotlib import rc_context
-        from matplotlib.colors import to_rgb
-
-        tints = [tuple(1 - TINT * (1 - np.array(to_rgb(colour)))) for colour in colours]
         self.ax_.set_facecolor(tints[0])
         # Sorted, the score q is positive where more than q are, also where boundaries would cross.
-        ranked = -np.sort(-self.scores, axis=-1)
+        ranked = -np.sort(-scores, axis=-1)
         for q in range(ranked.shape[-1]):
             score = ranked[..., q]
             if score.max() <= 0:
                 break
-            reject = self._may_reject and q % 2 == 0
-            tint = REJECT_FACE if reject else tints[(q + 1) // (1 + self._may_reject)]
-            with rc_context({"hatch.color": REJECT_HATCH, "hatch.linewidth": 0.6}):
-                self.ax_.contourf(
-                    self.xx0,
-                    self.xx1,
-                    score,
-                    levels=[0, score.max() * 1.01],
-                    colors=[tint],
-                    hatches=["////" if reject else None],
-                    zorder=0.5,
-                )
-            if score.min() < 0:
-                self.ax_.contour(
-                    self.xx0, self.xx1, score, levels=[0], colors="0.15", linewidths=1.2, zorder=1
-                )
+            if self._may_reject and q % 2 == 0:
+                self._paint(score, REJECT_FACE, "////")
+            else:
+                self._paint(score, tints[(q + 1) // (1 + self._may_reject)])
+            self._outline(score)
+
+    def _draw_decisions(self, decisions: NDArray[np.intp], tints: list[Any]) -> None:
+        """Paint every cell of the grid by what is decided there."""
+        from matplotlib.colors import to_rgb
+
+        cells = np.array([*tints, to_rgb(REJECT_FACE)])[decisions]  # REJECT is the last one
+        self.ax_.pcolormesh(self.xx0, self.xx1, cells, shading="nearest", zorder=0.5)
+        for value in np.unique(decisions):
+            side = np.where(decisions == value, 1.0, -1.0)
+            if value == REJECT:
+                self._paint(side, "none", "////")
+            self._outline(side)
+
+    def _paint(self, score: NDArray[np.float64], face: Any, hatch: str | None = None) -> None:
+        from matplotlib import rc_context
+
+        with rc_context({"hatch.color": REJECT_HATCH, "hatch.linewidth": 0.6}):
+            self.ax_.contourf(
+                self.xx0,
+                self.xx1,
+                score,
+                levels=[0, score.max() * 1.01],
+                colors=[face],
+                hatches=[hatch],
+                zorder=0.5,
+            )
+
+    def _outline(self, score: NDArray[np.float64]) -> None:
+        if score.min() < 0 < score.max():
+            self.ax_.contour(
+                self.xx0, self.xx1, score, levels=[0], colors=EDGE, linewidths=1.2, zorder=1
+            )
 
     def _draw_points(self, colours: list[Any]) -> None:
         if self.X is None:
             return
-        look: dict[str, Any] = {"s": 18, "linewidths": 0.5, "edgecolors": "white", "zorder": 2}
+        look: dict[str, Any] = {"s": 20, "linewidths": 0.5, "edgecolors": "white", "zorder": 2}
         if self.y is None:
             self.ax_.scatter(*self.X.T, color="0.2", **look)
             return
@@ -246,22 +285,13 @@ class RejectRegionDisplay:
 
         handles: list[Any] = [
             Line2D([], [], ls="", marker=MARKERS[k % len(MARKERS)], color=colours[k], label=label)
-            for k, label in enumerate(map(str, self.classes))
+            for k, label in enumerate(map(wrap, self.classes))
         ]
         if self._may_reject:
             handles.append(
                 Patch(fc=REJECT_FACE, ec=REJECT_HATCH, hatch="////", lw=0.6, label="review")
             )
-        self.ax_.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
-
-
-def _require_matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            'RejectRegionDisplay needs matplotlib: pip install "rejo[plot]"'
-        ) from error
+        legend(self.ax_, handles)
 
 
 def _check_settings(grid_resolution: Any, eps: Any) -> None:
@@ -275,15 +305,20 @@ def _check_settings(grid_resolution: Any, eps: Any) -> None:
         raise ValueError(f"eps must be finite and not negative, got {eps!r}")
 
 
-def _evaluate(estimator: Any, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Return the classes and the boundary scores of a classifier, a pipeline or a search."""
-    model = getattr(estimator, "best_estimator_", estimator)
-    if isinstance(model, Pipeline):
-        X = model[:-1].transform(X) if len(model) > 1 else X
-        model = model[-1]
-    if not hasattr(model, "boundary_scores"):
-        raise TypeError(f"estimator must have boundary_scores(X), {type(model).__name__} has not")
-    return model.classes_, model.boundary_scores(X)
+def _evaluate(
+    model: Any, grid: Any, shape: tuple[int, ...]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.intp] | None]:
+    """Return the boundary scores on the grid or, of a model that has none, its decisions."""
+    if hasattr(model, "boundary_scores"):
+        return model.boundary_scores(grid).reshape(*shape, -1), None
+    if not hasattr(model, "predict") or not hasattr(model, "classes_"):
+        raise TypeError(
+            "estimator must be a classifier, with boundary_scores(X) or predict(X) and classes_; "
+            f"got {type(model).__name__}"
+        )
+    position = {label: k for k, label in enumerate(model.classes_.tolist())}
+    labels = np.asarray(model.predict(grid)).tolist()
+    return None, np.array([position.get(label, REJECT) for label in labels]).reshape(shape)
 
 
 def _like(X: Any, grid: NDArray[np.float64]) -> Any:
@@ -292,18 +327,12 @@ def _like(X: Any, grid: NDArray[np.float64]) -> Any:
 
 
 def _check_classes(y: ArrayLike, classes: NDArray[Any], n_samples: int) -> NDArray[Any]:
-    labels = np.asarray(y)
+    labels = column(y)
     if labels.shape != (n_samples,):
         raise ValueError(f"y must have shape ({n_samples},) as X has rows, got {labels.shape}")
     unknown = ~np.isin(labels, classes)
     if unknown.any():
-        raise ValueError(f"y contains {labels[unknown][0]!r}, not a class of the estimator")
+        raise ValueError(
+            f"y contains {labels[unknown][0]!r}, not a class of the estimator: {classes.tolist()}"
+        )
     return labels
-
-
-def _colours(n_classes: int) -> list[Any]:
-    if n_classes == 2:
-        return list(TWO_COLOURS)
-    from matplotlib import colormaps
-
-    return list(colormaps["viridis"](np.linspace(0.05, 0.9, n_classes)))

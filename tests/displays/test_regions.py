@@ -9,13 +9,16 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from rejo import RejoSVC
+from rejo.baselines import ThresholdRejectClassifier
+from rejo.datasets import make_synthetic_3
 from rejo.displays import RejectRegionDisplay
-
-mpl.use("Agg")
+from rejo.replication import decode
 
 X = np.random.RandomState(0).uniform(size=(60, 2))
 GRADES = np.array(["poor", "fair", "good", "excellent"])
@@ -50,18 +53,23 @@ class Ordered(Strips):
         return self
 
 
+class Stripes(Strips):
+    """Decides without scores: left, right, and a rejection at the top."""
+
+    boundary_scores = property()  # hasattr is False
+
+    def predict(self, X):
+        self.reject_label_ = 99
+        sides = self.classes_[(np.asarray(X)[:, 0] > 0.5).astype(int)]
+        return np.where(np.asarray(X)[:, 1] > 0.7, self.reject_label_, sides)
+
+
 def binary_labels(X):
     return np.where(X[:, 0] > 0.5, 1, -1)
 
 
 def grade_labels(X):
     return GRADES[(4 * X[:, 0]).astype(int)]
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def colour_at(display, x0, x1):
@@ -215,9 +223,14 @@ def test_a_constant_feature_still_has_an_area():
         ({"y": np.full(60, 7)}, ValueError, r"y contains .*7.*, not a class of the estimator"),
         ({"grid_resolution": 1}, ValueError, "grid_resolution must be at least 2"),
         ({"grid_resolution": 10.5}, TypeError, "grid_resolution must be an integer"),
+        ({"ax": plt}, TypeError, "ax must be one matplotlib Axes, got module"),
         ({"eps": -1}, ValueError, "eps must be finite and not negative"),
         ({"eps": "1"}, TypeError, "eps must be a number"),
-        ({"estimator": StandardScaler().fit(X)}, TypeError, r"must have boundary_scores\(X\)"),
+        (
+            {"estimator": StandardScaler().fit(X)},
+            TypeError,
+            "must be a classifier, .*Scaler",
+        ),
         ({"estimator": Strips()}, NotFittedError, "not fitted"),
     ],
 )
@@ -232,3 +245,57 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r'pip install "rejo\[plot\]"'):
         RejectRegionDisplay.from_estimator(Strips().fit(X, binary_labels(X)), X)
+
+
+def test_a_classifier_without_scores_is_drawn_by_its_decisions(legend_texts):
+    y = binary_labels(X)
+    display = RejectRegionDisplay.from_estimator(Stripes().fit(X, y), X, y)
+    assert display.scores is None
+    expected = np.where(display.xx1 > 0.7, -1, display.xx0 > 0.5)
+    np.testing.assert_array_equal(display.decisions, expected)
+    np.testing.assert_array_equal(display.regions_, expected)
+    assert legend_texts(display) == ["-1", "1", "review"]
+    left, right, top = (colour_at(display, *at) for at in ((0.2, 0.3), (0.8, 0.3), (0.3, 0.9)))
+    assert left[2] > left[0]
+    assert right[0] > right[2]
+    np.testing.assert_allclose(top, GREY, atol=0.02)
+
+
+def test_a_baseline_of_one_classifier_and_a_threshold():
+    y = grade_labels(X)
+    base = LogisticRegression()
+    model = ThresholdRejectClassifier(base, reject_cost=0.2, class_order=GRADES).fit(X, y)
+    display = RejectRegionDisplay.from_estimator(model, X, y, grid_resolution=20)
+    grid = np.column_stack([display.xx0.ravel(), display.xx1.ravel()])
+    outputs = np.append(GRADES, model.reject_label_)
+    np.testing.assert_array_equal(outputs[display.decisions.ravel()], model.predict(grid))
+
+
+def test_a_classifier_that_never_rejects_needs_no_scores(legend_texts):
+    y = grade_labels(X)
+    display = RejectRegionDisplay.from_estimator(LogisticRegression().fit(X, y), X, y)
+    assert legend_texts(display) == sorted(GRADES)
+
+
+def test_five_ordered_classes_of_a_fitted_machine(legend_texts):
+    X, y = make_synthetic_3(300, random_state=0)
+    model = RejoSVC(C=100, gamma=2, reject_cost=0.2).fit(X, y)
+    display = RejectRegionDisplay.from_estimator(model, X, y, grid_resolution=60)
+    grid = np.column_stack([display.xx0.ravel(), display.xx1.ravel()])
+    index = decode(display.regions_.ravel())
+    np.testing.assert_array_equal(index < 0, model.reject_mask(grid))
+    np.testing.assert_array_equal(
+        model.classes_[index][index >= 0], model.predict(grid)[index >= 0]
+    )
+    assert legend_texts(display) == ["1", "2", "3", "4", "5", "review"]
+
+
+def test_classes_in_a_column():
+    y = binary_labels(X)
+    display = RejectRegionDisplay.from_estimator(Strips().fit(X, y), X, y[:, None])
+    np.testing.assert_array_equal(display.y, y)
+
+
+def test_a_display_needs_scores_or_decisions():
+    with pytest.raises(ValueError, match="scores and decisions are both None"):
+        RejectRegionDisplay(xx0=X[:2], xx1=X[:2], classes=GRADES).plot()

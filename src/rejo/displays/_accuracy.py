@@ -1,0 +1,294 @@
+"""Accuracy against rejection rate."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rejo.displays._curves import (
+    RANKING,
+    Curve,
+    Floats,
+    check_bayes,
+    check_choice,
+    check_curves,
+    draw_curves,
+    draw_legend,
+    draw_reference,
+)
+from rejo.displays._models import column, judge
+from rejo.displays._rows import curves_from_rows
+from rejo.displays._style import get_axes, percent, require_matplotlib, sober
+from rejo.metrics import accuracy_reject_curve, bootstrap_interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+YLABELS = {
+    "accepted": "accuracy on the accepted points",
+    "overall": "overall accuracy $1 - E$\n(rejections count as right)",
+}
+N_GRID = 101  # rejection rates at which a bootstrap band is evaluated
+
+
+class AccuracyRejectDisplay:
+    """Accuracy against rejection rate: what a classifier gains by leaving cases to review.
+
+    A curve comes about in one of two ways, and the legend says which. *By refitting*: each point
+    is a classifier trained for its own reject cost, a marker each; use :meth:`from_rows`. *By
+    ranking*: a threshold moves along the confidence of one classifier; use :meth:`from_estimator`
+    or :meth:`from_predictions`. To have both in one picture, plot the second into the axes of the
+    first.
+
+    Parameters
+    ----------
+    curves : list of Curve
+        Named curves: ``x`` is the rejection rate, ``y`` the accuracy.
+    accuracy : {"accepted", "overall"}, default="accepted"
+        Which accuracy they show: right decisions as a share of the accepted points, or ``1 - E``,
+        where rejections count as right, as in the paper.
+    bayes : pair of arrays, default=None
+        Rejection rate and accuracy, in the same definition, of the best classifier there can be.
+    band_label : str, default=""
+        What the bands around the curves mean, for the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes of the last plot.
+    figure_ : matplotlib Figure
+        The figure that holds them.
+    lines_ : list of matplotlib Line2D
+        The curves of the last plot.
+
+    Examples
+    --------
+    >>> from rejo.displays import AccuracyRejectDisplay
+    >>> rows = [
+    ...     {"method": "svm", "reject_cost": 0.1, "R": 0.4, "E": 0.03, "accepted_accuracy": 0.95},
+    ...     {"method": "svm", "reject_cost": 0.4, "R": 0.2, "E": 0.08, "accepted_accuracy": 0.90},
+    ... ]
+    >>> display = AccuracyRejectDisplay.from_rows(rows)  # doctest: +SKIP
+    >>> display.curves[0].x  # doctest: +SKIP
+    array([0.2, 0.4])
+    """
+
+    ax_: "Axes"
+    figure_: "Figure | SubFigure"
+    lines_: list[Any]
+
+    def __init__(
+        self,
+        *,
+        curves: Sequence[Curve],
+        accuracy: Literal["accepted", "overall"] = "accepted",
+        bayes: tuple[ArrayLike, ArrayLike] | None = None,
+        band_label: str = "",
+    ) -> None:
+        self.curves = curves
+        self.accuracy = accuracy
+        self.bayes = bayes
+        self.band_label = band_label
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: Any,
+        accuracy: Literal["accepted", "overall"] = "accepted",
+        *,
+        band: Literal["deviation", "quantiles"] | None = "deviation",
+        bayes: tuple[ArrayLike, ArrayLike] | None = None,
+        ax: "Axes | None" = None,
+    ) -> Self:
+        """Plot measurements of methods that were refitted for each reject cost.
+
+        Parameters
+        ----------
+        rows : DataFrame or list of dicts
+            A row for each method, reject cost and run, with the columns ``method``,
+            ``reject_cost``, ``R``, ``E`` or ``accepted_accuracy``, and ``fold`` if there are
+            several runs: folds, splits or bootstrap samples.
+        accuracy : {"accepted", "overall"}, default="accepted"
+            The column ``accepted_accuracy``, or ``1 - E``. A point of the curve is the mean over
+            the runs at one reject cost, of the accuracy as of R; runs that accept nothing have no
+            accepted accuracy, and are left out of it.
+        band : {"deviation", "quantiles", None}, default="deviation"
+            One standard deviation of the runs to both sides, or from the 5% to the 95% quantile,
+            which suits bootstrap samples; ``None`` for no band. The runs are compared at the same
+            rejection rate, where at least two of them come so far.
+        bayes : pair of arrays, default=None
+            Rejection rate and accuracy of the best classifier there can be.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        AccuracyRejectDisplay
+            The display, plotted.
+        """
+        require_matplotlib(cls.__name__)
+        check_choice("accuracy", accuracy, tuple(YLABELS))
+        y = "accepted_accuracy" if accuracy == "accepted" else "E"
+        curves, label = curves_from_rows(rows, "R", y, band)
+        if accuracy == "overall":
+            curves = [_complement(curve) for curve in curves]
+        display = cls(curves=curves, accuracy=accuracy, bayes=bayes, band_label=label)
+        return display.plot(ax=ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        accuracy: Literal["accepted", "overall"] = "accepted",
+        *,
+        n_resamples: int = 0,
+        random_state: Any = None,
+        name: str | None = None,
+        bayes: tuple[ArrayLike, ArrayLike] | None = None,
+        ax: "Axes | None" = None,
+    ) -> Self:
+        """Rank the points by the sureness of one fitted classifier, and plot.
+
+        The classifier keeps its own reject cost: this shows how well it ranks, not what others,
+        trained for other costs, would do.
+
+        Parameters
+        ----------
+        estimator : estimator instance
+            A fitted classifier of this package; also at the end of a ``Pipeline``, or in a search
+            such as ``GridSearchCV``.
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            Points that it was not trained on.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        accuracy : {"accepted", "overall"}, default="accepted"
+            The definition of accuracy.
+        n_resamples, random_state, name, bayes, ax
+            As in :meth:`from_predictions`.
+
+        Returns
+        -------
+        AccuracyRejectDisplay
+            The display, plotted.
+        """
+        require_matplotlib(cls.__name__)
+        model, judgement = judge(estimator, X)
+        return cls.from_predictions(
+            y,
+            model.classes_[judgement.forced],
+            judgement.sureness,
+            accuracy,
+            n_resamples=n_resamples,
+            random_state=random_state,
+            name=type(model).__name__ if name is None else name,
+            bayes=bayes,
+            ax=ax,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        confidence: ArrayLike,
+        accuracy: Literal["accepted", "overall"] = "accepted",
+        *,
+        n_resamples: int = 0,
+        random_state: Any = None,
+        name: str = "classifier",
+        bayes: tuple[ArrayLike, ArrayLike] | None = None,
+        ax: "Axes | None" = None,
+    ) -> Self:
+        """Rank the points by a confidence, and plot.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            True classes.
+        y_pred : array-like of shape (n_samples,)
+            Decisions for all points, without rejection, as ``predict_forced`` gives them.
+        confidence : array-like of shape (n_samples,)
+            Any score that is higher where a decision is more certain, such as the largest
+            posterior.
+        accuracy : {"accepted", "overall"}, default="accepted"
+            The definition of accuracy.
+        n_resamples : int, default=0
+            Number of bootstrap samples for a band that holds 90% of them; none by default.
+        random_state : int, Generator, RandomState or None, default=None
+            Seed or source of the random numbers for the bootstrap.
+        name : str, default="classifier"
+            Name of the curve.
+        bayes : pair of arrays, default=None
+            Rejection rate and accuracy of the best classifier there can be.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        AccuracyRejectDisplay
+            The display, plotted.
+        """
+        require_matplotlib(cls.__name__)
+        true = column(y_true)
+        found = accuracy_reject_curve(true, y_pred, confidence, accuracy=accuracy)
+        defined = ~np.isnan(found.accuracy)
+        curve = Curve(name, found.rejection_rate[defined], found.accuracy[defined], traced=RANKING)
+        label = ""
+        if n_resamples:
+            grid = np.linspace(0, curve.x.max(), N_GRID)
+
+            def on_grid(true: Any, pred: Any, confidence: Any) -> Floats:
+                curve = accuracy_reject_curve(true, pred, confidence, accuracy=accuracy)
+                defined = ~np.isnan(curve.accuracy)
+                return np.interp(grid, curve.rejection_rate[defined], curve.accuracy[defined])
+
+            arrays = true, np.asarray(y_pred), np.asarray(confidence)
+            band = bootstrap_interval(
+                on_grid, *arrays, n_resamples=n_resamples, confidence=0.9, random_state=random_state
+            )
+            low, high = (np.interp(curve.x, grid, limit) for limit in (band.low, band.high))
+            curve = curve._replace(low=low, high=high)
+            label = f"5% to 95% of {n_resamples}\nbootstrap samples"
+        display = cls(curves=[curve], accuracy=accuracy, bayes=bayes, band_label=label)
+        return display.plot(ax=ax)
+
+    def plot(self, ax: "Axes | None" = None) -> Self:
+        """Draw the curves, their bands and a legend.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default. Curves that are there already stay.
+
+        Returns
+        -------
+        AccuracyRejectDisplay
+            The display itself.
+        """
+        check_choice("accuracy", self.accuracy, tuple(YLABELS))
+        curves, bayes = check_curves(self.curves), check_bayes(self.bayes)
+        ax = get_axes(type(self).__name__, ax, (6.8, 4.2))
+        self.ax_, self.figure_ = ax, ax.figure
+        self.lines_ = draw_curves(ax, curves, self.band_label)
+        if bayes is not None:
+            draw_reference(ax, *bayes, "best possible (Bayes)", color="black", linewidth=1)
+        sober(ax)
+        percent(ax.xaxis)
+        percent(ax.yaxis)
+        ax.set(xlabel="rejection rate R", ylabel=YLABELS[self.accuracy])
+        draw_legend(ax, tell_traced=True)
+        return self
+
+
+def _complement(curve: Curve) -> Curve:
+    """Turn error rates into accuracies."""
+    low, high = curve.high, curve.low
+    return curve._replace(
+        y=1 - curve.y,
+        low=None if low is None else 1 - low,
+        high=None if high is None else 1 - high,
+    )

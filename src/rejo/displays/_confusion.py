@@ -1,0 +1,276 @@
+"""What became of each class: decided rightly, left to review, decided wrongly."""
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rejo.displays._models import column, judge, last_step
+from rejo.displays._style import BLUE, VERMILION, get_axes, legend, require_matplotlib, tint
+from rejo.metrics import reject_confusion_matrix
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+# A hue for each outcome; its depth grows with the root of the share in the row, so that the few
+# errors are seen beside the many right decisions.
+HUES = {"right": BLUE, "review": "0.35", "wrong": VERMILION}
+DEEPEST = 0.7  # of any hue such that black can be read on it
+
+
+class RejectConfusionDisplay:
+    """Table of true classes against decisions and reviews, with counts and shares of each row.
+
+    Blue is right, grey is left to review, vermilion is wrong; the deeper, the larger the share.
+
+    Use :meth:`from_estimator` or :meth:`from_predictions` to make one.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (K, K + 1) or (K, 2 K - 1)
+        Counts, or sums of weights, as of :func:`rejo.metrics.reject_confusion_matrix`.
+    classes : ndarray of shape (K,)
+        The classes, in the order of the rows.
+    ordinal : bool, default=False
+        Whether the columns are class 0, between 0 and 1, class 1, and so on, with a review column
+        between any two neighbours; else the reviews are in one column, the last.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes of the last plot.
+    figure_ : matplotlib Figure
+        The figure that holds them.
+    text_ : ndarray of matplotlib Text, of the shape of ``matrix``
+        What is written in the cells.
+    shares_ : ndarray of the shape of ``matrix``
+        Shares of each true class; 0 in the row of a class without points.
+
+    Examples
+    --------
+    >>> from rejo.displays import RejectConfusionDisplay
+    >>> y_true, y_pred = [1, 1, 2, 2, 3], [1, -1, 2, -1, 2]
+    >>> display = RejectConfusionDisplay.from_predictions(
+    ...     y_true, y_pred, reject_label=-1
+    ... )  # doctest: +SKIP
+    """
+
+    ax_: "Axes"
+    figure_: "Figure | SubFigure"
+    text_: NDArray[Any]
+
+    def __init__(
+        self, *, matrix: NDArray[Any], classes: NDArray[Any], ordinal: bool = False
+    ) -> None:
+        self.matrix = matrix
+        self.classes = classes
+        self.ordinal = ordinal
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        ordinal: bool = False,
+        sample_weight: ArrayLike | None = None,
+        ax: "Axes | None" = None,
+    ) -> Self:
+        """Let a fitted classifier decide, and plot.
+
+        Parameters
+        ----------
+        estimator : estimator instance
+            A fitted classifier; also at the end of a ``Pipeline``, or in a search such as
+            ``GridSearchCV``.
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            Points that it was not trained on.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        ordinal : bool, default=False
+            Whether to tell the reject regions apart, one between any two neighbouring classes. The
+            classifier must be one of this package.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the points; the table then holds sums of weights.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        RejectConfusionDisplay
+            The display, plotted.
+        """
+        require_matplotlib(cls.__name__)
+        lower = None
+        if ordinal:
+            model, judgement = judge(estimator, X)
+            rejected = judgement.index < 0
+            if (judgement.upper - judgement.lower)[rejected].max(initial=1) > 1:
+                raise ValueError(
+                    f"ordinal=True needs rejections between neighbouring classes, but "
+                    f"{type(model).__name__} rejects between others too; use ordinal=False"
+                )
+            y_pred, lower = model._outputs()[judgement.index], model.classes_[judgement.lower]
+        else:
+            model, X = last_step(estimator, X)
+            y_pred = model.predict(X)
+        return cls.from_predictions(
+            y,
+            y_pred,
+            reject_label=getattr(model, "reject_label_", None),
+            classes=model.classes_,
+            lower=lower,
+            sample_weight=sample_weight,
+            ax=ax,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        *,
+        reject_label: Any,
+        classes: ArrayLike | None = None,
+        lower: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        ax: "Axes | None" = None,
+    ) -> Self:
+        """Count decisions, and plot.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            True classes.
+        y_pred : array-like of shape (n_samples,)
+            Decisions: classes, and ``reject_label`` where the classifier abstains.
+        reject_label : int, float, str or None
+            The label that stands for a rejection; ``None`` if there is none.
+        classes : array-like of shape (n_classes,), default=None
+            The classes in the order of the rows; by default the sorted labels.
+        lower : array-like of shape (n_samples,), default=None
+            For each rejected point the lower of the two classes between which it lies, as in the
+            column ``lower`` of ``review(X)``: then there is a review column between any two
+            neighbours. It needs ``classes``, in their order.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the points; the table then holds sums of weights.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        RejectConfusionDisplay
+            The display, plotted.
+        """
+        require_matplotlib(cls.__name__)
+        true, pred = column(y_true), column(y_pred)
+        matrix = reject_confusion_matrix(
+            true,
+            pred,
+            reject_label=reject_label,
+            classes=classes,
+            lower=lower,
+            sample_weight=sample_weight,
+        )
+        if classes is None:
+            decided = [label for label in pred.tolist() if label != reject_label]
+            classes = np.array(sorted({*true.tolist(), *decided}))
+        display = cls(matrix=matrix, classes=np.asarray(classes), ordinal=lower is not None)
+        return display.plot(ax=ax)
+
+    @property
+    def shares_(self) -> NDArray[np.float64]:
+        """Shares of each true class."""
+        totals = self.matrix.sum(axis=1, keepdims=True)
+        return self.matrix / np.where(totals > 0, totals, 1)
+
+    def plot(self, ax: "Axes | None" = None) -> Self:
+        """Draw the table.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        RejectConfusionDisplay
+            The display itself.
+        """
+        K, n_columns = self._shape()
+        ax = get_axes(type(self).__name__, ax, (2.4 + 0.85 * n_columns, 1.1 + 0.75 * K))
+        self.ax_, self.figure_ = ax, ax.figure
+        outcomes = self._outcomes()
+        shares = self.shares_
+        colours = np.array(
+            [
+                [tint(HUES[o], DEEPEST * np.sqrt(share)) for o, share in zip(*row, strict=True)]
+                for row in zip(outcomes, shares, strict=True)
+            ]
+        )
+        ax.imshow(colours, aspect="auto")
+        self.text_ = np.empty((K, n_columns), dtype=object)
+        for k, o in np.ndindex(K, n_columns):
+            self.text_[k, o] = self._write(k, o, float(shares[k, o]))
+        # White gaps part the cells better than lines, which would compete with the numbers.
+        for edge in range(1, n_columns):
+            ax.axvline(edge - 0.5, color="white", linewidth=2)
+        for edge in range(1, K):
+            ax.axhline(edge - 0.5, color="white", linewidth=2)
+        ax.spines[:].set_visible(False)
+        ax.tick_params(length=0)
+        ax.set_xticks(range(n_columns), self._column_names())
+        ax.set_yticks(range(K), [str(label) for label in self.classes])
+        ax.set(xlabel="decision", ylabel="true class")
+        self._draw_legend()
+        return self
+
+    def _shape(self) -> tuple[int, int]:
+        K = len(self.classes)
+        n_columns = 2 * K - 1 if self.ordinal else K + 1
+        if np.shape(self.matrix) != (K, n_columns):
+            raise ValueError(
+                f"matrix must have shape ({K}, {n_columns}) for {K} classes and "
+                f"ordinal={self.ordinal!r}, got {np.shape(self.matrix)}"
+            )
+        return K, n_columns
+
+    def _outcomes(self) -> list[list[str]]:
+        """Outcome of each cell of the table."""
+        K = len(self.classes)
+        if self.ordinal:
+            decided = [o // 2 if o % 2 == 0 else None for o in range(2 * K - 1)]
+        else:
+            decided = [*range(K), None]
+        return [
+            ["review" if d is None else "right" if d == k else "wrong" for d in decided]
+            for k in range(K)
+        ]
+
+    def _column_names(self) -> list[str]:
+        names = [str(label) for label in self.classes]
+        if not self.ordinal:
+            return [*names, "review"]
+        return [part for name in names for part in (name, "review")][:-1]
+
+    def _write(self, k: int, o: int, share: float) -> Any:
+        count = self.matrix[k, o]
+        text, ink = (f"{count:.6g}\n{_percent(share)}", "black") if count else ("0", "0.6")
+        return self.ax_.text(o, k, text, ha="center", va="center", color=ink, fontsize=9)
+
+    def _draw_legend(self) -> None:
+        from matplotlib.patches import Patch
+
+        handles = [Patch(facecolor=tint(hue, DEEPEST), label=name) for name, hue in HUES.items()]
+        legend(self.ax_, handles, title="% of the true class")
+
+
+def _percent(share: float) -> str:
+    """Round to whole percents, but call nothing none or all that is not."""
+    if 0 < share < 0.01:
+        return "<1%"
+    if 0.99 < share < 1:
+        return ">99%"
+    return f"{100 * share:.0f}%"

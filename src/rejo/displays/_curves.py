@@ -1,0 +1,150 @@
+"""A curve with its band, and how it is drawn."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rejo.displays._style import LINE_COLOURS, LINE_STYLES, MARKERS, legend, wrap
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+REFITTING, RANKING = "by refitting", "by ranking"
+# Marks on the artists, by which a second plot into the same axes knows those of the first.
+CURVE, REFERENCE, BAND = "rejo-curve", "rejo-reference", "rejo-band"
+
+
+class Curve(NamedTuple):
+    """A named curve, and the band around it.
+
+    ``traced`` tells how it came about: ``"by refitting"``, where each point is a classifier trained
+    for its own reject cost, or ``"by ranking"``, where a threshold moves along one confidence.
+    """
+
+    name: str
+    x: Floats  # (n_points,)
+    y: Floats  # (n_points,)
+    low: Floats | None = None  # (n_points,)
+    high: Floats | None = None  # (n_points,)
+    traced: str = REFITTING
+
+
+def draw_curves(ax: "Axes", curves: Sequence[Curve], band_label: str) -> list[Any]:
+    """Draw each curve in the next free style, and return the lines; markers where it was fitted."""
+    first = sum(_marked(line, CURVE) for line in ax.lines)
+    alpha = min(0.15, 0.6 / len(curves))  # many bands, one over the other, would hide the lines
+    lines = []
+    for i, curve in enumerate(curves, start=first):
+        fitted = curve.traced == REFITTING
+        colour = LINE_COLOURS[i % len(LINE_COLOURS)]
+        (line,) = ax.plot(
+            curve.x,
+            curve.y,
+            color=colour,
+            linestyle=LINE_STYLES[i % len(LINE_STYLES)],
+            linewidth=1.5,
+            marker=MARKERS[i % len(MARKERS)] if fitted else None,
+            markersize=5.5,
+            markeredgecolor="white",
+            markeredgewidth=0.4,
+            label=wrap(curve.name),
+            gid=f"{CURVE} {curve.traced}",
+            zorder=3,
+        )
+        lines.append(line)
+        if curve.low is not None and curve.high is not None:
+            ax.fill_between(
+                curve.x,
+                curve.low,
+                curve.high,
+                color=colour,
+                alpha=alpha,
+                linewidth=0,
+                label=band_label,
+                gid=BAND,
+                zorder=1.5,
+            )
+    return lines
+
+
+def draw_reference(ax: "Axes", x: ArrayLike, y: ArrayLike, label: str, **look: Any) -> None:
+    """Draw a line that is no measurement: what is known, or what anyone could do."""
+    ax.plot(x, y, label=label, gid=REFERENCE, **{"zorder": 2.5, **look})
+
+
+def draw_legend(ax: "Axes", *, tell_traced: bool = False) -> None:
+    """Name all curves in the axes, then the references, then what the bands mean.
+
+    With ``tell_traced`` the title tells how the curves came about, or, where they came about in
+    different ways, each name does.
+    """
+    from matplotlib.patches import Patch
+
+    curves = [line for line in ax.lines if _marked(line, CURVE)]
+    handles: list[Any] = list(curves)
+    labels = [line.get_label() for line in curves]
+    traced = [str(line.get_gid()).removeprefix(f"{CURVE} ") for line in curves]
+    title = None
+    if tell_traced and len(set(traced)) == 1:
+        title = f"traced {traced[0]}"
+    elif tell_traced:
+        labels = [f"{label},\n{how}" for label, how in zip(labels, traced, strict=True)]
+    # Several curves may come with the same reference.
+    named = {line.get_label(): line for line in ax.lines[::-1] if _marked(line, REFERENCE)}
+    references = list(named.values())[::-1]
+    handles += references
+    labels += [line.get_label() for line in references]
+    for label in dict.fromkeys(c.get_label() for c in ax.collections if _marked(c, BAND)):
+        handles.append(Patch(facecolor="0.85", label=label))
+        labels.append(label)
+    legend(ax, handles, labels=labels, title=title, handlelength=3.2)
+
+
+def _marked(artist: Any, mark: str) -> bool:
+    return (artist.get_gid() or "").startswith(mark)
+
+
+def check_curves(curves: Any) -> list[Curve]:
+    """Return the curves as a list, each with arrays of one length."""
+    if isinstance(curves, Curve):
+        curves = [curves]
+    curves = list(curves)
+    if not curves:
+        raise ValueError("curves is empty; give at least one Curve(name, x, y)")
+    for curve in curves:
+        if not isinstance(curve, Curve):
+            raise TypeError(f"curves must hold Curve(name, x, y), got {type(curve).__name__}")
+        shapes = {np.shape(part) for part in curve[1:5] if part is not None}
+        if len(shapes) > 1 or len(shapes.pop()) != 1:
+            raise ValueError(
+                f"the arrays of curve {curve.name!r} must be one-dimensional and of one length, "
+                f"got x {np.shape(curve.x)} and y {np.shape(curve.y)}"
+            )
+    return curves
+
+
+def check_bayes(bayes: Any) -> tuple[Floats, Floats] | None:
+    """Return the known curve as two arrays of one length."""
+    if bayes is None:
+        return None
+    try:
+        x, y = (np.asarray(part, dtype=np.float64) for part in bayes)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"bayes must be a pair of arrays (x, y), got {type(bayes).__name__}"
+        ) from None
+    if x.ndim != 1 or x.shape != y.shape:
+        raise ValueError(
+            f"bayes must be two arrays (x, y) of one length, got {x.shape} and {y.shape}"
+        )
+    return x, y
+
+
+def check_choice(name: str, value: Any, options: tuple[Any, ...]) -> None:
+    """Raise an error that lists the options, unless the value is one of them."""
+    if value not in options:
+        raise ValueError(f"{name} must be {' or '.join(map(repr, options))}, got {value!r}")

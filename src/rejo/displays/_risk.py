@@ -1,0 +1,179 @@
+"""Risk over the reject cost."""
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rejo.displays._curves import (
+    REFERENCE,
+    Curve,
+    check_bayes,
+    check_curves,
+    draw_curves,
+    draw_legend,
+    draw_reference,
+)
+from rejo.displays._rows import curves_from_rows
+from rejo.displays._style import from_zero, get_axes, require_matplotlib, sober
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+EVERYTHING = "reject everything"
+
+
+class RiskCurveDisplay:
+    """Risk over the reject cost: what a case costs on average, whatever a review is worth.
+
+    The risk is ``reject_cost * R + E``, where a wrong decision costs 1. Where a curve lies above
+    the dotted line, rejecting everything would be cheaper.
+
+    Use :meth:`from_rows` to make one.
+
+    Parameters
+    ----------
+    curves : list of Curve
+        Named curves: ``x`` is the reject cost, ``y`` the risk.
+    bayes : pair of arrays, default=None
+        Reject cost and risk of the best classifier there can be.
+    operating_point : float, default=None
+        The reject cost that applies: marked on each curve.
+    band_label : str, default=""
+        What the bands around the curves mean, for the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes of the last plot.
+    figure_ : matplotlib Figure
+        The figure that holds them.
+    lines_ : list of matplotlib Line2D
+        The curves of the last plot.
+
+    Examples
+    --------
+    >>> from rejo.displays import RiskCurveDisplay
+    >>> rows = [
+    ...     {"method": "svm", "reject_cost": 0.1, "risk": 0.06},
+    ...     {"method": "svm", "reject_cost": 0.4, "risk": 0.15},
+    ... ]
+    >>> display = RiskCurveDisplay.from_rows(rows, operating_point=0.2)  # doctest: +SKIP
+    """
+
+    ax_: "Axes"
+    figure_: "Figure | SubFigure"
+    lines_: list[Any]
+
+    def __init__(
+        self,
+        *,
+        curves: Sequence[Curve],
+        bayes: tuple[ArrayLike, ArrayLike] | None = None,
+        operating_point: float | None = None,
+        band_label: str = "",
+    ) -> None:
+        self.curves = curves
+        self.bayes = bayes
+        self.operating_point = operating_point
+        self.band_label = band_label
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: Any,
+        *,
+        band: Literal["deviation", "quantiles"] | None = "deviation",
+        bayes: tuple[ArrayLike, ArrayLike] | None = None,
+        operating_point: float | None = None,
+        ax: "Axes | None" = None,
+    ) -> Self:
+        """Plot measurements of methods over the reject cost.
+
+        Parameters
+        ----------
+        rows : DataFrame or list of dicts
+            A row for each method, reject cost and run, with the columns ``method``,
+            ``reject_cost``, ``risk``, and ``fold`` if there are several runs: folds, splits or
+            bootstrap samples.
+        band : {"deviation", "quantiles", None}, default="deviation"
+            One standard deviation of the runs to both sides, or from the 5% to the 95% quantile,
+            which suits bootstrap samples; ``None`` for no band.
+        bayes : pair of arrays, default=None
+            Reject cost and risk of the best classifier there can be.
+        operating_point : float, default=None
+            The reject cost that applies: marked on each curve.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        RiskCurveDisplay
+            The display, plotted.
+        """
+        require_matplotlib(cls.__name__)
+        curves, label = curves_from_rows(rows, "reject_cost", "risk", band)
+        display = cls(curves=curves, bayes=bayes, operating_point=operating_point, band_label=label)
+        return display.plot(ax=ax)
+
+    def plot(self, ax: "Axes | None" = None) -> Self:
+        """Draw the curves, their bands and a legend.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default. Curves that are there already stay.
+
+        Returns
+        -------
+        RiskCurveDisplay
+            The display itself.
+        """
+        curves, bayes = check_curves(self.curves), check_bayes(self.bayes)
+        _check_point(self.operating_point, curves)
+        ax = get_axes(type(self).__name__, ax, (6.8, 4.2))
+        self.ax_, self.figure_ = ax, ax.figure
+        self.lines_ = draw_curves(ax, curves, self.band_label)
+        if bayes is not None:
+            draw_reference(ax, *bayes, "best possible (Bayes)", color="black", linewidth=1)
+        # A line without end leaves the limits to the curves.
+        ax.axline((0, 0), slope=1, color="0.4", lw=1, ls=":", label=EVERYTHING, gid=REFERENCE)
+        if self.operating_point is not None:
+            self._draw_point(float(self.operating_point), curves)
+        from_zero(ax, "xy")
+        sober(ax)
+        ax.set(xlabel="reject cost $w_r$", ylabel="risk $w_r R + E$")
+        draw_legend(ax)
+        return self
+
+    def _draw_point(self, cost: float, curves: list[Curve]) -> None:
+        """Mark the reject cost, and the risk of each curve there."""
+        self.ax_.axvline(cost, color="0.6", linewidth=0.8, zorder=1)
+        ring: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": "0.15"}
+        draw_reference(
+            self.ax_,
+            np.full(len(curves), cost),
+            [np.interp(cost, curve.x, curve.y) for curve in curves],
+            f"operating point, $w_r$ = {cost:g}",
+            linestyle="",
+            marker="o",
+            markersize=9,
+            zorder=4,
+            **ring,
+        )
+
+
+def _check_point(cost: Any, curves: list[Curve]) -> None:
+    if cost is None:
+        return
+    if isinstance(cost, bool) or not isinstance(cost, Real):
+        raise TypeError(f"operating_point must be a reject cost, a number, got {cost!r}")
+    low, high = max(min(c.x) for c in curves), min(max(c.x) for c in curves)
+    if not low <= float(cost) <= high:
+        raise ValueError(
+            f"operating_point must lie within the reject costs of every curve, from {low:g} to "
+            f"{high:g}, got {cost!r}"
+        )

@@ -1,0 +1,96 @@
+"""What the pictures share: colours for readers of any colour vision, axes, legends."""
+
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Colours of Okabe and Ito, told apart by readers of any colour vision. Their yellow is too light
+# for a line on white, and black is kept for what is known, such as the Bayes curve.
+BLUE, VERMILION = "#0072B2", "#D55E00"
+LINE_COLOURS = (BLUE, VERMILION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#777777")
+# The numbers of colours, line styles and markers are such that 70 curves differ in one at least.
+LINE_STYLES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)), (0, (9, 2)))
+MARKERS = "os^Dv<>pP*"
+REJECT_FACE, REJECT_HATCH = "0.88", "0.6"
+LONGEST_LINE = 30  # characters of a name in a legend
+
+
+def require_matplotlib(name: str) -> None:
+    """Raise an error that names the extra to install, if matplotlib is missing."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError(f'{name} needs matplotlib: pip install "rejo[plot]"') from error
+
+
+def get_axes(name: str, ax: "Axes | None", figsize: tuple[float, float]) -> "Axes":
+    """Return the axes to draw into, of a new figure if there are none."""
+    require_matplotlib(name)
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        return plt.subplots(figsize=figsize, layout="constrained")[1]
+    if not hasattr(ax, "transData"):
+        raise TypeError(
+            f"ax must be one matplotlib Axes, got {type(ax).__name__}; of several subplots choose "
+            "one, such as axes[0]"
+        )
+    return ax
+
+
+def tint(colour: Any, share: float) -> tuple[float, float, float]:
+    """Mix a share of the colour into white."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = 1 - share * (1 - np.array(to_rgb(colour)))
+    return red, green, blue
+
+
+def class_colours(n_classes: int) -> list[Any]:
+    """Two colours that contrast, or a scale from dark to light for more classes in order.
+
+    The scale ends before yellow, in which points could hardly be seen.
+    """
+    if n_classes == 2:
+        return [BLUE, VERMILION]
+    from matplotlib import colormaps
+
+    return list(colormaps["viridis"](np.linspace(0.0, 0.82, n_classes)))
+
+
+def wrap(name: Any) -> str:
+    """Break a long name into lines, so that a legend leaves room for the picture."""
+    return fill(str(name), LONGEST_LINE)
+
+
+def sober(ax: "Axes") -> None:
+    """A light grid behind the curves, and no frame on the far sides."""
+    ax.grid(color="0.9", linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def from_zero(ax: "Axes", sides: str) -> None:
+    """Let axes, "x", "y" or both, begin at 0; they still grow with what is drawn later."""
+    if "x" in sides:
+        ax.set_xlim(left=0, auto=None)
+    if "y" in sides:
+        ax.set_ylim(bottom=0, auto=None)
+
+
+def percent(axis: Any) -> None:
+    """Write the shares on an axis as percentages."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g}%"))
+
+
+def legend(ax: "Axes", handles: list[Any], **options: Any) -> None:
+    """Put the legend to the right of the axes, where it hides no data."""
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1)}
+    box = ax.legend(handles=handles, **place, frameon=False, alignment="left", **options)
+    box.get_title().set_color("0.35")
