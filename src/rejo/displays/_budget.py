@@ -118,7 +118,7 @@ class ReviewBudgetDisplay:
             y,
             model.classes_[judgement.forced],
             judgement.sureness,
-            rejected=judgement.index < 0,
+            rejected=judgement.decision < 0,
             counts=counts,
             name=type(model).__name__ if name is None else name,
             ax=ax,

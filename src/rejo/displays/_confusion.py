@@ -106,13 +106,13 @@ class RejectConfusionDisplay:
         lower = None
         if ordinal:
             model, judgement = judge(estimator, X)
-            rejected = judgement.index < 0
+            rejected = judgement.decision < 0
             if (judgement.upper - judgement.lower)[rejected].max(initial=1) > 1:
                 raise ValueError(
                     f"ordinal=True needs rejections between neighbouring classes, but "
                     f"{type(model).__name__} rejects between others too; use ordinal=False"
                 )
-            y_pred, lower = model._outputs()[judgement.index], model.classes_[judgement.lower]
+            y_pred, lower = model._outputs()[judgement.decision], model.classes_[judgement.lower]
         else:
             model, X = last_step(estimator, X)
             y_pred = model.predict(X)

@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 class Judgement(NamedTuple):
     """What a classifier makes of each of ``n`` points; classes as indices into ``classes_``."""
 
-    index: Indices  # (n,) decision; -1: rejected
+    decision: Indices  # (n,) -1: rejected
     forced: Indices  # (n,) decision if it must decide
     lower: Indices  # (n,) the two classes between which it hesitates,
     upper: Indices  # (n,) or would hesitate first
@@ -66,7 +66,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _decide(self, X: Any) -> Indices:
         """Class (n_samples,) as an index into ``classes_``, -1 where the point is rejected."""
-        return self._judge(X).index
+        return self._judge(X).decision
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Decide, or reject.
@@ -163,8 +163,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         [1, 2, 3, 4, 5]
         """
         judgement = self._judge(X)
-        n = len(judgement.index)
-        rejected = judgement.index < 0
+        n = len(judgement.decision)
+        rejected = judgement.decision < 0
         size = n if fill else int(rejected.sum())
         if capacity is not None:
             size = min(size, _capacity(capacity, n))
@@ -253,14 +253,14 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             import pandas as pd
         except ImportError:
             raise ImportError('review and queue need pandas: pip install "rejo[pandas]"') from None
-        rejected = judgement.index < 0
+        rejected = judgement.decision < 0
         order = np.flatnonzero(rejected)
         order = order[np.argsort(judgement.sureness[order], kind="stable")]
         rank = pd.array([pd.NA] * len(rejected), dtype="Int64")
         rank[order] = np.arange(1, len(order) + 1)
         return pd.DataFrame(
             {
-                "decision": self._outputs()[judgement.index],
+                "decision": self._outputs()[judgement.decision],
                 "forced": self.classes_[judgement.forced],
                 "lower": self.classes_[judgement.lower],
                 "upper": self.classes_[judgement.upper],

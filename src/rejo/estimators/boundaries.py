@@ -57,7 +57,7 @@ class BoundaryClassifier(RejectClassifier):
         lower = np.where(counts % step == 1, counts, np.abs(scores).argmin(axis=1)) // step
         middles = self._middles(scores)
         return Judgement(
-            index=decode(counts, reject=self._rejects),
+            decision=decode(counts, reject=self._rejects),
             forced=(middles > 0).sum(axis=1),
             lower=lower,
             upper=lower + 1,
