@@ -115,7 +115,7 @@ def test_rejections_between_distant_classes_have_no_column():
     y = np.array([0, 2, 0, 2, 1, 1, 1])
     model = ThresholdRejectClassifier(LogisticRegression(), reject_cost=0.1).fit(X, y)
     judgement = model._judge(X)
-    distant = (judgement.index < 0) & (judgement.upper - judgement.lower > 1)
+    distant = (judgement.decision < 0) & (judgement.upper - judgement.lower > 1)
     assert distant.any()
     with pytest.raises(ValueError, match="rejects between others too; use ordinal=False"):
         RejectConfusionDisplay.from_estimator(model, X, y, ordinal=True)
