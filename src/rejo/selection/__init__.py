@@ -1,6 +1,23 @@
 """From a fitted method to a choice: comparisons, paths over the reject cost, operating points."""
 
 from rejo.selection.comparison import Comparison, Difference, compare, corrected_t_test
+from rejo.selection.guarantee import Guarantee, TargetUnattainable, simultaneous_bounds
+from rejo.selection.operating import RejectClassifierCV
+from rejo.selection.path import RejectCurve, reject_curve
 from rejo.selection.scorers import make_reject_scorer
+from rejo.selection.svm_cv import RejoSVCCV
 
-__all__ = ["Comparison", "Difference", "compare", "corrected_t_test", "make_reject_scorer"]
+__all__ = [
+    "Comparison",
+    "Difference",
+    "Guarantee",
+    "RejectClassifierCV",
+    "RejectCurve",
+    "RejoSVCCV",
+    "TargetUnattainable",
+    "compare",
+    "corrected_t_test",
+    "make_reject_scorer",
+    "reject_curve",
+    "simultaneous_bounds",
+]

@@ -25,6 +25,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from rejo import metrics
 from rejo.selection._models import cost_parameter, reject_label_of
 from rejo.selection._progress import progress
+from rejo.selection.path import check_reject_costs
 
 REJECT_COSTS = (0.04, 0.12, 0.2, 0.28, 0.36)
 MEASURES = ("R", "E", "risk", "accepted_accuracy", "crossing_rate", "fit_seconds")
@@ -230,7 +231,7 @@ def compare(
     """
     methods = _check_methods(estimators)
     grids = _check_grids(methods, param_grids)
-    costs = _check_costs(reject_costs)
+    costs = check_reject_costs(reject_costs)
     reference = _check_reference(methods, reference)
     X, y, groups = indexable(X, y, groups)
     splits = _splits(cv, X, y, groups, random_state)
@@ -392,16 +393,6 @@ def _check_grids(methods: dict[str, Any], param_grids: Any) -> dict[str, Any]:
                 f"{list(methods)}."
             )
     return grids
-
-
-def _check_costs(reject_costs: Any) -> list[float]:
-    costs = [float(w) for w in np.atleast_1d(np.asarray(reject_costs, dtype=float))]
-    if not costs or not all(0 < w <= 0.5 for w in costs) or len(set(costs)) < len(costs):
-        raise ValueError(
-            f"reject_costs={reject_costs!r} must be different numbers above 0 and at most 0.5, "
-            "the cost of a guess between two classes."
-        )
-    return sorted(costs)
 
 
 def _check_reference(methods: dict[str, Any], reference: str | None) -> str:

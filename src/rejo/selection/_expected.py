@@ -1,0 +1,69 @@
+"""What to expect of new cases, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import betabinom
+
+from rejo.metrics import Interval
+from rejo.selection.path import RejectCurve
+
+Floats = NDArray[np.float64]
+
+
+class Expected(NamedTuple):
+    """Rates in a batch of ``n_cases`` new cases: an estimate, and a prediction interval.
+
+    The interval says where the rate *of the batch* will lie, not only that of all cases there
+    could ever be: it allows for what is not known of the true rate, and for chance in the batch.
+    """
+
+    rejection_rate: Interval[float]  # rejected / all
+    error_rate: Interval[float]  # decided wrongly / all
+    accepted_error_rate: Interval[float]  # decided wrongly / decided
+    n_cases: int
+    confidence: float  # that a rate will lie in its interval, about
+
+
+def effective_size(curve: RejectCurve, sample_weight: Floats | None, n_samples: int) -> float:
+    """Number of independent cases that estimates by cross-validation are worth.
+
+    The training sets of ``J`` folds overlap, and the model that will be used is yet another one.
+    Nadeau and Bengio (2003) take the variance of a mean over the folds as
+    ``(1 / J + n_test / n_train)`` that of one fold, in place of ``1 / J``; with five folds
+    ``n`` cases are so worth ``n / 2.25``.
+    """
+    n = float(n_samples)
+    total = n
+    if sample_weight is not None:
+        total = float(sample_weight.sum())
+        n = total**2 / float(sample_weight @ sample_weight)  # Kish
+    share = float(curve.sizes.mean()) / total
+    return n * share / (1.0 / len(curve.sizes) + share / (1.0 - share))
+
+
+def expect(
+    rejection_rate: float, error_rate: float, size: float, n_cases: int, confidence: float
+) -> Expected:
+    """Predict the rates of ``n_cases`` new cases from rates seen in ``size`` cases."""
+    decided = 1.0 - rejection_rate
+    accepted = error_rate / decided if decided > 0 else np.nan
+    return Expected(
+        _predict(rejection_rate, size, n_cases, confidence),
+        _predict(error_rate, size, n_cases, confidence),
+        _predict(accepted, size * decided, round(n_cases * decided), confidence),
+        n_cases,
+        confidence,
+    )
+
+
+def _predict(rate: float, size: float, n_cases: int, confidence: float) -> Interval[float]:
+    """Beta-binomial prediction, from Jeffreys' prior."""
+    if np.isnan(rate) or n_cases == 0:
+        return Interval(rate, 0.0, 1.0)
+    tails = (1 - confidence) / 2, (1 + confidence) / 2
+    low, high = betabinom.ppf(tails, n_cases, rate * size + 0.5, (1 - rate) * size + 0.5) / n_cases
+    return Interval(rate, float(min(low, rate)), float(max(high, rate)))

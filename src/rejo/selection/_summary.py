@@ -1,0 +1,67 @@
+"""An operating point in a paragraph that needs no mathematics."""
+
+from __future__ import annotations
+
+from rejo.metrics import Interval
+from rejo.selection._expected import Expected
+from rejo.selection._targets import Target
+from rejo.selection.guarantee import Guarantee
+
+
+def summarise(
+    target: Target, reject_cost: float, expected: Expected, guarantee: Guarantee | None
+) -> str:
+    """Put what is expected, why it was chosen, and what is guaranteed into words."""
+    n = expected.n_cases
+    reviewed = round(n * expected.rejection_rate.estimate)
+    sentences = [
+        f"Of {n:,} cases, about {n - reviewed:,} are decided and {reviewed:,} go to review "
+        f"({_range(expected.rejection_rate, n)}); about "
+        f"{_number(n * expected.error_rate.estimate)} of the decisions are wrong "
+        f"({_range(expected.error_rate, n)}).",
+        f"The ranges hold for about {expected.confidence:.0%} of such batches, if new cases are "
+        "like those of the fit.",
+        _reason(target, reject_cost),
+    ]
+    if guarantee is not None:
+        sentences.append(_promise(guarantee))
+    return " ".join(sentences)
+
+
+def _reason(target: Target, reject_cost: float) -> str:
+    price = f"the price of a review is {reject_cost:g} where an error costs 1"
+    if target.rate is None:
+        return f"At these costs, {price}."
+    wish = {
+        "rejection_rate": f"at most {_percent(target.limit)} of the cases to review, with as few "
+        "errors as possible",
+        "error_rate": f"at most {_percent(target.limit)} errors among all cases, with as few "
+        "reviews as possible",
+        "accepted_error_rate": f"at most {_percent(target.limit)} errors among the decided cases, "
+        "with as few reviews as possible",
+    }[target.rate]
+    return f"Asked for was {wish}; for that, {price}."
+
+
+def _promise(guarantee: Guarantee) -> str:
+    what = {
+        "rejection_rate": "of the cases go to review",
+        "error_rate": "of all cases are decided wrongly",
+        "accepted_error_rate": "of the decisions are wrong",
+    }[guarantee.rate]
+    return (
+        f"With {_percent(guarantee.confidence)} confidence at most {_percent(guarantee.bound)} "
+        f"{what} in the long run: {guarantee.n_cases:,} cases that the model has not seen say so."
+    )
+
+
+def _range(rate: Interval[float], n: int) -> str:
+    return f"{round(n * rate.low):,} to {round(n * rate.high):,}"
+
+
+def _number(value: float) -> str:
+    return "0" if value == 0 else f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

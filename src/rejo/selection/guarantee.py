@@ -1,0 +1,80 @@
+"""What may be promised about a rate, from cases that the candidates have never seen.
+
+The candidates are fixed before the calibration cases are looked at.  If ``e`` of the ``n`` cases
+that count for one of them are bad, its true rate is at most ``beta.ppf(1 - delta, e + 1, n - e)``
+with probability ``1 - delta``, exactly, whatever the distribution of the data (Clopper and
+Pearson).  With ``delta / k`` in place of ``delta`` the bounds of all ``k`` candidates hold at
+once: any candidate, and any target, may then be chosen by looking at them.  This is the
+selective guaranteed risk of Geifman and El-Yaniv (2017), with fits in place of thresholds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rejo.metrics import binomial_upper_bound
+
+Floats = NDArray[np.float64]
+
+
+class TargetUnattainable(ValueError):
+    """No candidate reaches the target; the message says what is attainable.
+
+    Attributes
+    ----------
+    attainable : float
+        The least value of the rate that could be asked for.
+    reject_cost : float
+        Where it is attained.
+    """
+
+    def __init__(self, message: str, attainable: float, reject_cost: float) -> None:
+        super().__init__(message, attainable, reject_cost)
+        self.attainable, self.reject_cost = attainable, reject_cost
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Guarantee(NamedTuple):
+    """With probability ``confidence`` over the data, the true rate is at most ``bound``."""
+
+    rate: str  # "rejection_rate", "error_rate" or "accepted_error_rate"
+    bound: float
+    target: float  # what was asked for, not below the bound
+    confidence: float
+    n_cases: int  # calibration cases that count: all, or the decided ones
+    n_candidates: int  # for all of which the bounds hold at once
+
+
+def simultaneous_bounds(bad: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> Floats:
+    """Upper bounds for the true rates of all candidates, which hold together.
+
+    Parameters
+    ----------
+    bad : array-like of int of shape (n_candidates,)
+        Bad cases among those that count: errors, or rejections.
+    n : array-like of int of shape (n_candidates,)
+        Calibration cases that count.
+    confidence : float, default=0.95
+        Probability, at least, with which every bound holds.
+
+    Returns
+    -------
+    bounds : ndarray of shape (n_candidates,)
+        1 where no case counts.
+
+    Examples
+    --------
+    >>> from rejo.selection.guarantee import simultaneous_bounds
+    >>> simultaneous_bounds([0, 2], [100, 200], confidence=0.9).round(3)
+    array([0.03 , 0.031])
+    """
+    bad, n = np.atleast_1d(bad), np.atleast_1d(n)
+    each = 1.0 - (1.0 - confidence) / len(bad)
+    return np.array(
+        [binomial_upper_bound(int(e), int(m), each) for e, m in zip(bad, n, strict=True)]
+    )

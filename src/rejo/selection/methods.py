@@ -1,0 +1,90 @@
+"""Data replication and its rivals, each with a grid to be tuned on: the usual comparison."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.kernel_approximation import Nystroem
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from rejo.baselines import (
+    EmbeddedRejectSVC,
+    FrankHallReject,
+    SurrogateRejectSVC,
+    ThresholdRejectClassifier,
+    TwoClassifierReject,
+)
+from rejo.estimators import RejoLinear, RejoMLP, RejoSVC
+
+COSTS = (0.5, 4.0, 32.0, 256.0)  # C of a support vector machine
+WIDTHS = (0.3, 1.5, 6.0)  # gamma x number of features, for standardised features
+DECAYS = (1e-3, 1e-2, 1e-1)  # weight decay of a network, a point
+
+
+def standard_methods(
+    n_classes: int, n_features: int, random_state: int | None = 0
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Methods for a problem of this size, and their grids.
+
+    All features must be numbers; they are standardised in a pipeline.
+
+    Parameters
+    ----------
+    n_classes : int
+        For two classes: data replication (``rejo ...``), one classifier with cut-offs (``1C``),
+        two classifiers (``2C``), and support vector machines with losses of their own.  For more,
+        those that know ordered classes.
+    n_features : int
+        The widths of the kernels depend on it.
+    random_state : int, default=0
+
+    Returns
+    -------
+    estimators : dict of {name: estimator}
+        Data replication first.
+    param_grids : dict of {name: grid}
+    """
+    machine, network = {"C": COSTS, "gamma": [w / n_features for w in WIDTHS]}, {"alpha": DECAYS}
+    svc = SVC()
+    # The network of scikit-learn divides its decay by the number of points, ours does not.
+    mlp = MLPClassifier((10,), "tanh", solver="lbfgs", max_iter=300, random_state=random_state)
+    own_mlp = RejoMLP((10,), max_iter=300, random_state=random_state)
+    features = Nystroem(n_components=100, random_state=random_state)
+    chow = ThresholdRejectClassifier(svc, rule="chow")
+
+    # Name -> the steps after the scaler, and the grid of the last step but for `features`.
+    methods: dict[str, tuple[Any, dict[str, Any]]] = {
+        "rejo SVM": (RejoSVC(), machine),
+        "rejo logistic": (RejoLinear(max_iter=1000), {}),
+        "rejo NN": (own_mlp, network),
+    }
+    inside = {f"estimator__{name}": values for name, values in machine.items()}
+    inside_mlp = {f"estimator__{name}": values for name, values in network.items()}
+    if n_classes == 2:
+        methods |= {
+            "SVM-1C cut-offs": (ThresholdRejectClassifier(svc, rule="score"), inside),
+            "SVM-1C Chow": (chow, inside),
+            "SVM-1C class": (ThresholdRejectClassifier(svc, rule="class"), inside),
+            "SVM-2C": (TwoClassifierReject(svc), inside),
+            "NN-1C Chow": (ThresholdRejectClassifier(mlp, rule="chow"), inside_mlp),
+            "NN-2C": (TwoClassifierReject(mlp), inside_mlp),
+            "Bartlett-Wegkamp": (SurrogateRejectSVC(), machine),
+            "double hinge": (SurrogateRejectSVC("double-hinge"), machine),
+            "embedded": (EmbeddedRejectSVC(kernel="rbf"), machine),
+        }
+    else:
+        methods |= {
+            "Frank-Hall 1C": (FrankHallReject(svc, per_split=1), inside),
+            "Frank-Hall 2C": (FrankHallReject(svc, per_split=2), inside),
+            "SVM-1C Chow": (chow, inside),
+        }
+    estimators, grids = {}, {}
+    for name, (last, grid) in methods.items():
+        steps = [features, last] if name == "rejo logistic" else [last]
+        estimators[name] = pipeline = make_pipeline(StandardScaler(), *steps)
+        grids[name] = {f"{pipeline.steps[-1][0]}__{key}": values for key, values in grid.items()}
+    grids["rejo logistic"] = {"nystroem__gamma": machine["gamma"], "rejolinear__C": COSTS}
+    return estimators, grids

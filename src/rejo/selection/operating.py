@@ -1,0 +1,437 @@
+"""From what a manager knows to a fitted classifier, and what may be expected of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid, train_test_split
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import _safe_split, available_if
+from sklearn.utils.validation import check_is_fitted
+
+from rejo.estimators.base import Judgement, RejectClassifier
+from rejo.metrics import error_rate, rejection_rate
+from rejo.selection._expected import Expected, effective_size, expect
+from rejo.selection._summary import summarise
+from rejo.selection._targets import TARGETS, Target, check_target
+from rejo.selection.guarantee import Guarantee, TargetUnattainable, simultaneous_bounds
+from rejo.selection.path import (
+    REJECT_COSTS,
+    RejectCurve,
+    check_cases,
+    check_reject_costs,
+    check_rejects,
+    fit_weighted,
+    reject_curve,
+)
+
+Floats = NDArray[np.float64]
+
+# At a cost of 1/2 nothing is rejected, so that any review budget can be kept.
+CANDIDATES = (0.02, *REJECT_COSTS, 0.5)
+LEVEL = 0.95  # of prediction intervals where no confidence is asked for
+BATCH = 100  # cases that the summary speaks of
+
+
+class RejectClassifierCV(RejectClassifier):
+    """Find the reject cost, and the model, for a target that is not a reject cost.
+
+    Every candidate is the estimator fitted at one reject cost (with the parameters that are
+    best at it, if there is a grid).  Cross-validation estimates what each rejects and gets
+    wrong; the one that meets the target best is fitted on all cases.  Estimates are not
+    promises: for one, ask for a ``confidence``.  A share of the cases is then kept from the
+    fits, and a candidate is taken only if these cases prove, by an exact bound that holds for
+    all candidates at once, that it meets the target.
+
+    Parameters
+    ----------
+    estimator : RejectClassifier or Pipeline
+        A classifier with a reject option, or a pipeline that ends in one.
+    review_budget : float or int, default=None
+        Target: at most this share of the cases goes to review (a float below 1), or this
+        number of them (an int) out of ``per``.  Among the candidates that keep to it, that
+        with the fewest errors is taken.
+    max_error : float, default=None
+        Target: at most this share of errors (see ``error``).  Among the candidates that keep
+        to it, that with the fewest reviews is taken.
+    reject_cost : float in (0, 0.5], default=None
+        Target: the least cost, where a review costs this much and an error 1.
+    cost_of : dict, default=None
+        The same by prices: ``{"error": 5000, "review": 40}`` is ``reject_cost=0.008``.
+    per : int, default=None
+        Size of a batch, such as the cases of a week: an integer ``review_budget`` is a number
+        out of these, and :attr:`expected_` and :meth:`summary` speak of as many cases; of 100
+        by default.
+    error : {"accepted", "overall"}, default="accepted"
+        What ``max_error`` limits: errors among the cases that are decided, which is what a
+        regulator asks about, or among all cases, the paper's ``E``.
+    confidence : float, default=None
+        Probability with which the true rate of the fitted model keeps to ``review_budget`` or
+        ``max_error``, such as 0.95.
+    calibration_size : float, default=0.3
+        Share of the cases, drawn at random, that is kept for the guarantee.  The model is not
+        fitted on them afterwards: the guarantee is for the model that they tested.
+    param_grid : dict or list of dict, default=None
+        Parameters of the estimator to choose from, as in ``GridSearchCV``: those with the least
+        ``reject_cost * R + E``, at each reject cost.
+    reject_costs : sequence of float in (0, 0.5], default=0.02, 0.04, 0.08, 0.12, ..., 0.48, 0.5
+        The candidates, for ``review_budget`` and ``max_error``.  More of them come nearer to
+        the target; with a ``confidence``, fewer of them give tighter bounds.
+    cv : int, splitter or iterable, default=5
+        As in scikit-learn; a number of folds is stratified, without shuffling.
+    n_jobs : int, default=None
+        Folds that are worked on at the same time.
+    random_state : int, RandomState or None, default=None
+        Draws the calibration cases.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The fitted classifier; all methods are answered by it.
+    reject_cost_ : float
+        The reject cost that was found.
+    best_params_ : dict
+        Its parameters from the grid.
+    curve_ : RejectCurve
+        Rates of all candidates: over the folds or, with a ``confidence``, on the calibration
+        cases.
+    expected_ : Expected
+        Rates to be expected in a batch of ``per`` new cases, with prediction intervals.
+    guarantee_ : Guarantee or None
+        What is guaranteed with ``confidence``.
+    classes_, reject_label_
+        As in the estimator.
+
+    Raises
+    ------
+    TargetUnattainable
+        By ``fit``, if no candidate meets the target; it says what can be attained.
+
+    Examples
+    --------
+    >>> from rejo import RejoSVC, make_synthetic_1
+    >>> from rejo.selection import RejectClassifierCV
+    >>> X, y = make_synthetic_1(400, random_state=0)
+    >>> model = RejectClassifierCV(RejoSVC(C=10, gamma=4), review_budget=0.2).fit(X, y)
+    >>> model.expected_.rejection_rate.estimate <= 0.2
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": "no_validation",
+        **dict.fromkeys(TARGETS, "no_validation"),  # by check_target
+        "per": [Interval(Integral, 1, None, closed="left"), None],
+        "error": [StrOptions({"accepted", "overall"})],
+        "confidence": [Interval(Real, 0.0, 1.0, closed="neither"), None],
+        "calibration_size": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "param_grid": [dict, list, None],
+        "reject_costs": ["array-like", Iterable],
+        "cv": ["cv_object"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    best_estimator_: Any
+    curve_: RejectCurve
+    guarantee_: Guarantee | None
+    _size: float  # independent cases that the estimates are worth
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        review_budget: float | None = None,
+        max_error: float | None = None,
+        reject_cost: float | None = None,
+        cost_of: dict[str, float] | None = None,
+        per: int | None = None,
+        error: str = "accepted",
+        confidence: float | None = None,
+        calibration_size: float = 0.3,
+        param_grid: Any = None,
+        reject_costs: Any = CANDIDATES,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.review_budget = review_budget
+        self.max_error = max_error
+        self.reject_cost = reject_cost
+        self.cost_of = cost_of
+        self.per = per
+        self.error = error
+        self.confidence = confidence
+        self.calibration_size = calibration_size
+        self.param_grid = param_grid
+        self.reject_costs = reject_costs
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Find the reject cost and fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Used in the fits and in the rates; not together with ``confidence``.
+        groups : array-like of shape (n_samples,), default=None
+            For a splitter that keeps groups together; not together with ``confidence``.
+
+        Returns
+        -------
+        self : RejectClassifierCV
+        """
+        self._validate_params()
+        target, name = self._check()
+        X, y, groups, sample_weight = check_cases(X, y, groups, sample_weight, type(self).__name__)
+        given = self.reject_costs if target.rate is not None else [target.limit]
+        costs = check_reject_costs(given)
+        if self.confidence is None:
+            self.curve_, params = self._cross_validate(X, y, costs, sample_weight, groups)
+            limits = None if target.rate is None else getattr(self.curve_, target.rate)
+            best = self._choose(target, limits)
+            model = clone(self.estimator).set_params(**params[best], **{name: costs[best]})
+            self.best_estimator_ = fit_weighted(model, X, y, sample_weight)
+            self.guarantee_ = None
+            self._size = effective_size(self.curve_, sample_weight, len(y))
+        else:
+            if sample_weight is not None or groups is not None:
+                raise ValueError(
+                    "confidence needs calibration cases that are independent and count alike: it "
+                    "does not go with sample_weight or groups."
+                )
+            best, params = self._calibrate(X, y, costs, target, name)
+        self._target = target
+        self.reject_cost_ = costs[best]
+        self.best_params_ = params[best]
+        self._rates = float(self.curve_.rejection_rate[best]), float(self.curve_.error_rate[best])
+        self.expected_ = self.expect(self.per or BATCH)
+        return self._take_over()
+
+    def expect(self, n_cases: int) -> Expected:
+        """Predict the rates in a batch of new cases.
+
+        Parameters
+        ----------
+        n_cases : int
+            Size of the batch.
+
+        Returns
+        -------
+        expected : Expected
+            Named tuple ``rejection_rate``, ``error_rate`` (of all cases), ``accepted_error_rate``
+            (of the decided ones), each an interval ``estimate``, ``low``, ``high`` in which the
+            rate of such a batch will lie with a probability of about ``confidence`` (0.95 if
+            none was given).  New cases must be like those of the fit.
+        """
+        check_is_fitted(self)
+        if not isinstance(n_cases, Integral) or n_cases < 1:
+            raise ValueError(f"n_cases must be a positive integer; got {n_cases!r}.")
+        return expect(*self._rates, self._size, int(n_cases), self.confidence or LEVEL)
+
+    def summary(self) -> str:
+        """Say in plain words what was found.
+
+        Returns
+        -------
+        text : str
+            One paragraph.
+        """
+        check_is_fitted(self)
+        return summarise(self._target, self.reject_cost_, self.expected_, self.guarantee_)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Decide, or reject.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y_pred : ndarray of shape (n_samples,)
+            Class labels, and ``reject_label_`` where the point should be reviewed.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict(X))
+
+    @available_if(lambda self: hasattr(_last(self.estimator), "boundary_scores"))
+    def boundary_scores(self, X: Any) -> Floats:
+        """Score of every point for every boundary, if the estimator has such.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_boundaries)
+        """
+        model, X = self._last_step(X)
+        return np.asarray(model.boundary_scores(X))
+
+    def _judge(self, X: Any) -> Judgement:
+        model, X = self._last_step(X)
+        judgement: Judgement = model._judge(X)
+        return judgement
+
+    def _decide(self, X: Any) -> Any:
+        model, X = self._last_step(X)
+        return model._decide(X)
+
+    def _last_step(self, X: Any) -> tuple[Any, Any]:
+        """Return the classifier of a pipeline, and what the steps before make of ``X``."""
+        check_is_fitted(self)
+        model = self.best_estimator_
+        if hasattr(model, "steps"):
+            X = model[:-1].transform(X) if len(model) > 1 else X
+        return _last(model), X
+
+    def _check(self) -> tuple[Target, str]:
+        """Return the target, and the name of the estimator's parameter for the reject cost."""
+        target = check_target(self.get_params(deep=False))
+        if not isinstance(_last(self.estimator), RejectClassifier):
+            raise TypeError(
+                "estimator must be a classifier with a reject option, such as RejoSVC, or a "
+                f"pipeline that ends in one; got {self.estimator!r}."
+            )
+        name = check_rejects(self.estimator)
+        if any(name in params for params in ParameterGrid(self.param_grid or {})):
+            raise ValueError(f"param_grid must not set {name}: it is what is looked for.")
+        if self.confidence is not None and target.rate is None:
+            raise ValueError(
+                f"confidence={self.confidence:g} needs a rate to guarantee: give review_budget or "
+                f"max_error in place of {target.name}."
+            )
+        return target, name
+
+    def _cross_validate(
+        self, X: Any, y: Any, costs: list[float], sample_weight: Any = None, groups: Any = None
+    ) -> tuple[RejectCurve, list[dict[str, Any]]]:
+        """Rates, and parameters from the grid, at each reject cost."""
+        points = list(ParameterGrid(self.param_grid or {}))
+        options: dict[str, Any] = {"groups": groups, "sample_weight": sample_weight}
+        curves = [
+            reject_curve(
+                clone(self.estimator).set_params(**point), X, y,
+                reject_costs=costs, cv=self.cv, n_jobs=self.n_jobs, **options,
+            )
+            for point in points
+        ]  # fmt: skip
+        risk = np.round([curve.risk for curve in curves], 12)  # (n_points, n_costs)
+        best = risk.argmin(axis=0)
+        rows = best, np.arange(len(costs))
+        R = np.array([curve.rejection_rates for curve in curves])[rows]  # (n_costs, n_folds)
+        E = np.array([curve.error_rates for curve in curves])[rows]
+        return RejectCurve(np.array(costs), R, E, curves[0].sizes), [points[i] for i in best]
+
+    def _calibrate(
+        self, X: Any, y: Any, costs: list[float], target: Target, name: str
+    ) -> tuple[int, list[dict[str, Any]]]:
+        """Fit all candidates on one share of the cases, and judge them by the other."""
+        # Not stratified: calibration cases that depend on the class shares of the others would
+        # not be independent of the candidates, and the bound would not be exact.
+        train, test = train_test_split(
+            np.arange(len(y)), test_size=self.calibration_size, random_state=self.random_state
+        )
+        X_fit, y_fit = _safe_split(self.estimator, X, y, train)
+        X_new, y_new = _safe_split(self.estimator, X, y, test, train)
+        params: list[dict[str, Any]] = [{}] * len(costs)
+        if self.param_grid is not None:
+            _, params = self._cross_validate(X_fit, y_fit, costs)
+        models, R, E = [], [], []
+        for cost, point in zip(costs, params, strict=True):
+            model = clone(self.estimator).set_params(**point, **{name: cost}).fit(X_fit, y_fit)
+            decisions, label = model.predict(X_new), _last(model).reject_label_
+            models.append(model)
+            R.append([rejection_rate(y_new, decisions, reject_label=label)])
+            E.append([error_rate(y_new, decisions, reject_label=label)])
+        n = len(test)
+        self.curve_ = RejectCurve(*map(np.array, (costs, R, E, [float(n)])))
+        rejected, wrong = (np.rint(n * np.ravel(part)).astype(int) for part in (R, E))
+        bad = rejected if target.rate == "rejection_rate" else wrong
+        total = n - rejected if target.rate == "accepted_error_rate" else np.full(len(costs), n)
+        level: Any = self.confidence
+        bounds = simultaneous_bounds(bad, total, level)
+        best = self._choose(target, bounds)
+        self.best_estimator_ = models[best]
+        self.guarantee_ = Guarantee(
+            str(target.rate), float(bounds[best]), target.limit, level,
+            int(total[best]), len(costs),
+        )  # fmt: skip
+        self._size = float(n)
+        return best, params
+
+    def _choose(self, target: Target, limits: Floats | None) -> int:
+        """Return the best of the candidates whose ``limits`` (n_costs,) keep to the target."""
+        if limits is None:  # the price is given, and the only candidate
+            return 0
+        curve = self.curve_
+        R, E = np.round(curve.rejection_rate, 12), np.round(curve.error_rate, 12)
+        keeps = limits <= target.limit + 1e-12
+        if not keeps.any():
+            self._give_up(target, limits)
+        first, second = (E, R) if target.rate == "rejection_rate" else (R, E)
+        order = np.lexsort((second, first, ~keeps))
+        return int(order[0])
+
+    def _give_up(self, target: Target, limits: Floats) -> None:
+        best = int(np.where(np.isnan(limits), np.inf, limits).argmin())
+        cost, R = float(self.curve_.reject_costs[best]), self.curve_.rejection_rate[best]
+        what = {
+            "rejection_rate": "share of cases that go to review",
+            "error_rate": "share of all cases that are decided wrongly",
+            "accepted_error_rate": "share of wrong decisions among the decided cases",
+        }[str(target.rate)]
+        how = (
+            "by cross-validation"
+            if self.confidence is None
+            else f"with {self.confidence:.0%} confidence, from "
+            f"{self.curve_.sizes[0]:.0f} calibration cases and {len(limits)} candidates"
+        )
+        advice = (
+            "Raise it, or try other reject_costs or a better estimator."
+            if self.confidence is None
+            else "Raise it, or give more cases, fewer reject_costs, or less confidence."
+        )
+        raise TargetUnattainable(
+            f"{target.name}={target.limit:g} cannot be reached: the least {what} that is "
+            f"attainable {how} is {limits[best]:.4f}, at reject_cost={cost:g}, where {R:.0%} of "
+            f"the cases go to review. {advice}",
+            float(limits[best]),
+            cost,
+        )
+
+    def _take_over(self) -> Self:
+        """Take the labels of the fitted model, and its features."""
+        model = self.best_estimator_
+        last = _last(model)
+        self.classes_, self.reject_label_ = last.classes_, last.reject_label_
+        self._price = self.reject_cost_
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags, tags.non_deterministic = inner.input_tags, inner.non_deterministic
+        return tags
+
+
+def _last(estimator: Any) -> Any:
+    """Return the last step of a pipeline, or the estimator itself."""
+    return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator

@@ -1,0 +1,228 @@
+"""RejoSVC with parameters chosen by cross-validation, for every reject cost in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.model_selection import check_cv
+from sklearn.utils._param_validation import Interval, Real
+from sklearn.utils.validation import check_is_fitted
+
+from rejo.estimators.base import Floats, Judgement, RejectClassifier
+from rejo.estimators.svm import RejoSVC
+from rejo.selection._svm_folds import Grid, count_outcomes
+from rejo.selection.path import REJECT_COSTS, RejectCurve, check_cases, check_reject_costs
+
+# The grids of the paper.
+CS = tuple(2.0**i for i in (-5, -3, -1, 1, 3))
+GAMMAS = tuple(2.0**i for i in (-3, -1, 1))
+
+
+class _Best(NamedTuple):
+    """What cross-validation found at each of ``n_costs`` reject costs."""
+
+    params: list[dict[str, Any]]
+    curve: RejectCurve
+    results: dict[str, Any]  # columns of (n_costs * n_Cs * n_gammas * n_hs,)
+
+
+class RejoSVCCV(RejectClassifier):
+    """Tune ``C``, ``gamma`` and ``h`` of :class:`~rejo.RejoSVC` for every reject cost at once.
+
+    For each reject cost ``w`` the parameters with the least ``w R + E`` over the folds are
+    taken, as the paper does, and a model is fitted on all cases with them.  Kernel matrices
+    and warm starts are shared, so that all this takes less time than a grid search of one
+    plain support vector machine.
+
+    Parameters
+    ----------
+    reject_cost : float in (0, 0.5], default=0.2
+        Which of the models decides in :meth:`predict`; added to ``reject_costs``.
+    Cs : sequence of float, default=2**-5, 2**-3, ..., 2**3
+    gammas : sequence of float, "scale" or "auto", default=2**-3, 2**-1, 2
+    hs : sequence of float, default=(1.0,)
+        Values to try; of equal ones the first wins, in the order ``C``, ``gamma``, ``h``.
+    reject_costs : sequence of float in (0, 0.5], default=0.04, 0.08, ..., 0.48
+    cv : int, splitter or iterable, default=5
+        As in scikit-learn; a number of folds is stratified, without shuffling.
+    n_jobs : int, default=None
+        Folds that are worked on at the same time, by threads.
+    kernel, degree, coef0, s, class_order, reject_label, class_weight, tol, max_iter, cache_size
+        As in :class:`~rejo.RejoSVC`.
+
+    Attributes
+    ----------
+    reject_costs_ : ndarray of shape (n_costs,)
+        All reject costs, ascending.
+    best_params_ : dict of float to dict
+        For each reject cost the chosen ``C``, ``gamma`` and ``h``.
+    best_estimators_ : dict of float to RejoSVC
+        For each reject cost the model with these parameters, fitted on all cases.
+    best_estimator_ : RejoSVC
+        That for ``reject_cost``.
+    curve_ : RejectCurve
+        Rejections and errors of the chosen parameters over the folds.  They were chosen on the
+        same folds, which makes these figures a little too good.
+    cv_results_ : dict of ndarray
+        One row for each combination: ``reject_cost``, ``C``, ``gamma``, ``h``,
+        ``rejection_rate``, ``error_rate``, ``risk`` and ``risk_std``, the last over the folds.
+    classes_, reject_label_, n_iter_, n_features_in_, feature_names_in_
+        As in :class:`~rejo.RejoSVC`.
+
+    Examples
+    --------
+    >>> from rejo import make_synthetic_1
+    >>> from rejo.selection import RejoSVCCV
+    >>> X, y = make_synthetic_1(200, random_state=0)
+    >>> search = RejoSVCCV(Cs=[1, 10], gammas=[1, 4], reject_cost=0.2).fit(X, y)
+    >>> sorted(search.best_params_[0.2])
+    ['C', 'gamma', 'h']
+    >>> search.best_estimators_[0.04].reject_mask(X).mean() > search.reject_mask(X).mean()
+    np.True_
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "reject_cost": [Interval(Real, 0.0, 0.5, closed="right")],
+        **{name: ["array-like", Iterable] for name in ("Cs", "gammas", "hs", "reject_costs")},
+        "cv": ["cv_object"],
+        "n_jobs": [int, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        reject_cost: float = 0.2,
+        Cs: Sequence[float] = CS,
+        gammas: Sequence[float | str] = GAMMAS,
+        hs: Sequence[float] = (1.0,),
+        reject_costs: Sequence[float] = REJECT_COSTS,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        degree: int = 3,
+        coef0: float = 0.0,
+        s: int | None = None,
+        class_order: Any = None,
+        reject_label: Any = None,
+        class_weight: Any = None,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        cache_size: float = 200,
+    ) -> None:
+        self.reject_cost = reject_cost
+        self.Cs = Cs
+        self.gammas = gammas
+        self.hs = hs
+        self.reject_costs = reject_costs
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.s = s
+        self.class_order = class_order
+        self.reject_label = reject_label
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Choose the parameters for each reject cost, and fit the models.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
+            Training points, or their kernel matrix if ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Used in the fits and in the rates.
+        groups : array-like of shape (n_samples,), default=None
+            For a splitter that keeps groups together.
+
+        Returns
+        -------
+        self : RejoSVCCV
+        """
+        self._validate_params()
+        X, y, groups, sample_weight = check_cases(X, y, groups, sample_weight, type(self).__name__)
+        best = self._search(X, y, sample_weight, groups)
+        costs = best.curve.reject_costs.tolist()
+        self.reject_costs_ = best.curve.reject_costs
+        self.best_params_ = dict(zip(costs, best.params, strict=True))
+        self.curve_ = best.curve
+        self.cv_results_ = best.results
+        self.best_estimators_ = {
+            w: self._model(reject_cost=w, **params).fit(X, y, sample_weight)
+            for w, params in self.best_params_.items()
+        }
+        model = self.best_estimator_ = self.best_estimators_[float(self.reject_cost)]
+        self.n_iter_ = model.n_iter_
+        self._set_labels(model.classes_, True)
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
+        return self
+
+    def boundary_scores(self, X: Any) -> Floats:
+        """Score of every point for every boundary, as the chosen model gives it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_boundaries)
+            Falling from left to right; the number of positive ones is the decision.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.boundary_scores(X)
+
+    def _judge(self, X: Any) -> Judgement:
+        check_is_fitted(self)
+        return self.best_estimator_._judge(X)
+
+    def _decide(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self.best_estimator_._decide(X)
+
+    def _model(self, **params: Any) -> RejoSVC:
+        shared = RejoSVC._parameter_constraints.keys() & self._get_param_names()
+        return RejoSVC(**{name: getattr(self, name) for name in shared} | params)
+
+    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> _Best:
+        costs = check_reject_costs([*self.reject_costs, self.reject_cost])
+        grid = Grid(costs, list(self.Cs), list(self.gammas), list(self.hs))
+        for name, values in zip(("Cs", "gammas", "hs"), grid[1:], strict=True):
+            if not values:
+                raise ValueError(f"{name} is empty: give one value at least.")
+        folds = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
+        counts = count_outcomes(self._model(), X, y, grid, folds, sample_weight, self.n_jobs)
+        R, E = counts.rejected / counts.total, counts.wrong / counts.total
+        w = np.array(costs)
+        risks = w[:, None, None, None, None] * R + E  # (n_costs, n_Cs, n_gammas, n_hs, n_folds)
+        rates = [np.average(part, axis=-1, weights=counts.total) for part in (R, E, risks)]
+        # Rounded, so that of risks that are equal but for the last digit the first wins.
+        flat = np.round(rates[2], 12).reshape(len(w), -1).argmin(axis=1)  # (n_costs,)
+        rows = np.arange(len(w)), *np.unravel_index(flat, risks.shape[1:4])
+        places = list(product(grid.Cs, grid.gammas, grid.hs))
+        params = [dict(zip(("C", "gamma", "h"), places[i], strict=True)) for i in flat]
+        columns = zip(*product(*grid), strict=True)
+        names = ("reject_cost", "C", "gamma", "h")
+        results = {name: np.array(column) for name, column in zip(names, columns, strict=True)}
+        for name, rate in zip(("rejection_rate", "error_rate", "risk"), rates, strict=True):
+            results[name] = rate.ravel()
+        results["risk_std"] = risks.std(axis=-1).ravel()
+        return _Best(params, RejectCurve(w, R[rows], E[rows], counts.total), results)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags

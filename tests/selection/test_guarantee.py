@@ -1,0 +1,141 @@
+"""What is guaranteed holds as often as it says, on data whose true rates are known."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from rejo.datasets import make_synthetic_1
+from rejo.estimators import RejoSVC
+from rejo.selection import RejectClassifierCV, TargetUnattainable, simultaneous_bounds
+
+N_SETS = 1000
+GRID = np.linspace(-3, 3, 1201)[:, None]  # x is uniform: means over the grid are true rates
+
+
+def posterior(x):
+    return 1 / (1 + np.exp(-1.5 * x[:, 0]))
+
+
+def true_rates(model):
+    """Rejection rate, error rate over all cases, error rate among the decided ones."""
+    decisions = model.predict(GRID)
+    decided = decisions != model.reject_label_
+    p = posterior(GRID)
+    wrong = np.where(decisions == 1, 1 - p, p)[decided].sum() / len(GRID)
+    return {
+        "rejection_rate": 1 - decided.mean(),
+        "error_rate": wrong,
+        "accepted_error_rate": wrong / max(decided.mean(), 1e-12),
+    }
+
+
+@pytest.mark.parametrize(
+    ("target", "reject_costs", "least"),
+    [
+        ({"max_error": 0.125}, [0.25, 0.45], 0),
+        ({"review_budget": 0.15}, [0.15, 0.3], 0),
+        # The one candidate has a true rate of about 0.14: to be accepted is to miss the target.
+        ({"max_error": 0.135}, [0.45], 0.03),
+    ],
+)
+def test_targets_are_missed_no_more_often_than_allowed(target, reject_costs, least):
+    rng = np.random.RandomState(0)
+    delta = 0.2
+    misses = fits = 0
+    for seed in range(N_SETS):
+        X = rng.uniform(-3, 3, size=(150, 1))
+        y = (rng.uniform(size=150) < posterior(X)).astype(int)
+        model = RejectClassifierCV(
+            RejoSVC(gamma=0.1), **target, confidence=1 - delta,
+            calibration_size=0.5, reject_costs=reject_costs, random_state=seed,
+        )  # fmt: skip
+        try:
+            model.fit(X, y)
+        except TargetUnattainable:
+            continue  # promises nothing
+        fits += 1
+        assert model.guarantee_.bound <= model.guarantee_.target
+        misses += true_rates(model)[model.guarantee_.rate] > model.guarantee_.target
+    assert fits >= 0.05 * N_SETS
+    assert misses <= N_SETS * delta + 3 * np.sqrt(N_SETS * delta * (1 - delta))
+    assert misses >= N_SETS * least  # a guarantee that never failed would be wasteful
+
+
+def test_bounds_hold_for_all_candidates_at_once_and_are_not_loose():
+    rng = np.random.RandomState(1)
+    k, n, rate, delta = 5, 400, 0.08, 0.1
+    bad = rng.binomial(n, rate, size=(N_SETS, k))
+    broken = np.mean([(simultaneous_bounds(row, [n] * k, 1 - delta) < rate).any() for row in bad])
+    assert broken <= delta + 3 * np.sqrt(delta * (1 - delta) / N_SETS)
+    assert broken >= delta / 3  # a bound for all candidates that never failed would be wasteful
+    each = np.mean(simultaneous_bounds(bad[:, 0], [n] * N_SETS, 1 - delta * N_SETS / k) < rate)
+    assert each <= delta / k + 3 * np.sqrt(delta / k / N_SETS)
+
+
+def test_the_guarantee_is_that_of_the_calibration_cases():
+    X, y = make_synthetic_1(1000, random_state=0)
+    model = RejectClassifierCV(
+        RejoSVC(C=10, gamma=4), max_error=0.15, confidence=0.9, random_state=0,
+        reject_costs=[0.1, 0.2, 0.3],
+    ).fit(X, y)  # fmt: skip
+    guarantee = model.guarantee_
+    chosen = model.curve_.reject_costs.tolist().index(model.reject_cost_)
+    rejected = round(300 * model.curve_.rejection_rate[chosen])
+    wrong = round(300 * model.curve_.error_rate[chosen])
+    assert guarantee.rate == "accepted_error_rate"
+    assert guarantee.n_cases == 300 - rejected
+    assert guarantee.n_candidates == 3
+    expected = simultaneous_bounds([wrong] * 3, [300 - rejected] * 3, 0.9)[0]
+    assert guarantee.bound == pytest.approx(expected)
+    assert len(model.best_estimator_.support_) <= 700  # not fitted on the calibration cases
+    assert "With 90 % confidence at most" in model.summary()
+    # Fewest reviews among those that were proved.
+    new, labels = make_synthetic_1(20_000, random_state=1)
+    decided = ~model.reject_mask(new)
+    assert (model.predict(new)[decided] != labels[decided]).mean() <= 0.15
+
+
+def test_overall_errors_count_all_cases():
+    X, y = make_synthetic_1(1000, random_state=0)
+    model = RejectClassifierCV(
+        RejoSVC(C=10, gamma=4), max_error=0.12, error="overall", confidence=0.9, random_state=0
+    ).fit(X, y)
+    assert model.guarantee_.rate == "error_rate"
+    assert model.guarantee_.n_cases == 300
+    assert "of all cases are decided wrongly" in model.summary()
+
+
+def test_unattainable_says_what_is_attainable():
+    X, y = load_breast_cancer(return_X_y=True)
+    pipeline = make_pipeline(StandardScaler(), RejoSVC(C=10))
+    model = RejectClassifierCV(pipeline, max_error=0.001, confidence=0.95, random_state=0)
+    with pytest.raises(TargetUnattainable, match=r"max_error=0.001 cannot.*95% confidence") as info:
+        model.fit(X, y)
+    error = info.value
+    assert isinstance(error, ValueError)
+    assert 0.001 < error.attainable < 0.2
+    assert f"{error.attainable:.4f}" in str(error)
+    # What it names is indeed attained, on the same cases.
+    model.set_params(max_error=error.attainable + 1e-9).fit(X, y)
+    assert model.guarantee_.bound <= error.attainable + 1e-9
+
+
+def test_a_grid_is_searched_on_the_fitting_share_only():
+    X, y = make_synthetic_1(300, random_state=0)
+    model = RejectClassifierCV(
+        RejoSVC(gamma=4), review_budget=0.5, confidence=0.8, param_grid={"C": [0.1, 10]},
+        reject_costs=[0.2, 0.3], random_state=0,
+    ).fit(X, y)  # fmt: skip
+    assert model.best_params_["C"] == model.best_estimator_.C
+    assert model.curve_.sizes.tolist() == [90]
+
+
+def test_needs_independent_cases_and_a_rate():
+    X, y = make_synthetic_1(100, random_state=0)
+    model = RejectClassifierCV(RejoSVC(), max_error=0.5, confidence=0.9)
+    with pytest.raises(ValueError, match="independent"):
+        model.fit(X, y, sample_weight=np.ones(100))
+    with pytest.raises(ValueError, match="needs a rate to guarantee"):
+        RejectClassifierCV(RejoSVC(), reject_cost=0.2, confidence=0.9).fit(X, y)

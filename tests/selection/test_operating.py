@@ -1,0 +1,237 @@
+"""Targets of a manager: a budget, an error, a price."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from rejo.datasets import make_synthetic_1
+from rejo.estimators import RejoLinear, RejoSVC
+from rejo.selection import RejectClassifierCV, TargetUnattainable, reject_curve
+
+PIMA = Path(__file__).parents[2].parent / "shared" / "data" / "pima_diabetes.csv"
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_synthetic_1(200, random_state=0)
+
+
+def machine():
+    return RejoSVC(C=10, gamma=4)
+
+
+def breast_cancer():
+    return load_breast_cancer(return_X_y=True)
+
+
+def pima():
+    if not PIMA.exists():
+        pytest.skip("no table of the Pima data")
+    table = pd.read_csv(PIMA)
+    return table.iloc[:, :-1].to_numpy(float), table.iloc[:, -1].to_numpy()
+
+
+def rates(model, X, y):
+    rejected = model.reject_mask(X)
+    wrong = ~rejected & (model.predict(X) != y)
+    return rejected.mean(), wrong.mean(), wrong.sum() / (~rejected).sum()
+
+
+@pytest.mark.parametrize(
+    ("load", "target"),
+    [
+        (breast_cancer, {"review_budget": 0.1}),
+        (breast_cancer, {"max_error": 0.02}),
+        (breast_cancer, {"max_error": 0.02, "error": "overall"}),
+        (pima, {"review_budget": 0.1}),
+        (pima, {"max_error": 0.15}),
+    ],
+)
+def test_a_fresh_split_keeps_to_its_intervals(load, target):
+    X, y = load()
+    pipeline = make_pipeline(StandardScaler(), RejoSVC(gamma="auto"))
+    inside = []
+    for seed in range(6):
+        old, new, y_old, y_new = train_test_split(X, y, test_size=0.4, random_state=seed)
+        model = RejectClassifierCV(pipeline, **target, per=len(y_new)).fit(old, y_old)
+        assert getattr(model.expected_, model._target.rate).estimate <= model._target.limit
+        for rate, interval in zip(rates(model, new, y_new), model.expected_[:3], strict=True):
+            inside.append(interval.low - 1e-9 <= rate <= interval.high + 1e-9)
+    # 18 times about 95 %, of which the three of a split go together.
+    assert np.mean(inside) >= 0.85
+
+
+def test_intervals_narrow_with_the_batch_and_hold_the_estimate(data):
+    model = RejectClassifierCV(machine(), review_budget=0.2).fit(*data)
+    widths = []
+    for n in (10, 100, 10_000):
+        expected = model.expect(n)
+        assert expected.n_cases == n
+        for estimate, low, high in expected[:3]:
+            assert 0 <= low <= estimate <= high <= 1
+        widths.append(expected.rejection_rate.high - expected.rejection_rate.low)
+    assert widths[0] > widths[1] > widths[2]
+    assert widths[2] > 0.05  # the rate itself is known from 200 cases only
+    assert model.expect(100) == model.expected_
+
+
+def test_budget_takes_the_fewest_errors_within_it(data):
+    model = RejectClassifierCV(machine(), review_budget=0.2).fit(*data)
+    curve = reject_curve(machine(), *data, reject_costs=model.reject_costs)
+    within = curve.rejection_rate <= 0.2
+    chosen = curve.reject_costs.tolist().index(model.reject_cost_)
+    assert within[chosen]
+    assert curve.error_rate[chosen] == curve.error_rate[within].min()
+    assert model.best_estimator_.reject_cost == model.reject_cost_
+
+
+@pytest.mark.parametrize("error", ["accepted", "overall"])
+def test_max_error_takes_the_fewest_reviews_within_it(data, error):
+    model = RejectClassifierCV(machine(), max_error=0.08, error=error).fit(*data)
+    curve = model.curve_
+    found = curve.error_rate if error == "overall" else curve.accepted_error_rate
+    within = found <= 0.08
+    chosen = curve.reject_costs.tolist().index(model.reject_cost_)
+    assert within[chosen]
+    assert curve.rejection_rate[chosen] == curve.rejection_rate[within].min()
+
+
+def test_budget_as_a_number_of_cases(data):
+    by_number = RejectClassifierCV(machine(), review_budget=50, per=400).fit(*data)
+    by_share = RejectClassifierCV(machine(), review_budget=0.125).fit(*data)
+    assert by_number.reject_cost_ == by_share.reject_cost_
+    assert by_number.expected_.n_cases == 400
+    assert "Of 400 cases" in by_number.summary()
+    never = RejectClassifierCV(machine(), review_budget=0, per=10).fit(*data)
+    assert not never.reject_mask(data[0]).any()
+
+
+def test_prices_become_a_reject_cost(data):
+    by_price = RejectClassifierCV(machine(), cost_of={"error": 500, "review": 60}).fit(*data)
+    by_cost = RejectClassifierCV(machine(), reject_cost=0.12).fit(*data)
+    assert by_price.reject_cost_ == pytest.approx(0.12)
+    np.testing.assert_array_equal(by_price.predict(data[0]), by_cost.predict(data[0]))
+    plain = machine().set_params(reject_cost=0.12).fit(*data)
+    np.testing.assert_array_equal(by_cost.predict(data[0]), plain.predict(data[0]))
+    assert by_cost.score(*data) == pytest.approx(plain.score(*data))
+    assert "0.12" in by_cost.summary()
+
+
+def test_a_grid_is_tuned_at_each_cost(data):
+    grid = {"C": [0.1, 10], "gamma": [1.0, 4.0]}
+    model = RejectClassifierCV(machine(), reject_cost=0.2, param_grid=grid).fit(*data)
+    search = GridSearchCV(machine().set_params(reject_cost=0.2), grid, cv=5).fit(*data)
+    assert model.best_params_ == search.best_params_
+    assert 1 - model.curve_.risk[0] == pytest.approx(search.best_score_)
+
+
+def test_delegates_to_the_model_also_in_a_pipeline(data):
+    X, y = data
+    frame = pd.DataFrame(X, index=[f"case {i}" for i in range(len(X))], columns=["a", "b"])
+    for estimator in (machine(), make_pipeline(StandardScaler(), machine())):
+        model = RejectClassifierCV(estimator, review_budget=0.3).fit(frame, y)
+        best = model.best_estimator_
+        last, Z = (best, frame) if best is not estimator and not hasattr(best, "steps") else (
+            best[-1], best[:-1].transform(frame)
+        )  # fmt: skip
+        np.testing.assert_array_equal(model.predict(frame), best.predict(frame))
+        np.testing.assert_array_equal(model.predict_forced(frame), last.predict_forced(Z))
+        np.testing.assert_array_equal(model.reject_mask(frame), last.reject_mask(Z))
+        np.testing.assert_array_equal(model.boundary_scores(frame), last.boundary_scores(Z))
+        assert model.score(frame, y) == pytest.approx(last.score(Z, y))
+        assert model.review(frame).index.tolist() == frame.index.tolist()
+        assert model.queue(frame, 3)["rank"].tolist() == [1, 2, 3]
+        assert model.classes_.tolist() == [-1, 1]
+        assert model.reject_label_ == 0
+        assert model.feature_names_in_.tolist() == ["a", "b"]
+
+
+def test_weights_and_groups_reach_the_folds(data):
+    X, y = data
+    model = RejectClassifierCV(machine(), review_budget=0.3, cv=GroupKFold(4))
+    model.fit(X, y, groups=np.arange(len(y)) // 10)
+    assert len(model.curve_.sizes) == 4
+    weight = np.where(y > 0, 3.0, 1.0)
+    weighted = RejectClassifierCV(machine(), review_budget=0.3).fit(X, y, sample_weight=weight)
+    assert weighted.curve_.sizes.sum() == pytest.approx(weight.sum())
+    assert weighted._size < RejectClassifierCV(machine(), review_budget=0.3).fit(X, y)._size
+
+
+def test_is_a_scikit_learn_estimator(data):
+    model = RejectClassifierCV(RejoLinear(), review_budget=0.2, cv=3)
+    copy = clone(model)
+    assert copy.get_params()["estimator__C"] == model.estimator.C
+    assert (cross_val_score(model, *data, cv=3) > 0.3).all()
+    fitted = pickle.loads(pickle.dumps(model.fit(*data)))
+    np.testing.assert_array_equal(fitted.predict(data[0]), model.predict(data[0]))
+    assert fitted.summary() == model.summary()
+
+
+def test_summary_is_plain(data):
+    model = RejectClassifierCV(machine(), review_budget=0.2).fit(*data)
+    text = model.summary()
+    reviewed = round(100 * model.expected_.rejection_rate.estimate)
+    assert f"Of 100 cases, about {100 - reviewed} are decided and {reviewed} go to review" in text
+    assert "at most 20 % of the cases" in text
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({}, "none was given"),
+        ({"review_budget": 0.1, "max_error": 0.1}, "review_budget and max_error were given"),
+        ({"reject_cost": 0.1, "cost_of": {"error": 1, "review": 0.1}}, "were given"),
+        ({"review_budget": 3.5}, "review_budget must be a share"),
+        ({"review_budget": 1.0}, "review_budget must be a share"),
+        ({"review_budget": -0.1}, "review_budget must be a share"),
+        ({"review_budget": True}, "review_budget must be a share"),
+        ({"review_budget": "10%"}, "review_budget must be a share"),
+        ({"review_budget": 50}, "out of how many"),
+        ({"review_budget": 50, "per": 20}, "from 0 to per=20"),
+        ({"max_error": 0}, "max_error must be a share"),
+        ({"max_error": 2}, "max_error must be a share"),
+        ({"max_error": 0.1, "error": "mean"}, "'error' parameter"),
+        ({"reject_cost": 0.7}, "reject_cost must be a number"),
+        ({"cost_of": {"error": 5000}}, "keys 'error' and 'review'"),
+        ({"cost_of": {"error": 100, "review": 40, "delay": 3}}, "keys 'error' and 'review'"),
+        ({"cost_of": {"error": 100, "review": 0}}, "positive prices"),
+        ({"cost_of": {"error": 100, "review": 60}}, "toss a coin"),
+        ({"review_budget": 0.1, "reject_costs": [0.7]}, "reject_costs"),
+        ({"review_budget": 0.1, "confidence": 1.0}, "'confidence' parameter"),
+        ({"review_budget": 0.1, "calibration_size": 2.0}, "'calibration_size' parameter"),
+        ({"review_budget": 0.1, "param_grid": {"reject_cost": [0.1]}}, "must not set reject_cost"),
+    ],
+)
+def test_bad_parameters(data, params, message):
+    with pytest.raises(ValueError, match=message):
+        RejectClassifierCV(machine(), **params).fit(*data)
+
+
+def test_the_estimator_must_be_able_to_reject(data):
+    with pytest.raises(TypeError, match="reject option"):
+        RejectClassifierCV(LogisticRegression(), review_budget=0.1).fit(*data)
+    with pytest.raises(ValueError, match="n_cases"):
+        RejectClassifierCV(machine(), review_budget=0.1).fit(*data).expect(0)
+
+
+def test_unattainable_by_cross_validation_says_what_is():
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(200, 2)), rng.randint(2, size=200)  # nothing to learn
+    model = RejectClassifierCV(machine(), max_error=0.001, reject_costs=[0.3, 0.4])
+    with pytest.raises(TargetUnattainable, match="by cross-validation is") as info:
+        model.fit(X, y)
+    assert info.value.attainable > 0.2
+    budget = RejectClassifierCV(machine(), review_budget=0.0, reject_costs=[0.05, 0.1])
+    with pytest.raises(TargetUnattainable, match="go to review that is attainable"):
+        budget.fit(X, y)
+    assert pickle.loads(pickle.dumps(info.value)).attainable == info.value.attainable

@@ -1,0 +1,198 @@
+"""A curve over the reject cost, and the fast way to it for RejoSVC."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from rejo.datasets import make_synthetic_1
+from rejo.estimators import RejoLinear, RejoSVC
+from rejo.metrics import error_rate, rejection_rate
+from rejo.selection import reject_curve
+
+COSTS = [0.04, 0.2, 0.36, 0.5]
+
+
+class OneByOne(RejoSVC):
+    """Not RejoSVC itself: goes the way of any classifier, with a clone and a fit each time."""
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_synthetic_1(150, random_state=3)
+
+
+def by_hand(estimator, X, y, cv=5, name="reject_cost"):
+    """R and E (n_costs, n_folds) of the definition."""
+    R, E = [], []
+    for w in COSTS:
+        pairs = []
+        for train, test in StratifiedKFold(cv).split(X, y):
+            model = clone(estimator).set_params(**{name: w}).fit(X[train], y[train])
+            last = model.steps[-1][1] if hasattr(model, "steps") else model
+            pairs.append((y[test], model.predict(X[test]), last.reject_label_))
+        R.append([rejection_rate(t, p, reject_label=label) for t, p, label in pairs])
+        E.append([error_rate(t, p, reject_label=label) for t, p, label in pairs])
+    return np.array(R), np.array(E)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RejoSVC(gamma=4.0, C=10),
+        RejoSVC(gamma="scale"),
+        RejoSVC(kernel="poly", degree=2, gamma=1.0, coef0=1.0, h=3.0),
+        RejoSVC(kernel=laplacian_kernel),
+        RejoSVC(class_weight="balanced", gamma=2.0),
+        RejoLinear(),
+    ],
+    ids=str,
+)
+def test_curve_is_what_a_fit_on_every_fold_gives(data, estimator):
+    X, y = data
+    curve = reject_curve(estimator, X, y, reject_costs=COSTS)
+    R, E = by_hand(estimator, X, y)
+    assert curve.rejection_rates.shape == (4, 5)
+    # A point within the solver's tolerance of a boundary may fall on either side.
+    assert np.abs(curve.rejection_rates - R).mean() <= 1 / len(y)
+    assert np.abs(curve.error_rates - E).mean() <= 1 / len(y)
+
+
+@pytest.mark.parametrize("gamma", [2.0, "scale"])
+def test_tight_solves_agree_on_every_case(data, gamma):
+    X, y = data
+    estimator = RejoSVC(gamma=gamma, C=5, tol=1e-8)
+    curve = reject_curve(estimator, X, y, reject_costs=COSTS)
+    R, E = by_hand(estimator, X, y)
+    np.testing.assert_array_equal(curve.rejection_rates, R)
+    np.testing.assert_array_equal(curve.error_rates, E)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_many_cases_do_without_a_shared_matrix(kernel):
+    X, y = make_synthetic_1(800, random_state=0)
+    X = np.column_stack([X, (X[:, 0] - 0.5) * (X[:, 1] - 0.5)])
+    fast = reject_curve(RejoSVC(kernel=kernel, gamma=1.0), X, y, reject_costs=COSTS)
+    slow = reject_curve(OneByOne(kernel=kernel, gamma=1.0), X, y, reject_costs=COSTS)
+    np.testing.assert_allclose(fast.rejection_rates, slow.rejection_rates, atol=0.013)
+    np.testing.assert_allclose(fast.error_rates, slow.error_rates, atol=0.013)
+
+
+def test_precomputed_sparse_and_threads_change_nothing(data):
+    X, y = data
+    expected = reject_curve(RejoSVC(gamma=2.0), X, y, reject_costs=COSTS)
+    others = [
+        reject_curve(
+            RejoSVC(kernel="precomputed"), rbf_kernel(X, gamma=2.0), y, reject_costs=COSTS
+        ),
+        reject_curve(RejoSVC(gamma=2.0), csr_matrix(X), y, reject_costs=COSTS),
+        reject_curve(RejoSVC(gamma=2.0), X, y, reject_costs=COSTS, n_jobs=2),
+    ]
+    for other in others:
+        np.testing.assert_allclose(other.rejection_rates, expected.rejection_rates, atol=1e-12)
+        np.testing.assert_allclose(other.error_rates, expected.error_rates, atol=1e-12)
+
+
+@pytest.mark.parametrize("last", [RejoSVC(gamma=1.0), RejoLinear()], ids=str)
+def test_a_pipeline_is_fitted_within_the_folds(data, last):
+    X, y = data
+    pipeline = make_pipeline(StandardScaler(), last)
+    name = f"{type(last).__name__.lower()}__reject_cost"
+    curve = reject_curve(pipeline, 100 * X, y, reject_costs=COSTS)
+    R, E = by_hand(pipeline, 100 * X, y, name=name)
+    assert np.abs(curve.rejection_rates - R).mean() <= 1 / len(y)
+    assert np.abs(curve.error_rates - E).mean() <= 1 / len(y)
+
+
+def test_ordered_classes_of_strings():
+    rng = np.random.RandomState(0)
+    X = rng.uniform(size=(150, 1))
+    k = np.digitize(X[:, 0] + rng.normal(scale=0.1, size=150), [0.3, 0.7])
+    y = np.array(["low", "mid", "high"])[k]
+    frame = pd.Series(pd.Categorical(y, ["low", "mid", "high"], ordered=True), index=k)
+    options = {"gamma": 1.0, "C": 10, "tol": 1e-8}
+    given = RejoSVC(class_order=["low", "mid", "high"], **options)
+    curves = [
+        reject_curve(RejoSVC(**options), X, k, reject_costs=COSTS),
+        reject_curve(given, X, y, reject_costs=COSTS),
+        reject_curve(RejoSVC(**options), X, frame, reject_costs=COSTS),
+        reject_curve(OneByOne(**options), X, frame, reject_costs=COSTS),
+    ]
+    assert 0 < curves[0].error_rate[-1] < 0.3
+    for curve in curves[1:3]:  # the same folds
+        np.testing.assert_allclose(curve.error_rates, curves[0].error_rates)
+    np.testing.assert_allclose(curves[3].error_rates, curves[2].error_rates)
+    np.testing.assert_allclose(curves[3].rejection_rates, curves[2].rejection_rates)
+
+
+def test_a_class_may_be_missing_from_a_fold():
+    X = np.linspace(0, 1, 60)[:, None]
+    y = np.repeat([0, 1, 2], 20)
+    curve = reject_curve(RejoSVC(gamma=5.0, C=10), X, y, reject_costs=[0.3], cv=KFold(3))
+    # In each fold all test cases are of the class that was not there to be learned.
+    np.testing.assert_allclose(curve.rejection_rates + curve.error_rates, 1.0)
+
+
+def test_a_weight_of_two_is_the_row_twice(data):
+    X, y = data
+    weight = np.random.RandomState(0).randint(0, 3, size=len(y))
+    fold = np.arange(len(y)) % 3
+    rows = np.repeat(np.arange(len(y)), weight)
+    splits = [(np.flatnonzero(fold[rows] != f), np.flatnonzero(fold[rows] == f)) for f in range(3)]
+    for model in (RejoSVC(gamma=2.0, tol=1e-8), OneByOne(gamma=2.0, tol=1e-8)):
+        weighted = reject_curve(
+            model, X, y, reject_costs=COSTS, cv=GroupKFold(3), groups=fold, sample_weight=weight
+        )
+        repeated = reject_curve(model, X[rows], y[rows], reject_costs=COSTS, cv=splits)
+        for attribute in ("rejection_rate", "error_rate", "risk"):
+            found, wanted = getattr(weighted, attribute), getattr(repeated, attribute)
+            np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+def test_means_count_every_case_once(data):
+    X, y = data
+    curve = reject_curve(RejoSVC(gamma=2.0), X[:149], y[:149], reject_costs=[0.4, 0.3, 0.3])
+    assert curve.reject_costs.tolist() == [0.3, 0.4]
+    counts = curve.rejection_rates * curve.sizes
+    np.testing.assert_allclose(counts, counts.round(), atol=1e-9)
+    np.testing.assert_allclose(curve.rejection_rate, counts.sum(axis=1) / 149)
+    np.testing.assert_allclose(
+        curve.risk, curve.reject_costs * curve.rejection_rate + curve.error_rate
+    )
+    decided = 1 - curve.rejection_rate
+    np.testing.assert_allclose(curve.accepted_error_rate * decided, curve.error_rate)
+    frame = curve.to_frame()
+    np.testing.assert_array_equal(frame["risk"], curve.risk)
+    assert len(frame) == 2
+
+
+def test_one_warning_for_all_fits_that_stopped(data):
+    with pytest.warns(ConvergenceWarning, match="20 of 20 fits"):
+        reject_curve(RejoSVC(gamma=2.0, max_iter=1), *data, reject_costs=COSTS)
+
+
+@pytest.mark.parametrize("costs", [[], [0.6], [0.0], [-0.1, 0.2], 0.2, ["a"], [None]])
+def test_reject_costs_must_be_prices(data, costs):
+    with pytest.raises(ValueError, match=r"reject_costs|could not convert"):
+        reject_curve(RejoSVC(), *data, reject_costs=costs)
+
+
+def test_the_estimator_must_have_a_price(data):
+    with pytest.raises(TypeError, match="no parameter reject_cost"):
+        reject_curve(LogisticRegression(), *data)
+    loss = [[0, 0.2, 1], [1, 0.2, 0]]
+    with pytest.raises(ValueError, match="loss_matrix"):
+        reject_curve(make_pipeline(StandardScaler(), RejoSVC(loss_matrix=loss)), *data)
+    with pytest.raises(ValueError, match="target y is None"):
+        reject_curve(RejoSVC(), data[0], None)
+    with pytest.raises(ValueError, match="all test cases of a fold"):
+        reject_curve(
+            RejoSVC(), *data, sample_weight=np.arange(150) >= 50, cv=KFold(3, shuffle=False)
+        )
