@@ -53,7 +53,7 @@ def by_hand(estimator, X, y, cv=5, name="reject_cost"):
         RejoSVC(class_weight="balanced", gamma=2.0),
         RejoLinear(),
     ],
-    ids=str,
+    ids=["rbf", "scale", "poly", "callable", "balanced", "linear"],
 )
 def test_curve_is_what_a_fit_on_every_fold_gives(data, estimator):
     X, y = data
