@@ -1,0 +1,119 @@
+"""Independent classifiers, one for each boundary, whose boundaries may cross."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejo.baselines._wrapped import Floats, Indices, Wrapper, check_no_class_weight, fit_clones
+from rejo.estimators._inner import inner_scores
+from rejo.estimators._targets import Targets, check_targets
+from rejo.estimators.boundaries import BoundaryClassifier
+
+
+class IndependentBoundaries(Wrapper, BoundaryClassifier):
+    """Base: boundary ``q`` is a classifier of its own, with the costs of replica ``q``."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BoundaryClassifier._parameter_constraints,
+        **Wrapper._wrapper_constraints,
+    }
+    estimators_: list[Any]
+    crossing_rate_: float
+
+    def boundary_scores(self, X: Any) -> Floats:
+        """Score of every point for every boundary, in falling order.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_boundaries)
+            Those of the classifiers, sorted; the number of positive ones is the decision.
+        """
+        return -np.sort(-self._raw_scores(self._check_input(X, reset=False)), axis=1)
+
+    def crossing_mask(self, X: Any) -> NDArray[np.bool_]:
+        """Tell where the boundaries cross.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        crossed : ndarray of bool of shape (n_samples,)
+            Points that lie below one boundary and above a higher one, which is not logical.
+        """
+        return _crossed(self._raw_scores(self._check_input(X, reset=False)))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "crossing_rate_")
+
+    # ---- what subclasses use -------------------------------------------------------------
+
+    def _raw_scores(self, X: Any) -> Floats:
+        """Scores (n, Q) of the classifiers, unsorted."""
+        return np.column_stack([inner_scores(fit, X, None) for fit in self.estimators_])
+
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Any, Any, Targets, Floats, Floats]:
+        """Estimator, ``X``, targets, and the labels and costs (K, Q) of the boundaries."""
+        self._validate_params()
+        estimator = self._prototype()
+        check_no_class_weight(estimator, type(self).__name__)
+        X = self._check_input(X, reset=True)
+        targets = check_targets(
+            X, y, sample_weight, self.class_order, self.class_weight, type(self).__name__
+        )
+        labels, costs = self._set_classes(targets.classes)
+        return estimator, X, targets, labels, costs
+
+    def _fit_boundaries(
+        self, estimator: Any, X: Any, k: Indices, weight: Floats | None, labels: Any, costs: Any
+    ) -> list[Any]:
+        """A classifier for each column of the labels and costs (K, Q)."""
+        problems = [
+            side_problem(k, weight, labels[:, q] > 0, costs[:, q]) for q in range(costs.shape[1])
+        ]
+        return fit_clones(estimator, X, problems, self.n_jobs)
+
+    def _set_crossings(self, X: Any, sample_weight: Floats | None) -> None:
+        crossed = _crossed(self._raw_scores(X))
+        self.crossing_rate_ = float(np.average(crossed, weights=sample_weight))
+
+
+def side_problem(
+    k: Indices, weight: Floats | None, positive: NDArray[np.bool_], costs: Floats
+) -> tuple[Indices | None, Indices, Floats | None]:
+    """Rows that have a cost at a boundary (``None``: all), their sides 0 or 1, their weights.
+
+    ``positive`` and ``costs`` (K,) are those of the classes; equal costs and no weights give
+    no weights, which any classifier takes.
+    """
+    c = costs[k]
+    rows = None if (c > 0).all() else np.flatnonzero(c)
+    if rows is not None:
+        k, c, weight = k[rows], c[rows], None if weight is None else weight[rows]
+    if weight is not None:
+        weight = c * weight
+    elif (c != 1).any():
+        weight = c
+    sides = positive[k].astype(np.intp)
+    if len(set(sides.tolist())) < 2:
+        raise ValueError(
+            "loss_matrix leaves no costs on one side of a boundary: nothing is to be told apart "
+            f"there. Costs of the classes: {costs.tolist()}."
+        )
+    return rows, sides, weight
+
+
+def _crossed(raw: Floats) -> NDArray[np.bool_]:
+    """Rows (n,) of raw scores (n, Q) whose sides do not fall from boundary to boundary."""
+    sides = raw > 0
+    return np.asarray((sides[:, 1:] & ~sides[:, :-1]).any(axis=1))

@@ -1,0 +1,270 @@
+"""What the rivals around a standard classifier share: clones, weights, folds and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, check_cv
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+
+from rejo.estimators._inner import LEAST, family, inner_scores
+from rejo.estimators._rows import is_frame, take_rows
+from rejo.estimators._targets import Targets
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Fold = tuple[Indices, Indices]
+
+
+class Wrapper:
+    """Mixin for the parameters ``estimator``, ``random_state`` and ``n_jobs``."""
+
+    estimator: Any
+    random_state: Any
+    n_jobs: int | None
+
+    _wrapper_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit"]), None],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        estimator = self._default()
+        if hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type):
+            inner = get_tags(estimator)
+            tags.input_tags.allow_nan = inner.input_tags.allow_nan
+            tags.input_tags.sparse = inner.input_tags.sparse
+            tags.non_deterministic = inner.non_deterministic
+        return tags
+
+    def _default(self) -> Any:
+        return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
+
+    def _prototype(self) -> Any:
+        """An unfitted clone of the estimator, checked, with the random state if there is one."""
+        estimator = self._default()
+        _check_classifier(estimator)
+        estimator = clone(estimator)
+        if self.random_state is not None:
+            random = check_random_state(self.random_state)
+            for name in sorted(estimator.get_params(deep=True)):
+                if name == "random_state" or name.endswith("__random_state"):
+                    estimator.set_params(**{name: random.randint(np.iinfo(np.int32).max)})
+        return estimator
+
+    def _check_input(self, X: Any, *, reset: bool) -> Any:
+        """``X`` as an array or CSR; a DataFrame, or what a pipeline takes, as it is."""
+        if not reset:
+            check_is_fitted(self)
+        if is_frame(X) or isinstance(self.estimator, Pipeline):
+            X = X if hasattr(X, "shape") else np.asarray(X)
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X.tocsr() if sparse.issparse(X) else X
+        tags = get_tags(self).input_tags
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr" if tags.sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if tags.allow_nan else True,
+        )
+
+    def _folds(self, X: Any, y: Any, targets: Targets) -> list[Fold]:
+        """Rows to train on and rows held out, of those that have a weight.
+
+        The parameter ``cv`` as an integer deals the points of each class out to the folds in
+        turn, shuffled if there is a ``random_state``.  Other splitters see all rows.
+        """
+        cv: Any = 5 if self.cv is None else self.cv  # type: ignore[attr-defined]
+        k = targets.indices
+        n = len(k)
+        if isinstance(cv, Integral):
+            cv = int(cv)
+            if cv > n:
+                raise ValueError(f"cv={cv} folds cannot be made of {n} points. Lower cv.")
+            ties = np.arange(n)
+            if self.random_state is not None:
+                ties = check_random_state(self.random_state).permutation(n)
+            fold = np.empty(n, dtype=np.intp)
+            fold[np.lexsort((ties, k))] = np.arange(n) % cv
+            return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(cv)]
+        splits = check_cv(cv).split(X, y)
+        if targets.rows is None:
+            return [(np.asarray(train), np.asarray(test)) for train, test in splits]
+        place = np.full(X.shape[0], -1)
+        place[targets.rows] = np.arange(n)
+        kept = [(place[train], place[test]) for train, test in splits]
+        return [(train[train >= 0], test[test >= 0]) for train, test in kept]
+
+
+def fit_clone(estimator: Any, X: Any, y: NDArray[Any], weight: Floats | None) -> Any:
+    """A clone of the estimator, fitted; a weight of ``None`` is not passed on."""
+    if weight is None:
+        return clone(estimator).fit(X, y)
+    name = _weight_name(estimator)
+    if name is None:
+        raise ValueError(
+            f"estimator={_name(estimator)} takes no sample_weight in fit, but there are weights: "
+            "the sample_weight that you gave, or the costs of the boundaries. Use one that does, "
+            "e.g. LogisticRegression, SVC or HistGradientBoostingClassifier."
+        )
+    return clone(estimator).fit(X, y, **{name: weight})
+
+
+def fit_clones(
+    estimator: Any, X: Any, problems: Iterable[tuple[Indices | None, Any, Any]], n_jobs: int | None
+) -> list[Any]:
+    """A fitted clone for each problem: its rows of ``X``, their labels and weights."""
+    return Parallel(n_jobs=n_jobs)(
+        delayed(fit_clone)(estimator, X if rows is None else take_rows(X, rows), y, weight)
+        for rows, y, weight in problems
+    )
+
+
+def held_out_scores(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    weight: Floats | None,
+    folds: list[Fold],
+    labels: NDArray[Any],
+    names: list[str],
+    n_jobs: int | None,
+    proba: bool = False,
+) -> tuple[Floats, Indices]:
+    """Scores (or posteriors) of points by fits that did not see them, pooled, and their rows.
+
+    ``names`` is what to call the ``labels`` in a message.
+    """
+    pooled = np.concatenate([test for _, test in folds])
+    for label, name in zip(labels, names, strict=True):
+        if not all((y[train] == label).any() for train, _ in folds):
+            raise ValueError(
+                f"cv holds out all points of {name} at once, so that nothing can be learned of "
+                "it from the others. Use folds that leave some in, or cv='train' to choose the "
+                "cut-offs on the training points, or give more points."
+            )
+        if not (y[pooled] == label).any():
+            raise ValueError(
+                f"cv holds out no point of {name}: cut-offs need some of every class. Use folds "
+                "that hold out each point once, such as cv=5."
+            )
+    problems = [(train, y[train], None if weight is None else weight[train]) for train, _ in folds]
+    fits = fit_clones(estimator, X, problems, n_jobs)
+    measure = posteriors if proba else scores
+    parts = [
+        measure(fit, take_rows(X, test), labels)
+        for fit, (_, test) in zip(fits, folds, strict=True)
+        if len(test)  # all of a fold may be without weight
+    ]
+    return np.concatenate(parts), pooled
+
+
+def scores(estimator: Any, X: Any, labels: NDArray[Any]) -> Floats:
+    """Scores of a fitted classifier: (n,), positive for the second of two labels.
+
+    They are those of ``decision_function``, else the log-odds of ``predict_proba``.  For K > 2
+    labels (n, K), or one for each pair of classes if the classifier has these.
+    """
+    columns = _columns(estimator, labels)
+    if len(columns) == 2:
+        sign = 1.0 if columns[1] == 1 else -1.0
+        return sign * inner_scores(estimator, X, None)
+    if not hasattr(estimator, "decision_function"):
+        p = np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, columns]
+        return np.log(np.maximum(p, LEAST)) - np.log(np.maximum(1 - p, LEAST))
+    values = np.asarray(estimator.decision_function(X), dtype=np.float64)
+    return values[:, columns] if values.shape[1] == len(columns) else values
+
+
+def posteriors(estimator: Any, X: Any, labels: NDArray[Any]) -> Floats:
+    """Posteriors (n, K) of a fitted classifier, a column for each label in their order."""
+    p = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    return p[:, _columns(estimator, labels)]
+
+
+def set_pairwise(estimator: Any, pairwise: bool) -> None:
+    """Let machines give, for more than two classes, a score for each pair, or for each class."""
+    for path in estimator.get_params(deep=True):
+        if path.rpartition("__")[2] == "decision_function_shape":
+            estimator.set_params(**{path: "ovo" if pairwise else "ovr"})
+
+
+def known_labels(estimator: Any, classes: NDArray[Any]) -> NDArray[Any]:
+    """What to call the classes: by their names, but XGBoost takes only 0, 1, ..."""
+    return np.arange(len(classes)) if family(_last(estimator)) == "xgboost" else classes
+
+
+def check_no_class_weight(estimator: Any, owner: str) -> None:
+    """Refuse weights of the two sides of a boundary that were meant for classes."""
+    for path, value in estimator.get_params(deep=True).items():
+        if path.rpartition("__")[2] == "class_weight" and value is not None:
+            raise ValueError(
+                f"estimator__{path}={value!r} would weigh the two sides of every boundary, not "
+                f"your classes. Set it to None and pass class_weight to {owner}."
+            )
+
+
+def _check_classifier(estimator: Any) -> None:
+    name = _name(estimator)
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"estimator must be an instance, not a class: estimator={estimator.__name__}()."
+        )
+    if not is_classifier(estimator):
+        raise ValueError(f"estimator must be a classifier; {name} is not.")
+    if not (hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")):
+        raise ValueError(
+            f"estimator={name} has neither decision_function nor predict_proba: there is no score "
+            "to compare with a cut-off."
+        )
+    if get_tags(estimator).input_tags.pairwise:
+        raise ValueError(
+            f"estimator={name} takes a matrix of kernel values or distances, of which no folds are "
+            "made here. Give it the points and the kernel by name or as a function."
+        )
+
+
+def _columns(estimator: Any, labels: NDArray[Any]) -> list[int]:
+    """Column of each label in what the estimator puts out."""
+    known = np.asarray(estimator.classes_).tolist()
+    wanted = labels.tolist()
+    if sorted(known, key=str) != sorted(wanted, key=str):
+        raise ValueError(
+            f"estimator={_name(estimator)} knows the classes {known}, but y has {wanted}. An "
+            "estimator that was fitted before must have the same classes."
+        )
+    return [known.index(label) for label in wanted]
+
+
+def _weight_name(estimator: Any) -> str | None:
+    """Name under which ``fit`` takes the weights of the points, if it does."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        inner = _weight_name(last)
+        return None if inner is None else f"{name}__{inner}"
+    if isinstance(estimator, GridSearchCV | RandomizedSearchCV):
+        return _weight_name(estimator.estimator)
+    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
+
+
+def _last(estimator: Any) -> Any:
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+
+
+def _name(estimator: Any) -> str:
+    return type(_last(estimator)).__name__

@@ -1,0 +1,225 @@
+"""Frank and Hall's splits of ordered classes, with a reject region at each."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Options, StrOptions
+from sklearn.utils.metaestimators import available_if
+
+from rejo.baselines._cutoffs import best_cutoffs
+from rejo.baselines._independent import IndependentBoundaries
+from rejo.baselines._wrapped import Floats, Fold, held_out_scores
+from rejo.estimators._inner import inner_scores
+from rejo.estimators._rows import take_rows
+from rejo.estimators._targets import Targets
+
+
+def _has_posteriors(self: Any) -> bool:
+    unweighted = self.per_split == 1 or (self.reject_cost is None and self.loss_matrix is None)
+    return unweighted and self.s is None and hasattr(self._default(), "predict_proba")
+
+
+class FrankHallReject(IndependentBoundaries):
+    """Independent classifiers for each split of K ordered classes into lower and higher ones.
+
+    Frank and Hall (2001) train a classifier for each question "is the class above ``j``?".
+    Sousa and Cardoso put two in its place, with the costs of the replicas ``2 j`` and ``2 j + 1``,
+    for the two edges of a reject region between the classes ``j`` and ``j + 1``.  With
+    ``per_split=1`` there is one, with equal costs, and two cut-offs on its score that minimise
+
+        ``sum_i c_i,2j [s_i wrong at t_2j] + c_i,2j+1 [s_i wrong at t_2j+1]``.
+
+    A point is decided by the number of boundaries below it.  Nothing keeps them in order: see
+    ``crossing_mask``.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        A binary classifier, or pipeline, with ``decision_function`` or ``predict_proba``; with
+        ``per_split=2`` also with ``sample_weight`` in ``fit``.  ``None``:
+        ``HistGradientBoostingClassifier()``.
+    per_split : {1, 2}, default=2
+        Classifiers for each split.
+    cv : int, splitter, iterable or "train", default=5
+        Points on which the cut-offs of ``per_split=1`` are chosen: by folds, each held out
+        once from a fit on the others, and pooled; or the training points themselves.
+    reject_cost : float in (0, 0.5] or None, default=0.2
+        Cost of a rejection where an error costs 1.  ``None``: never reject, which is plain
+        Frank and Hall, one classifier for each split.
+    s : int, default=None
+        How many classes on each side take part in a split.  ``None`` means all.
+    loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
+        Cost of each output (class, reject, class, ..., or classes only) for each true class,
+        in place of ``reject_cost`` and ``s``.
+    class_order : list of labels or "sorted", default=None
+        Classes, lowest first.  ``None``: the order of an ordered pandas Categorical, or
+        ascending; required for more than two classes of strings.
+    reject_label : object, default=None
+        What ``predict`` returns for a rejected point.  ``None``: "reject" for classes of
+        strings, for numbers the first of -1, 0, -2, ... that is not a class.
+    class_weight : dict or "balanced", default=None
+        Factor of the weights of each class.
+    random_state : int, RandomState instance or None, default=None
+        If given, folds are shuffled, and it is set on all parts of the estimator that have one.
+    n_jobs : int, default=None
+        Classifiers fitted at the same time.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes in their order, lowest first.
+    reject_label_ : object
+        Label of a rejection; ``None`` if the model never rejects.
+    estimators_ : list of classifiers
+        In the order of the splits, one or two for each; their classes are 0 and 1.
+    cutoffs_ : ndarray of shape (n_boundaries,)
+        On the scores of the classifiers; 0 unless they were chosen.
+    crossing_rate_ : float
+        Share of the training points where boundaries cross.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        If ``X`` had string column names.
+
+    Examples
+    --------
+    >>> from rejo.baselines import FrankHallReject
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [2.5], [4.0], [5.0], [6.0], [4.4], [7.0]]
+    >>> y = [1, 1, 1, 2, 1, 2, 3, 3, 3, 3]
+    >>> model = FrankHallReject(LogisticRegression(C=10)).fit(X, y)
+    >>> model.predict([[1.0], [2.8], [3.5], [4.2], [7.0]])
+    array([ 1, -1,  2, -1,  3])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **IndependentBoundaries._parameter_constraints,
+        "per_split": [Options(int, {1, 2})],
+        "cv": [StrOptions({"train"}), "cv_object"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        per_split: int = 2,
+        cv: Any = 5,
+        reject_cost: float | None = 0.2,
+        s: int | None = None,
+        loss_matrix: Any = None,
+        class_order: Any = None,
+        reject_label: Any = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.per_split = per_split
+        self.cv = cv
+        self.reject_cost = reject_cost
+        self.s = s
+        self.loss_matrix = loss_matrix
+        self.class_order = class_order
+        self.reject_label = reject_label
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the classifiers of all splits.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies the costs of a point.
+
+        Returns
+        -------
+        self : FrankHallReject
+        """
+        estimator, X, targets, labels, costs = self._prepare(X, y, sample_weight)
+        rejects = costs.shape[1] > len(costs) - 1
+        cuts = self.per_split == 1 and (rejects or self.loss_matrix is not None)
+        folds = self._folds(X, y, targets) if cuts and not isinstance(self.cv, str) else None
+        if targets.rows is not None:
+            X = take_rows(X, targets.rows)
+        k, weight = targets.indices, targets.weight
+        self.cutoffs_ = np.zeros(costs.shape[1])
+        if not cuts:
+            self.estimators_ = self._fit_boundaries(estimator, X, k, weight, labels, costs)
+        else:
+            K = len(costs)
+            per_split = costs.reshape(K, K - 1, -1)  # (K, K-1, 1 or 2)
+            taking = np.any(per_split > 0, axis=2)  # (K, K-1) classes that take part in a split
+            sides = labels[:, :: per_split.shape[2]]
+            self.estimators_ = self._fit_boundaries(
+                estimator, X, k, weight, sides, taking.astype(np.float64)
+            )
+            self.cutoffs_ = np.concatenate(
+                [
+                    self._cut(j, estimator, X, targets, folds, taking[:, j], per_split[:, j])
+                    for j in range(K - 1)
+                ]
+            )
+        self._set_crossings(X, targets.sample_weight)
+        return self
+
+    @available_if(_has_posteriors)
+    def predict_proba(self, X: Any) -> Floats:
+        """Posterior of every class: differences of the probabilities to be above each split.
+
+        Where those of neighbouring splits are in the wrong order, they change places.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            The class with the most need not be that of :meth:`predict_forced`, which is in the
+            middle: as likely below the truth as above it.
+        """
+        X = self._check_input(X, reset=False)
+        above = np.column_stack([fit.predict_proba(X)[:, 1] for fit in self.estimators_])
+        above = -np.sort(-above.astype(np.float64), axis=1)  # (n, K-1), falling
+        return -np.diff(above, axis=1, prepend=1.0, append=0.0)
+
+    # ---- cut-offs -------------------------------------------------------------------------
+
+    def _raw_scores(self, X: Any) -> Floats:
+        raw = super()._raw_scores(X)  # (n, K-1) or (n, Q)
+        return np.repeat(raw, len(self.cutoffs_) // raw.shape[1], axis=1) - self.cutoffs_
+
+    def _cut(
+        self,
+        j: int,
+        estimator: Any,
+        X: Any,
+        targets: Targets,
+        folds: list[Fold] | None,
+        taking: Any,
+        costs: Floats,
+    ) -> Floats:
+        """Cut-offs (1,) or (2,) of split ``j``, by the classes taking part (K,) and costs."""
+        k, weight = targets.indices, targets.weight
+        sides = (k > j).astype(np.intp)
+        inside = taking[k]  # (n,)
+        if folds is None:
+            rows = np.flatnonzero(inside)
+            values = inner_scores(self.estimators_[j], take_rows(X, rows), None)
+        else:
+            folds = [(train[inside[train]], test[inside[test]]) for train, test in folds]
+            name = repr(self.classes_.tolist()[j])
+            names = [f"the classes up to {name}", f"the classes above {name}"]
+            values, rows = held_out_scores(
+                estimator, X, sides, weight, folds, np.arange(2), names, self.n_jobs
+            )
+        c = costs[k[rows]]
+        if weight is not None:
+            c = c * weight[rows, None]
+        return best_cutoffs(values, sides[rows] == 1, c)

@@ -1,0 +1,140 @@
+"""Two independent classifiers, one for each edge of the reject region."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from numpy.typing import NDArray
+
+from rejo.baselines._independent import IndependentBoundaries
+from rejo.baselines._wrapped import Floats
+from rejo.estimators._rows import take_rows
+
+
+class TwoClassifierReject(IndependentBoundaries):
+    """Two cost-weighted fits of a binary classifier, with what lies between them rejected.
+
+    The first classifier has the costs of replica 0, ``1 - reject_cost`` for an error on the
+    second class and ``reject_cost`` for one on the first: where it says "first", that is nearly
+    sure.  The second has the costs of replica 1, the other way round.  Points above the first
+    boundary and below the second are rejected.
+
+    The fits know nothing of each other, so that the boundaries may cross.  A point below the
+    first and above the second is decided for both classes at once, which is not logical:
+    ``crossing_mask`` tells where, and ``predict`` rejects there.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        A binary classifier, or pipeline, with ``sample_weight`` in ``fit``, and
+        ``decision_function`` or ``predict_proba``.  ``None``:
+        ``HistGradientBoostingClassifier()``.
+    reject_cost : float in (0, 0.5] or None, default=0.2
+        Cost of a rejection where an error costs 1.  ``None``: never reject, one classifier.
+    loss_matrix : array-like of shape (2, 3) or (2, 2), default=None
+        Cost of each output (class, reject, class, or classes only) for each true class, in
+        place of ``reject_cost``.
+    class_order : list of labels or "sorted", default=None
+        The two classes, lower first; ascending by default.
+    reject_label : object, default=None
+        What ``predict`` returns for a rejected point.  ``None``: "reject" for classes of
+        strings, for numbers the first of -1, 0, -2, ... that is not a class.
+    class_weight : dict or "balanced", default=None
+        Factor of the weights of each class.
+    random_state : int, RandomState instance or None, default=None
+        If given, it is set on all parts of the estimator that have one.
+    n_jobs : int, default=None
+        Classifiers fitted at the same time.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    reject_label_ : object
+        Label of a rejection; ``None`` if the model never rejects.
+    estimators_ : list of classifiers
+        For the lower and the upper edge of the reject region; their classes are 0 and 1.
+    crossing_rate_ : float
+        Share of the training points where the boundaries cross.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        If ``X`` had string column names.
+
+    Examples
+    --------
+    >>> from rejo.baselines import TwoClassifierReject
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [2.5], [4.0], [5.0], [6.0]]
+    >>> y = ["good", "good", "good", "bad", "good", "bad", "bad", "bad"]
+    >>> model = TwoClassifierReject(LogisticRegression(C=10), class_order=["good", "bad"])
+    >>> model.fit(X, y).predict([[1.0], [2.8], [5.0]])
+    array(['good', 'reject', 'bad'], dtype='<U6')
+    >>> model.crossing_rate_
+    0.0
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        name: constraint
+        for name, constraint in IndependentBoundaries._parameter_constraints.items()
+        if name != "s"
+    }
+    s = None  # of two classes both always take part
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        reject_cost: float | None = 0.2,
+        loss_matrix: Any = None,
+        class_order: Any = None,
+        reject_label: Any = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.reject_cost = reject_cost
+        self.loss_matrix = loss_matrix
+        self.class_order = class_order
+        self.reject_label = reject_label
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit both classifiers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies the costs of a point.
+
+        Returns
+        -------
+        self : TwoClassifierReject
+        """
+        estimator, X, targets, labels, costs = self._prepare(X, y, sample_weight)
+        if targets.rows is not None:
+            X = take_rows(X, targets.rows)
+        self.estimators_ = self._fit_boundaries(
+            estimator, X, targets.indices, targets.weight, labels, costs
+        )
+        self._set_crossings(X, targets.sample_weight)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _set_classes(
+        self, classes: NDArray[Any], n_boundaries: int | None = None
+    ) -> tuple[Floats, Floats]:
+        if len(classes) > 2:
+            raise ValueError(
+                "Only binary classification is supported by TwoClassifierReject. The type of the "
+                f"target is multiclass: {classes.tolist()}. FrankHallReject takes ordered classes."
+            )
+        return super()._set_classes(classes, n_boundaries)

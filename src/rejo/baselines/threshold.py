@@ -1,0 +1,382 @@
+"""One standard classifier, and cut-offs on its output after the training."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from rejo.baselines._cutoffs import best_cutoffs, class_thresholds
+from rejo.baselines._wrapped import (
+    Floats,
+    Fold,
+    Indices,
+    Wrapper,
+    fit_clone,
+    held_out_scores,
+    known_labels,
+    posteriors,
+    scores,
+    set_pairwise,
+)
+from rejo.estimators._rows import take_rows
+from rejo.estimators._targets import Targets, check_targets
+from rejo.estimators.base import Judgement, RejectClassifier
+from rejo.replication import decode, replica_costs
+
+
+def _has_posteriors(self: Any) -> bool:
+    estimator = self.estimator_ if hasattr(self, "estimator_") else self._default()
+    return self.rule != "score" or hasattr(estimator, "predict_proba")
+
+
+class ThresholdRejectClassifier(Wrapper, RejectClassifier):
+    """One standard classifier that rejects where its score or its posteriors are in doubt.
+
+    The reject region is determined after the training, by one of three rules.
+
+    - "chow" (Chow 1970): reject iff ``1 - max_k p_k(x) > reject_cost``.  With the true
+      posteriors no rule has a lower risk, for any number of classes, ordered or not.
+    - "score": two classes; two free cut-offs ``t_0 <= t_1`` on the score, which minimise
+
+          ``reject_cost R + E``
+
+      exactly (R rejections, E errors, as shares of all points); a score above ``t_1`` is the
+      second class, one up to ``t_0`` the first, what lies between is rejected.
+    - "class" (Fumera, Roli & Giacinto 2000): accept the likeliest class ``i`` iff
+      ``p_i(x) >= T_i``; for posteriors whose errors differ from class to class.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Any classifier, or pipeline, with ``decision_function`` or ``predict_proba``.  ``None``:
+        ``HistGradientBoostingClassifier()``.
+    rule : {"chow", "score", "class"}, default="chow"
+    reject_cost : float in (0, 0.5] or None, default=0.2
+        Cost of a rejection where an error costs 1.  ``None``: never reject.
+    max_rejection : float in [0, 1], default=None
+        With ``rule="class"``: raise the accuracy on the accepted points as far as a share of
+        rejections up to this allows, instead of minimising the risk.
+    calibration : {"auto", "sigmoid", "isotonic"} or None, default="auto"
+        How posteriors are made from scores, on the points of ``cv``: by Platt's sigmoid, which
+        for more than two classes is a multinomial logistic regression on all scores (of an
+        ``SVC`` those for pairs of classes); or by isotonic regression for each class.  "auto":
+        the estimator's own posteriors, and the sigmoid if it has none.  ``None``: only the
+        estimator's own.  Not used by ``rule="score"``.
+    cv : int, splitter, iterable or "train", default=5
+        Points on which the calibration and the thresholds are chosen: by folds, each held out
+        once from a fit on the others, and pooled; or the training points themselves.  Chow's
+        rule without calibration needs none.
+    class_order : list of labels or "sorted", default=None
+        Order of ``classes_``; ascending, or that of an ordered pandas Categorical, by default.
+    reject_label : object, default=None
+        What ``predict`` returns for a rejected point.  ``None``: "reject" for classes of
+        strings, for numbers the first of -1, 0, -2, ... that is not a class.
+    random_state : int, RandomState instance or None, default=None
+        If given, the folds are shuffled, and it is set on all parts of the estimator that have
+        one.
+    n_jobs : int, default=None
+        Folds fitted at the same time.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    reject_label_ : object
+        Label of a rejection; ``None`` if the model never rejects.
+    estimator_ : classifier
+        Fitted on all points.
+    calibrator_ : classifier or None
+        From scores to posteriors.
+    cutoffs_ : ndarray
+        With "score" ``(t_0, t_1)``, or one cut-off if the model never rejects; otherwise the
+        least posterior of each class, of shape (n_classes,), at which it is accepted.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        If ``X`` had string column names.
+
+    Examples
+    --------
+    >>> from rejo.baselines import ThresholdRejectClassifier
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [2.5], [4.0], [5.0], [6.0]]
+    >>> y = ["good", "good", "good", "bad", "good", "bad", "bad", "bad"]
+    >>> model = ThresholdRejectClassifier(LogisticRegression(C=10)).fit(X, y)
+    >>> model.predict([[1.0], [2.8], [5.0]])
+    array(['good', 'reject', 'bad'], dtype='<U6')
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RejectClassifier._parameter_constraints,
+        **Wrapper._wrapper_constraints,
+        "rule": [StrOptions({"chow", "score", "class"})],
+        "max_rejection": [Interval(Real, 0.0, 1.0, closed="both"), None],
+        "calibration": [StrOptions({"auto", "sigmoid", "isotonic"}), None],
+        "cv": [StrOptions({"train"}), "cv_object"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        rule: str = "chow",
+        reject_cost: float | None = 0.2,
+        max_rejection: float | None = None,
+        calibration: str | None = "auto",
+        cv: Any = 5,
+        class_order: Any = None,
+        reject_label: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.rule = rule
+        self.reject_cost = reject_cost
+        self.max_rejection = max_rejection
+        self.calibration = calibration
+        self.cv = cv
+        self.class_order = class_order
+        self.reject_label = reject_label
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the estimator, then choose the cut-offs.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Passed to the estimator, and used in the choice of the cut-offs.
+
+        Returns
+        -------
+        self : ThresholdRejectClassifier
+        """
+        self._validate_params()
+        estimator = self._prototype()
+        method = self._calibration(estimator)
+        X = self._check_input(X, reset=True)
+        targets = check_targets(X, y, sample_weight, self._order(y), None, type(self).__name__)
+        classes, k, weight, _, rows = targets
+        if self.rule == "score" and len(classes) > 2:
+            raise ValueError(
+                "Only binary classification is supported by rule='score'. The type of the target "
+                f"is multiclass: {classes.tolist()}. Use rule='chow' or 'class', or "
+                "FrankHallReject with per_split=1 for ordered classes."
+            )
+        if len(classes) > 2 and method is not None:
+            set_pairwise(estimator, method == "sigmoid")
+        self._labels = known_labels(estimator, classes)
+        self._set_labels(classes, rejects=self.reject_cost is not None)
+        self._rule = self.rule  # that of the fit, whatever is set later
+        chooses = method is not None or (self.rule != "chow" and self.reject_cost is not None)
+        folds = self._folds(X, y, targets) if chooses and not isinstance(self.cv, str) else None
+        if rows is not None:
+            X = take_rows(X, rows)
+        self.estimator_ = fit_clone(estimator, X, self._labels[k], weight)
+
+        self.calibrator_ = None
+        values, w = None, np.ones(len(k)) if weight is None else weight
+        if chooses:
+            values, points = self._observe(estimator, X, targets, folds, method is not None)
+            k, w = k[points], w[points]
+        if method is not None and values is not None:
+            self.calibrator_ = _calibrate(values, k, w, method)
+            values = _calibrated(self.calibrator_, values)
+        self._choose(values, k, w)
+        return self
+
+    @available_if(_has_posteriors)
+    def predict_proba(self, X: Any) -> Floats:
+        """Posterior of every class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``; calibrated if the model is.
+        """
+        return self._posteriors(X)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "cutoffs_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.rule != "score"
+        return tags
+
+    # ---- the choice of the cut-offs -------------------------------------------------------
+
+    def _observe(
+        self, estimator: Any, X: Any, targets: Targets, folds: list[Fold] | None, calibrates: bool
+    ) -> tuple[Floats, Indices]:
+        """Scores or the estimator's own posteriors, to choose by, and the points they are of."""
+        k, proba = targets.indices, self.rule != "score" and not calibrates
+        if folds is None:
+            values = (posteriors if proba else scores)(self.estimator_, X, self._labels)
+            return values, np.arange(len(k))
+        names = [f"class {label!r}" for label in self.classes_.tolist()]
+        return held_out_scores(
+            estimator,
+            X,
+            self._labels[k],
+            targets.weight,
+            folds,
+            self._labels,
+            names,
+            self.n_jobs,
+            proba,
+        )
+
+    def _choose(self, values: Floats | None, k: Indices, w: Floats) -> None:
+        """Set the cut-offs by scores (n,) or posteriors (n, K) of points of the classes ``k``."""
+        K, cost = len(self.classes_), self.reject_cost
+        if self.rule == "score":
+            self.cutoffs_ = np.zeros(1)
+            if cost is not None and values is not None:
+                costs = replica_costs(2, cost)[k] * w[:, None]
+                self.cutoffs_ = best_cutoffs(values, k == 1, costs)
+        elif cost is None:
+            self.cutoffs_ = np.zeros(K)
+        elif self.rule == "chow" or values is None:
+            self.cutoffs_ = np.full(K, 1.0 - cost)
+        else:
+            top = values.argmax(axis=1)
+            self.cutoffs_ = class_thresholds(
+                values.max(axis=1), top, top != k, w, K, cost, self.max_rejection
+            )
+
+    # ---- decisions ------------------------------------------------------------------------
+
+    def _judge(self, X: Any) -> Judgement:
+        check_is_fitted(self)
+        if self._rule != "score":
+            return _judge_posteriors(self._posteriors(X), self.cutoffs_, self._rejects)
+        X = self._check_input(X, reset=False)
+        return _judge_scores(scores(self.estimator_, X, self._labels), self.cutoffs_)
+
+    def _posteriors(self, X: Any) -> Floats:
+        X = self._check_input(X, reset=False)
+        if self.calibrator_ is None:
+            return posteriors(self.estimator_, X, self._labels)
+        return _calibrated(self.calibrator_, scores(self.estimator_, X, self._labels))
+
+    # ---- settings -------------------------------------------------------------------------
+
+    def _calibration(self, estimator: Any) -> str | None:
+        """Method that turns scores into posteriors, if one is needed."""
+        if self.max_rejection is not None and self.rule != "class":
+            raise ValueError(
+                f"max_rejection={self.max_rejection!r} is for rule='class', not {self.rule!r}. "
+                "Leave it out, or set rule='class'."
+            )
+        if self.max_rejection is not None and self.reject_cost is None:
+            raise ValueError(
+                f"max_rejection={self.max_rejection!r} allows rejections, but reject_cost=None "
+                "forbids them. Give a reject_cost, which then only counts in score."
+            )
+        if self.rule == "score":
+            return None
+        if self.calibration in ("sigmoid", "isotonic"):
+            return self.calibration
+        if hasattr(estimator, "predict_proba"):
+            return None
+        if self.calibration is None:
+            raise ValueError(
+                f"rule={self.rule!r} needs posteriors, but estimator={type(estimator).__name__} "
+                "has no predict_proba and calibration=None. Use calibration='sigmoid' or "
+                "'isotonic', or rule='score' for two classes."
+            )
+        return "sigmoid"
+
+    def _order(self, y: Any) -> Any:
+        """Order of the classes; that of strings is alphabetical, as none is needed."""
+        if self.class_order is None and not getattr(getattr(y, "dtype", None), "ordered", False):
+            return "sorted"
+        return self.class_order
+
+
+class _GivenScores(ClassifierMixin, BaseEstimator):
+    """A classifier whose features are its scores."""
+
+    def fit(self, X: Floats, y: Indices, sample_weight: Any = None) -> Self:
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X: Floats) -> Floats:
+        return X[:, 0] if X.shape[1] == 1 else X
+
+    def predict(self, X: Floats) -> Indices:
+        values = np.column_stack([-X, X]) if X.shape[1] == 1 else X
+        return np.asarray(self.classes_[values.argmax(axis=1)])
+
+
+def _calibrate(values: Floats, k: Indices, weight: Floats, method: str) -> Any:
+    """Map from scores (n,) or (n, m) to posteriors, fitted on all of them at once."""
+    values, K = values.reshape(len(values), -1), len(np.unique(k))
+    if method == "sigmoid" and K > 2:
+        scaler = StandardScaler().fit(values, sample_weight=weight)
+        logistic = LogisticRegression(max_iter=1000)
+        logistic.fit(scaler.transform(values), k, sample_weight=weight)
+        return make_pipeline(scaler, logistic)
+    if K > 2 and values.shape[1] != K:
+        raise ValueError(
+            f"calibration={method!r} needs a score for each of the {K} classes; the estimator has "
+            f"{values.shape[1]}. Use calibration='sigmoid'."
+        )
+    everything = np.arange(len(values))
+    calibrator = CalibratedClassifierCV(
+        _GivenScores(), method=method, cv=[(everything, everything)], ensemble=False
+    )
+    return calibrator.fit(values, k, sample_weight=weight)
+
+
+def _calibrated(calibrator: Any, values: Floats) -> Floats:
+    """Posteriors (n, K) of scores (n,) or (n, m)."""
+    return np.asarray(calibrator.predict_proba(values.reshape(len(values), -1)))
+
+
+def _judge_posteriors(p: Floats, thresholds: Floats, rejects: bool) -> Judgement:
+    """Accept the likeliest class if its posterior (n, K) reaches its threshold (K,)."""
+    two = np.argsort(-p, axis=1, kind="stable")[:, :2]  # (n, 2) most probable classes
+    top = two[:, 0]
+    best, second = np.take_along_axis(p, two, axis=1).T
+    margin = best - (thresholds[top] if rejects else second)
+    return Judgement(
+        decision=np.where(margin < 0, -1, top),
+        forced=top,
+        lower=two.min(axis=1),
+        upper=two.max(axis=1),
+        distance=np.abs(margin),
+        sureness=np.maximum(1 + margin, 0.0),
+    )
+
+
+def _judge_scores(values: Floats, cutoffs: Floats) -> Judgement:
+    """Count the cut-offs, one or two, below each score (n,)."""
+    above = values[:, None] - cutoffs  # (n, 1) or (n, 2)
+    middle = above.sum(axis=1)
+    lower = np.zeros(len(values), dtype=np.intp)
+    return Judgement(
+        decision=decode((above > 0).sum(axis=1), reject=len(cutoffs) == 2),
+        forced=(middle > 0).astype(np.intp),
+        lower=lower,
+        upper=lower + 1,
+        distance=np.abs(above).min(axis=1),
+        sureness=np.abs(middle),
+    )
