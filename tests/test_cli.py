@@ -291,3 +291,28 @@ def test_help_needs_no_heavy_import():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "demo" in done.stdout
+
+
+def test_compare_prints_the_excess_risks(run, monkeypatch):
+    def methods(n_classes, n_features, n_samples):
+        return {"ours": rejo.RejoSVC(gamma=2)}, {"ours": {"C": [0.1, 10]}}
+
+    monkeypatch.setattr("rejo.selection.standard_methods", methods)
+    code, out, err = run("compare", "--demo", "--repetitions", "2")
+    assert (code, err) == (0, "")
+    first, second = out.split("\n\n")[:2]
+    assert first.startswith("SyntheticI: 400 training points, 2 training sets\n")
+    assert second.startswith("SyntheticII: ")
+    best = [1000 * bayes_risk("synthetic_1", w) for w in cli.compare.COSTS]
+    assert row(first, "(Bayes risk x 1000)") == pytest.approx(best, abs=0.05)
+    *excess, mean, ratio, _ = row(first, "ours")
+    assert len(excess) == 5
+    assert mean == pytest.approx(np.mean(excess), abs=0.1)
+    assert ratio == pytest.approx(1 + excess[2] / best[2], abs=0.01)
+
+
+def test_compare_without_data(run):
+    code, out, err = run("compare")
+    assert (code, out) == (2, "")
+    assert err.startswith("rejo: error: there is no data to compare on: give --demo")
+    assert run("compare", "--demo", "--jobs", "0")[0] == 2

@@ -30,6 +30,8 @@ The modules, in the order to read them:
     the synthetic problems of the paper, with their true posteriors, and real tables
 ``rejo.displays``
     pictures: reject regions, curves, confusion, review budgets
+``rejo.persistence``
+    model files that are safe to open, and export to ONNX
 ``rejo.torch``
     a head and a loss for deep networks; needs PyTorch, and is never imported by the others
 ``rejo.cli``
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
         expected_cost,
         rejection_rate,
     )
+    from rejo.persistence import ModelFileError, inspect, load, save, to_onnx
     from rejo.selection import (
         RejectClassifierCV,
         RejoSVCCV,
@@ -78,6 +81,7 @@ __all__ = [
     "AccuracyRejectDisplay",
     "EmbeddedRejectSVC",
     "FrankHallReject",
+    "ModelFileError",
     "RejectClassifierCV",
     "RejectConfusionDisplay",
     "RejectRegionDisplay",
@@ -97,6 +101,8 @@ __all__ = [
     "empirical_risk",
     "error_rate",
     "expected_cost",
+    "inspect",
+    "load",
     "make_reject_scorer",
     "make_synthetic_1",
     "make_synthetic_2",
@@ -104,6 +110,8 @@ __all__ = [
     "make_synthetic_4",
     "reject_curve",
     "rejection_rate",
+    "save",
+    "to_onnx",
 ]
 
 # Where each public name lives. It is imported at first use: scikit-learn takes about a second to
@@ -137,6 +145,7 @@ _NAMES = {
         "expected_cost",
         "rejection_rate",
     ],
+    "rejo.persistence": ["ModelFileError", "inspect", "load", "save", "to_onnx"],
     "rejo.selection": [
         "RejectClassifierCV",
         "RejoSVCCV",

@@ -1,0 +1,115 @@
+"""Arrays in a model file, looked at as bytes before NumPy or SciPy read them.
+
+NumPy would take object arrays for pickles, and a header for whatever ``ast.literal_eval`` makes
+of it.  What is accepted here is what ``numpy.save`` writes for numbers and strings, to the letter,
+with as many bytes after the header as its shape asks for.
+"""
+
+from __future__ import annotations
+
+import re
+from io import BytesIO
+from math import prod
+from typing import Any, NamedTuple
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejo.persistence._errors import ModelFileError
+
+MAGIC = b"\x93NUMPY\x01\x00"
+HEADER = re.compile(
+    r"\{'descr': (?P<descr>'(?P<type>[<|][biufSU]\d{1,6})'|\[(?P<fields>[^\[\]]*)\]), "
+    r"'fortran_order': (?P<fortran>True|False), "
+    r"'shape': \((?P<shape>(?:\d{1,15}(?:, ?\d{1,15})*,?)?)\), \} *\n"
+)
+FIELD = re.compile(r"\('(\w*)', '([<|][biufV]\d{1,6})'\)(?:, )?")
+SPARSE_PARTS = {"_is_array.npy", "data.npy", "format.npy", "indices.npy", "indptr.npy", "shape.npy"}
+
+
+class Layout(NamedTuple):
+    """What the header of an array says, found to agree with its length."""
+
+    type: str | None  # such as "<f8"; None: a table with fields
+    shape: tuple[int, ...]
+    fortran: bool
+    start: int  # of the values
+
+
+def check_array(name: str, data: bytes) -> Layout:
+    """Read the header of an array in NumPy's format; refuse what ``numpy.save`` does not write."""
+    length = int.from_bytes(data[8:10], "little")
+    start = 10 + length
+    found = None
+    if data[:8] == MAGIC and 0 < length <= 10_000 and len(data) >= start:
+        found = HEADER.fullmatch(data[10:start].decode("latin1"))
+    if found is None:
+        raise ModelFileError(f"{name} is not an array of numbers or strings in NumPy's format")
+    shape = tuple(int(n) for n in found["shape"].replace(" ", "").split(",") if n)
+    item = _size(found["type"]) if found["type"] else _fields_size(name, found["fields"])
+    if len(shape) > 8 or prod(shape) * item != len(data) - start:
+        raise ModelFileError(
+            f"{name} holds {len(data) - start} bytes, but its shape {shape} asks for "
+            f"{prod(shape) * item}"
+        )
+    return Layout(found["type"], shape, found["fortran"] == "True", start)
+
+
+def read_array(name: str, data: bytes) -> NDArray[Any]:
+    """Values of an array of numbers or strings, without NumPy's own reader."""
+    layout = check_array(name, data)
+    if layout.type is None:
+        raise ModelFileError(f"{name} is a table where an array is expected")
+    values = np.frombuffer(data, dtype=layout.type, offset=layout.start)
+    return values.reshape(layout.shape, order="F" if layout.fortran else "C")
+
+
+def check_sparse(name: str, data: bytes, limit: int) -> tuple[tuple[int, ...], int]:
+    """Shape and size in memory of a sparse matrix in SciPy's format: a zip file of arrays."""
+    try:
+        with ZipFile(BytesIO(data)) as archive:
+            parts = archive.infolist()
+            names = [part.filename for part in parts]
+            if len(set(names)) < len(names) or not (
+                SPARSE_PARTS - {"_is_array.npy"} <= set(names) <= SPARSE_PARTS
+            ):
+                raise ModelFileError(f"{name} is not a sparse matrix in SciPy's format")
+            size = sum(part.file_size for part in parts)
+            if size > limit:
+                raise ModelFileError(f"{name} would grow to more than {limit} bytes")
+            if any(
+                part.flag_bits & 1 or part.compress_type not in (ZIP_STORED, ZIP_DEFLATED)
+                for part in parts
+            ):
+                raise ModelFileError(f"{name} is packed in an unusual way")
+            values = {part: read_array(f"{name}/{part}", archive.read(part)) for part in names}
+    except (BadZipFile, OSError, EOFError, ValueError, NotImplementedError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{name} is not a sparse matrix in SciPy's format") from None
+    kind, shape = values["format.npy"], values["shape.npy"]
+    lengths = [values[f"{part}.npy"].shape for part in ("data", "indices", "indptr")]
+    agree = (
+        (kind.dtype.kind, kind.size) == ("S", 1)
+        and kind.item() in (b"csr", b"csc")
+        and (shape.dtype.kind, shape.shape) == ("i", (2,))
+        and shape.min() >= 0
+        and all(values[f"{part}.npy"].dtype.kind == "i" for part in ("indices", "indptr"))
+        and lengths[0] == lengths[1]
+        and lengths[2] == (shape[0 if kind.item() == b"csr" else 1] + 1,)
+    )
+    if not agree:
+        raise ModelFileError(f"{name}: the parts of the sparse matrix do not agree")
+    return tuple(shape.tolist()), size
+
+
+def _size(type_: str) -> int:
+    return int(type_[2:]) * (4 if type_[1] == "U" else 1)
+
+
+def _fields_size(name: str, fields: str) -> int:
+    found = FIELD.findall(fields)
+    if not found or FIELD.sub("", fields):
+        raise ModelFileError(f"{name} has fields of other types than numbers")
+    return sum(_size(type_) for _, type_ in found)

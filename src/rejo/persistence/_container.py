@@ -1,0 +1,154 @@
+"""The zip file around a model: nothing in it is compressed, so that it cannot be a bomb.
+
+Names, sizes and packing of all members are settled from the directory before one is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+from rejo.persistence._errors import ModelFileError
+
+HEADER, SCHEMA = "rejo.json", "schema.json"
+MEMBER = re.compile(r"rejo\.json|schema\.json|\d{1,20}\.np[yz]", re.ASCII)
+MAX_MEMBERS = 1_000_000
+MAX_HEADER = 1 << 20
+
+
+def read_bytes(path: Path, max_bytes: int) -> bytes:
+    """Return the whole file, if it is not too large."""
+    with path.open("rb") as file:
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise ModelFileError(
+            f"the file has more than {max_bytes} bytes. If you expect that, raise max_bytes"
+        )
+    return data
+
+
+def unpack(data: bytes) -> dict[str, bytes]:
+    """Members of the file by their names."""
+    try:
+        with ZipFile(BytesIO(data)) as archive:
+            parts = archive.infolist()
+            _check_directory(parts, len(data))
+            return {part.filename: archive.read(part) for part in parts}
+    except ModelFileError:
+        raise
+    except Exception as error:  # the zip reader lets many kinds through on broken files
+        if data[:1] == b"\x80" or data[:2] in (b"\x1f\x8b", b"BZ"):
+            reason = "it looks like a pickle or a compressed one, which would run code"
+        elif isinstance(error, BadZipFile):
+            reason = f"it is not a zip file, or a broken one ({_first_line(error)})"
+        else:
+            reason = f"its zip structure is broken ({_first_line(error)})"
+        raise ModelFileError(f"not a model file: {reason}. Save the model by rejo.save") from None
+
+
+def _check_directory(parts: list[ZipInfo], size: int) -> None:
+    if len(parts) > MAX_MEMBERS:
+        raise ModelFileError(f"the file has {len(parts)} members, more than {MAX_MEMBERS}")
+    names = [part.orig_filename for part in parts]
+    strange = next((name for name in names if not MEMBER.fullmatch(name)), None)
+    if strange is not None:
+        raise ModelFileError(
+            f"the file has a member {strange[:80]!r}, which no model file has. Save the model "
+            "by rejo.save"
+        )
+    if len(set(names)) < len(names):
+        raise ModelFileError("the file has two members of the same name")
+    for name in (HEADER, SCHEMA):
+        if name not in names:
+            raise ModelFileError(f"the file has no {name}. Save the model by rejo.save")
+    for part in parts:
+        if part.compress_type != ZIP_STORED or part.compress_size != part.file_size:
+            raise ModelFileError(f"member {part.filename} is compressed, as in no model file")
+        if part.flag_bits & 1:
+            raise ModelFileError(f"member {part.filename} is encrypted, as in no model file")
+    if sum(part.file_size for part in parts) > size:
+        raise ModelFileError("members of the file overlap")
+
+
+def pack(members: Mapping[str, bytes]) -> bytes:
+    """One zip file; the same members give the same bytes."""
+    buffer = BytesIO()
+    with ZipFile(buffer, "w", ZIP_STORED) as archive:
+        for name, data in members.items():
+            part = ZipInfo(name)
+            part.external_attr = 0o600 << 16
+            archive.writestr(part, data)
+    return buffer.getvalue()
+
+
+def payload_hash(members: Mapping[str, bytes]) -> str:
+    """SHA-256 over names, lengths and contents of all members but the header."""
+    digest = hashlib.sha256()
+    for name in sorted(members.keys() - {HEADER}):
+        digest.update(f"{name}:{len(members[name])}\n".encode())
+        digest.update(members[name])
+    return digest.hexdigest()
+
+
+def parse_json(name: str, data: bytes) -> Any:
+    """Parse JSON in which no key comes twice."""
+    try:
+        return json.loads(data.decode("utf-8"), object_pairs_hook=_unique)
+    except ModelFileError as error:
+        raise ModelFileError(f"{name}: {error}") from None
+    except RecursionError:
+        raise ModelFileError(f"{name} is nested too deeply") from None
+    except ValueError as error:
+        raise ModelFileError(f"{name} is not JSON ({_first_line(error)})") from None
+
+
+def write_whole(path: Path, data: bytes, *, overwrite: bool) -> None:
+    """Write a file so that at any moment the old one or the new one is there, whole."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        check_free(path, overwrite)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if os.name == "posix":  # the new name, too, must survive a loss of power
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            with suppress(OSError):  # which not every file system offers
+                os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def check_free(path: Path, overwrite: bool) -> None:
+    """Refuse to replace a file unasked."""
+    if not overwrite and (path.exists() or path.is_symlink()):
+        raise FileExistsError(f"{path} exists: give another path, or overwrite=True.")
+
+
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ModelFileError("a key comes twice")
+    return found
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:120]

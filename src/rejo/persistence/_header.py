@@ -1,0 +1,312 @@
+"""What a model file says about its model, in plain JSON, and what can be read off its tree."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+from scipy.sparse import csr_array, issparse
+
+import rejo
+from rejo.persistence._errors import ModelFileError, printable
+from rejo.persistence._schema import Node, Schema, type_name
+from rejo.persistence._trusted import ESTIMATORS
+
+FORMAT, VERSION = "rejo-model", 1
+
+FITTED = re.compile(r"[a-zA-Z]\w*_|steps|transformer_list|_preprocessor")
+
+# Attributes that hold rows of the training set.
+TRAINING_ROWS = {
+    "rejo.estimators.svm.RejoSVC": ("support_vectors_", "_basis"),
+    "rejo.baselines.embedded.EmbeddedRejectSVC": ("_basis",),
+    "rejo.baselines.surrogate.SurrogateRejectSVC": ("support_vectors_", "_basis"),
+    "sklearn.svm._classes.SVC": ("support_vectors_",),
+    "sklearn.svm._classes.NuSVC": ("support_vectors_",),
+    "sklearn.kernel_approximation.Nystroem": ("components_",),
+}
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What a model file holds, found without opening the model.
+
+    Attributes
+    ----------
+    path : Path
+    size : int
+        Bytes.
+    format_version : int
+    versions : dict of str to str
+        Those of rejo, scikit-learn, NumPy and skops that wrote it.
+    date : str
+        When the model was saved, UTC, as in ISO 8601.
+    data_hash : str or None
+        :func:`data_hash` of the training data, if they were given.
+    operating_point : dict
+        The reject cost or the loss matrix and, if the model was chosen for one, the target.
+    expected : dict or None
+        Rates to be expected of new cases.
+    notes : str
+    payload_hash : str
+        SHA-256 of the model itself, without this header: the same for a fit that is repeated.
+    estimators : str
+        The parts of the model, one a line, inner ones indented.
+    n_training_rows : int
+        Rows of the training set that the file contains, in the clear; 0 for most models, all
+        support vectors for a support vector machine.
+    classes : list
+    reject_label : object
+    n_features : int or None
+    """
+
+    path: Path
+    size: int
+    format_version: int
+    versions: dict[str, str]
+    date: str
+    data_hash: str | None
+    operating_point: dict[str, Any]
+    expected: dict[str, Any] | None
+    notes: str
+    payload_hash: str
+    estimators: str
+    n_training_rows: int
+    classes: list[Any]
+    reject_label: Any
+    n_features: int | None
+
+    def __str__(self) -> str:
+        rows = "contains no training rows"
+        if self.n_training_rows:
+            rows = (
+                f"CONTAINS {self.n_training_rows} TRAINING ROWS: who may read this file may read "
+                "them"
+            )
+        facts = {
+            "saved": f"{self.date} by " + ", ".join(f"{k} {v}" for k, v in self.versions.items()),
+            "classes": f"{self.classes}, rejected: {self.reject_label!r}",
+            "features": self.n_features,
+            "operating point": json.dumps(self.operating_point),
+            "expected": None if self.expected is None else json.dumps(self.expected),
+            "data hash": self.data_hash,
+            "model hash": self.payload_hash,
+            "notes": self.notes or None,
+        }
+        lines = [f"{self.path}: {self.size} bytes, {rows}"]
+        lines += ["  " + line for line in self.estimators.splitlines()]
+        lines += [f"{name}: {value}" for name, value in facts.items() if value is not None]
+        return "\n".join(map(printable, lines))
+
+
+def data_hash(X: Any, y: Any) -> str:
+    """SHA-256 of training data, to tell later whether a model comes from them.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+
+    Returns
+    -------
+    hash : str
+        64 hexadecimal digits.  Values, their types, their order and the names of columns count.
+    """
+    digest = hashlib.sha256()
+    for part in (X, y):
+        if hasattr(part, "columns") and hasattr(part, "iloc"):
+            for i, name in enumerate(part.columns):
+                digest.update(f"column {name!r}\n".encode())
+                _update(digest, np.asarray(part.iloc[:, i]))
+        elif issparse(part):
+            rows = csr_array(part)
+            rows.sum_duplicates()
+            digest.update(f"sparse {rows.shape}\n".encode())
+            for values in (rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)):
+                _update(digest, values)
+        else:
+            _update(digest, np.asarray(part))
+    return digest.hexdigest()
+
+
+def _update(digest: Any, values: Any) -> None:
+    if values.dtype.kind in "biufSUMm":
+        values = values.astype(values.dtype.newbyteorder("<"), copy=False)
+        digest.update(f"{values.dtype.str} {values.shape}\n".encode())
+        digest.update(np.ascontiguousarray(values).tobytes())
+    else:
+        digest.update(f"objects {values.shape}\n".encode())
+        digest.update("\n".join(repr(value) for value in values.ravel().tolist()).encode())
+
+
+def operating_point(decider: Any) -> dict[str, Any]:
+    """Return the price of a rejection that the model was fitted for, and its target."""
+    point: dict[str, Any] = {"reject_cost": getattr(decider, "_price", None)}
+    loss = getattr(decider, "_loss", None)
+    if loss is not None:
+        point = {"loss_matrix": np.asarray(loss, dtype=np.float64).tolist()}
+    target, guarantee = getattr(decider, "_target", None), getattr(decider, "guarantee_", None)
+    if target is not None:
+        point["target"] = {target.name: target.limit}
+    if guarantee is not None:
+        point["guarantee"] = guarantee._asdict()
+    found: dict[str, Any] = plain(point)
+    return found
+
+
+def expected_rates(decider: Any) -> dict[str, Any] | None:
+    """Return the rates that the model expects, if it has any."""
+    found = getattr(decider, "expected_", None)
+    if found is None:
+        return None
+    rates: dict[str, Any] = plain(found._asdict())
+    return rates
+
+
+def plain(value: Any) -> Any:
+    """Return what JSON can hold: named tuples as dicts, NumPy values as Python's, NaN as null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if value is None or isinstance(value, (str, int)):
+        return value
+    raise TypeError(f"expected must hold numbers and strings; got {value!r}.")
+
+
+def make_header(**facts: Any) -> bytes:
+    """Return the header, as indented JSON that people can read too."""
+    header = {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "versions": {
+            "rejo": rejo.__version__,
+            "scikit-learn": sklearn.__version__,
+            "numpy": np.__version__,
+            "skops": facts.pop("skops"),
+        },
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        **facts,
+    }
+    return json.dumps(header, indent=1, allow_nan=False).encode()
+
+
+TYPES: dict[str, Any] = {
+    "format": str,
+    "format_version": int,
+    "versions": dict,
+    "date": str,
+    "data_hash": (str, type(None)),
+    "operating_point": dict,
+    "expected": (dict, type(None)),
+    "notes": str,
+    "payload_hash": str,
+}
+
+
+def check_header(header: Any) -> dict[str, Any]:
+    """Refuse a header that this version does not write."""
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ModelFileError("rejo.json is not the header of a model file")
+    version = header.get("format_version")
+    if type(version) is not int or version < 1:
+        raise ModelFileError(f"rejo.json has the format version {version!r:.20}")
+    if version > VERSION:
+        raise ModelFileError(
+            f"the file has format version {version}, this version of rejo reads up to {VERSION}. "
+            "Upgrade rejo"
+        )
+    if header.keys() != TYPES.keys() or not all(
+        isinstance(header[name], kind) for name, kind in TYPES.items()
+    ):
+        raise ModelFileError("rejo.json lacks entries, or has them of another type")
+    versions = header["versions"]
+    if not {"rejo", "scikit-learn", "numpy", "skops"} <= versions.keys() or not all(
+        isinstance(value, str) for value in versions.values()
+    ):
+        raise ModelFileError("rejo.json does not say which versions wrote it")
+    return header
+
+
+def describe(path: Path, size: int, header: Mapping[str, Any], schema: Schema) -> ModelFile:
+    """Join the header and what the tree shows."""
+    facts = {name: value for name, value in header.items() if name != "format"}
+    first, last = _end(schema, 0), _end(schema, -1)
+    n_features = first.get("n_features_in_")
+    rows: dict[int, int] = {}
+    lines = _tree(schema, schema.root, 0, rows, set())
+    return ModelFile(
+        path=path,
+        size=size,
+        **facts,
+        estimators="\n".join(lines),
+        n_training_rows=sum(rows.values()),
+        classes=schema.value(last["classes_"]),
+        reject_label=schema.value(last["reject_label_"]),
+        n_features=None if n_features is None else schema.value(n_features),
+    )
+
+
+def _end(schema: Schema, which: int) -> Mapping[str, Node]:
+    """Attributes of the first or the last step of a pipeline, or of the model itself."""
+    attributes = schema.attributes(schema.root)
+    while steps := attributes.get("steps", attributes.get("transformer_list")):
+        attributes = schema.attributes(steps["content"][which]["content"][1])
+    return attributes
+
+
+def _tree(
+    schema: Schema, node: Node, depth: int, rows: dict[int, int], seen: set[int]
+) -> list[str]:
+    """One line for each fitted estimator at or below a node; fills ``rows`` by node numbers."""
+    lines: list[str] = []
+    children: list[Node] = []
+    if node["__loader__"] == "DictNode":
+        children = list(node["content"].values())
+    elif node["__loader__"] in ("ListNode", "TupleNode"):
+        children = list(node["content"])
+    elif node["__loader__"] == "ObjectNode" and node["__id__"] not in seen:
+        seen.add(node["__id__"])
+        attributes, name = schema.attributes(node), type_name(node)
+        # Parameters hold prototypes that were never fitted, but for the steps of a pipeline.
+        fitted = [attribute for attribute in attributes if FITTED.fullmatch(attribute)]
+        children = [attributes[attribute] for attribute in fitted]
+        found = [
+            schema.shapes[attributes[attribute]["file"]][0]
+            for attribute in TRAINING_ROWS.get(name, ())
+            if "file" in attributes.get(attribute, {})
+        ]
+        if max(found, default=0):
+            rows[node["__id__"]] = max(found)
+        if name in ESTIMATORS and fitted:
+            count = f", {max(found)} training rows" if node["__id__"] in rows else ""
+            lines.append("  " * depth + node["__class__"] + count)
+            depth += 1
+    below = [line for child in children for line in _tree(schema, child, depth, rows, seen)]
+    return lines + _merged(below)
+
+
+def _merged(lines: list[str]) -> list[str]:
+    """Say "x 100" for the hundred equal trees of a forest."""
+    merged: list[tuple[str, int]] = []
+    for line in lines:
+        if merged and merged[-1][0] == line:
+            merged[-1] = (line, merged[-1][1] + 1)
+        else:
+            merged.append((line, 1))
+    return [line if n == 1 else f"{line} x {n}" for line, n in merged]

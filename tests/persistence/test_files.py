@@ -1,0 +1,363 @@
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import zipfile
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    QuantileTransformer,
+    SplineTransformer,
+    StandardScaler,
+)
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from rejo.baselines.embedded import EmbeddedRejectSVC
+from rejo.baselines.frank_hall import FrankHallReject
+from rejo.baselines.pairs import TwoClassifierReject
+from rejo.baselines.surrogate import SurrogateRejectSVC
+from rejo.baselines.threshold import ThresholdRejectClassifier
+from rejo.estimators import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
+from rejo.metrics import Interval
+from rejo.persistence import TRUSTED_TYPES, ModelFileError, data_hash, inspect, load, save
+from rejo.persistence._trusted import REJECTING
+from rejo.selection import RejectClassifierCV, RejoSVCCV
+
+MODELS = {
+    "svc": RejoSVC(),
+    "svc linear": RejoSVC(kernel="linear", C=10),
+    "svc poly": RejoSVC(kernel="poly", degree=2, coef0=1.0),
+    "svc never": RejoSVC(reject_cost=None),
+    "svc loss": RejoSVC(loss_matrix=[[0, 0.3, 1], [1, 0.2, 0]]),
+    "svc weights": RejoSVC(class_weight={0: 1.0, 1: 2.0}),
+    "linear": RejoLinear(),
+    "mlp": RejoMLP(random_state=0),
+    "mlp adam": RejoMLP((5, 3), solver="adam", random_state=0, max_iter=2000),
+    "replication": ReplicationClassifier(HistGradientBoostingClassifier(max_iter=5)),
+    "forest": ReplicationClassifier(RandomForestClassifier(3, max_depth=4), random_state=0),
+    "tree": ReplicationClassifier(DecisionTreeClassifier(max_depth=4)),
+    "inner svc": ReplicationClassifier(SVC()),
+    "inner bayes": ReplicationClassifier(GaussianNB()),
+    "inner sgd": ReplicationClassifier(SGDClassifier(random_state=0)),
+    "inner mlp": ReplicationClassifier(MLPClassifier((3,), solver="lbfgs", random_state=0)),
+    "inner pipeline": ReplicationClassifier(make_pipeline(StandardScaler(), LinearSVC())),
+    "threshold": ThresholdRejectClassifier(LogisticRegression()),
+    "threshold sigmoid": ThresholdRejectClassifier(LinearSVC(), cv=StratifiedKFold(3)),
+    "threshold isotonic": ThresholdRejectClassifier(LinearSVC(), calibration="isotonic"),
+    "threshold score": ThresholdRejectClassifier(LinearSVC(), rule="score"),
+    "two": TwoClassifierReject(LogisticRegression()),
+    "frank hall": FrankHallReject(LogisticRegression(), per_split=1),
+    "embedded": EmbeddedRejectSVC(random_state=0),
+    "embedded linear": EmbeddedRejectSVC(kernel="linear", second_order=True, random_state=0),
+    "surrogate": SurrogateRejectSVC(),
+    "chosen": RejectClassifierCV(RejoSVC(), review_budget=0.3, reject_costs=[0.1, 0.3]),
+    "chosen pipeline": RejectClassifierCV(
+        make_pipeline(StandardScaler(), RejoSVC()), max_error=0.4, reject_costs=[0.1, 0.3]
+    ),
+    "tuned": RejoSVCCV(Cs=[1.0], gammas=[1.0], reject_costs=[0.1, 0.2]),
+    "union": Pipeline(
+        [
+            (
+                "both",
+                FeatureUnion(
+                    [("a", PolynomialFeatures(include_bias=False)), ("b", Nystroem(n_components=9))]
+                ),
+            ),
+            ("select", SelectKBest(k=5)),
+            ("log", FunctionTransformer(np.square)),
+            ("last", RejoLinear()),
+        ]
+    ),
+    "columns": make_pipeline(
+        ColumnTransformer(
+            [
+                ("a", make_pipeline(SimpleImputer(), StandardScaler()), [0]),
+                ("b", QuantileTransformer(n_quantiles=9), slice(1, 2)),
+            ]
+        ),
+        RejoSVC(gamma=0.5),
+    ),
+}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.rejo"
+
+
+def same(model, other, X):
+    np.testing.assert_array_equal(model.predict(X), other.predict(X))
+    assert model.predict(X).dtype == other.predict(X).dtype
+    np.testing.assert_array_equal(model.reject_label_, other.reject_label_)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.filterwarnings("ignore:The model rejects")
+def test_a_loaded_model_decides_as_the_saved_one(name, data, path):
+    X, y = data
+    model = MODELS[name].fit(X, y)
+    save(model, path)
+    loaded = load(path)
+    new = np.random.RandomState(1).uniform(-2, 2, (500, 2))
+    np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
+    assert repr(loaded) == repr(model)
+    if hasattr(model, "boundary_scores"):
+        np.testing.assert_array_equal(loaded.boundary_scores(new), model.boundary_scores(new))
+    found = inspect(path)
+    assert found.classes == [0, 1]
+    assert found.n_features == 2
+
+
+@pytest.mark.parametrize(
+    "model", [RejoSVC(), RejoMLP(random_state=0), FrankHallReject(LogisticRegression())]
+)
+def test_ordered_classes(model, ordered, path):
+    X, y = ordered
+    save(model.fit(X, y), path)
+    same(load(path), model, X)
+
+
+def test_classes_of_strings_and_columns_with_names(data, path):
+    pd = pytest.importorskip("pandas")
+    X, y = data
+    frame = pd.DataFrame({"size": X[:, 0], "colour": np.where(X[:, 1] > 0, "red", "blue")})
+    labels = pd.Categorical(np.array(["good", "bad"])[y], categories=["good", "bad"], ordered=True)
+    columns = [("n", StandardScaler(), ["size"]), ("c", OneHotEncoder(), ["colour"])]
+    model = make_pipeline(ColumnTransformer(columns), RejoSVC()).fit(frame, labels)
+    save(model, path, X=frame, y=labels)
+    np.testing.assert_array_equal(load(path).predict(frame), model.predict(frame))
+    assert inspect(path).classes == ["good", "bad"]
+    assert inspect(path).reject_label == "reject"
+    assert inspect(path).data_hash == data_hash(frame, labels)
+    assert data_hash(frame.iloc[::-1], labels) != data_hash(frame, labels)
+
+
+@pytest.mark.parametrize("model", [RejoSVC(), ReplicationClassifier(SVC())])
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csr_array])
+def test_sparse_support_vectors(model, kind, data, path):
+    X, y = data
+    X = kind(np.where(np.abs(X) > 0.5, X, 0.0))
+    save(model.fit(X, y), path)
+    np.testing.assert_array_equal(load(path).predict(X), model.predict(X))
+    assert inspect(path).n_training_rows > 10
+
+
+def test_a_stream_goes_on_after_loading(data, path):
+    X, y = data
+    model = RejoLinear(loss="hinge", random_state=0).partial_fit(X[:60], y[:60], classes=[0, 1])
+    save(model, path)
+    other = load(path).partial_fit(X[60:], y[60:])
+    np.testing.assert_array_equal(other.coef_, model.partial_fit(X[60:], y[60:]).coef_)
+
+
+def test_the_header_tells_where_the_model_comes_from(data, path):
+    X, y = data
+    model = RejectClassifierCV(RejoSVC(), review_budget=0.3, reject_costs=[0.1, 0.3]).fit(X, y)
+    save(model, path, X=X, y=y, notes="for the clinic")
+    with zipfile.ZipFile(path) as archive:
+        header = json.loads(archive.read("rejo.json"))
+    assert header["versions"]["scikit-learn"] == sklearn.__version__
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", header["date"])
+    assert header["data_hash"] == data_hash(X, y)
+    assert header["operating_point"] == {
+        "reject_cost": model.reject_cost_,
+        "target": {"review_budget": 0.3},
+    }
+    assert header["expected"]["rejection_rate"]["estimate"] <= 0.3
+    assert header["notes"] == "for the clinic"
+    expected = load(path).expected_
+    assert expected == model.expected_
+    assert isinstance(expected.rejection_rate, Interval)
+
+
+def test_expected_rates_can_be_given(data, path):
+    save(RejoLinear().fit(*data), path, expected={"error_rate": np.float64(0.1), "n": 50})
+    assert inspect(path).expected == {"error_rate": 0.1, "n": 50}
+    assert inspect(path).operating_point == {"reject_cost": 0.2}
+
+
+def test_inspect_says_that_a_kernel_machine_contains_training_rows(data, path):
+    X, y = data
+    model = make_pipeline(StandardScaler(), RejoSVC()).fit(X, y)
+    save(model, path)
+    n = len(model[-1].support_)
+    assert inspect(path).n_training_rows == n
+    assert f"CONTAINS {n} TRAINING ROWS" in str(inspect(path))
+    assert inspect(path).estimators.splitlines() == [
+        "Pipeline",
+        "  StandardScaler",
+        f"  RejoSVC, {n} training rows",
+    ]
+    save(RejoLinear().fit(X, y), path, overwrite=True)
+    assert "contains no training rows" in str(inspect(path))
+
+
+def test_the_same_fit_gives_the_same_payload(data, tmp_path):
+    X, y = data
+    for name in "ab":
+        model = ReplicationClassifier(RandomForestClassifier(3, random_state=0), random_state=0)
+        save(model.fit(X, y), tmp_path / name)
+    assert inspect(tmp_path / "a").payload_hash == inspect(tmp_path / "b").payload_hash
+
+
+def test_a_file_is_not_replaced_unasked(data, path):
+    model = RejoLinear().fit(*data)
+    save(model, path)
+    before = path.read_bytes()
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        save(model, path)
+    assert path.read_bytes() == before
+    save(model, path, overwrite=True)
+    assert os.listdir(path.parent) == ["model.rejo"]
+
+
+def double(A, B):
+    return A @ B.T
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (RejoSVC(kernel=double), "kernel is a .*double: not a trusted type.*by name"),
+        (make_pipeline(SplineTransformer(), RejoLinear()), "SplineTransformer: not a trusted"),
+        (make_pipeline(FunctionTransformer(), RejoLinear()), "double: not a trusted"),
+        (LogisticRegression(), "has no reject option"),
+        (GridSearchCV(RejoLinear(), {"C": [1.0]}, cv=2), "Save the best_estimator_"),
+        (Pipeline([("a", RejoLinear())]), "memory=None"),
+        (RejoLinear(class_weight={False: 1.0, True: 2.0}), "keys of a dict"),
+    ],
+)
+def test_save_refuses_what_load_would_not_open(model, message, data, path):
+    X, y = data
+    if isinstance(getattr(model, "class_weight", None), dict):
+        y = y.astype(bool)
+    model.fit(X, y)
+    if message.startswith("memory"):
+        model.memory = "cache"
+    if message.startswith("double"):
+        model[0].func = double
+    with pytest.raises(ModelFileError, match=message) as error:
+        save(model, path)
+    assert str(error.value).startswith(f"{path}: not saved: ")
+    assert "\n" not in str(error.value)
+    assert os.listdir(path.parent) == []
+
+
+def test_save_refuses_boosters_of_other_packages(data, path):
+    boost = pytest.importorskip("xgboost")
+    model = ReplicationClassifier(boost.XGBClassifier(n_estimators=2)).fit(*data)
+    with pytest.raises(ModelFileError, match=r"xgboost.sklearn.XGBClassifier: not a trusted type"):
+        save(model, path)
+
+
+def test_save_refuses_a_model_that_is_not_fitted(path):
+    with pytest.raises(ModelFileError, match="not fitted"):
+        save(RejoLinear(), path)
+
+
+def test_only_half_of_the_data_is_an_error(data, path):
+    with pytest.raises(ValueError, match="both X and y"):
+        save(RejoLinear().fit(*data), path, X=data[0])
+
+
+def test_another_scikit_learn_is_warned_of(data, path, monkeypatch):
+    save(RejoLinear().fit(*data), path)
+    monkeypatch.setattr(sklearn, "__version__", "99.1.0")
+    with pytest.warns(UserWarning, match="this is 99.1.0: the model may decide otherwise"):
+        load(path)
+
+
+def test_a_file_that_is_too_large_is_refused(data, path):
+    save(RejoLinear().fit(*data), path)
+    with pytest.raises(ModelFileError, match=r"more than 100 bytes.*max_bytes"):
+        load(path, max_bytes=100)
+
+
+def test_a_file_that_is_not_there(path):
+    with pytest.raises(FileNotFoundError):
+        load(path)
+
+
+def test_without_skops_the_error_names_the_extra(data, path, monkeypatch):
+    model = RejoLinear().fit(*data)
+    save(model, path)
+    monkeypatch.setitem(sys.modules, "skops", None)
+    for call in (lambda: save(model, path, overwrite=True), lambda: load(path)):
+        with pytest.raises(ImportError, match=r"rejo\[files\]"):
+            call()
+
+
+def test_every_trusted_name_is_a_type_or_function():
+    missing = []
+    for full in TRUSTED_TYPES:
+        module, _, name = full.rpartition(".")
+        try:
+            assert callable(getattr(import_module(module), name))
+        except (ImportError, AttributeError):
+            missing.append(full)
+    assert set(missing) <= {"numpy.bool"}  # new in NumPy 2
+    assert set(TRUSTED_TYPES) >= REJECTING
+
+
+KILL = """
+import os, random, signal, sys, time
+from pathlib import Path
+import numpy as np
+from rejo.estimators import RejoLinear
+from rejo.persistence import load, save
+
+path = Path(sys.argv[1])
+X = np.random.RandomState(0).normal(size=(60, 2))
+models = [RejoLinear(C=C).fit(X, X[:, 0] > 0) for C in (1.0, 2.0)]
+save(models[0], path)
+random.seed(0)
+seen = set()
+for _ in range(40):
+    child = os.fork()
+    if child == 0:
+        while True:
+            for model in models:
+                save(model, path, overwrite=True)
+    time.sleep(random.uniform(0.005, 0.05))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    seen.add(load(path).C)
+assert seen == {1.0, 2.0}, seen
+print("whole")
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL") or not hasattr(os, "fork"), reason="POSIX")
+def test_a_kill_leaves_the_old_file_or_the_new_one(tmp_path):
+    script = textwrap.dedent(KILL)
+    run = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "model.rejo")],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"},
+        check=False,
+    )
+    assert run.stdout == "whole\n", run.stderr
+    assert Path(tmp_path / "model.rejo").exists()

@@ -1,0 +1,826 @@
+"""Files that no one should open, most of them with a correct checksum."""
+
+import contextlib
+import io
+import json
+import os
+import pickle
+import random
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from rejo.baselines import ThresholdRejectClassifier
+from rejo.estimators import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
+from rejo.persistence import ModelFileError, inspect, load, save
+from rejo.persistence._container import pack, payload_hash, unpack
+
+# ---- good files, and how to change them ---------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def good(data, tmp_path_factory):
+    """Bytes of a good file for each model."""
+    X, y = data
+    grid = X.round()
+    models = {
+        "linear": RejoLinear().fit(X, y),
+        "svc": RejoSVC().fit(X, y),
+        "sparse": RejoSVC().fit(sparse.csr_matrix(np.where(X > 0, X, 0.0)), y),
+        "mlp": RejoMLP((3,), random_state=0).fit(X, y),
+        "pipeline": make_pipeline(StandardScaler(), RejoLinear()).fit(X, y),
+        "inner": ReplicationClassifier(SVC()).fit(X, y),
+        "tree": ReplicationClassifier(DecisionTreeClassifier(max_depth=3)).fit(X, y),
+        "score": ThresholdRejectClassifier(SVC(), rule="score").fit(X, y),
+        "boosted": ReplicationClassifier(
+            HistGradientBoostingClassifier(max_iter=3, categorical_features=[0], max_bins=30)
+        ).fit(np.column_stack([grid[:, 0] + 1, X[:, 1]]), y),
+    }
+    path = tmp_path_factory.mktemp("good") / "model.rejo"
+    files = {}
+    for name, model in models.items():
+        save(model, path, overwrite=True)
+        load(path)
+        files[name] = path.read_bytes()
+    return files
+
+
+class Edit:
+    """A file taken apart: change ``schema``, ``header`` and ``members``, then ``bytes()``."""
+
+    def __init__(self, data):
+        self.members = unpack(data)
+        self.header = json.loads(self.members.pop("rejo.json"))
+        self.schema = json.loads(self.members.pop("schema.json"))
+
+    def __bytes__(self):
+        members = {"schema.json": json.dumps(self.schema).encode(), **self.members}
+        header = {**self.header, "payload_hash": payload_hash(members)}
+        return pack({"rejo.json": json.dumps(header).encode(), **members})
+
+    def node(self, path):
+        """Node of an attribute, such as ``estimator_.tree_``."""
+        node = self.schema
+        for name in path.split("."):
+            inner = node if node["__loader__"] == "DictNode" else node["content"]
+            node = inner["content"][name]
+        return node
+
+    def replace(self, path, **entries):
+        node = self.node(path)
+        node.clear()
+        node.update({"__id__": 10**6, "__module__": "builtins", **entries})
+
+    def scalar(self, path, value):
+        entries = {"__class__": "str", "content": json.dumps(value), "is_json": True}
+        self.replace(path, __loader__="JsonNode", **entries)
+
+    def array(self, path, change):
+        node = self.node(path)
+        values = np.load(io.BytesIO(self.members[node["file"]]))
+        self.members[node["file"]] = npy(change(values.copy()))
+
+
+def npy(values):
+    buffer = io.BytesIO()
+    np.save(buffer, values, allow_pickle=True)
+    return buffer.getvalue()
+
+
+def changed(values, index, value):
+    values[index] = value
+    return values
+
+
+HOSTILE = {}
+
+
+def hostile(model, message):
+    """Register a change; what is returned, if anything, is the file."""
+
+    def register(change):
+        HOSTILE[change.__name__] = (model, message, change)
+        return change
+
+    return register
+
+
+def make(good, name):
+    model, _, change = HOSTILE[name]
+    edit = Edit(good[model])
+    result = change(edit)
+    return bytes(edit) if result is None else result
+
+
+# ---- the container ------------------------------------------------------------------------
+
+
+class Bomb:
+    def __reduce__(self):
+        return os.system, ("echo ran",)
+
+
+def members_of(edit):
+    return unpack(bytes(edit))
+
+
+def zipped(members, compression=zipfile.ZIP_STORED):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
+        for name, data in members:
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+@hostile("linear", "pickle")
+def renamed_pickle(edit):
+    return pickle.dumps(Bomb())
+
+
+@hostile("linear", "pickle")
+def old_pickle(edit):
+    return b"\x1f\x8b" + pickle.dumps(Bomb(), protocol=0)
+
+
+@hostile("linear", "not a zip file")
+def empty_file(edit):
+    return b""
+
+
+@hostile("linear", "not a zip file")
+def truncated(edit):
+    return bytes(edit)[:-200]
+
+
+@hostile("linear", "not a zip file")
+def pickle_of_protocol_0(edit):
+    return pickle.dumps(Bomb(), protocol=0)
+
+
+@hostile("linear", "member 'data.pkl'")
+def pickle_within(edit):
+    return zipped([*members_of(edit).items(), ("data.pkl", pickle.dumps(Bomb()))])
+
+
+@hostile("linear", "no rejo.json")
+def no_header(edit):
+    return zipped([item for item in members_of(edit).items() if item[0] != "rejo.json"])
+
+
+@hostile("linear", "no schema.json")
+def no_schema(edit):
+    return zipped([item for item in members_of(edit).items() if item[0] != "schema.json"])
+
+
+@hostile("linear", "compressed")
+def compressed_bomb(edit):
+    edit.members["99.npy"] = npy(np.zeros(10**7))
+    return zipped(unpack(bytes(edit)).items(), zipfile.ZIP_DEFLATED)
+
+
+@hostile("linear", r"overlap|broken")
+def overlapping_members(edit):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, data in members_of(edit).items():
+            archive.writestr(name, data)
+        archive.writestr("77.npy", npy(np.zeros(1000)))
+        first = archive.filelist[-1]
+        for i in range(100, 200):
+            copy = zipfile.ZipInfo(f"{i}.npy")
+            for name in ("CRC", "compress_size", "file_size", "header_offset"):
+                setattr(copy, name, getattr(first, name))
+            archive.filelist.append(copy)
+    return buffer.getvalue()
+
+
+@hostile("linear", "same name")
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def duplicate_names(edit):
+    data = zipped([*members_of(edit).items(), ("zchema.json", b"{}")])
+    return data.replace(b"zchema.json", b"schema.json")
+
+
+@hostile("linear", "member")
+def path_upward(edit):
+    return zipped([*members_of(edit).items(), ("../../1.npy", b"")])
+
+
+@hostile("linear", "member")
+def absolute_path(edit):
+    return zipped([*members_of(edit).items(), ("/etc/1.npy", b"")])
+
+
+@hostile("linear", r"member|broken")
+def name_with_a_nul(edit):
+    data = zipped([*members_of(edit).items(), ("1.npyX.so", b"")])
+    return data.replace(b"1.npyX.so", b"1.npy\0.so")
+
+
+@hostile("linear", r"encrypted|password")
+def encrypted_member(edit):
+    data = bytearray(bytes(edit))
+    for mark, offset in ((b"PK\1\2", 8), (b"PK\3\4", 6)):
+        data[data.find(mark) + offset] |= 1
+    return bytes(data)
+
+
+@hostile("linear", "belongs to nothing")
+def unused_member(edit):
+    edit.members["99.npy"] = npy(np.zeros(3))
+
+
+@hostile("linear", "checksum")
+def wrong_checksum(edit):
+    members = members_of(edit)
+    members["schema.json"] += b" "
+    return pack(members)
+
+
+@hostile("linear", "Upgrade rejo")
+def newer_format(edit):
+    edit.header["format_version"] = 2
+
+
+@hostile("linear", "format version")
+def no_format(edit):
+    edit.header["format_version"] = True
+
+
+@hostile("linear", "entries")
+def header_without_date(edit):
+    del edit.header["date"]
+
+
+@hostile("linear", "operating point")
+def header_with_another_operating_point(edit):
+    edit.header["operating_point"] = {"reject_cost": 0.01}
+
+
+@hostile("linear", "key comes twice")
+def duplicate_keys(edit):
+    members = members_of(edit)
+    text = members["schema.json"].decode()
+    members["schema.json"] = text.replace('"C":', '"h":', 1).encode()
+    header = json.loads(members["rejo.json"])
+    header["payload_hash"] = payload_hash(members)
+    return pack({**members, "rejo.json": json.dumps(header).encode()})
+
+
+@hostile("linear", "nested too deeply")
+def deep_json(edit):
+    members = members_of(edit)
+    members["schema.json"] = b"[" * 10**6 + b"]" * 10**6
+    header = json.loads(members["rejo.json"])
+    header["payload_hash"] = payload_hash(members)
+    return pack({**members, "rejo.json": json.dumps(header).encode()})
+
+
+# ---- the tree -----------------------------------------------------------------------------
+
+
+@hostile("linear", "posix.system: not a trusted type")
+def function_of_another_module(edit):
+    edit.replace("verbose", __loader__="FunctionNode", __module__="posix", __class__="system")
+
+
+@hostile("linear", "builtins.eval")
+def builtin_as_a_type(edit):
+    edit.replace("verbose", __loader__="TypeNode", __class__="eval")
+
+
+@hostile("linear", r"a\?b.c\?\[31m")
+def name_that_steers_the_terminal(edit):
+    edit.schema["__module__"], edit.schema["__class__"] = "a\nb", "c\x1b[31m"
+
+
+@hostile("linear", "subprocess.Popen")
+def foreign_object(edit):
+    edit.schema["__module__"], edit.schema["__class__"] = "subprocess", "Popen"
+
+
+@hostile("linear", "antigravity.Surprise")
+def module_not_yet_imported(edit):
+    edit.replace("verbose", __loader__="ObjectNode", __module__="antigravity", __class__="Surprise")
+
+
+@hostile("linear", "os.system, as a ConstructorFromReduceNode")
+def constructor(edit):
+    call = {"__loader__": "ConstructorFromReduceNode", "__module__": "os", "__class__": "system"}
+    edit.replace("verbose", **call, content={})
+
+
+@hostile("linear", "not a function with options")
+def partial(edit):
+    entries = {"__loader__": "PartialNode", "__module__": "functools", "__class__": "partial"}
+    edit.replace("verbose", **entries, content={})
+
+
+@hostile("boosted", "os.system: not a trusted type")
+def partial_of_another_function(edit):
+    column = edit.node("estimator_._preprocessor.transformers_")["content"][1]["content"][1]
+    function = column["content"]["content"]["func"]["content"]["func"]
+    function.update({"__module__": "os", "__class__": "system", "__id__": 10**6})
+    column["content"]["content"]["func"]["__id__"] = 10**6 + 1
+    column["__id__"] = 10**6 + 2
+    column["content"]["__id__"] = 10**6 + 3
+
+
+@hostile("linear", "MethodNode")
+def method(edit):
+    entries = {"__module__": "rejo.estimators.linear", "__class__": "RejoLinear"}
+    edit.replace("verbose", __loader__="MethodNode", **entries, content={})
+
+
+@hostile("linear", "OperatorFuncNode")
+def method_caller(edit):
+    entries = {"__module__": "operator", "__class__": "methodcaller"}
+    edit.replace("verbose", __loader__="OperatorFuncNode", **entries, attrs={})
+
+
+@hostile("linear", "CachedNode")
+def cached(edit):
+    edit.replace("verbose", __loader__="CachedNode", __class__="str")
+
+
+@hostile("linear", "protocol 0")
+def old_protocol(edit):
+    edit.schema["protocol"] = 0
+
+
+@hostile("linear", "malformed")
+def more_entries(edit):
+    edit.node("verbose")["__reduce__"] = {}
+
+
+@hostile("linear", "a node is missing")
+def no_node(edit):
+    edit.schema["content"]["content"]["verbose"] = 3
+
+
+@hostile("linear", "not a number, a string")
+def list_for_a_scalar(edit):
+    edit.scalar("verbose", [1, 2])
+
+
+@hostile("linear", "contains itself")
+def loop(edit):
+    edit.node("verbose")["__id__"] = edit.schema["__id__"]
+
+
+@hostile("linear", "two different nodes")
+def two_nodes_with_one_number(edit):
+    edit.node("coef_")["__id__"] = edit.node("thresholds_")["__id__"]
+
+
+@hostile("linear", "nested too deeply")
+def deep_tree(edit):
+    node = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": []}
+    for i in range(150):
+        node = {**node, "content": [{**node, "__id__": 10**6 + i}]}
+    edit.replace("verbose", **node)
+
+
+@hostile("linear", "keys of a dict")
+def keys_that_are_called(edit):
+    keys = edit.schema["content"]["key_types"]["content"]
+    keys[0] = {**keys[0], "__class__": "bool", "__id__": 10**6}
+
+
+@hostile("linear", "not a dict of names")
+def attributes_without_names(edit):
+    keys = edit.schema["content"]["key_types"]["content"]
+    keys[0] = {**keys[0], "__class__": "float", "__id__": 10**6}
+
+
+@hostile("mlp", "random number generator")
+def position_beyond_the_state(edit):
+    edit.scalar("_rng.state.pos", 10**6)
+
+
+@hostile("boosted", "random number generator")
+def function_for_a_generator(edit):
+    bits = edit.node("estimator_._feature_subsample_rng")["content"]["bit_generator"]
+    bits["content"]["bit_generator"]["content"] = '"seed"'
+    bits["content"]["bit_generator"]["__id__"] = 10**6
+
+
+@hostile("boosted", "random number generator")
+def slow_generator(edit):
+    seed = edit.node("estimator_._feature_subsample_rng")["content"]["seed_seq"]
+    seed["content"]["pool_size"] = {
+        **seed["content"]["pool_size"],
+        "content": "99999",
+        "__id__": 10**6,
+    }
+
+
+# ---- arrays -------------------------------------------------------------------------------
+
+
+@hostile("linear", "not an array of numbers")
+def pickle_for_an_array(edit):
+    edit.array("coef_", lambda w: np.array([[Bomb(), 1]], dtype=object))
+
+
+@hostile("linear", "not an array of numbers")
+def code_for_a_header(edit):
+    node, code = edit.node("coef_"), b"__import__('os').system('echo ran')\n"
+    header = b"\x93NUMPY\x01\x00" + len(code).to_bytes(2, "little") + code
+    edit.members[node["file"]] = header
+
+
+@hostile("linear", "asks for")
+def array_larger_than_its_bytes(edit):
+    data = edit.members[edit.node("coef_")["file"]]
+    large = data.replace(b"(1, 2), }           ", b"(1, 20000000000), } ")
+    assert large != data
+    edit.members[edit.node("coef_")["file"]] = large
+
+
+@hostile("linear", "no member")
+def array_that_is_not_there(edit):
+    edit.node("coef_")["file"] = "88.npy"
+    edit.node("coef_")["__id__"] = 10**6
+
+
+@hostile("linear", "not an array")
+def header_for_an_array(edit):
+    edit.node("coef_")["file"] = "rejo.json"
+
+
+@hostile("sparse", "grow")
+def bomb_in_a_sparse_matrix(edit):
+    buffer = io.BytesIO()
+    np.savez_compressed(
+        buffer, data=np.zeros(10**7), indices=[0], indptr=[0], shape=[1, 1], format=b"csr"
+    )
+    edit.members[edit.node("_basis")["file"]] = buffer.getvalue()
+
+
+@hostile("sparse", "not a sparse matrix")
+def pickle_in_a_sparse_matrix(edit):
+    buffer = io.BytesIO()
+    objects = np.array([Bomb()], dtype=object)
+    np.savez(buffer, data=objects, indices=[0], indptr=[0, 1], shape=[1, 1], format=b"csr", x=1)
+    edit.members[edit.node("_basis")["file"]] = buffer.getvalue()
+
+
+@hostile("sparse", "sparse matrix is malformed")
+def sparse_indices_out_of_range(edit):
+    name = edit.node("_basis")["file"]
+    matrix = sparse.load_npz(io.BytesIO(edit.members[name]))
+    matrix.indices[:] = 10**6
+    buffer = io.BytesIO()
+    sparse.save_npz(buffer, matrix)
+    edit.members[name] = buffer.getvalue()
+
+
+# ---- parts that do not agree --------------------------------------------------------------
+
+
+@hostile("linear", "thresholds_ are not finite")
+def nan_thresholds(edit):
+    edit.array("thresholds_", lambda b: changed(b, 0, np.nan))
+
+
+@hostile("svc", "falling order")
+def unordered_thresholds(edit):
+    edit.array("thresholds_", lambda b: b[::-1])
+
+
+@hostile("mlp", "thresholds_ and classes_")
+def too_many_thresholds(edit):
+    edit.array("thresholds_", lambda b: np.append(b, b[-1]))
+
+
+@hostile("linear", "coef_ is malformed")
+def infinite_weights(edit):
+    edit.array("coef_", lambda w: w + np.inf)
+
+
+@hostile("linear", "coef_ is malformed")
+def weights_of_another_type(edit):
+    edit.array("coef_", lambda w: w.astype(np.float32))
+
+
+@hostile("svc", "do not agree in number")
+def fewer_coefficients_than_support_vectors(edit):
+    edit.array("_coef", lambda c: c[:3])
+
+
+@hostile("svc", "do not agree in number")
+def support_vectors_of_fewer_features(edit):
+    edit.array("_basis", lambda Z: np.ascontiguousarray(Z[:, :1]))
+
+
+@hostile("svc", "do not agree in number")
+def fewer_dual_coefficients(edit):
+    edit.array("dual_coef_", lambda c: c[:, 1:])
+
+
+@hostile("svc", "malformed")
+def integers_for_support_vectors(edit):
+    edit.array("_basis", lambda Z: Z.astype(np.int64))
+
+
+@hostile("svc", "kernel")
+def function_for_a_kernel(edit):
+    edit.replace("kernel", __loader__="FunctionNode", __module__="numpy", __class__="log")
+
+
+@hostile("svc", "gamma")
+def gamma_that_is_no_number(edit):
+    edit.scalar("_gamma", float("nan"))
+
+
+@hostile("linear", "also a class")
+def reject_label_among_the_classes(edit):
+    edit.scalar("reject_label_", 1)
+
+
+@hostile("linear", "comes twice")
+def the_same_class_twice(edit):
+    edit.array("classes_", lambda c: c * 0)
+
+
+@hostile("linear", "reject cost")
+def reject_cost_above_a_half(edit):
+    edit.scalar("_price", 5.0)
+
+
+@hostile("linear", "n_features_in_")
+def negative_number_of_features(edit):
+    edit.scalar("n_features_in_", -2)
+
+
+@hostile("linear", "C' parameter")
+def parameter_of_another_type(edit):
+    edit.scalar("C", "much")
+
+
+@hostile("mlp", "do not fit together")
+def layers_that_do_not_fit(edit):
+    node = edit.node("coefs_")["content"][1]
+    edit.members[node["file"]] = npy(np.zeros((7, 1)))
+
+
+@hostile("score", "rising order")
+def unordered_cutoffs(edit):
+    edit.array("cutoffs_", lambda t: np.array([1.0, 0.0]))
+
+
+@hostile("pipeline", "memory")
+def pipeline_with_a_cache_of_pickles(edit):
+    edit.scalar("memory", "cache")
+
+
+@hostile("pipeline", "no reject option")
+def pipeline_without_a_classifier(edit):
+    steps = edit.node("steps")["content"]
+    steps.pop()
+    used = {node["file"] for node in walk(steps)}
+    edit.members = {name: data for name, data in edit.members.items() if name in used}
+
+
+def walk(value):
+    if isinstance(value, list):
+        for item in value:
+            yield from walk(item)
+    elif isinstance(value, dict):
+        if isinstance(value.get("file"), str):
+            yield value
+        for item in value.values():
+            yield from walk(item)
+
+
+@hostile("inner", "do not agree in number")
+def inner_machine_with_fewer_coefficients(edit):
+    edit.array("estimator_._dual_coef_", lambda c: np.ascontiguousarray(c[:, 1:]))
+
+
+@hostile("inner", "do not agree in number")
+def inner_machine_with_wrong_counts(edit):
+    edit.array("estimator_._n_support", lambda n: n + 10**6)
+
+
+@hostile("tree", "out of the tree")
+def child_outside_the_tree(edit):
+    def change(nodes):
+        nodes["right_child"][0] = 10**9
+        return nodes
+
+    edit.array("estimator_.tree_.nodes", change)
+
+
+@hostile("tree", "out of the tree")
+def endless_tree(edit):
+    def change(nodes):
+        nodes["left_child"][0] = 0
+        return nodes
+
+    edit.array("estimator_.tree_.nodes", change)
+
+
+@hostile("tree", "out of the tree")
+def split_on_a_feature_that_is_not_there(edit):
+    def change(nodes):
+        nodes["feature"][0] = 10**6
+        return nodes
+
+    edit.array("estimator_.tree_.nodes", change)
+
+
+@hostile("tree", "do not agree")
+def more_nodes_than_the_tree_has(edit):
+    edit.scalar("estimator_.tree_.node_count", 10**6)
+
+
+@hostile("tree", "do not agree")
+def more_outputs_than_classes(edit):
+    args = edit.node("estimator_.tree_")["__reduce__"]["args"]["content"]
+    args[2] = {**args[2], "content": "1000000", "__id__": 10**6}
+
+
+def boosted_nodes(edit, field, value):
+    trees = edit.node("estimator_._predictors")["content"]
+    file = trees[0]["content"][0]["content"]["content"]["nodes"]["file"]
+    nodes = np.load(io.BytesIO(edit.members[file]))
+    nodes[field][nodes["is_leaf"] == 0] = value
+    edit.members[file] = npy(nodes)
+
+
+@hostile("boosted", "out of its tree")
+def boosted_child_outside_the_tree(edit):
+    boosted_nodes(edit, "left", 10**6)
+
+
+@hostile("boosted", "out of its tree")
+def boosted_split_on_a_feature_that_is_not_there(edit):
+    boosted_nodes(edit, "feature_idx", 10**6)
+
+
+@hostile("boosted", "categories that do not exist")
+def boosted_split_on_categories_that_are_not_there(edit):
+    trees = edit.node("estimator_._predictors")["content"]
+    file = trees[0]["content"][0]["content"]["content"]["nodes"]["file"]
+    nodes = np.load(io.BytesIO(edit.members[file]))
+    nodes["is_categorical"][:], nodes["bitset_idx"][:] = 1, 10**6
+    edit.members[file] = npy(nodes)
+
+
+# ---- what becomes of them -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_refused_in_one_line(name, good, tmp_path):
+    path = tmp_path / "model.rejo"
+    path.write_bytes(make(good, name))
+    with pytest.raises(ModelFileError, match=HOSTILE[name][1]) as error:
+        load(path)
+    assert str(error.value).startswith(f"{path}: ")
+    assert "\n" not in str(error.value)
+
+
+def test_there_are_enough_of_them(good):
+    assert len(HOSTILE) >= 20
+    for model, data in good.items():  # what they were made from is good
+        assert bytes(Edit(data)), model
+
+
+AUDIT = """
+import sys
+from pathlib import Path
+from rejo.persistence import ModelFileError, inspect, load
+from rejo.persistence._arrays import HEADER
+
+folder = Path(sys.argv[1])
+for path in sorted(folder.glob("good-*")):
+    load(path)
+    inspect(path)
+
+FORBIDDEN = (
+    "import", "exec", "compile", "socket.", "os.", "subprocess.", "ctypes.", "pickle.", "marshal.",
+    "code.", "function.", "urllib.", "http.", "shutil.", "tempfile.", "webbrowser.", "sqlite3.",
+)
+seen = []
+
+
+def hook(event, args):
+    if event == "compile" and HEADER.fullmatch(args[0].rstrip() + "\\n"):
+        return  # NumPy parses, but does not run, the header of an array that was checked before
+    if event == "open" and str(args[0]) == str(path) and args[1] in ("r", "rb"):
+        return
+    if event == "open" or event.startswith(FORBIDDEN):
+        seen.append((path.name, event, repr(args)[:200]))
+
+
+before = set(sys.modules)
+hostile = sorted(folder.glob("hostile-*"))
+sys.addaudithook(hook)
+for path in hostile:
+    for call in (load, inspect):
+        try:
+            call(path)
+        except ModelFileError:
+            continue
+        if call is load:
+            seen.append((path.name, "loaded", ""))
+after = set(sys.modules)
+for line in [*seen, *(after - before)]:
+    print(line)
+print(len(hostile), "refused")
+"""
+
+
+def test_an_audit_hook_sees_no_import_exec_or_socket(good, tmp_path):
+    for name, data in good.items():
+        (tmp_path / f"good-{name}").write_bytes(data)
+    for name in HOSTILE:
+        (tmp_path / f"hostile-{name}").write_bytes(make(good, name))
+    run = subprocess.run(
+        [sys.executable, "-c", AUDIT, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
+    assert run.stdout == f"{len(HOSTILE)} refused\n", run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("model", ["linear", "svc"])
+def test_random_mutations_are_refused_or_change_nothing(model, good, data, tmp_path):
+    X, _ = data
+    path, draw = tmp_path / "model.rejo", random.Random(0)
+    path.write_bytes(good[model])
+    expected = load(path).predict(X)
+    survivors = 0
+    with path.open("r+b", buffering=0) as file:
+        for _ in range(5000):
+            file.seek(0)
+            file.write(mutated(good[model], draw))
+            file.truncate()
+            try:
+                found = load(path).predict(X)
+            except ModelFileError:
+                continue
+            survivors += 1
+            np.testing.assert_array_equal(found, expected)
+    assert 0 < survivors < 2500
+
+
+def mutated(data, draw):
+    """One to three random changes: of a bit, a byte or a stretch; now and then of the length."""
+    data = bytearray(data)
+    for _ in range(draw.randint(1, 3)):
+        place, kind = draw.randrange(len(data)), draw.randrange(10)
+        if kind <= 2:
+            data[place] ^= 1 << draw.randrange(8)
+        elif kind <= 5:
+            data[place] = draw.randrange(256)
+        elif kind <= 7:  # the directory at the end, where the structure is
+            data[-draw.randint(1, min(600, len(data)))] = draw.randrange(256)
+        elif kind == 8:
+            start = draw.randrange(len(data))
+            stretch = data[start : start + 16]
+            data[place : place + len(stretch)] = stretch
+        elif draw.random() < 0.5:
+            del data[place : place + draw.randint(1, 20)]
+        else:
+            data[place:place] = draw.randbytes(draw.randint(1, 20))
+    return bytes(data)
+
+
+def test_mutations_behind_a_correct_checksum(good, data, tmp_path):
+    """What the checksum would find is found by the other checks, or does not crash."""
+    X, _ = data
+    path, draw = tmp_path / "model.rejo", random.Random(1)
+    refused = 0
+    parts = {name: unpack(good[name]) for name in ("linear", "svc", "mlp", "tree")}
+    for _ in range(600):
+        members = dict(parts[draw.choice(list(parts))])
+        header = json.loads(members.pop("rejo.json"))
+        name = draw.choice(list(members))
+        changed = bytearray(members[name])
+        for _ in range(draw.randint(1, 3)):
+            changed[draw.randrange(len(changed))] = draw.randrange(256)
+        members[name] = bytes(changed)
+        header["payload_hash"] = payload_hash(members)
+        path.write_bytes(pack({"rejo.json": json.dumps(header).encode(), **members}))
+        try:
+            with np.errstate(all="ignore"):
+                load(path).predict(X)
+        except ModelFileError:
+            refused += 1
+        with contextlib.suppress(ModelFileError):
+            inspect(path)
+    assert refused > 100
