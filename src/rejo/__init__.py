@@ -65,7 +65,7 @@ if TYPE_CHECKING:
         expected_cost,
         rejection_rate,
     )
-    from rejo.persistence import ModelFileError, inspect, load, save, to_onnx
+    from rejo.persistence import ModelFileError, load, save, to_onnx
     from rejo.selection import (
         RejectClassifierCV,
         RejoSVCCV,
@@ -101,7 +101,6 @@ __all__ = [
     "empirical_risk",
     "error_rate",
     "expected_cost",
-    "inspect",
     "load",
     "make_reject_scorer",
     "make_synthetic_1",
@@ -145,7 +144,7 @@ _NAMES = {
         "expected_cost",
         "rejection_rate",
     ],
-    "rejo.persistence": ["ModelFileError", "inspect", "load", "save", "to_onnx"],
+    "rejo.persistence": ["ModelFileError", "load", "save", "to_onnx"],
     "rejo.selection": [
         "RejectClassifierCV",
         "RejoSVCCV",
