@@ -35,6 +35,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.bench_svm
 	$(BIN)/python -m benchmarks.bench_linear
 	$(BIN)/python -m benchmarks.bench_mlp
+	$(BIN)/python -m benchmarks.bench_path
 
 # PyTorch is large: only its own tests need it. This release has builds without CUDA.
 torch: $(INSTALLED)
@@ -56,7 +57,7 @@ sanitize: $(INSTALLED)
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	PYTHONPATH=$(SANITIZED)/lib \
 	$(BIN)/python -m pytest -n 2 tests/solvers/test_engines.py tests/solvers/test_oracle.py \
-		tests/solvers/test_properties.py
+		tests/solvers/test_properties.py tests/solvers/test_margins.py
 
 all: lint types imports test demo
 

@@ -16,9 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rejo import RejoLinear, RejoSVC, compare
-from rejo.datasets import make_synthetic_1
+from rejo.datasets import make_synthetic_1, make_synthetic_4
 from rejo.metrics import error_rate, rejection_rate
-from rejo.selection import Comparison, corrected_t_test
+from rejo.selection import Comparison, corrected_t_test, standard_methods
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +189,7 @@ def test_progress_only_on_a_terminal(data, monkeypatch):
     ("change", "message"),
     [
         ({"estimators": {}}, "estimators is empty"),
+        ({"estimators": "usual"}, "estimators='usual' must be 'standard'"),
         ({"estimators": {"a": StandardScaler()}}, r"estimators\['a'\]=.* must be a classifier"),
         ({"estimators": {"a": RejoSVC}}, r"estimators\['a'\]=.* must be a classifier"),
         ({"reject_costs": [0.2, 0.7]}, r"numbers in \(0, 0\.5\]"),
@@ -202,6 +203,24 @@ def test_wrong_input(data, change, message):
     arguments = {"estimators": {"a": RejoSVC()}} | change
     with pytest.raises(ValueError, match=message):
         compare(arguments.pop("estimators"), *data, **arguments)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_standard_methods(n_classes):
+    make = make_synthetic_1 if n_classes == 2 else make_synthetic_4
+    X, y = make(90, random_state=0)
+    methods, grids = standard_methods(n_classes, 2, 90)
+    assert list(methods)[:3] == ["rejo SVM", "rejo logistic", "rejo NN"]
+    assert set(grids) == set(methods)
+    for name, model in methods.items():
+        point = {key: values[0] for key, values in grids[name].items()}
+        model.set_params(**point)  # every key of a grid is a parameter
+    result = compare(
+        "standard", X, y, reject_costs=[0.2], cv=2, inner_cv=2,
+        param_grids={name: {key: v[:1] for key, v in grid.items()} for name, grid in grids.items()},
+    )  # fmt: skip
+    assert result.methods == list(methods)
+    assert max(result.mean()["rejo logistic"]) < 0.5 * (1 - 1 / n_classes)
 
 
 def test_wrong_questions(data):

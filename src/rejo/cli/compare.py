@@ -58,7 +58,7 @@ def _compare(name: str, repetitions: int, jobs: int) -> "Comparison":
     X, y = (np.concatenate(parts) for parts in zip(*draws, strict=True))
     test = np.arange(repetitions * N_TRAIN, len(y))
     splits = [(np.arange(i * N_TRAIN, (i + 1) * N_TRAIN), test) for i in range(repetitions)]
-    methods, grids = standard_methods(n_classes=2, n_features=X.shape[1])
+    methods, grids = standard_methods(2, X.shape[1], N_TRAIN)
     return compare(methods, X, y, reject_costs=COSTS, param_grids=grids, cv=splits, n_jobs=jobs)
 
 

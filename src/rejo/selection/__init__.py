@@ -2,6 +2,7 @@
 
 from rejo.selection.comparison import Comparison, Difference, compare, corrected_t_test
 from rejo.selection.guarantee import Guarantee, TargetUnattainable, simultaneous_bounds
+from rejo.selection.methods import standard_methods
 from rejo.selection.operating import RejectClassifierCV
 from rejo.selection.path import RejectCurve, reject_curve
 from rejo.selection.scorers import make_reject_scorer
@@ -20,4 +21,5 @@ __all__ = [
     "make_reject_scorer",
     "reject_curve",
     "simultaneous_bounds",
+    "standard_methods",
 ]

@@ -25,6 +25,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from rejo import metrics
 from rejo.selection._models import cost_parameter, reject_label_of
 from rejo.selection._progress import progress
+from rejo.selection.methods import standard_methods
 from rejo.selection.path import check_reject_costs
 
 REJECT_COSTS = (0.04, 0.12, 0.2, 0.28, 0.36)
@@ -165,7 +166,7 @@ class Comparison:
 
 
 def compare(
-    estimators: Mapping[str, Any] | Sequence[Any],
+    estimators: str | Mapping[str, Any] | Sequence[Any],
     X: Any,
     y: Any,
     *,
@@ -186,9 +187,10 @@ def compare(
 
     Parameters
     ----------
-    estimators : dict of {name: estimator} or list of estimators
+    estimators : dict of {name: estimator}, list of estimators, or "standard"
         Classifiers with a parameter ``reject_cost``, also inside a pipeline or a search.  One
-        without is taken as it is: it never rejects.
+        without is taken as it is: it never rejects.  "standard" is data replication and its
+        rivals, each with a grid: :func:`standard_methods`.
     X, y : array-like
         Anything that the estimators take.
     reject_costs : iterable of float, default=(0.04, 0.12, 0.2, 0.28, 0.36)
@@ -226,11 +228,17 @@ def compare(
     ...     "replication": RejoSVC(C=10, gamma=4),
     ...     "cut-offs": ThresholdRejectClassifier(SVC(C=10, gamma=4), rule="score"),
     ... }
-    >>> result = compare(methods, X, y, reject_costs=[0.2], cv=5)
-    >>> print(result)  # doctest: +SKIP
+    >>> print(compare(methods, X, y, reject_costs=[0.1, 0.3], cv=5))
+    Mean risk over 5 folds; * differs from replication (95 %, corrected resampled t-test)
+    reject_cost      0.1       0.3
+    replication   ...
+    cut-offs      ...
     """
+    grids: dict[str, Any] = {}
+    if isinstance(estimators, str):
+        estimators, grids = _standard(estimators, X, y, random_state)
     methods = _check_methods(estimators)
-    grids = _check_grids(methods, param_grids)
+    grids |= _check_grids(methods, param_grids)
     costs = check_reject_costs(reject_costs)
     reference = _check_reference(methods, reference)
     X, y, groups = indexable(X, y, groups)
@@ -359,11 +367,22 @@ def _splits(cv: Any, X: Any, y: Any, groups: Any, random_state: int | None) -> l
     return list(check_cv(cv, y, classifier=True).split(X, y, groups))
 
 
+def _standard(name: str, X: Any, y: Any, random_state: int | None) -> tuple[Any, Any]:
+    if name != "standard":
+        raise ValueError(
+            f"estimators={name!r} must be 'standard', or estimators, such as {{'SVM': RejoSVC()}}."
+        )
+    shape = np.shape(X)
+    if len(shape) != 2:
+        raise ValueError(f"X must have two dimensions; it has the shape {shape}.")
+    return standard_methods(len(np.unique(y)), shape[1], shape[0], random_state)
+
+
 def _check_methods(estimators: Any) -> dict[str, Any]:
     """Names and estimators; those of a list are named after their classes."""
     if isinstance(estimators, Mapping):
         methods = dict(estimators)
-    elif isinstance(estimators, Sequence) and not isinstance(estimators, str):
+    elif isinstance(estimators, Sequence):
         methods = {}
         for estimator in estimators:
             name = base = type(estimator).__name__

@@ -21,11 +21,11 @@ from rejo.estimators import RejoLinear, RejoMLP, RejoSVC
 
 COSTS = (0.5, 4.0, 32.0, 256.0)  # C of a support vector machine
 WIDTHS = (0.3, 1.5, 6.0)  # gamma x number of features, for standardised features
-DECAYS = (1e-3, 1e-2, 1e-1)  # weight decay of a network, a point
+DECAYS = (1e-2, 1e-1, 1.0, 10.0)  # weight decay of a network
 
 
 def standard_methods(
-    n_classes: int, n_features: int, random_state: int | None = 0
+    n_classes: int, n_features: int, n_samples: int, random_state: int | None = 0
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Methods for a problem of this size, and their grids.
 
@@ -39,6 +39,8 @@ def standard_methods(
         those that know ordered classes.
     n_features : int
         The widths of the kernels depend on it.
+    n_samples : int
+        The number of features that stand for the kernel in the logistic model depends on it.
     random_state : int, default=0
 
     Returns
@@ -49,10 +51,10 @@ def standard_methods(
     """
     machine, network = {"C": COSTS, "gamma": [w / n_features for w in WIDTHS]}, {"alpha": DECAYS}
     svc = SVC()
-    # The network of scikit-learn divides its decay by the number of points, ours does not.
     mlp = MLPClassifier((10,), "tanh", solver="lbfgs", max_iter=300, random_state=random_state)
     own_mlp = RejoMLP((10,), max_iter=300, random_state=random_state)
-    features = Nystroem(n_components=100, random_state=random_state)
+    size = min(100, max(10, n_samples // 5))  # also in a fold of a fold there are more points
+    features = Nystroem(n_components=size, random_state=random_state)
     chow = ThresholdRejectClassifier(svc, rule="chow")
 
     # Name -> the steps after the scaler, and the grid of the last step but for `features`.
@@ -71,9 +73,9 @@ def standard_methods(
             "SVM-2C": (TwoClassifierReject(svc), inside),
             "NN-1C Chow": (ThresholdRejectClassifier(mlp, rule="chow"), inside_mlp),
             "NN-2C": (TwoClassifierReject(mlp), inside_mlp),
-            "Bartlett-Wegkamp": (SurrogateRejectSVC(), machine),
-            "double hinge": (SurrogateRejectSVC("double-hinge"), machine),
-            "embedded": (EmbeddedRejectSVC(kernel="rbf"), machine),
+            "Bartlett-Wegkamp": (SurrogateRejectSVC(surrogate="bartlett-wegkamp"), machine),
+            "double hinge": (SurrogateRejectSVC(), machine),
+            "embedded": (EmbeddedRejectSVC(second_order=True), {"C": COSTS[::2]}),
         }
     else:
         methods |= {

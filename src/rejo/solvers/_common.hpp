@@ -111,9 +111,11 @@ struct Dual {
   std::size_t n = 0, Q = 0, stride = 0;
   double h2 = 1;
   Buffer<double> y, cap;  // label +-1; upper bound of |u|
+  Buffer<double> target;  // y m, with the margin m of the hinge max(0, m - y (f + b)); empty: m = 1
   Buffer<double> u;       // signed duals
   Buffer<double> f;       // (stride,) g at the points, without threshold
   std::vector<double> G;  // (Q,) sum of u over the points
+  const double* targets() const { return target.empty() ? y.data() : target.data(); }
   double offset(std::size_t q) const { return q ? h2 * G[q] : 0.0; }
   double lo(std::size_t k) const { return y[k] > 0 ? 0.0 : -cap[k]; }
   double hi(std::size_t k) const { return y[k] > 0 ? cap[k] : 0.0; }
@@ -166,17 +168,18 @@ struct Outcome {
 inline Outcome conclude(const Dual& dual, double slack) {
   double up = -kBig, low = kBig, free_sum = 0, quadratic = 0, linear = 0;
   std::size_t free_count = 0;
+  const double* target = dual.targets();
   for (std::size_t q = 0; q < dual.Q; ++q) {
     const double offset = dual.offset(q);
     quadratic += offset * dual.G[q];
     for (std::size_t i = 0, k = q * dual.stride; i < dual.n; ++i, ++k) {
-      const double v = dual.y[k] - dual.f[i] - offset;
+      const double v = target[k] - dual.f[i] - offset;
       const bool rises = dual.u[k] < dual.hi(k), falls = dual.u[k] > dual.lo(k);
       if (rises) up = std::max(up, v);
       if (falls) low = std::min(low, v);
       if (rises && falls) free_sum += v, ++free_count;
       quadratic += dual.u[k] * dual.f[i];
-      linear += dual.y[k] * dual.u[k];
+      linear += target[k] * dual.u[k];
     }
   }
   double b0 = 0;
@@ -189,7 +192,7 @@ inline Outcome conclude(const Dual& dual, double slack) {
   for (std::size_t q = 0; q < dual.Q; ++q) {
     out.b.push_back(b0 + dual.offset(q));
     for (std::size_t i = 0, k = q * dual.stride; i < dual.n; ++i, ++k)
-      out.primal += dual.cap[k] * std::max(0.0, 1 - dual.y[k] * (dual.f[i] + out.b[q]));
+      out.primal += dual.cap[k] * std::max(0.0, dual.y[k] * (target[k] - (dual.f[i] + out.b[q])));
   }
   out.gap = out.primal - (linear - 0.5 * quadratic) + slack;
   return out;

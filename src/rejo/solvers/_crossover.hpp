@@ -28,6 +28,7 @@ class WorkingSet {
   // Points with free variables, and those of the worst violators on either side of `middle`.
   const std::vector<std::size_t>& choose(const Dual& dual, double middle) {
     points_.clear();
+    const double* target = dual.targets();
     up_.clear();
     low_.clear();
     std::fill(taken_.begin(), taken_.end(), char{0});
@@ -35,7 +36,7 @@ class WorkingSet {
       const double offset = dual.offset(q);
       for (std::size_t i = 0, k = q * dual.stride; i < dual.n; ++i, ++k) {
         const bool rises = dual.u[k] < dual.hi(k), falls = dual.u[k] > dual.lo(k);
-        const double v = dual.y[k] - dual.f[i] - offset;
+        const double v = target[k] - dual.f[i] - offset;
         if (rises && falls) take(i, most_ / 2);
         if (rises && v > middle) up_.push_back({-v, i});
         if (falls && v < middle) low_.push_back({v, i});
@@ -82,11 +83,13 @@ inline Progress crossover(Dual& dual, const Factor& factor, std::size_t most, do
     part.resize(m, dual.Q);
     part.h2 = dual.h2;
     part.G = dual.G;
+    if (!dual.target.empty()) part.target.reset(dual.Q * part.stride);
     for (std::size_t a = 0; a < m; ++a) {
       part.f[a] = dual.f[points[a]];
       for (std::size_t q = 0; q < dual.Q; ++q) {
         const std::size_t to = q * part.stride + a, from = q * dual.stride + points[a];
         part.y[to] = dual.y[from];
+        if (!dual.target.empty()) part.target[to] = dual.target[from];
         part.cap[to] = dual.cap[from];
         part.u[to] = dual.u[from];
       }

@@ -1,5 +1,6 @@
 // Engine 2: Mehrotra's predictor-corrector on the primal-dual pair for K = Z Z'.
-// Unknowns (w in R^r, b in R^Q); slacks s of a >= 0 and x of a <= cap, with y (z.w + b) - 1 = s - x.
+// Unknowns (w in R^r, b in R^Q), where h = 0 one b that all replicas share; slacks s of a >= 0 and x
+// of a <= cap, with y (z.w + b) - m = s - x for the margin m of the hinge.
 // The normal matrix I + Z' diag(sum_q theta_iq) Z costs n r^2 whatever Q is.
 // Included once for each instruction set, inside its own namespace: no include guard.
 
@@ -39,17 +40,19 @@ class InteriorPoint {
 
  public:
   InteriorPoint(const Factor& factor, Dual& dual)
-      : dual_(dual), n_(dual.n), Q_(dual.Q), r_(factor.rank), width_((r_ + N - 1) / N * N),
-        stride_(dual.stride), order_(r_ + Q_), Z_(stride_ * width_) {
+      : dual_(dual), n_(dual.n), Q_(dual.Q), thresholds_(dual.h2 > 0 ? dual.Q : 1),
+        r_(factor.rank), width_((r_ + N - 1) / N * N), stride_(dual.stride),
+        order_(r_ + thresholds_), Z_(stride_ * width_) {
     for (std::size_t i = 0; i < n_; ++i)
       for (std::size_t k = 0; k < r_; ++k) Z_[i * width_ + k] = static_cast<T>(factor.row(i)[k]);
     const std::size_t size = Q_ * stride_;
-    for (Buffer<double>* v : {&y_, &cap_, &a_, &s_, &x_, &theta_, &da_, &ds_, &dx_})
+    for (Buffer<double>* v : {&y_, &cap_, &m_, &a_, &s_, &x_, &theta_, &da_, &ds_, &dx_})
       v->reset(size);
     for (std::size_t k = 0; k < size; ++k) {
       const bool on = dual.cap[k] > 0;
       y_[k] = on ? dual.y[k] : 0.0;  // so that y^2 masks variables without a box
       cap_[k] = on ? dual.cap[k] : 1.0;
+      m_[k] = on ? dual.y[k] * dual.targets()[k] : 1.0;
       a_[k] = 0.1 * cap_[k];
       s_[k] = x_[k] = 1.0;
       count_ += on;
@@ -57,7 +60,7 @@ class InteriorPoint {
     f_.reset(stride_);
     df_.reset(stride_);
     w_.reset(width_);
-    b_.assign(Q_, 0.0);
+    b_.assign(thresholds_, 0.0);
     normal_.reset(width_ * width_);
     rhs_.assign(order_, 0.0);
   }
@@ -109,11 +112,11 @@ class InteriorPoint {
   // theta, residuals, the normal matrix and the predictor's right-hand side
   void build(Watch& watch) {
     std::memset(normal_.data(), 0, sizeof(double) * normal_.size());
-    border_.assign(Q_ * width_, 0.0);
-    corner_.assign(Q_, 0.0);
-    std::vector<double> rhs_b(Q_, 0.0);
+    border_.assign(thresholds_ * width_, 0.0);
+    corner_.assign(thresholds_, 0.0);
+    std::vector<double> rhs_b(thresholds_, 0.0);
     Buffer<double> rhs_w(width_);
-    Buffer<T> scaled(kRows * width_), pulled(width_), border(Q_ * width_);
+    Buffer<T> scaled(kRows * width_), pulled(width_), border(thresholds_ * width_);
     alignas(64) double total[kRows], pull[kRows];
     vd comp{}, hinge{}, infeasible{};
     for (std::size_t base = 0; base < stride_; base += kRows) {
@@ -127,7 +130,7 @@ class InteriorPoint {
           const vd y = load(&y_[k]), on = y * y, a = load(&a_[k]), up = load(&cap_[k]) - a;
           const vd s = load(&s_[k]), x = load(&x_[k]);
           const vd theta = on * a * up / (s * up + x * a);
-          const vd e = 1.0 - y * (load(&f_[base + t]) + b_[q]);
+          const vd e = load(&m_[k]) - y * (load(&f_[base + t]) + b_[at(q)]);
           const vd c = on * y * a + y * theta * e;
           store(&theta_[k], theta);
           store(&total[t], load(&total[t]) + theta);
@@ -139,12 +142,12 @@ class InteriorPoint {
           const vd miss = on * (x - s - e);
           infeasible = max(infeasible, max(miss, -miss));
         }
-        corner_[q] += sum(sum_theta);
-        rhs_b[q] += sum(sum_pull);
+        corner_[at(q)] += sum(sum_theta);
+        rhs_b[at(q)] += sum(sum_pull);
       }
       const std::size_t rows = std::min(kRows, n_ > base ? n_ - base : 0);
       std::memset(pulled.data(), 0, sizeof(T) * width_);
-      std::memset(border.data(), 0, sizeof(T) * Q_ * width_);
+      std::memset(border.data(), 0, sizeof(T) * thresholds_ * width_);
       for (std::size_t t = 0; t < rows; ++t) {
         const T* z = row(base + t);
         T* out = &scaled[t * width_];
@@ -156,12 +159,12 @@ class InteriorPoint {
         }
         for (std::size_t q = 0; q < Q_; ++q) {
           const T theta = static_cast<T>(theta_[q * stride_ + base + t]);
-          T* to = &border[q * width_];
+          T* to = &border[at(q) * width_];
           for (std::size_t v = 0; v < width_; v += N) store(to + v, load(to + v) + theta * load(z + v));
         }
       }
       for (std::size_t v = 0; v < width_; ++v) rhs_w[v] += static_cast<double>(pulled[v]);
-      for (std::size_t k = 0; k < Q_ * width_; ++k) border_[k] += static_cast<double>(border[k]);
+      for (std::size_t k = 0; k < thresholds_ * width_; ++k) border_[k] += static_cast<double>(border[k]);
       outer_products(row(base), scaled.data(), rows, r_, width_, normal_.data());
     }
     double norm = 0, spread = 0;
@@ -169,8 +172,8 @@ class InteriorPoint {
       norm += w_[v] * w_[v];
       rhs_[v] = rhs_w[v] - w_[v];
     }
-    for (std::size_t q = 0; q < Q_; ++q) rhs_[r_ + q] = rhs_b[q];
-    for (std::size_t q = 1; q < Q_; ++q) {
+    for (std::size_t q = 0; q < thresholds_; ++q) rhs_[r_ + q] = rhs_b[q];
+    for (std::size_t q = 1; q < thresholds_; ++q) {
       const double d = (b_[q] - b_[0]) / dual_.h2;
       spread += d * (b_[q] - b_[0]);
       rhs_[r_ + q] -= d;
@@ -185,18 +188,18 @@ class InteriorPoint {
   // Cholesky of the normal matrix with its border; shifts the diagonal where rounding spoils it.
   bool factorise() {
     const std::size_t m = order_;
-    const double inverse = 1 / dual_.h2;
+    const double inverse = thresholds_ > 1 ? 1 / dual_.h2 : 0.0;
     L_.assign(m * m, 0.0);
     for (double shift = sizeof(T) == 4 ? 1e-6 : 1e-14; shift < 1e-2; shift *= 100) {
       for (std::size_t i = 0; i < r_; ++i) {
         for (std::size_t j = 0; j <= i; ++j) L_[i * m + j] = normal_[i * width_ + j];
         L_[i * m + i] += 1.0;
       }
-      for (std::size_t q = 0; q < Q_; ++q) {
+      for (std::size_t q = 0; q < thresholds_; ++q) {
         double* row = &L_[(r_ + q) * m];
         for (std::size_t j = 0; j < r_; ++j) row[j] = border_[q * width_ + j];
         for (std::size_t t = 0; t < q; ++t) row[r_ + t] = t == 0 ? -inverse : 0.0;
-        row[r_ + q] = corner_[q] + (q ? inverse : static_cast<double>(Q_ - 1) * inverse);
+        row[r_ + q] = corner_[q] + (q ? inverse : static_cast<double>(thresholds_ - 1) * inverse);
       }
       bool good = true;
       for (std::size_t i = 0; i < m && good; ++i) {
@@ -242,8 +245,8 @@ class InteriorPoint {
           const vd y = load(&y_[k]), on = y * y, a = load(&a_[k]), up = load(&cap_[k]) - a;
           const vd s = load(&s_[k]), x = load(&x_[k]);
           const vd theta = load(&theta_[k]);
-          const vd next = load(&f_[base + t]) + load(&df_[base + t]) + (b_[q] + step[r_ + q]);
-          const vd da = theta * (1.0 - y * next);
+          const vd next = load(&f_[base + t]) + load(&df_[base + t]) + (b_[at(q)] + step[r_ + at(q)]);
+          const vd da = theta * (load(&m_[k]) - y * next);
           const vd inv_a = 1.0 / a, inv_up = 1.0 / up;
           const vd p = da * inv_a, m = da * inv_up;
           const vd ds = -s * (1.0 + p), dx = -x * (1.0 - m);
@@ -257,8 +260,8 @@ class InteriorPoint {
           sum_c += c;
           sum_b += d;
         }
-        centre_[r_ + q] += sum(sum_c);
-        bend_[r_ + q] += sum(sum_b);
+        centre_[r_ + at(q)] += sum(sum_c);
+        bend_[r_ + at(q)] += sum(sum_b);
       }
       std::memset(part_centre.data(), 0, sizeof(T) * width_);
       std::memset(part_bend.data(), 0, sizeof(T) * width_);
@@ -295,8 +298,8 @@ class InteriorPoint {
         const vd first = load(&da_[k]);
         const vd low = target + first * s * (1.0 + first * inv_a);  // - da ds of the predictor
         const vd high = target - first * x * (1.0 - first * inv_up);
-        const vd next = load(&f_[i]) + load(&df_[i]) + (b_[q] + step[r_ + q]);
-        const vd da = load(&theta_[k]) * (1.0 - y * next + low * inv_a - high * inv_up);
+        const vd next = load(&f_[i]) + load(&df_[i]) + (b_[at(q)] + step[r_ + at(q)]);
+        const vd da = load(&theta_[k]) * (load(&m_[k]) - y * next + low * inv_a - high * inv_up);
         const vd ds = on * ((low - s * da) * inv_a - s);
         const vd dx = on * ((high + x * da) * inv_up - x);
         worst = max(worst, max(max(-da * inv_a, da * inv_up), max(-ds / s, -dx / x)));
@@ -309,7 +312,7 @@ class InteriorPoint {
 
   void advance(const std::vector<double>& step, double length) {
     for (std::size_t v = 0; v < r_; ++v) w_[v] += length * step[v];
-    for (std::size_t q = 0; q < Q_; ++q) b_[q] += length * step[r_ + q];
+    for (std::size_t q = 0; q < thresholds_; ++q) b_[q] += length * step[r_ + q];
     for (std::size_t i = 0; i < stride_; i += kD) store(&f_[i], load(&f_[i]) + length * load(&df_[i]));
     for (std::size_t k = 0; k < Q_ * stride_; k += kD) {
       store(&a_[k], load(&a_[k]) + length * load(&da_[k]));
@@ -318,6 +321,7 @@ class InteriorPoint {
     }
   }
 
+  std::size_t at(std::size_t q) const { return thresholds_ > 1 ? q : 0; }  // threshold of a replica
   const T* row(std::size_t i) const { return Z_.data() + i * width_; }
   Buffer<T> direction(const std::vector<double>& step) const {
     Buffer<T> dw(width_);
@@ -338,10 +342,10 @@ class InteriorPoint {
   }
 
   Dual& dual_;
-  const std::size_t n_, Q_, r_, width_, stride_, order_;
+  const std::size_t n_, Q_, thresholds_, r_, width_, stride_, order_;
   Buffer<T> Z_;  // (stride, width)
   std::size_t count_ = 0;
-  Buffer<double> y_, cap_, a_, s_, x_, theta_, da_, ds_, dx_;  // (Q, stride)
+  Buffer<double> y_, cap_, m_, a_, s_, x_, theta_, da_, ds_, dx_;  // (Q, stride)
   Buffer<double> f_, df_, w_, normal_;
   std::vector<double> b_, rhs_, border_, corner_, L_, centre_, bend_;
   double complementarity_ = 0, objective_ = 0, residual_ = 0, second_order_ = 0;

@@ -5,8 +5,10 @@ are never built: the point ``x_i`` in replica ``q`` is the pair ``(i, q)``, its
 signed dual is ``u_iq = y_iq a_iq``, and with ``B_i = sum_q u_iq`` and
 ``G_q = sum_i u_iq`` the dual of the paper's rejoSVM problem is
 
-    min  D(u) = 1/2 B'KB + h^2/2 sum_{q>=1} G_q^2 - sum_iq y_iq u_iq
-    s.t. sum_iq u_iq = 0,   lo_iq <= u_iq <= hi_iq.
+    min  D(u) = 1/2 B'KB + h^2/2 sum_{q>=1} G_q^2 - sum_iq t_iq u_iq
+    s.t. sum_iq u_iq = 0,   lo_iq <= u_iq <= hi_iq,
+
+where ``t_iq = y_iq m_iq`` and ``m_iq`` is the margin of the hinge, 1 in rejoSVM.
 
 The score of a replica is ``g(x_i) + b_q`` with ``g = K B``, ``b_q = b_0 + h^2 G_q``.
 """
@@ -58,6 +60,7 @@ def solve(
     tol: float = 1e-3,
     max_iter: int = -1,
     u: Floats | None = None,  # (n, Q) a warm start
+    margins: Floats | None = None,  # (n, Q); None: 1
 ) -> Solution:
     """Pairs by second-order selection, with Newton steps on the free variables.
 
@@ -65,6 +68,7 @@ def solve(
     on the replicated problem) and the relative duality gap is at most ``tol``.
     """
     n, Q = labels.shape
+    targets = labels if margins is None else labels * margins
     lo, hi = np.minimum(labels * caps, 0.0), np.maximum(labels * caps, 0.0)
     u = np.zeros((n, Q)) if u is None else _feasible(u, lo, hi)
     h2 = np.where(np.arange(Q) > 0, h * h, 0.0)  # |e_q|^2: the first replica has the extension 0
@@ -74,12 +78,12 @@ def solve(
     eps, n_iter = tol, 0
 
     while True:
-        v = labels - f[:, None] - off  # (n, Q) minus the gradient of D
+        v = targets - f[:, None] - off  # (n, Q) minus the gradient of D
         rising, falling = np.where(u < hi, v, -np.inf), np.where(u > lo, v, np.inf)
         i, q = divmod(int(rising.argmax()), Q)
         violation = rising[i, q] - falling.min()
         if n_iter >= limit or not violation > eps:  # not finite: end too
-            b, objective, gap = _certificate(K, labels, caps, lo, hi, u, h2)
+            b, objective, gap = _certificate(K, targets, lo, hi, u, h2)
             if n_iter < limit and gap > tol and eps > TINY * (1.0 + np.abs(f).max()):
                 eps *= 0.1
                 continue
@@ -100,7 +104,7 @@ def solve(
         off[r] -= h2[r] * step
 
         if n_iter % NEWTON_EVERY == 0:
-            _newton(K, labels, lo, hi, u, h2)
+            _newton(K, targets, lo, hi, u, h2)
             f, off = K @ u.sum(axis=1), h2 * u.sum(axis=0)
 
     B = u.sum(axis=1)
@@ -120,13 +124,13 @@ def _feasible(u: Floats, lo: Floats, hi: Floats) -> Floats:
     return balanced
 
 
-def _newton(K: Floats, labels: Floats, lo: Floats, hi: Floats, u: Floats, h2: Floats) -> None:
+def _newton(K: Floats, targets: Floats, lo: Floats, hi: Floats, u: Floats, h2: Floats) -> None:
     """Minimise D over the free variables, in place: to the first bound, drop it, again."""
     for _ in range(NEWTON_SIZE):
         points, replicas = np.nonzero((u > lo) & (u < hi))
         if not 2 <= len(points) <= NEWTON_SIZE:
             return
-        v = (labels - (K @ u.sum(axis=1))[:, None] - h2 * u.sum(axis=0))[points, replicas]
+        v = (targets - (K @ u.sum(axis=1))[:, None] - h2 * u.sum(axis=0))[points, replicas]
         H = K[np.ix_(points, points)] + h2[replicas] * (replicas[:, None] == replicas)
         ridge = 1e-12 * (1.0 + np.abs(H.diagonal()).max()) * np.eye(len(points))
         free, ones = np.linalg.solve(H + ridge, np.column_stack([v, np.ones(len(v))])).T
@@ -147,15 +151,16 @@ def _newton(K: Floats, labels: Floats, lo: Floats, hi: Floats, u: Floats, h2: Fl
 
 
 def _certificate(
-    K: Floats, labels: Floats, caps: Floats, lo: Floats, hi: Floats, u: Floats, h2: Floats
+    K: Floats, targets: Floats, lo: Floats, hi: Floats, u: Floats, h2: Floats
 ) -> tuple[Floats, float, float]:
     """Thresholds (Q,), primal value and relative duality gap at ``u``."""
     B, G = u.sum(axis=1), u.sum(axis=0)
     f = K @ B
-    b = _bias(labels - f[:, None] - h2 * G, u < hi, u > lo) + h2 * G
+    b = _bias(targets - f[:, None] - h2 * G, u < hi, u > lo) + h2 * G
     norm = B @ f + h2 @ (G * G)  # |w|^2 in the extended space
-    primal = 0.5 * norm + (caps * np.maximum(1.0 - labels * (f[:, None] + b), 0.0)).sum()
-    dual = (labels * u).sum() - 0.5 * norm
+    # cap [m - y (f + b)]_+, with y cap = lo + hi
+    primal = 0.5 * norm + np.maximum((lo + hi) * (targets - f[:, None] - b), 0.0).sum()
+    dual = (targets * u).sum() - 0.5 * norm
     return b, float(primal), float(max(primal - dual, 0.0) / max(primal, TINY))
 
 

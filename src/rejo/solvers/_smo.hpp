@@ -7,7 +7,7 @@
 class FreeSet {
  public:
   std::vector<std::size_t> variable;  // indices into the dual's (Q, stride) arrays
-  std::vector<double> slope;          // v = y - f - offset of each
+  std::vector<double> slope;          // v = target - f - offset of each
 
   // H_ab = K_{i_a i_b} + h^2 [q_a == q_b >= 1] + ridge
   template <class Rows>
@@ -145,10 +145,11 @@ struct Spread {
 };
 inline Spread violation(const Dual& dual) {
   Spread spread;
+  const double* target = dual.targets();
   for (std::size_t q = 0; q < dual.Q; ++q) {
     const double offset = dual.offset(q);
     for (std::size_t i = 0, k = q * dual.stride; i < dual.n; ++i, ++k) {
-      const double v = dual.y[k] - dual.f[i] - offset;
+      const double v = target[k] - dual.f[i] - offset;
       if (dual.u[k] < dual.hi(k)) spread.up = std::max(spread.up, v);
       if (dual.u[k] > dual.lo(k)) spread.low = std::min(spread.low, v);
     }
@@ -180,10 +181,11 @@ inline bool balance(Dual& dual) {
     for (std::size_t k = 0; k < size; ++k)
       if (free(k)) dual.u[k] -= sign * room(k) * left / total;
   } else {
+    const double* target = dual.targets();
     std::vector<std::pair<double, std::size_t>> candidates;
     for (std::size_t k = 0; k < size; ++k)
       if (room(k) > 0)
-        candidates.push_back({sign * (dual.y[k] - dual.f[k % dual.stride] - dual.offset(k / dual.stride)), k});
+        candidates.push_back({sign * (target[k] - dual.f[k % dual.stride] - dual.offset(k / dual.stride)), k});
     std::sort(candidates.begin(), candidates.end());
     for (const auto& [v, k] : candidates) {
       const double most = room(k);
@@ -207,7 +209,7 @@ class Smo {
 
  public:
   Smo(Dual& dual, Rows& rows)
-      : dual_(dual), rows_(rows), stride_(dual.stride), f_(stride_), diagonal_(stride_),
+      : dual_(dual), rows_(rows), target_(dual.targets()), stride_(dual.stride), f_(stride_), diagonal_(stride_),
         curvature_(stride_), top_(dual.Q * stride_), bottom_(dual.Q * stride_) {
     for (std::size_t i = 0; i < dual.n; ++i) diagonal_[i] = static_cast<T>(rows.entry(i, i));
   }
@@ -282,9 +284,9 @@ class Smo {
     for (std::size_t k = 0; k < dual_.Q * stride_; ++k) mark(k);
   }
   void mark(std::size_t k) {
-    const T y = static_cast<T>(dual_.y[k]);
-    top_[k] = dual_.u[k] < dual_.hi(k) ? y : T(-kBig);
-    bottom_[k] = dual_.u[k] > dual_.lo(k) ? y : T(kBig);
+    const T target = static_cast<T>(target_[k]);
+    top_[k] = dual_.u[k] < dual_.hi(k) ? target : T(-kBig);
+    bottom_[k] = dual_.u[k] > dual_.lo(k) ? target : T(kBig);
   }
   void resync(const double* outside, Watch& watch) {
     gradient(dual_, rows_, dual_.f.data(), watch);
@@ -380,7 +382,7 @@ class Smo {
         std::max(static_cast<double>(diagonal_[i]) + static_cast<double>(diagonal_[j]) -
                      2.0 * rows_.entry(i, j) + extension(q, r),
                  kFloor);
-    const double slope = (dual_.y[a] - f_[i] - dual_.offset(q)) - (dual_.y[b] - f_[j] - dual_.offset(r));
+    const double slope = (target_[a] - f_[i] - dual_.offset(q)) - (target_[b] - f_[j] - dual_.offset(r));
     if (!(slope > 0)) return 0;
     const double room_a = dual_.hi(a) - dual_.u[a], room_b = dual_.u[b] - dual_.lo(b);
     const double room = std::min(room_a, room_b);
@@ -406,7 +408,7 @@ class Smo {
     free_.slope.resize(m);
     for (std::size_t a = 0; a < m; ++a) {
       const std::size_t k = free_.variable[a];
-      free_.slope[a] = dual_.y[k] - static_cast<double>(f_[k % stride_]) - dual_.offset(k / stride_);
+      free_.slope[a] = target_[k] - static_cast<double>(f_[k % stride_]) - dual_.offset(k / stride_);
     }
     before_.resize(m);
     for (std::size_t a = 0; a < m; ++a) before_[a] = dual_.u[free_.variable[a]];
@@ -430,6 +432,7 @@ class Smo {
   static constexpr std::size_t kMostFree = 256;
   Dual& dual_;
   Rows& rows_;
+  const double* target_;
   std::size_t stride_;
   Buffer<T> f_, diagonal_, curvature_, top_, bottom_;
   FreeSet free_;

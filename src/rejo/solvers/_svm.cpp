@@ -188,8 +188,8 @@ class Problem {
   }
 
   py::tuple solve_gram(bool single, const Doubles& labels, const Doubles& caps, py::object u,
-                       double h, double tol, long max_iter) {
-    Dual dual = make_dual(labels, caps, u, h);
+                       double h, double tol, long max_iter, py::object margins) {
+    Dual dual = make_dual(labels, caps, margins, u, h);
     Progress progress;
     Outcome outcome;
     unlocked([&](Watch& watch) {
@@ -224,9 +224,9 @@ class Problem {
 
   // For the pivots' kernel functions: g = sum_j coef_j k(pivot_j, .), coef = L^-T w, w = Z'B.
   py::tuple solve_factor(const Doubles& labels, const Doubles& caps, py::object u, double h,
-                         double tol, long max_iter) {
+                         double tol, long max_iter, py::object margins) {
     if (factor_.n == 0) throw std::logic_error("factorise first");
-    Dual dual = make_dual(labels, caps, u, h);
+    Dual dual = make_dual(labels, caps, margins, u, h);
     Progress progress;
     Outcome outcome;
     std::vector<double> w(factor_.width, 0.0);
@@ -254,8 +254,8 @@ class Problem {
   }
 
   py::tuple solve_rows(bool single, std::size_t bytes, const Doubles& labels, const Doubles& caps,
-                       py::object u, double h, double tol, long max_iter) {
-    Dual dual = make_dual(labels, caps, u, h);
+                       py::object u, double h, double tol, long max_iter, py::object margins) {
+    Dual dual = make_dual(labels, caps, margins, u, h);
     Progress progress;
     Outcome outcome;
     unlocked([&](Watch& watch) {
@@ -298,7 +298,9 @@ class Problem {
     }
   }
 
-  Dual make_dual(const Doubles& labels, const Doubles& caps, const py::object& start, double h) const {
+  // `margins` and `start`: None, or (n, Q) as the labels.
+  Dual make_dual(const Doubles& labels, const Doubles& caps, const py::object& margins,
+                 const py::object& start, double h) const {
     const std::size_t n = n_, Q = static_cast<std::size_t>(labels.shape(1));
     if (static_cast<std::size_t>(labels.shape(0)) != n || labels.size() != caps.size())
       throw std::invalid_argument("labels and caps must be (n, Q)");
@@ -307,6 +309,13 @@ class Problem {
     dual.h2 = h * h;
     transpose(labels, dual, dual.y);
     transpose(caps, dual, dual.cap);
+    if (!margins.is_none()) {
+      const Doubles m(margins);
+      if (m.size() != caps.size()) throw std::invalid_argument("margins must be (n, Q)");
+      dual.target.reset(Q * dual.stride);
+      transpose(m, dual, dual.target);
+      for (std::size_t k = 0; k < Q * dual.stride; ++k) dual.target[k] *= dual.y[k];
+    }
     if (!start.is_none()) {
       const Doubles u(start);
       if (u.size() != caps.size()) throw std::invalid_argument("u must be (n, Q)");

@@ -53,6 +53,7 @@ class Problem:
         h: float,
         tol: float,
         max_iter: int,
+        margins: Floats | None,
     ) -> tuple[Any, ...]: ...
     def factorise(self, eps: float, max_rank: int) -> bool: ...
     def rank(self) -> int: ...
@@ -64,6 +65,7 @@ class Problem:
         h: float,
         tol: float,
         max_iter: int,
+        margins: Floats | None,
     ) -> tuple[Any, ...]: ...
     def solve_rows(
         self,
@@ -75,4 +77,5 @@ class Problem:
         h: float,
         tol: float,
         max_iter: int,
+        margins: Floats | None,
     ) -> tuple[Any, ...]: ...

@@ -3,11 +3,13 @@
 Arrays of floats in, a named tuple of arrays out; nothing here knows of labels,
 estimators or validation.  With signed duals ``u_iq = y_iq a_iq`` the problem is
 
-    min  1/2 B'KB + h^2/2 sum_{q>=1} G_q^2 - sum_iq y_iq u_iq
+    min  1/2 B'KB + h^2/2 sum_{q>=1} G_q^2 - sum_iq m_iq y_iq u_iq
     s.t. sum_iq u_iq = 0,   0 <= y_iq u_iq <= cap_iq,
 
 with ``B_i = sum_q u_iq`` and ``G_q = sum_i u_iq``.  Then ``g = K B`` and the
-score of replica ``q`` is ``g + b_q``, ``b_q = b_0 + h^2 G_q``.
+score of replica ``q`` is ``g + b_q``, ``b_q = b_0 + h^2 G_q``.  The margins ``m_iq`` of the
+hinges ``max(0, m - y (g + b))`` are 1 in rejoSVM; with others, and ``h = 0`` for one threshold,
+the replicas of a point add up to any convex loss of straight pieces (see ``surrogate``).
 
 Three compiled engines share this: pairs of variables on a Gram matrix in memory; an
 interior point on a low-rank factor of it, with a crossover to an exact active set; and
@@ -61,24 +63,27 @@ class Problem:
         labels: Floats,  # (n, Q) of +1 and -1
         caps: Floats,  # (n, Q) C * cost, 0 where a point does not take part
         *,
-        h: float = 1.0,
+        h: float = 1.0,  # 0: all replicas share one threshold
         tol: float = 1e-3,
         max_iter: int = -1,
         u: Floats | None = None,  # (n, Q) a warm start
         verbose: bool = False,
+        margins: Floats | None = None,  # (n, Q); None: 1
     ) -> Solution:
         """Solve until violations and the relative duality gap are at most ``tol``.
 
         The thresholds, duals and gap are those of the last iterate.
         """
-        if _twins(labels, caps):  # equal replicas have equal thresholds: one does
+        if margins is None and _twins(
+            labels, caps
+        ):  # equal replicas have equal thresholds: one does
             half = self.solve(
                 labels[:, :1], 2 * caps[:, :1], h=h, tol=tol, max_iter=max_iter,
                 u=None if u is None else u.sum(axis=1, keepdims=True), verbose=verbose,
             )  # fmt: skip
             return half._replace(u=np.repeat(half.u / 2, 2, axis=1), b=np.repeat(half.b, 2))
         solve = self._compiled if self._core is not None else self._reference
-        solution = solve(labels, caps, u, h, tol, max_iter, verbose)
+        solution = solve(labels, caps, margins, u, h, tol, max_iter, verbose)
         if self.kernel.name != "linear":
             return solution
         w = solution.weights
@@ -98,23 +103,25 @@ class Problem:
         return w
 
     def _reference(
-        self, labels: Floats, caps: Floats, u: Floats | None,
+        self, labels: Floats, caps: Floats, margins: Floats | None, u: Floats | None,
         h: float, tol: float, max_iter: int, verbose: bool,
     ) -> Solution:  # fmt: skip
         if not hasattr(self, "_gram"):
             Z = self.X if self._mean is None else self.X - self._mean
             self._gram = _reference.gram(Z, Z, self.kernel)
-        return _reference.solve(self._gram, labels, caps, h=h, tol=tol, max_iter=max_iter, u=u)
+        return _reference.solve(
+            self._gram, labels, caps, h=h, tol=tol, max_iter=max_iter, u=u, margins=margins
+        )
 
     def _compiled(
-        self, labels: Floats, caps: Floats, u: Floats | None,
+        self, labels: Floats, caps: Floats, margins: Floats | None, u: Floats | None,
         h: float, tol: float, max_iter: int, verbose: bool,
     ) -> Solution:  # fmt: skip
         limit = 1_000_000 + 100 * len(labels) if max_iter < 0 else max_iter
         engine, single = self._engine(labels, caps, tol)
         spent, eps = 0, tol
         while True:
-            answer = self._run(engine, single, labels, caps, u, h, eps, limit - spent)
+            answer = self._run(engine, single, labels, caps, margins, u, h, eps, limit - spent)
             u, b, primal, gap, n_iter, converged, *rest = answer
             spent += n_iter
             gap = max(gap, 0.0) / max(primal, 1e-300)
@@ -181,10 +188,10 @@ class Problem:
         return self._exact(n, single)
 
     def _run(
-        self, engine: str, single: bool, labels: Floats, caps: Floats, u: Floats | None,
-        h: float, tol: float, limit: int,
+        self, engine: str, single: bool, labels: Floats, caps: Floats, margins: Floats | None,
+        u: Floats | None, h: float, tol: float, limit: int,
     ) -> Any:  # fmt: skip
-        rest = (labels, caps, u, h, tol, limit)
+        rest = (labels, caps, u, h, tol, limit, margins)
         if engine == "factor":
             return self._core.solve_factor(*rest)
         if engine == "gram":

@@ -1,0 +1,300 @@
+"""The support vector machine with embedded reject option of Fumera & Roli (2002)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import PolynomialFeatures
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+
+from rejo.baselines._machine import BinaryKernelMachine, Training
+from rejo.estimators._targets import Indices
+from rejo.estimators.base import Floats
+from rejo.solvers import _reference, embedded
+from rejo.solvers.embedded import Costs
+
+LARGEST_FEATURE = 1e150  # squares must stay finite
+
+
+class EmbeddedRejectSVC(BinaryKernelMachine):
+    """Support vector classifier with a reject region of its own width around its boundary.
+
+    A point is rejected where ``|f(x)| <= eps``; both ``f = w . x + b`` and ``eps`` are trained
+    (Fumera & Roli, 2002).  In place of the slack of an SVM stands the cost of where a point
+    lies: 0 beyond the margin (``z = y f >= 1``), ``w_C`` inside it but accepted, ``w_r`` (the
+    reject cost) where it is rejected, 1 where it is wrong.  With these steps smoothed to
+    sigmoids ``s`` of slope k, it minimises over ``w``, ``b`` and ``0 <= eps <= 1``
+
+        J = 1/2 |w|^2 + C sum_i weight_i { w_C s(k (1 - z_i)) + (w_r - w_C) s(k (eps - z_i))
+                        + (1 - w_r) s(k (-eps - z_i)) + a max(0, 1 - z_i)^2 }.
+
+    J has many local minima.  k grows from 1 to 100 in seven stages; the starts are an SVM's
+    function, rescaled, with several ``eps``, entering at flat and at steep sigmoids; paths
+    that meet go on as one, and the lowest J at ``k = 100`` is kept.  It is a local minimum.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the costs against the norm of ``w``; positive.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="linear"
+        A kernel other than the linear one is factored, and the linear method runs on the
+        factor: ``f`` is then a sum of kernel functions of at most ``max_rank`` points.
+    second_order : bool, default=False
+        Add the products ``x_i x_j`` to the features; linear kernel only.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Factor of rbf, poly and sigmoid kernels.  "scale" is ``1 / (n_features * X.var())``,
+        with the variance weighted by ``sample_weight``; "auto" is ``1 / n_features``.
+    coef0 : float, default=0.0
+        Constant term of poly and sigmoid kernels.
+    reject_cost : float in (0, 0.5], default=0.2
+        ``w_r``: cost of a rejection where an error costs 1.
+    w_C : float, default=None
+        Cost of an accepted point on its side of the boundary but inside the margin, at most
+        ``reject_cost``.  ``None``: a tenth of ``reject_cost``.
+    a : float, default=0.1
+        Weight of the squared distance from the margin, which gives the descent a direction.
+    max_rank : int, default=300
+        Bound on the rank of the factor of a kernel matrix.  Time and memory grow with
+        ``n_samples * max_rank``.
+    n_starts : int, default=9
+        Number of starts; those beyond nine are random.
+    class_order : list of labels or "sorted", default=None
+        The two classes, the lower one (y = -1) first.  ``None``: ascending.
+    reject_label : object, default=None
+        What ``predict`` returns for a rejected point.  ``None``: "reject" for classes of
+        strings, for numbers the first of -1, 0, -2, ... that is not a class.
+    class_weight : dict or "balanced", default=None
+        Factor of the weights of each class.
+    tol : float, default=1e-6
+        A stage ends when a step lowers J by less than this share of it.
+    max_iter : int, default=1000
+        Bound on the steps of a stage.
+    random_state : int, RandomState instance or None, default=None
+        For the starts beyond nine.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The classes in their order, lower first.
+    reject_label_ : object
+        Label of a rejection.
+    epsilon_ : float
+        Half the width of the reject region, in units of ``f``.
+    thresholds_ : ndarray of shape (2,)
+        The cut-offs ``-epsilon_`` and ``epsilon_`` on ``f``.
+    intercept_ : float
+        ``b``.
+    coef_ : ndarray of shape (1, n_features)
+        Weights of the features, with ``second_order`` also of the products (in the order of
+        scikit-learn's ``PolynomialFeatures``); linear kernel only.
+    support_ : ndarray of shape (rank,)
+        Rows of the training set whose kernel functions make up ``f``; not for a linear kernel.
+    dual_coef_ : ndarray of shape (1, rank)
+        Their coefficients; not for a linear kernel.
+    objective_ : float
+        J at the last slope.
+    n_starts_ : int
+        Number of starts.
+    n_iter_ : int
+        Steps of all descents together.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if ``X`` had string column names.
+
+    Examples
+    --------
+    >>> from rejo.baselines import EmbeddedRejectSVC
+    >>> X = [[0.0], [1.0], [2.0], [2.5], [3.0], [4.0], [5.0], [6.0]]
+    >>> y = ["good", "good", "good", "bad", "good", "bad", "bad", "bad"]
+    >>> model = EmbeddedRejectSVC(C=10, class_order=["good", "bad"]).fit(X, y)
+    >>> model.predict([[1.0], [2.8], [5.0]])
+    array(['good', 'reject', 'bad'], dtype='<U6')
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BinaryKernelMachine._parameter_constraints,
+        "second_order": ["boolean"],
+        "w_C": [Interval(Real, 0.0, 0.5, closed="both"), None],
+        "a": [Interval(Real, 0.0, None, closed="left")],
+        "max_rank": [Interval(Integral, 1, None, closed="left")],
+        "n_starts": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        second_order: bool = False,
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        reject_cost: float = 0.2,
+        w_C: float | None = None,
+        a: float = 0.1,
+        max_rank: int = 300,
+        n_starts: int = 9,
+        class_order: Any = None,
+        reject_label: Any = None,
+        class_weight: Any = None,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.second_order = second_order
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.reject_cost = reject_cost
+        self.w_C = w_C
+        self.a = a
+        self.max_rank = max_rank
+        self.n_starts = n_starts
+        self.class_order = class_order
+        self.reject_label = reject_label
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the function and the width of its reject region.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
+            Training points, or their kernel matrix if ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Classes, two of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of 2 counts as the row twice, a weight of 0 as no row.
+
+        Returns
+        -------
+        self : EmbeddedRejectSVC
+        """
+        training = self._prepare(X, y, sample_weight)
+        costs = self._costs()
+        Z, pivots = self._features(training)
+        found = embedded.solve(
+            Z,
+            np.where(training.targets.indices, 1.0, -1.0),
+            self._caps(training.targets),
+            costs,
+            n_starts=self.n_starts,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            rng=check_random_state(self.random_state),
+        )
+        if not np.isfinite(found.objective):
+            raise ValueError(
+                f"the cost of X overflows with kernel={self.kernel!r}, C={self.C:g}: scale the "
+                "features, or lower C."
+            )
+        if not found.converged:
+            warnings.warn(
+                f"The last descent did not converge: max_iter={self.max_iter} steps of it were not "
+                f"enough for tol={self.tol:g}, or the numbers are too large. Scale the features, "
+                "lower C, or raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self._set_labels(training.targets.classes, rejects=True)
+        self._loss = None
+        self.epsilon_ = found.epsilon
+        self.thresholds_ = np.array([-found.epsilon, found.epsilon])
+        self.intercept_ = found.b
+        self.objective_ = found.objective
+        self.n_starts_ = self.n_starts
+        self.n_iter_ = found.n_iter
+        self.__dict__.pop("support_", None)
+        self.__dict__.pop("dual_coef_", None)
+        if self.kernel == "linear":
+            self._set_function(training, None, found.w)
+            return self
+        # w . z(x) = (L^-T w) . k(pivots, x)
+        coef = solve_triangular(Z[pivots], found.w, lower=True, trans="T")
+        self._set_function(training, pivots, coef)
+        rows = training.targets.rows
+        self.support_ = pivots if rows is None else rows[pivots]
+        self.dual_coef_ = coef[None]
+        return self
+
+    def _costs(self) -> Costs:
+        w_C = 0.1 * self.reject_cost if self.w_C is None else self.w_C
+        if w_C > self.reject_cost:
+            raise ValueError(
+                f"w_C={w_C:g} must not exceed reject_cost={self.reject_cost:g}: an accepted point "
+                "on its own side cannot cost more than a rejected one."
+            )
+        return Costs(float(w_C), float(self.reject_cost), float(self.a))
+
+    def _features(self, training: Training) -> tuple[Any, Indices]:
+        """Rows (n, r) for the linear method, and the pivots (r,) of a kernel's factor."""
+        points, matrix, kernel, _ = training
+        if self.second_order and self.kernel != "linear":
+            raise ValueError(
+                f"second_order=True needs kernel='linear'; with kernel={self.kernel!r} leave it "
+                "out. kernel='poly', degree=2, coef0=1 has the same functions."
+            )
+        if kernel.name == "linear":
+            Z = self._expand(points)
+            largest = np.abs(Z.data if issparse(Z) else Z).max(initial=0.0)
+            if not largest <= LARGEST_FEATURE:
+                raise ValueError(
+                    f"second_order=True makes features of up to {largest:.1e}, whose squares "
+                    "overflow: scale the features."
+                )
+            return Z, np.empty(0, dtype=np.intp)
+        n = points.shape[0]
+        if kernel.name == "precomputed":
+            diagonal = matrix.diagonal()
+        elif kernel.name == "rbf":
+            diagonal = np.ones(n)
+        else:
+            squares = points.multiply(points) if issparse(points) else points * points
+            dots = kernel.gamma * np.asarray(squares.sum(axis=1)).ravel() + kernel.coef0
+            with np.errstate(over="ignore"):
+                diagonal = dots**kernel.degree if kernel.name == "poly" else np.tanh(dots)
+        if not np.isfinite(diagonal).all():
+            raise ValueError(
+                f"kernel={self.kernel!r} overflows on X: scale the features, or lower gamma or "
+                "degree."
+            )
+
+        def column(i: int) -> Floats:
+            if kernel.name == "precomputed":
+                return np.asarray(matrix[i])
+            return _reference.gram(points, points[i : i + 1], kernel)[:, 0]
+
+        Z, pivots = embedded.factorise(column, diagonal, max_rank=self.max_rank)
+        if len(pivots) == 0:
+            raise ValueError(
+                f"kernel={self.kernel!r} has no positive value k(x, x) on X; it must be a "
+                "positive semidefinite kernel."
+            )
+        return Z, pivots
+
+    def _expand(self, X: Any) -> Any:
+        """Features, with their products if these are asked for."""
+        if not self.second_order:
+            return X
+        return PolynomialFeatures(2, include_bias=False).fit_transform(X)
+
+    def _evaluate(self, X: Any) -> Floats:
+        return super()._evaluate(self._expand(X))

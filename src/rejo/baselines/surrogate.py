@@ -1,0 +1,265 @@
+"""Support vector machines trained on a convex surrogate of the loss with rejection."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from rejo.baselines._machine import BinaryKernelMachine, Training
+from rejo.replication import costs_from_loss
+from rejo.solvers import surrogate
+from rejo.solvers.surrogate import Hinges
+from rejo.solvers.svm import Problem, Solution
+
+
+class SurrogateRejectSVC(BinaryKernelMachine):
+    """Support vector classifier that rejects, by a hinge with two kinks.
+
+    Two classes, one function ``f = g + b``, and a loss that prices small scores:
+
+        min  1/2 |g|^2 + C sum_i weight_i loss(y_i, f(x_i)),        y_i = +-1.
+
+    ``surrogate="bartlett-wegkamp"`` (Bartlett & Wegkamp, JMLR 2008) is, with the reject cost d,
+
+        phi_d(y f),  phi_d(z) = max(0, 1 - z, 1 - a z),  a = (1 - d) / d;  reject |f| <= 1/2.
+
+    ``surrogate="double-hinge"`` (Grandvalet et al., NIPS 2008) is the larger of 0 and the
+    tangents of the logistic loss at the log-odds of Chow's thresholds p- and p+, with the
+    entropy ``H(p) = -p log p - (1 - p) log(1 - p)``:
+
+        y = +1:  max(0, H(p+) - (1 - p+) f, H(p-) - (1 - p-) f),
+        y = -1:  max(0, H(p-) + p- f, H(p+) + p+ f);    reject  logit p- < f <= logit p+.
+
+    Equal costs have ``p- = d``, ``p+ = 1 - d``, and the double hinge is then phi_d in other
+    units: ``d tau phi_d(y f / tau)``, ``tau = H(d) / d``, with another cut-off.  A
+    ``loss_matrix`` ``[[0, r-, c-], [c+, r+, 0]]`` has ``p- = r- / (r- + c+ - r+)`` and
+    ``p+ = (c- - r-) / (c- - r- + r+)``.  With enough data and a rich kernel both losses decide
+    as Chow's rule does.  Each is a sum of two hinges: the solver is that of ``RejoSVC``.
+
+    Parameters
+    ----------
+    surrogate : {"bartlett-wegkamp", "double-hinge"}, default="double-hinge"
+        The loss.
+    C : float, default=1.0
+        Weight of the losses against the norm of ``g``; positive.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        A callable takes two arrays of rows and returns their kernel matrix.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Factor of rbf, poly and sigmoid kernels.  "scale" is ``1 / (n_features * X.var())``,
+        with the variance weighted by ``sample_weight``; "auto" is ``1 / n_features``.
+    coef0 : float, default=0.0
+        Constant term of poly and sigmoid kernels.
+    reject_cost : float in (0, 0.5], default=0.2
+        Cost of a rejection where an error costs 1.
+    loss_matrix : array-like of shape (2, 3), default=None
+        Cost of each output (lower class, reject, upper class) for each true class, in place of
+        ``reject_cost``; with the double hinge only.
+    class_order : list of labels or "sorted", default=None
+        The two classes, the lower one (y = -1) first.  ``None``: ascending.
+    reject_label : object, default=None
+        What ``predict`` returns for a rejected point.  ``None``: "reject" for classes of
+        strings, for numbers the first of -1, 0, -2, ... that is not a class.
+    class_weight : dict or "balanced", default=None
+        Factor of the weights of each class.
+    tol : float, default=1e-3
+        Tolerance of the optimality conditions and of the relative duality gap.
+    max_iter : int, default=-1
+        Bound on the solver's iterations; -1 leaves it to the solver.
+    cache_size : float, default=200
+        Memory for kernel values, in megabytes.
+    verbose : bool, default=False
+        Print the progress of the solver.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The classes in their order, lower first.
+    reject_label_ : object
+        Label of a rejection.
+    thresholds_ : ndarray of shape (2,)
+        The two cut-offs on ``f``, ascending: reject between them.
+    support_ : ndarray of shape (n_SV,)
+        Rows of the training set with a coefficient in ``g``.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_SV, n_features)
+        These rows; empty for a precomputed kernel.
+    n_support_ : ndarray of shape (2,)
+        Support vectors of each class.
+    dual_coef_ : ndarray of shape (1, n_SV)
+        Their coefficients: ``g(x) = sum_i dual_coef_[0, i] k(support_vectors_[i], x)``.
+    coef_ : ndarray of shape (1, n_features)
+        Weights of the features; linear kernel only.
+    intercept_ : float
+        ``b``.
+    objective_ : float
+        Value of the minimised function.
+    duality_gap_ : float
+        (primal - dual) / primal: how far ``objective_`` may be above the minimum.
+    n_iter_ : int
+        Iterations of the solver.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if ``X`` had string column names.
+
+    Examples
+    --------
+    >>> from rejo.baselines import SurrogateRejectSVC
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [2.5], [4.0], [5.0], [6.0]]
+    >>> y = ["good", "good", "good", "bad", "good", "bad", "bad", "bad"]
+    >>> model = SurrogateRejectSVC(kernel="linear", C=10, class_order=["good", "bad"]).fit(X, y)
+    >>> model.predict([[1.0], [2.8], [5.0]])
+    array(['good', 'reject', 'bad'], dtype='<U6')
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BinaryKernelMachine._parameter_constraints,
+        "surrogate": [StrOptions({"bartlett-wegkamp", "double-hinge"})],
+        "loss_matrix": ["array-like", None],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "cache_size": [Interval(Real, 0.0, None, closed="neither")],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        *,
+        surrogate: str = "double-hinge",
+        C: float = 1.0,
+        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        reject_cost: float = 0.2,
+        loss_matrix: Any = None,
+        class_order: Any = None,
+        reject_label: Any = None,
+        class_weight: Any = None,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        cache_size: float = 200,
+        verbose: bool = False,
+    ) -> None:
+        self.surrogate = surrogate
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.reject_cost = reject_cost
+        self.loss_matrix = loss_matrix
+        self.class_order = class_order
+        self.reject_label = reject_label
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the function.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
+            Training points, or their kernel matrix if ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Classes, two of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of 2 counts as the row twice, a weight of 0 as no row.
+
+        Returns
+        -------
+        self : SurrogateRejectSVC
+        """
+        training = self._prepare(X, y, sample_weight)
+        hinges = self._hinges()
+        return self._store(training, hinges, self._solve(training, hinges))
+
+    def _hinges(self) -> Hinges:
+        """The loss as a table of hinges."""
+        if self.loss_matrix is None:
+            d = self.reject_cost
+            if self.surrogate == "bartlett-wegkamp":
+                return surrogate.bartlett_wegkamp(d)
+            return surrogate.double_hinge(d, 1.0 - d)
+        if self.surrogate != "double-hinge":
+            raise ValueError(
+                f"surrogate={self.surrogate!r} knows one reject cost only, no loss_matrix: give "
+                'reject_cost, or take surrogate="double-hinge".'
+            )
+        loss = np.asarray(self.loss_matrix, dtype=np.float64)
+        if costs_from_loss(self.loss_matrix).shape != (2, 2):
+            raise ValueError(
+                "loss_matrix must have two rows and three columns (lower class, reject, upper "
+                f"class); got shape {loss.shape}."
+            )
+        if not (loss[:, 1] > 0).all():
+            raise ValueError(
+                f"loss_matrix={loss.tolist()} rejects free of cost: the second column must be "
+                "positive, or no point would ever be decided."
+            )
+        lower, upper = surrogate.chow_thresholds(loss)
+        if not 0 < lower <= upper < 1:
+            raise ValueError(
+                f"loss_matrix={loss.tolist()} makes rejection too dear: below a posterior of "
+                f"{lower:.3g} the lower class is better, above {upper:.3g} the upper one. Lower "
+                "the second column, or use an SVC, which never rejects."
+            )
+        return surrogate.double_hinge(lower, upper)
+
+    def _solve(self, training: Training, hinges: Hinges) -> Solution:
+        solution = surrogate.solve(
+            Problem(training.matrix, training.kernel, self.cache_size),
+            training.targets.indices,
+            self._caps(training.targets),
+            hinges,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            verbose=self.verbose,
+        )
+        if not np.isfinite(solution.objective):
+            raise ValueError(
+                f"kernel={self.kernel!r} overflows on X: scale the features, or lower gamma or "
+                "degree."
+            )
+        if not solution.converged:
+            bound = 0 <= self.max_iter <= solution.n_iter
+            warnings.warn(
+                f"The solver stopped after {solution.n_iter} iterations (max_iter={self.max_iter}) "
+                f"at a relative duality gap of {solution.gap:.1e}, with tol={self.tol:g}. "
+                + ("Raise max_iter, scale" if bound else "Scale")
+                + " the features, lower C, or raise tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return solution
+
+    def _store(self, training: Training, hinges: Hinges, solution: Solution) -> Self:
+        points, _, _, targets = training
+        self._set_labels(targets.classes, rejects=True)
+        self._loss = self.loss_matrix  # that of the fit, whatever is set later
+        B = solution.u.sum(axis=1)
+        support = np.flatnonzero(B)
+        self.support_ = support if targets.rows is None else targets.rows[support]
+        precomputed = self.kernel == "precomputed"
+        self.support_vectors_ = np.empty((0, 0)) if precomputed else points[support]
+        self.n_support_ = np.bincount(targets.indices[support], minlength=2)
+        self.dual_coef_ = B[None, support]
+        self.intercept_ = float(solution.b[0])
+        self.thresholds_ = hinges.cutoffs
+        self.objective_ = solution.objective
+        self.duality_gap_ = solution.gap
+        self.n_iter_ = solution.n_iter
+        linear = self.kernel == "linear"
+        self._set_function(
+            training, solution.basis, np.asarray(solution.weights) if linear else solution.coef
+        )
+        return self

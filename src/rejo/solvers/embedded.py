@@ -1,0 +1,195 @@
+"""The SVM with embedded reject of Fumera & Roli (2002), as a descent on a smoothed cost.
+
+With ``z_i = y_i f(x_i)`` and ``f = w . x + b`` a training point costs 0 beyond the margin
+(z >= 1), ``w_C`` inside it on its own side, ``w_r`` where it is rejected (|f| <= eps) and 1
+where it is wrong.  Steps become sigmoids ``s`` of slope ``k``, and ``a`` pulls from afar:
+
+    J(w, b, eps) = 1/2 |w|^2 + sum_i c_i { w_C s(k (1 - z_i)) + (w_r - w_C) s(k (eps - z_i))
+                   + (1 - w_r) s(k (-eps - z_i)) + a max(0, 1 - z_i)^2 },     0 <= eps <= 1.
+
+J is not convex.  It is minimised from several starts while the slope grows to 100.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.sparse import issparse
+from scipy.special import expit
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from rejo.solvers.svm import Problem
+from rejo.solvers.types import Floats, Kernel
+
+SLOPES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+# Flat sigmoids blur J so much that all starts meet in one place, often one where everything is
+# rejected: every start also enters where the slope is this, and sees J as it is.
+ENTRIES = (1.0, 20.0, 100.0)
+SCALES, EPSILONS = (1.0, 0.5, 2.0), (0.5, 0.05, 0.95)  # of the SVM's function; of the starts
+CURVATURE = 0.2  # of the cost of a point, by f: that of a max(0, 1 - z)^2 with a = 0.1
+FINISH = 1e-3  # factor of the tolerance with which the best is finished
+SAME = 1e-2  # two points that are closer than this, relative to their size, have met
+START_TOL, START_ITERATIONS = 1e-5, 100_000  # of the SVM that the starts come from
+
+
+class Costs(NamedTuple):
+    """Cost of a place for a point, and of its distance."""
+
+    margin: float  # w_C
+    reject: float  # w_r
+    square: float  # a
+
+
+class Embedded(NamedTuple):
+    """The best of the minima that were found."""
+
+    w: Floats  # (r,)
+    b: float
+    epsilon: float
+    objective: float  # J at the last slope
+    n_iter: int  # steps of all paths
+    converged: bool
+    trace: list[tuple[float, float, float]]  # slope, J before and J after of each descent
+
+
+def solve(
+    Z: Any,  # (n, r) rows, dense or sparse
+    y: Floats,  # (n,) of +1 and -1
+    c: Floats,  # (n,) C * weight of the point
+    costs: Costs,
+    *,
+    n_starts: int = 9,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    rng: np.random.RandomState | None = None,
+) -> Embedded:
+    """Minimise J; a descent ends where a step gains less than ``tol`` of it."""
+    # b is free: centred columns change nothing but the conditioning.
+    mean = np.zeros(Z.shape[1]) if issparse(Z) else np.average(Z, axis=0, weights=c)
+    Z = Z if issparse(Z) else Z - mean
+    # The first point as positive: flipped labels then flip the starts, and with them all paths.
+    svm = Problem(Z, Kernel("linear")).solve(
+        y[0] * y[:, None], c[:, None], tol=START_TOL, max_iter=START_ITERATIONS
+    )
+    first = starts(y[0] * np.asarray(svm.weights), float(y[0] * svm.b[0]), n_starts, rng)
+    scale = _scale(Z, c)  # (r + 2,) the paths run in u = scale * (w, b, eps)
+    bounds = [(None, None)] * (Z.shape[1] + 1) + [(0.0, scale[-1])]
+    trace: list[tuple[float, float, float]] = []
+    n_iter = 0
+
+    def descend(u: Floats, slope: float, tol: float) -> Any:
+        nonlocal n_iter
+
+        def value(u: Floats) -> tuple[float, Floats]:
+            J, gradient = objective(u / scale, slope, Z, y, c, costs)
+            return J, gradient / scale
+
+        found = minimize(
+            value, u, jac=True, method="L-BFGS-B", bounds=bounds,
+            options={"ftol": tol, "gtol": 1e-10, "maxiter": max_iter, "maxfun": 20 * max_iter},
+        )  # fmt: skip
+        trace.append((slope, value(u)[0], float(found.fun)))
+        n_iter += found.nit
+        return found
+
+    paths: list[Floats] = []
+    # Threads cost more than such products save; an overflow shows in the result.
+    with threadpool_limits(1, "blas"), np.errstate(over="ignore", invalid="ignore"):
+        for slope in SLOPES:
+            entering = [scale * v for v in first] if slope in ENTRIES else []
+            ends = [descend(u, slope, tol) for u in paths + entering]
+            paths = _apart([end.x for end in sorted(ends, key=lambda end: end.fun)])
+        best = descend(paths[0], SLOPES[-1], FINISH * tol)
+    *w, b, epsilon = best.x / scale
+    w = np.array(w)
+    nothing, _ = objective(np.zeros(len(scale)), SLOPES[-1], Z, y, c, costs)
+    converged = best.status != 1 and best.fun <= nothing  # else the numbers are too large
+    return Embedded(
+        w, float(b - w @ mean), float(epsilon), float(best.fun), n_iter, bool(converged), trace
+    )
+
+
+def objective(
+    v: Floats, slope: float, Z: Any, y: Floats, c: Floats, costs: Costs
+) -> tuple[float, Floats]:
+    """J and its gradient at ``v = (w, b, eps)``."""
+    w, b, eps = v[:-2], v[-2], v[-1]
+    z = y * (Z @ w + b)
+    # Weights and places of the three steps, as columns.
+    height = np.array([costs.margin, costs.reject - costs.margin, 1.0 - costs.reject])[:, None]
+    step = expit(slope * (np.array([1.0, eps, -eps])[:, None] - z))  # (3, n)
+    slack = np.maximum(1.0 - z, 0.0)
+    J = 0.5 * w @ w + c @ ((height * step).sum(axis=0) + costs.square * slack**2)
+    rise = slope * height * step * (1.0 - step)  # (3, n) derivative by the places
+    force = -c * y * (rise.sum(axis=0) + 2.0 * costs.square * slack)  # (n,) dJ / df
+    return float(J), np.concatenate([w + Z.T @ force, [force.sum(), c @ (rise[1] - rise[2])]])
+
+
+def starts(
+    w: Floats, b: float, n_starts: int, rng: np.random.RandomState | None = None
+) -> list[Floats]:
+    """Points ``(w, b, eps)`` to start from: an SVM rescaled; beyond nine, disturbed at random."""
+    table = [(scale, eps) for scale in SCALES for eps in EPSILONS]
+    points = [np.concatenate([scale * w, [scale * b, eps]]) for scale, eps in table[:n_starts]]
+    rng = np.random.RandomState(0) if rng is None else rng
+    noise = 0.5 * np.linalg.norm(w) / np.sqrt(len(w))
+    for _ in range(n_starts - len(table)):
+        scale = 4.0 ** rng.uniform(-1, 1)
+        other = np.append(w + noise * rng.normal(size=len(w)), b + 0.5 * rng.normal())
+        points.append(np.append(scale * other, rng.uniform()))
+    return points
+
+
+def _scale(Z: Any, c: Floats) -> Floats:
+    """Roots (r + 2,) of the curvatures of ``1/2 |w|^2 + CURVATURE / 2 sum_i c_i f_i^2``.
+
+    In units of these L-BFGS needs half the steps, and features of any scale do.
+    """
+    with np.errstate(over="ignore"):
+        squares = Z.multiply(Z) if issparse(Z) else Z * Z
+        sums = np.asarray(squares.T @ c).ravel()
+    return np.sqrt(1.0 + CURVATURE * np.append(sums, [c.sum(), c.sum()]))
+
+
+def _apart(points: list[Floats]) -> list[Floats]:
+    """Leave out the points that have met an earlier one."""
+    kept: list[Floats] = []
+    for u in points:
+        near = SAME * np.linalg.norm(u)
+        if all(np.linalg.norm(u - other) > near for other in kept):
+            kept.append(u)
+    return kept
+
+
+def factorise(
+    column: Callable[[int], Floats],  # column i (n,) of the Gram matrix
+    diagonal: Floats,  # (n,)
+    *,
+    eps: float = 1e-6,
+    max_rank: int = 300,
+) -> tuple[Floats, NDArray[np.intp]]:
+    """``K ~ Z Z'`` by a Cholesky factorisation with pivots: Z (n, r) and the pivots (r,).
+
+    It stops at ``max_rank``, or where no diagonal entry of ``K - Z Z'`` is above ``eps`` of the
+    largest one of K.  The row of any point is ``L^-1 k`` with ``L = Z[pivots]``, lower triangular,
+    and its kernel values ``k`` at the pivots: w . z is a sum of the pivots' kernel functions.
+    """
+    n = len(diagonal)
+    left = diagonal.astype(np.float64)
+    least = eps * left.max(initial=0.0)
+    rows = np.empty((min(n, max_rank), n))  # Z'
+    pivots: list[int] = []
+    for r in range(len(rows)):
+        i = int(left.argmax())
+        if not left[i] > least:
+            break
+        rows[r] = (column(i) - rows[:r, i] @ rows[:r]) / np.sqrt(left[i])
+        rows[r, pivots] = 0.0  # rounding
+        left -= rows[r] ** 2
+        left[i] = 0.0
+        pivots.append(i)
+    return np.ascontiguousarray(rows[: len(pivots)].T), np.array(pivots, dtype=np.intp)
