@@ -7,6 +7,8 @@ A module for each command: ``add`` describes it, ``run`` does the work.
     decides and what it leaves to review, and saves a picture of the reject region
 ``rejo compare --demo``
     compares data replication with its rivals where the best possible risk is known
+``rejo reproduce``
+    computes the experiments of the paper, draws its figures and tests its claims
 
 Exit codes: 0 done, 2 wrong usage or a file that cannot be written, 130 interrupted. Errors are one
 line on stderr. Libraries are imported inside the commands, so that ``rejo --help`` answers at once.
@@ -19,7 +21,7 @@ import warnings
 from collections.abc import Sequence
 
 from rejo import __version__
-from rejo.cli import compare, demo
+from rejo.cli import compare, demo, reproduce
 from rejo.cli._files import CommandError
 
 
@@ -55,7 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"rejo {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    for command in (demo, compare):
+    for command in (demo, compare, reproduce):
         command.add(commands)
     return parser
 

@@ -1,0 +1,285 @@
+"""``rejo reproduce``: the paper's experiments, its figures, and whether its claims hold."""
+
+import argparse
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rejo.cli._files import CommandError, write_whole
+
+if TYPE_CHECKING:
+    from rejo.study.page import Report
+    from rejo.study.paper import PaperFigure
+
+FOLDER = Path("reproduction")
+
+
+class Mode(NamedTuple):
+    """How thorough a run is."""
+
+    option: str
+    repetitions: int
+    grid: str
+    cost_step: int  # 3: every third of the paper's reject costs
+
+
+QUICK = Mode("--quick", 3, "coarse", 3)
+USUAL = Mode("", 10, "authors", 1)
+FULL = Mode("--full", 100, "authors", 1)
+
+
+def add(commands: Any) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "reproduce",
+        help="compute the paper's experiments, draw its figures, test its claims",
+        description="Run what is missing of the paper's experiments, then draw its figures and "
+        "write one page, index.html, with the risks and a verdict on each claim. Stopped, it "
+        "goes on where it was.",
+    )
+    parser.add_argument(
+        "--figure",
+        action="append",
+        metavar="NAME",
+        help="only this figure; may be given several times (default: all; see --list)",
+    )
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument(
+        "--quick",
+        action="store_true",
+        help=f"{QUICK.repetitions} repetitions, a coarse grid, few reject costs: minutes",
+    )
+    size.add_argument(
+        "--full",
+        action="store_true",
+        help=f"the paper's protocol, {FULL.repetitions} repetitions: hours",
+    )
+    parser.add_argument(
+        "--repetitions",
+        type=_count,
+        metavar="N",
+        help=f"draws or splits of the data (default: {USUAL.repetitions})",
+    )
+    parser.add_argument(
+        "--jobs", type=_count, default=-1, metavar="N", help="processes (default: one a core)"
+    )
+    parser.add_argument(
+        "--dask", metavar="ADDRESS", help="compute on the workers of this Dask scheduler"
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="folder with the tables bcct.csv and letter_ah.csv (default: that of REJO_DATA)",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, default=FOLDER, metavar="DIR", help=f"default: {FOLDER}"
+    )
+    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="default: 0")
+    parser.add_argument("--list", action="store_true", help="list the figures and stop")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Compute, draw, judge, write."""
+    from rejo.study.paper import choose_figures
+
+    try:
+        figures = choose_figures(arguments.figure)
+    except ValueError as error:
+        raise CommandError(f"--figure: {error}") from None
+    if arguments.list:
+        print("\n".join(_describe(figure) for figure in figures))
+        return
+    _check_packages()
+    folder = _check_folder(arguments.output)
+    started = perf_counter()
+    mode = QUICK if arguments.quick else FULL if arguments.full else USUAL
+    rows, notices = _compute(arguments, mode, figures, folder / "rows")
+
+    from rejo.study.figures import render
+    from rejo.study.page import make_page, make_report
+
+    report = make_report(rows, figures)
+    pictures = {}
+    for name, canvas in report.canvases.items():
+        pictures[name] = render(canvas, "svg")
+        _write(folder / f"{name}.svg", pictures[name])
+        _write(folder / f"{name}.png", render(canvas, "png", dpi=110))
+    if mode is QUICK:
+        notices.insert(0, "This is a quick run, with few repetitions and hardly any tuning: it "
+                       "shows that all works, not how the methods compare.")  # fmt: skip
+    provenance = _provenance(arguments, mode, rows, perf_counter() - started)
+    page = make_page(report, pictures, provenance, notices)
+    _write(folder / "index.html", page.encode("utf-8"))
+    _print_verdicts(report)
+    print(f"\nThe page: {folder / 'index.html'}")
+
+
+def _compute(
+    arguments: argparse.Namespace, mode: Mode, figures: "Sequence[PaperFigure]", folder: Path
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Run what is missing; return all rows, and what could not be done."""
+    from rejo.datasets import available
+    from rejo.study import Study, read_rows, read_study
+    from rejo.study import run as run_study
+    from rejo.study.paper import DATA, REJECT_COSTS
+
+    try:
+        tables = available(arguments.data)
+    except (OSError, ValueError) as error:
+        raise CommandError(f"--data: {error}") from None
+    folder = folder / f"{mode.grid}-seed{arguments.seed}"
+    folder.mkdir(parents=True, exist_ok=True)
+    rows: list[dict[str, Any]] = []
+    notices: list[str] = []
+    for figure in figures:
+        if not figure.dataset:
+            continue
+        data = DATA[figure.dataset]
+        if data.catalogue and data.catalogue not in tables:
+            _notice(notices, f"{figure.name} is left out: its table is not in the data folder "
+                    "(--data or REJO_DATA).")  # fmt: skip
+            continue
+        # A file for each figure: one that is asked for alone brings no other methods with it.
+        database = folder / f"{figure.name}.sqlite"
+        repetitions = arguments.repetitions or mode.repetitions
+        if database.exists():
+            repetitions = max(repetitions, read_study(database).repetitions)
+        study = Study(
+            datasets=[figure.dataset],
+            shares=figure.shares,
+            repetitions=repetitions,
+            methods=[*figure.methods, *figure.beside],
+            reject_costs=REJECT_COSTS[:: mode.cost_step],
+            grid=mode.grid,
+            seed=arguments.seed,
+            splits=data.splits,
+        )
+        started = perf_counter()
+        try:
+            n_cells = run_study(
+                study,
+                database,
+                jobs=arguments.jobs,
+                dask=arguments.dask,
+                data_home=arguments.data,
+            )
+            seconds = perf_counter() - started
+            print(f"{figure.name}: {n_cells} cells computed in {_time(seconds)}", flush=True)
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+        except RuntimeError as error:  # some cells failed: the others are there
+            print(f"rejo: {figure.name}: {error}", file=sys.stderr)
+            notices.append(f"{figure.name} is incomplete: some of its fits failed.")
+        rows += read_rows(database)
+    return rows, notices
+
+
+def _describe(figure: "PaperFigure") -> str:
+    kind = ", ".join(figure.methods) if figure.methods else "a sample, drawn and fitted on the spot"
+    return f"{figure.name:<20} {figure.title}\n{'':<20} {kind}"
+
+
+def _print_verdicts(report: "Report") -> None:
+    from rejo.study.verdict import FAILS, HOLDS
+
+    for judgement in report.judgements:
+        n = len(judgement.trials)
+        counts = f"for {judgement.count(HOLDS)}, against {judgement.count(FAILS)} of {n} tests"
+        print(f'{judgement.verdict + ":":<17} "{judgement.claim.quote}"' + f" ({counts})" * (n > 0))
+
+
+def _provenance(
+    arguments: argparse.Namespace, mode: Mode, rows: list[dict[str, Any]], seconds: float
+) -> dict[str, str]:
+    """How the results came about, without names of machines or folders."""
+    repetitions = sorted({row["repetition"] for row in rows})
+    words = ["rejo reproduce", mode.option]
+    words += [f"--figure {name}" for name in arguments.figure or ()]
+    if arguments.repetitions:
+        words.append(f"--repetitions {arguments.repetitions}")
+    words.append(f"--seed {arguments.seed}")
+    packages = ("rejo", "numpy", "scipy", "scikit-learn", "matplotlib")
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    return {
+        "Command": " ".join(filter(None, words)),
+        "Repetitions": str(len(repetitions)),
+        "Grid": "the authors'" if mode.grid == "authors" else "a few points of the authors'",
+        "Computing": f"{_time(sum(row['seconds'] for row in rows))} for {len(rows):,} rows, the "
+        "sum over all processes",
+        "This run": f"{_time(seconds)}, with what was there before",
+        "Machine": f"{machine} (and a Dask cluster)" if arguments.dask else machine,
+        "Versions": f"Python {platform.python_version()}, "
+        + ", ".join(f"{name} {_version(name)}" for name in packages),
+    }
+
+
+def _version(name: str) -> str:
+    if name == "rejo":
+        from rejo import __version__
+
+        return __version__
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _time(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{seconds / 3600:.1f} h"
+
+
+def _notice(notices: list[str], text: str) -> None:
+    notices.append(text)
+    print(f"rejo: {text}", file=sys.stderr)
+
+
+def _check_packages() -> None:
+    """Refuse before hours of work what would fail at its end."""
+    for name, extra in (("matplotlib", "plot"), ("jinja2", "report")):
+        try:
+            __import__(name)
+        except ImportError:
+            raise CommandError(f'this needs {name}: pip install "rejo[{extra}]"') from None
+
+
+def _check_folder(folder: Path) -> Path:
+    if folder.exists() and not folder.is_dir():
+        raise CommandError(f"--output must be a folder: {folder}")
+    if (folder / "index.html").exists() and not (folder / "rows").is_dir():
+        raise CommandError(f"{folder} holds another page, which would be replaced: give -o DIR")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(f"cannot make the folder {folder}: {error.strerror or error}") from error
+    return folder
+
+
+def _write(path: Path, content: bytes) -> None:
+    write_whole(path, partial(_put, content))
+
+
+def _put(content: bytes, file: Any) -> object:
+    return file.write(content)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be an integer from 1 on, got {text!r}")
+    return int(text)
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be an integer from 0 on, got {text!r}")
+    return int(text)

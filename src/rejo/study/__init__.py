@@ -1,0 +1,21 @@
+"""The experiments of the paper as software: data sets, splits and methods in, rows out.
+
+A :class:`Study` is a product: data sets x ways to split them x training shares x repetitions x
+methods x reject costs.  A *cell* is all of it but the costs: one method is tuned by
+cross-validation on one training part, for every cost, and tried on the test part.  A cell is
+seeded by its own name, so that :func:`run_cell` gives the same rows anywhere and in any order;
+:func:`run` computes all cells by processes or on a Dask cluster, and keeps their rows in a file
+from which a study that was stopped goes on.
+
+In reading order: ``_cells`` (what there is to do), ``_grids``, ``_data`` (draws, splits, folds),
+``_outcomes`` (from decisions to numbers), the methods (``_machines``, ``_cutoffs``, ``_logistic``,
+``_embedded``, ``_networks``), ``_methods`` (one cell), ``_store`` (the file), ``_run`` and
+``_dask``.
+"""
+
+from rejo.study._cells import METHODS, Cell, Study
+from rejo.study._methods import run_cell
+from rejo.study._run import run
+from rejo.study._store import read_rows, read_study
+
+__all__ = ["METHODS", "Cell", "Study", "read_rows", "read_study", "run", "run_cell"]

@@ -1,0 +1,175 @@
+"""What a study consists of: cells, each of which can be computed alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+from rejo.study._grids import GRIDS
+
+SHARES = (0.05, 0.25, 0.4)
+REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))
+
+DATASETS = {  # number of classes
+    "syntheticI": 2,
+    "syntheticII": 2,
+    "bcct-binary": 2,
+    "letter-ah": 2,
+    "syntheticIII": 5,
+    "syntheticIV": 3,
+    "bcct": 4,
+}
+GROUPED = ("bcct-binary", "bcct")  # rows of one patient belong together
+SPLITS = ("random", "group")
+
+METHODS = (
+    *("rejoSVM/poly", "rejoSVM/rbf", "SVM-1C/poly", "SVM-1C/rbf", "SVM-2C/poly", "SVM-2C/rbf"),
+    *("Fumera/poly", "FH-1C/poly", "FH-1C/rbf", "FH-2C/poly", "FH-2C/rbf"),
+    *("rejoNN", "MLP-1C", "MLP-2C"),
+    *("rejoLogistic/poly", "rejoLogistic/rbf", "Chow-SVC/poly", "Chow-SVC/rbf"),
+)
+BINARY = ("SVM-1C", "SVM-2C", "Fumera", "MLP-1C", "MLP-2C")  # need two classes
+ORDINAL = ("FH-1C", "FH-2C")  # with two classes, the same as SVM-1C and SVM-2C
+
+
+class Cell(NamedTuple):
+    """One method on one split of one data set: a row for each reject cost."""
+
+    dataset: str
+    split: str  # "random" or "group"
+    share: float
+    repetition: int
+    method: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.method} on {self.dataset}, {self.split} split, {self.share:.0%}, "
+            f"repetition {self.repetition}"
+        )
+
+
+@dataclass(frozen=True)
+class Study:
+    """The paper's experiments, or a part of them.
+
+    Parameters
+    ----------
+    datasets : sequence of str, default=all
+        Of "syntheticI", ..., "syntheticIV", "bcct-binary", "bcct" and "letter-ah".
+    shares : sequence of float, default=(0.05, 0.25, 0.4)
+        Shares of the data to train on.
+    repetitions : int, default=100
+        New draws, or random splits, of each data set and share.
+    methods : sequence of str, default=all
+        Such as "rejoSVM/rbf"; "rejoSVM" means all its kernels.  Each is run on the data that it
+        can be run on: some need two classes, some more.
+    reject_costs : sequence of float, default=0.04, 0.08, ..., 0.48
+        Ascending.
+    grid : {"authors", "coarse"}, default="authors"
+        What the methods are tuned on: the grids of the paper, or a few points of them.
+    seed : int, default=0
+        Another number gives other draws and splits.
+    splits : sequence of {"random", "group"}, default=both
+        Whether rows are split at random, as in the paper, or by patient, which only the BCCT
+        tables can be: their rows come in groups of near copies.
+
+    Examples
+    --------
+    >>> from rejo.study import Study, run_cell
+    >>> study = Study(["syntheticI"], [0.05], 1, ["rejoSVM/rbf"], [0.2], grid="coarse")
+    >>> [cell] = study.cells()
+    >>> print(cell)
+    rejoSVM/rbf on syntheticI, random split, 5%, repetition 0
+    >>> [row] = run_cell(study, cell)
+    >>> row["risk"] == 0.2 * row["R"] + row["E"]
+    True
+    """
+
+    datasets: Sequence[str] = tuple(DATASETS)
+    shares: Sequence[float] = SHARES
+    repetitions: int = 100
+    methods: Sequence[str] = METHODS
+    reject_costs: Sequence[float] = REJECT_COSTS
+    grid: str = "authors"
+    seed: int = 0
+    splits: Sequence[str] = SPLITS
+
+    def __post_init__(self) -> None:
+        """Check the values and expand the names of methods, so that equal studies are equal."""
+        wanted = [
+            method
+            for name in _names("methods", self.methods)
+            for method in _kernels(name)
+        ]  # fmt: skip
+        self._set("methods", tuple(method for method in METHODS if method in wanted))
+        self._set("datasets", _known("datasets", self.datasets, tuple(DATASETS)))
+        self._set("splits", _known("splits", self.splits, SPLITS))
+        self._set("shares", _numbers("shares", self.shares, 1.0, "below 1, such as 0.25"))
+        costs = _numbers("reject_costs", self.reject_costs, 0.5 + 1e-9, "at most 0.5")
+        self._set("reject_costs", costs)
+        for name, least in (("repetitions", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+                raise ValueError(f"{name}={value!r} must be an integer of at least {least}.")
+            self._set(name, int(value))
+        if self.grid not in GRIDS:
+            raise ValueError(f"grid={self.grid!r} must be one of {', '.join(GRIDS)}.")
+
+    def cells(self) -> Iterator[Cell]:
+        """All cells, repetition by repetition, so that a part of a study compares all methods."""
+        for repetition in range(self.repetitions):
+            for dataset in self.datasets:
+                others = ORDINAL if DATASETS[dataset] == 2 else BINARY
+                methods = [m for m in self.methods if m.partition("/")[0] not in others]
+                for split in self.splits:
+                    if split == "group" and dataset not in GROUPED:
+                        continue
+                    for share in self.shares:
+                        for method in methods:
+                            yield Cell(dataset, split, share, repetition, method)
+
+    def params(self) -> dict[str, Any]:
+        """All parameters, as JSON keeps them."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+
+def seed_of(*key: Any) -> int:
+    """A seed that depends on the key alone, the same on every machine."""
+    text = "|".join(map(repr, key))
+    return int.from_bytes(sha256(text.encode()).digest()[:4], "big") >> 1
+
+
+def _names(parameter: str, values: Any) -> list[str]:
+    names = [values] if isinstance(values, str) else list(values)
+    if not names:
+        raise ValueError(f"{parameter} is empty: give at least one, or leave it out for all.")
+    return names
+
+
+def _known(parameter: str, values: Any, known: tuple[str, ...]) -> tuple[str, ...]:
+    names = _names(parameter, values)
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{parameter} has {name!r}, which is not one of {', '.join(known)}.")
+    return tuple(name for name in known if name in names)
+
+
+def _kernels(name: str) -> list[str]:
+    """Return the methods that a name stands for."""
+    found = [method for method in METHODS if name in (method, method.partition("/")[0])]
+    if not found:
+        raise ValueError(f"methods has {name!r}, which is not one of {', '.join(METHODS)}.")
+    return found
+
+
+def _numbers(parameter: str, values: Any, bound: float, wanted: str) -> tuple[float, ...]:
+    numbers = [values] if isinstance(values, Real) else list(values)
+    if not numbers or not all(isinstance(v, Real) and 0 < float(v) < bound for v in numbers):
+        raise ValueError(f"{parameter}={values!r} must be numbers above 0 and {wanted}.")
+    return tuple(sorted({float(v) for v in numbers}))

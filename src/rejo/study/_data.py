@@ -1,0 +1,151 @@
+"""The data of a cell: a training part with its folds, and a test part.
+
+Synthetic data are drawn anew in each repetition: as many training points as the share of the
+paper's sample, and ``N_TEST`` fresh test points, many more than the paper has, as they cost
+nothing and make the rates of a repetition nearly exact.  The real tables are split: the share of
+the rows, or of the patients, is for training, all others for the test.
+
+All features are standardised by the mean and deviation of the training part, so that the grids of
+``gamma`` mean the same everywhere.  The folds for tuning are stratified, and by patient if the
+split is.  A part too small to learn from (some fold would leave a single class to train on) is
+drawn again.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+from rejo.datasets import (
+    available,
+    fetch,
+    make_synthetic_1,
+    make_synthetic_2,
+    make_synthetic_3,
+    make_synthetic_4,
+)
+from rejo.study._cells import DATASETS, Cell, seed_of
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Fold = tuple[Indices, Indices]
+
+N_TEST = 5000
+DRAWS = 1000  # attempts at a training part with two classes in all folds
+
+MAKERS: dict[str, tuple[Callable[..., Any], int]] = {  # and the size of the paper's sample
+    "syntheticI": (make_synthetic_1, 400),
+    "syntheticII": (make_synthetic_2, 400),
+    "syntheticIII": (make_synthetic_3, 400),
+    "syntheticIV": (make_synthetic_4, 600),
+}
+TABLES = {"bcct-binary": "bcct_binary", "bcct": "bcct", "letter-ah": "letter_ah"}
+
+
+class Table(NamedTuple):
+    """A real data set."""
+
+    X: Floats  # (n, p)
+    k: Indices  # (n,) class
+    groups: Indices  # (n,) rows of one group belong together
+
+
+class Task(NamedTuple):
+    """What a method learns from, and what it is tried on."""
+
+    X: Floats  # (n, p) training part
+    k: Indices  # (n,) class, 0..n_classes - 1; some may be missing
+    X_test: Floats
+    k_test: Indices
+    n_classes: int
+    folds: list[Fold]
+
+
+def load(dataset: str, data_home: str | os.PathLike[str] | None = None) -> Table | None:
+    """Read a table of the data folder; ``None`` for synthetic data.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it is not there.
+    """
+    if dataset in MAKERS:
+        return None
+    name = TABLES[dataset]
+    if name not in available(data_home):
+        raise FileNotFoundError(
+            f"{dataset}: there is no table {name!r} in the data folder; set REJO_DATA or data_home."
+        )
+    bunch = fetch(name, data_home, features="paper" if dataset.startswith("bcct") else None)
+    y = np.asarray(bunch.target)
+    groups = np.arange(len(y)) if bunch.groups is None else np.asarray(bunch.groups)
+    return Table(
+        bunch.data.to_numpy(dtype=np.float64),
+        np.unique(y, return_inverse=True)[1].astype(np.intp),
+        np.unique(groups, return_inverse=True)[1].astype(np.intp),
+    )
+
+
+def make_task(cell: Cell, table: Table | None, n_folds: int, seed: int) -> Task:
+    """Draw the data of a cell; they are the same for all methods."""
+    for attempt in range(DRAWS):
+        key = (seed, cell.dataset, cell.split, cell.share, cell.repetition, attempt)
+        rng = RandomState(seed_of("data", *key))
+        if table is None:
+            X, k, groups, X_test, k_test = _draw(cell, rng)
+        else:
+            train = _split(cell, table, rng)
+            X, k, groups = (part[train] for part in table)
+            X_test, k_test = table.X[~train], table.k[~train]
+        folds = _folds(k, groups if cell.split == "group" else None, n_folds, rng)
+        if folds is not None:
+            break
+    else:
+        raise ValueError(
+            f"{cell}: {len(k)} points cannot be dealt out to {n_folds} folds with two classes to "
+            "train on in each. Raise the share."
+        )
+    mean, deviation = X.mean(axis=0), X.std(axis=0)
+    deviation[deviation == 0] = 1.0
+    X, X_test = ((part - mean) / deviation for part in (X, X_test))
+    return Task(
+        np.ascontiguousarray(X), k, np.ascontiguousarray(X_test), k_test,
+        DATASETS[cell.dataset], folds,
+    )  # fmt: skip
+
+
+def _draw(cell: Cell, rng: RandomState) -> tuple[Any, ...]:
+    make, n = MAKERS[cell.dataset]
+    X, y = make(round(cell.share * n), random_state=rng)
+    X_test, y_test = make(N_TEST, random_state=rng)
+    binary = DATASETS[cell.dataset] == 2  # its classes are -1 and 1, those of the others 1, 2, ...
+    k, k_test = ((part > 0 if binary else part - 1).astype(np.intp) for part in (y, y_test))
+    return X, k, np.arange(len(k)), X_test, k_test
+
+
+def _split(cell: Cell, table: Table, rng: RandomState) -> NDArray[np.bool_]:
+    """Rows (n,) of the training part."""
+    units = table.groups if cell.split == "group" else np.arange(len(table.k))
+    n = int(units.max()) + 1
+    chosen = rng.permutation(n)[: round(cell.share * n)]
+    return np.isin(units, chosen)
+
+
+def _folds(k: Indices, groups: Indices | None, n: int, rng: RandomState) -> list[Fold] | None:
+    """Rows to train on and to test on; ``None`` if that cannot be done."""
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a class with fewer points than folds
+        try:
+            folds = list(kind(n, shuffle=True, random_state=rng).split(k, k, groups))
+        except ValueError:  # all classes have fewer
+            return None
+    enough = all(len(test) and len(np.unique(k[train])) > 1 for train, test in folds)
+    return folds if enough else None

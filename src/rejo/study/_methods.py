@@ -1,0 +1,94 @@
+"""A cell: one method, tuned on the training part and tried on the test part, for all costs."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from rejo.study._cells import Cell, Study, seed_of
+from rejo.study._data import Table, load, make_task
+from rejo.study._embedded import fumera
+from rejo.study._grids import GRIDS
+from rejo.study._logistic import rejo_logistic
+from rejo.study._machines import chow, one_classifier, rejo_svm, two_classifiers
+from rejo.study._networks import one_network, rejo_nn, two_networks
+from rejo.study._outcomes import row_of
+
+KERNEL_METHODS: dict[str, Callable[..., Any]] = {
+    "rejoSVM": rejo_svm,
+    "SVM-1C": one_classifier,
+    "FH-1C": one_classifier,
+    "SVM-2C": two_classifiers,
+    "Fumera": fumera,
+    "FH-2C": two_classifiers,
+    "Chow-SVC": chow,
+    "rejoLogistic": rejo_logistic,
+}
+NETWORKS: dict[str, Callable[..., Any]] = {
+    "rejoNN": rejo_nn,
+    "MLP-1C": one_network,
+    "MLP-2C": two_networks,
+}
+
+
+def run_cell(
+    study: Study, cell: Cell, data_home: str | os.PathLike[str] | None = None
+) -> list[dict[str, Any]]:
+    """Compute a cell: a row for each reject cost.
+
+    The rows depend on the study's parameters and the cell alone, but for ``seconds``.
+
+    Parameters
+    ----------
+    study : Study
+    cell : Cell
+        One of ``study.cells()``.
+    data_home : str or path, default=None
+        The data folder of the real tables.  ``None``: the environment variable ``REJO_DATA``.
+
+    Returns
+    -------
+    rows : list of dict
+        With the keys ``dataset``, ``split``, ``share``, ``repetition``, ``method``,
+        ``reject_cost``; ``R`` and ``E``, the shares of rejections and of errors in the test part;
+        ``risk``, that is ``reject_cost * R + E``; ``ordinal_risk``, the mean of the loss that
+        grows with the distance of the classes; ``crossing_rate``, the share of the points where
+        boundaries cross, or None; ``n_train``, ``n_test``, ``seconds`` and ``params`` (JSON).
+    """
+    return compute(study, cell, load(cell.dataset, data_home))
+
+
+def compute(study: Study, cell: Cell, table: Table | None) -> list[dict[str, Any]]:
+    """As :func:`run_cell`, with the table of the data set at hand."""
+    start = perf_counter()
+    grid, costs = GRIDS[study.grid], study.reject_costs
+    name, _, kernel = cell.method.partition("/")
+    # More threads would gain nothing on such small matrices, and sum in another order.
+    with threadpool_limits(1), warnings.catch_warnings():
+        # Corners of a grid that do not converge lose by their risk.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        task = make_task(cell, table, grid.n_folds, study.seed)
+        if kernel:
+            tried = KERNEL_METHODS[name](task, costs, grid, kernel)
+        else:
+            tried = NETWORKS[name](task, costs, grid, seed_of(study.seed, *cell))
+    seconds = (perf_counter() - start) / len(costs)
+    return [
+        {
+            **cell._asdict(),
+            "reject_cost": w,
+            **row_of(result, task.k_test, task.n_classes, w),
+            "n_train": len(task.k),
+            "n_test": len(task.k_test),
+            "seconds": seconds,
+            "params": json.dumps(result.params),
+        }
+        for w, result in zip(costs, tried, strict=True)
+    ]

@@ -1,0 +1,134 @@
+"""The driver: hands cells out to processes or machines, and writes their rows as they come."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Generator
+from contextlib import closing
+from typing import Any, NamedTuple
+
+from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
+
+from rejo.selection._progress import progress as show_progress
+from rejo.study._cells import Cell, Study
+from rejo.study._data import Table, load
+from rejo.study._methods import compute
+from rejo.study._store import open_store
+
+
+class Result(NamedTuple):
+    """What came of a cell."""
+
+    cell: Cell
+    rows: list[dict[str, Any]]
+    error: str | None = None
+
+
+def run(
+    study: Study,
+    database: str | os.PathLike[str],
+    jobs: int = 1,
+    dask: str | None = None,
+    data_home: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+) -> int:
+    """Compute what a study still lacks, and write it to a file cell by cell.
+
+    A study that was stopped, or killed, goes on where it was.  What is computed does not depend
+    on the order, the number of processes or the machine.  Data sets whose table is not in the
+    data folder are left out, with a line on stderr that says so.
+
+    Parameters
+    ----------
+    study : Study
+    database : str or path
+        SQLite file; made if it does not exist.  That of a study with other parameters is
+        refused, but for ``repetitions``, which may grow.
+    jobs : int, default=1
+        Processes; -1 is all cores.
+    dask : str, default=None
+        Address of a Dask scheduler, such as "tcp://10.0.0.1:8786", whose workers compute the
+        cells; needs ``rejo[dask]`` here and rejo there.  The tables are sent along.
+    data_home : str or path, default=None
+        The data folder of the real tables.  ``None``: the environment variable ``REJO_DATA``.
+    progress : bool, default=None
+        Show on stderr how far it is and the time left; by default only on a terminal.
+
+    Returns
+    -------
+    n_cells : int
+        Cells that were computed in this call.
+
+    Raises
+    ------
+    RuntimeError
+        At the end, if cells failed; the others are in the file, and the next call tries again.
+    """
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs == 0:
+        raise ValueError(f"jobs={jobs!r} must be a number of processes, or -1 for all cores.")
+    tables = _tables(study, data_home)
+    with open_store(database, study) as store:
+        done = store.done()
+        cells = [c for c in study.cells() if c.dataset in tables and c not in done]
+        hand_out = _hand_out(jobs, dask)
+        errors: list[Result] = []
+        # Closing a generator ends what it has started, also after Ctrl-C.
+        with closing(hand_out(study, cells, tables)) as results:
+            for result in show_progress(results, len(cells), "study", show=progress):
+                if result.error is None:
+                    store.add(result.rows)
+                else:
+                    errors.append(result)
+    if errors:
+        raise RuntimeError(
+            f"{len(errors)} of {len(cells)} cells failed; the others are in "
+            f"{os.fspath(database)!r}. The first: {errors[0].cell}: {errors[0].error}"
+        )
+    return len(cells)
+
+
+def attempt(study: Study, cell: Cell, table: Table | None) -> Result:
+    """Compute a cell; an error is a result, that one cell does not end a study of days."""
+    try:
+        return Result(cell, compute(study, cell, table))
+    except Exception as error:
+        return Result(cell, [], f"{type(error).__name__}: {error}")
+
+
+Tables = dict[str, Table | None]
+Results = Generator[Result, None, None]
+HandOut = Callable[[Study, list[Cell], Tables], Results]
+
+
+def _tables(study: Study, data_home: Any) -> Tables:
+    """Return the table of each data set that is there."""
+    tables: Tables = {}
+    for dataset in study.datasets:
+        try:
+            tables[dataset] = load(dataset, data_home)
+        except FileNotFoundError as error:
+            print(f"study: left out {error}", file=sys.stderr)
+    return tables
+
+
+def _hand_out(jobs: int, dask: str | None) -> HandOut:
+    if dask is not None:
+        from rejo.study._dask import on_cluster
+
+        return on_cluster(dask)
+    return _in_turn if jobs == 1 else _by_processes(jobs)
+
+
+def _in_turn(study: Study, cells: list[Cell], tables: Tables) -> Results:
+    for cell in cells:
+        yield attempt(study, cell, tables[cell.dataset])
+
+
+def _by_processes(jobs: int) -> HandOut:
+    def hand_out(study: Study, cells: list[Cell], tables: Tables) -> Results:
+        with parallel_config(backend="loky", inner_max_num_threads=1):
+            parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+            yield from parallel(delayed(attempt)(study, c, tables[c.dataset]) for c in cells)
+
+    return hand_out

@@ -1,0 +1,172 @@
+"""Rows in an SQLite file: what a killed study keeps."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from rejo.study._cells import Cell, Study
+
+COLUMNS = {
+    "dataset": "TEXT NOT NULL",
+    "split": "TEXT NOT NULL",
+    "share": "REAL NOT NULL",
+    "repetition": "INTEGER NOT NULL",
+    "method": "TEXT NOT NULL",
+    "reject_cost": "REAL NOT NULL",
+    "R": "REAL NOT NULL",
+    "E": "REAL NOT NULL",
+    "risk": "REAL NOT NULL",
+    "ordinal_risk": "REAL NOT NULL",
+    "crossing_rate": "REAL",
+    "n_train": "INTEGER NOT NULL",
+    "n_test": "INTEGER NOT NULL",
+    "seconds": "REAL NOT NULL",
+    "params": "TEXT NOT NULL",
+}
+KEY = (*Cell._fields, "reject_cost")
+FORMAT = 1
+
+
+class Store:
+    """The rows of one study; only one process writes."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def done(self) -> set[Cell]:
+        """Cells whose rows are there; those of a cell come all at once or not at all."""
+        names = ", ".join(Cell._fields)
+        found = self._connection.execute(f"SELECT DISTINCT {names} FROM results")
+        return {Cell(*values) for values in found}
+
+    def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write the rows of a cell, in one transaction."""
+        marks = ", ".join("?" * len(COLUMNS))
+        with self._connection:
+            self._connection.executemany(
+                f"INSERT OR REPLACE INTO results VALUES ({marks})",
+                [[row[name] for name in COLUMNS] for row in rows],
+            )
+
+
+@contextmanager
+def open_store(database: str | os.PathLike[str], study: Study) -> Iterator[Store]:
+    """Open the file of a study, or make it; refuse that of another study.
+
+    The number of repetitions may grow.
+    """
+    with closing(sqlite3.connect(database, timeout=60)) as connection:
+        try:
+            # Readers need not wait for the writer; a crash of the process loses nothing.
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            with connection:
+                _make_tables(connection)
+                _agree(connection, study, database)
+        except sqlite3.DatabaseError as error:
+            raise ValueError(
+                f"database={os.fspath(database)!r} is not the file of a study: {error}. Give "
+                "another name."
+            ) from error
+        yield Store(connection)
+
+
+def read_rows(database: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """Read the rows of a study, also while it runs.
+
+    Parameters
+    ----------
+    database : str or path
+        File that :func:`run` writes.
+
+    Returns
+    -------
+    rows : list of dict
+        As :func:`run_cell` gives them, sorted by cell and reject cost.
+    """
+    with closing(_connect_to_read(database)) as connection:
+        connection.row_factory = sqlite3.Row
+        names = ", ".join(COLUMNS)
+        return [
+            dict(row)
+            for row in connection.execute(f"SELECT {names} FROM results ORDER BY {', '.join(KEY)}")
+        ]
+
+
+def read_study(database: str | os.PathLike[str]) -> Study:
+    """Read what a file is the study of.
+
+    Parameters
+    ----------
+    database : str or path
+        File that :func:`run` writes.
+
+    Returns
+    -------
+    study : Study
+    """
+    with closing(_connect_to_read(database)) as connection:
+        [[text]] = connection.execute("SELECT params FROM study")
+    return Study(**json.loads(text))
+
+
+def _connect_to_read(database: str | os.PathLike[str]) -> sqlite3.Connection:
+    if not Path(database).is_file():
+        raise FileNotFoundError(
+            f"database={os.fspath(database)!r} does not exist: rejo.study.run makes it."
+        )
+    connection = sqlite3.connect(database, timeout=60)
+    try:
+        connection.execute("SELECT 1 FROM results LIMIT 1")
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        raise ValueError(
+            f"database={os.fspath(database)!r} is not the file of a study: {error}."
+        ) from error
+    return connection
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+    connection.execute(
+        f"CREATE TABLE IF NOT EXISTS results ({columns}, PRIMARY KEY ({', '.join(KEY)}))"
+        " WITHOUT ROWID"
+    )
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS study (format INTEGER NOT NULL, params TEXT NOT NULL)"
+    )
+
+
+def _agree(connection: sqlite3.Connection, study: Study, database: str | os.PathLike[str]) -> None:
+    """Note the parameters, or compare them with those that are noted."""
+    found = connection.execute("SELECT format, params FROM study").fetchall()
+    wanted = study.params()
+    if not found:
+        connection.execute("INSERT INTO study VALUES (?, ?)", (FORMAT, json.dumps(wanted)))
+        return
+    [(number, text)] = found
+    before = json.loads(text)
+    if number != FORMAT:
+        raise ValueError(
+            f"database={os.fspath(database)!r} has format {number}, this version of rejo writes "
+            f"{FORMAT}. Give another name."
+        )
+    other = [name for name in wanted if name != "repetitions" and wanted[name] != before.get(name)]
+    if other:
+        differences = "; ".join(f"{n}: {before.get(n)} there, {wanted[n]} here" for n in other)
+        raise ValueError(
+            f"database={os.fspath(database)!r} holds another study ({differences}). Give another "
+            "name, or the same parameters to go on with it; only repetitions may grow."
+        )
+    if wanted["repetitions"] < before["repetitions"]:
+        raise ValueError(
+            f"database={os.fspath(database)!r} holds {before['repetitions']} repetitions, more "
+            f"than repetitions={wanted['repetitions']}: give as many or more, or another name."
+        )
+    connection.execute("UPDATE study SET params = ?", (json.dumps(wanted),))

@@ -1,0 +1,290 @@
+"""One page that shows the figures, the risks and the verdicts, and needs nothing beside it.
+
+``make_report`` reads rows and draws; ``make_page`` puts the result into the template ``page.html``,
+with the pictures inside. Nothing is fetched when the page is opened, and there is no script in it.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rejo.study.explain import crossing_frequency, explain
+from rejo.study.figures import LeakRow, accuracy_reject_figure, leak_figure, risk_difference_figure
+from rejo.study.panels import Cells, Key, Panel, index_rows, make_panel
+from rejo.study.paper import CLAIMS, DATA, FIGURES, Claim, PaperFigure, label
+from rejo.study.verdict import FAILS, HOLDS, OPEN, UNTESTED, Judgement, Trial, contrasts, judge
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SIGNS = {HOLDS: "✓", FAILS: "✗", OPEN: "~", UNTESTED: "·"}
+SPLIT_TITLES = {"random": "rows split at random, as in the paper", "group": "split by patient"}
+ROWS_OF_A_PATIENT = 8
+
+NOTES = {
+    "SeiLa": "The paper's sketch, with a sample and fits in place of drawings. On the left the "
+    "grey zone is the true one, known because the sample was drawn from two known clouds.",
+    "proposedModel": "The paper's toy example of the replication for ordered classes, with the "
+    "plane that a linear support vector machine finds.",
+    "proposedRejectModel": "The same with a reject region: both copies ask the same question, at "
+    "different costs.",
+    "syntheticI": "Between the two edges the class is left to chance. The text of the paper says "
+    "100 points, its caption 200.",
+    "syntheticIII": "Grey: transitions between neighbouring classes.",
+}
+
+
+class RiskTable(NamedTuple):
+    """Mean risks of one panel."""
+
+    share: float
+    costs: list[str]
+    bayes: list[str] | None
+    rows: list[tuple[str, list[tuple[str, str, bool]]]]  # method: risk, mark, whether the least
+
+
+class Block(NamedTuple):
+    """A figure of curves for one way to split the data."""
+
+    split: str
+    title: str
+    canvases: dict[str, "Figure"]  # file name without ending -> picture
+    tables: list[RiskTable]
+    trials: list[tuple[Claim, Trial]]
+
+
+class Section(NamedTuple):
+    """A figure of the paper with its results."""
+
+    figure: PaperFigure
+    blocks: list[Block]
+
+
+class Explanation(NamedTuple):
+    """An explanatory figure."""
+
+    figure: PaperFigure
+    canvas: "Figure"
+    note: str
+
+
+class Report(NamedTuple):
+    """What the page shows."""
+
+    explanations: list[Explanation]
+    sections: list[Section]
+    judgements: list[Judgement]  # on the paper's protocol
+    by_patient: list[Judgement]  # the same claims on BCCT split by patient
+    leak: list[LeakRow]  # what splitting rows at random adds to the results on BCCT
+
+    @property
+    def canvases(self) -> dict[str, "Figure"]:
+        """All pictures, by file name without ending."""
+        found = {item.figure.name: item.canvas for item in self.explanations}
+        for section in self.sections:
+            for block in section.blocks:
+                found.update(block.canvases)
+        if self.leak:
+            found["bcct-leak"] = leak_figure(self.leak)
+        return found
+
+
+def make_report(rows: Iterable[Mapping[str, Any]], figures: Sequence[PaperFigure]) -> Report:
+    """Draw these figures and judge the claims that are about them.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        Rows of the study, as ``rejo.study.read_rows`` gives them.
+    figures : sequence of PaperFigure
+        Figures without rows are left out.
+    """
+    indexed = index_rows(rows)
+    explanations = [
+        Explanation(figure, explain(figure.name), _note(figure.name))
+        for figure in figures
+        if not figure.dataset
+    ]
+    names = {figure.name for figure in figures}
+    claims = [claim for claim in CLAIMS if names & set(claim.figures)]
+    judgements = [judge(claim, _claim_panels(indexed, claim, names, "random")) for claim in claims]
+    grouped = [judge(claim, _claim_panels(indexed, claim, names, "group")) for claim in claims]
+    sections = [
+        Section(figure, blocks)
+        for figure in figures
+        if figure.dataset and (blocks := _blocks(indexed, figure, judgements, grouped))
+    ]
+    leak = [row for figure in figures for row in _leak(indexed, figure)]
+    return Report(explanations, sections, judgements, [j for j in grouped if j.trials], leak)
+
+
+def make_page(
+    report: Report,
+    pictures: Mapping[str, bytes],
+    provenance: Mapping[str, str],
+    notices: Sequence[str] = (),
+) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    report : Report
+    pictures : dict of {name: SVG or PNG file}
+        The pictures of ``report.canvases``.
+    provenance : dict of {what: value}
+        How the results came about; shown at the end.
+    notices : sequence of str, default=()
+        Sentences for the top of the page, such as which data were missing.
+    """
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ImportError as error:
+        raise ImportError('the page needs Jinja2: pip install "rejo[report]"') from error
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"percent": lambda share: f"{100 * share:.0f} %", "label": label}
+    environment.globals |= {
+        "picture": lambda name: _data_address(pictures[name]),
+        "sign": SIGNS.__getitem__,
+        "verdict_class": _VERDICT_CLASSES.__getitem__,
+        "verdicts": (HOLDS, FAILS, OPEN),
+        "data": DATA,
+        "split_titles": SPLIT_TITLES,
+    }
+    template = environment.from_string((files("rejo.study") / "page.html").read_text("utf-8"))
+    return template.render(
+        report=report, provenance=provenance, notices=notices, copies=copies_in_training
+    )
+
+
+def copies_in_training(share: float) -> float:
+    """Chance that a row of BCCT has another of the same patient in a random training set."""
+    return 1 - (1 - share) ** (ROWS_OF_A_PATIENT - 1)
+
+
+_VERDICT_CLASSES = {HOLDS: "holds", FAILS: "fails", OPEN: "open", UNTESTED: "untested"}
+
+
+def risk_table(panel: Panel, reference: str) -> RiskTable:
+    """Mean risks; ▲ and ▼ mark those significantly above and below that of the reference."""
+    means = {method: risk.mean(axis=0) for method, risk in panel.risk.items()}
+    least = np.min(list(means.values()), axis=0)
+    marks = dict.fromkeys(panel.methods, [""] * len(panel.costs))
+    if reference in panel.methods:
+        others = [(reference, method) for method in panel.methods if method != reference]
+        for contrast in contrasts(panel, others):
+            marks[contrast.rival] = [("", "▲", "▼")[test.sign] for test in contrast.at_costs]
+    return RiskTable(
+        share=panel.share,
+        costs=[f"{w:g}" for w in panel.costs],
+        bayes=None if panel.bayes is None else [_risk(value) for value in panel.bayes[2]],
+        rows=[
+            (
+                label(method),
+                [
+                    (_risk(value), mark, bool(value == low))
+                    for value, mark, low in zip(means[method], marks[method], least, strict=True)
+                ],
+            )
+            for method in panel.methods
+        ],
+    )
+
+
+def _blocks(
+    indexed: Mapping[Key, Cells],
+    figure: PaperFigure,
+    judgements: list[Judgement],
+    grouped: list[Judgement],
+) -> list[Block]:
+    blocks = []
+    for split in DATA[figure.dataset].splits:
+        panels = _panels(indexed, figure, split)
+        if not panels:
+            continue
+        file = figure.name if split == "random" else f"{figure.name}-by-patient"
+        canvases = {
+            file: accuracy_reject_figure(figure, panels),
+            f"{file}-risk": risk_difference_figure(figure, panels),
+        }
+        trials = [
+            (judgement.claim, trial)
+            for judgement in (judgements if split == "random" else grouped)
+            if figure.name in judgement.claim.figures
+            for trial in judgement.trials
+            if trial.dataset == figure.dataset and _concerns(trial, figure)
+        ]
+        tables = [risk_table(panel, figure.methods[0]) for panel in panels]
+        blocks.append(Block(split, SPLIT_TITLES[split], canvases, tables, trials))
+    return blocks
+
+
+def _concerns(trial: Trial, figure: PaperFigure) -> bool:
+    """Whether one of the methods on trial is in the figure."""
+    return bool(set(trial.methods) & set(figure.methods))
+
+
+def _panels(indexed: Mapping[Key, Cells], figure: PaperFigure, split: str) -> list[Panel]:
+    methods = (*figure.methods, *figure.beside)
+    found = (make_panel(indexed, figure.dataset, split, s, methods) for s in figure.shares)
+    return [panel for panel in found if panel is not None]
+
+
+def _claim_panels(
+    indexed: Mapping[Key, Cells], claim: Claim, names: set[str], split: str
+) -> list[Panel]:
+    """The panels of the chosen figures that a claim is about, with all methods it speaks of."""
+    keys = sorted(
+        {key for key in indexed if key[1] == split and key[0] in _datasets(claim, names)},
+        key=lambda key: (list(DATA).index(key[0]), key[2]),
+    )
+    found = (make_panel(indexed, *key, claim.methods) for key in keys)
+    return [panel for panel in found if panel is not None]
+
+
+def _datasets(claim: Claim, names: set[str]) -> set[str]:
+    return {FIGURES[name].dataset for name in names & set(claim.figures)}
+
+
+def _leak(indexed: Mapping[Key, Cells], figure: PaperFigure) -> list[LeakRow]:
+    """What the paper's methods gain from rows of the same patient in training and test."""
+    if not figure.dataset or "group" not in DATA[figure.dataset].splits:
+        return []
+    rows = []
+    for share in figure.shares:
+        pair = [
+            make_panel(indexed, figure.dataset, split, share, figure.methods)
+            for split in ("random", "group")
+        ]
+        if pair[0] is None or pair[1] is None:
+            continue
+        for method in pair[0].methods:
+            if method in pair[1].methods:
+                means = [float(panel.risk[method].mean()) for panel in pair if panel is not None]
+                rows.append(LeakRow(figure.dataset, share, method, *means))
+    return rows
+
+
+def _note(name: str) -> str:
+    if name != "SeiLa2":
+        return NOTES[name]
+    crossed, as_much = crossing_frequency()
+    return (
+        "Both sides have the same points and costs. The sample was picked because it shows the "
+        f"crossing well: of samples drawn in the same way, {crossed:.0%} cross where points fall, "
+        f"and {as_much:.0%} cross as much as this one. How often it happens in the study is told "
+        "with the claims below."
+    )
+
+
+def _risk(value: float) -> str:
+    return f"{value:.4f}".removeprefix("0")
+
+
+def _data_address(file: bytes) -> str:
+    kind = "png" if file.startswith(b"\x89PNG") else "svg+xml"
+    return f"data:image/{kind};base64,{b64encode(file).decode('ascii')}"

@@ -1,0 +1,119 @@
+"""Rows of the study as arrays: one panel is a data set, a way to split it and a training share."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejo.datasets import bayes_rates
+from rejo.study.paper import DATA
+
+Floats = NDArray[np.float64]
+
+Key = tuple[str, str, float]  # dataset, split, share
+Cells = dict[str, dict[int, dict[float, Mapping[str, Any]]]]  # method, repetition, reject cost
+
+
+class Panel(NamedTuple):
+    """All methods on the same repetitions and reject costs.
+
+    A repetition that one of the methods lacks is left out for all, so that every comparison is a
+    paired one and every curve rests on the same training sets.
+    """
+
+    dataset: str
+    split: str
+    share: float
+    costs: Floats  # (n_costs,) ascending
+    R: dict[str, Floats]  # method -> (n_repetitions, n_costs)
+    E: dict[str, Floats]
+    risk: dict[str, Floats]
+    crossing: dict[str, Floats]  # only of methods with boundaries that could cross
+    n_train: float
+    n_test: float
+
+    @property
+    def methods(self) -> list[str]:
+        """Those that were run, in the order asked for."""
+        return list(self.risk)
+
+    @property
+    def n_repetitions(self) -> int:
+        """Training sets that all methods share."""
+        return len(next(iter(self.risk.values())))
+
+    @property
+    def ratio(self) -> float:
+        """Test points for each training point: 0 where every repetition is a fresh draw.
+
+        It is what the corrected resampled t-test needs: training sets that are drawn from one table
+        share points, fresh draws do not.
+        """
+        return 0.0 if DATA[self.dataset].fresh else self.n_test / self.n_train
+
+    @property
+    def bayes(self) -> tuple[Floats, Floats, Floats] | None:
+        """Rejection rate, error rate and risk (n_costs,) of the best classifier there can be."""
+        name = DATA[self.dataset].bayes
+        if name is None:
+            return None
+        R, E, risk = np.array([_best(name, w) for w in self.costs.tolist()]).T
+        return R, E, risk
+
+
+def index_rows(rows: Iterable[Mapping[str, Any]]) -> dict[Key, Cells]:
+    """Group rows by panel, method, repetition and reject cost."""
+    found: dict[Key, Cells] = {}
+    for row in rows:
+        cells = found.setdefault(_key(row["dataset"], row["split"], row["share"]), {})
+        runs = cells.setdefault(row["method"], {}).setdefault(int(row["repetition"]), {})
+        runs[round(float(row["reject_cost"]), 6)] = row
+    return found
+
+
+def make_panel(
+    indexed: Mapping[Key, Cells], dataset: str, split: str, share: float, methods: Iterable[str]
+) -> Panel | None:
+    """One panel, or ``None`` where no repetition has been run with all methods that have rows."""
+    cells = indexed.get(_key(dataset, split, share), {})
+    present = [method for method in dict.fromkeys(methods) if cells.get(method)]
+    if not present:
+        return None
+    repetitions = sorted(set.intersection(*(set(cells[method]) for method in present)))
+    runs = [cells[method][i] for method in present for i in repetitions]
+    costs = sorted(set.intersection(*(set(run) for run in runs))) if runs else []
+    if not costs:
+        return None
+
+    def values(column: str) -> dict[str, Floats]:
+        return {
+            method: np.array(
+                [[cells[method][i][w][column] for w in costs] for i in repetitions],
+                dtype=np.float64,  # None, of a method without boundaries, becomes nan
+            )
+            for method in present
+        }
+
+    first = runs[0][costs[0]]
+    crossing = values("crossing_rate")
+    return Panel(
+        dataset=dataset,
+        split=split,
+        share=share,
+        costs=np.array(costs),
+        R=values("R"),
+        E=values("E"),
+        risk=values("risk"),
+        crossing={m: v for m, v in crossing.items() if not np.isnan(v).all()},
+        n_train=float(first["n_train"]),
+        n_test=float(first["n_test"]),
+    )
+
+
+_best = cache(bayes_rates)  # integrals over the plane, the same in every panel
+
+
+def _key(dataset: str, split: str, share: float) -> Key:
+    return dataset, split, round(float(share), 6)

@@ -1,0 +1,300 @@
+"""The figures of the paper and what it says of them, as a frozen table.
+
+Names are those of the paper's figures. A figure of *curves* is drawn from the rows of the study: a
+panel for each training share, a curve for each method. An *explanatory* figure is drawn from fits
+made on the spot. The claims are sentences of the paper's results section; the text makes them for
+all figures at once, not figure by figure.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+SHARES = (0.05, 0.25, 0.4)
+REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))  # the authors' 0.04:0.04:0.48
+REPETITIONS = 100
+# The paper does not name its kernel. The authors' scripts have a polynomial one of degree 2, whose
+# boundaries include the optimal ones of the synthetic problems.
+KERNEL = "poly"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """A data set of the paper.
+
+    ``bayes`` is the name under which ``rejo.datasets`` knows the best possible rates. ``fresh``
+    tells that each repetition is a new draw, and not a new split of one table. ``catalogue`` is the
+    name of the table in ``rejo.datasets.CATALOGUE``.
+    """
+
+    title: str
+    bayes: str | None = None
+    fresh: bool = False
+    splits: tuple[str, ...] = ("random",)
+    catalogue: str | None = None
+
+
+DATA = {
+    "syntheticI": Data(title="SyntheticI", bayes="synthetic_1", fresh=True),
+    "syntheticII": Data(title="SyntheticII", bayes="synthetic_2", fresh=True),
+    "bcct-binary": Data(title="Binary BCCT", splits=("random", "group"), catalogue="bcct_binary"),
+    "letter-ah": Data(title="Letter AH", catalogue="letter_ah"),
+    "syntheticIII": Data(title="SyntheticIII", bayes="synthetic_3", fresh=True),
+    "syntheticIV": Data(title="SyntheticIV", bayes="synthetic_4", fresh=True),
+    "bcct": Data(title="BCCT", splits=("random", "group"), catalogue="bcct"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A sentence of the paper, and how it is put to the test.
+
+    ``kind`` is the test: "range" and "mean" set ``method`` against all ``rivals`` of a panel, over
+    every reject cost or on average over them; "pairs" sets the first of each of ``pairs`` against
+    the second on average; "crossing" looks for boundaries of the second that cross where those of
+    the first do not; "untested" cannot be tested on these rows.
+    """
+
+    name: str
+    quote: str
+    test: str
+    kind: str
+    method: str = ""
+    rivals: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+    figures: tuple[str, ...] = ()
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """All that it speaks of."""
+        named = (self.method, *self.rivals, *(method for pair in self.pairs for method in pair))
+        return tuple(dict.fromkeys(filter(None, named)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperFigure:
+    """A figure of the paper: what it shows, from which data, by which methods.
+
+    ``methods`` are those of the paper, the proposed one first; ``beside`` are further ones, drawn
+    in the same panels and left out of the paper's claims. An explanatory figure has no data set.
+    """
+
+    name: str
+    title: str
+    caption: str
+    dataset: str = ""
+    methods: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    shares: tuple[float, ...] = ()
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What the paper says of this figure, among others."""
+        return tuple(claim for claim in CLAIMS if self.name in claim.figures)
+
+
+def _kernel(*methods: str) -> tuple[str, ...]:
+    return tuple(f"{method}/{KERNEL}" for method in methods)
+
+
+REJO_SVM, SVM_1C, SVM_2C, FUMERA = _kernel("rejoSVM", "SVM-1C", "SVM-2C", "Fumera")
+FH_1C, FH_2C = _kernel("FH-1C", "FH-2C")
+REJO_NN, MLP_1C, MLP_2C = "rejoNN", "MLP-1C", "MLP-2C"
+REJO_LOGISTIC, CHOW = _kernel("rejoLogistic", "Chow-SVC")
+
+
+def _curves(name: str, dataset: str, family: str, caption: str) -> PaperFigure:
+    ordinal = dataset in ("syntheticIII", "syntheticIV", "bcct")
+    methods: tuple[str, ...] = (REJO_SVM, SVM_1C, SVM_2C, FUMERA)
+    if family == "NN":
+        methods = (REJO_NN, MLP_1C, MLP_2C)
+    elif ordinal:
+        methods = (REJO_SVM, FH_1C, FH_2C)
+    words = "neural networks" if family == "NN" else "support vector machines"
+    return PaperFigure(
+        name=name,
+        title=f"{DATA[dataset].title}, {words}",
+        caption=caption,
+        dataset=dataset,
+        methods=methods,
+        beside=() if family == "NN" else (REJO_LOGISTIC, CHOW),
+        shares=SHARES,
+    )
+
+
+def _explanatory(name: str, title: str, caption: str) -> PaperFigure:
+    return PaperFigure(name=name, title=title, caption=caption)
+
+
+_ENTRIES = (
+    _explanatory(
+        "SeiLa", "Two classes that overlap", "Illustrative setting with overlapping classes."
+    ),
+    _explanatory(
+        "SeiLa2", "Boundaries that cross, and that do not", "Potential discriminative boundaries."
+    ),
+    _explanatory(
+        "proposedModel",
+        "Three ordered classes as one binary problem",
+        "Data replication model in a toy example.",
+    ),
+    _explanatory(
+        "proposedRejectModel",
+        "Two classes and a reject region as one binary problem",
+        "Proposed reject option model in a toy example.",
+    ),
+    _explanatory(
+        "syntheticI", "A sample of SyntheticI", "Sample of 200 examples from SyntheticI dataset."
+    ),
+    _explanatory(
+        "syntheticIII",
+        "A sample of SyntheticIII",
+        "SyntheticIII example points with theoretical decision boundaries.",
+    ),
+    _curves(
+        "syntheticI-svm", "syntheticI", "SVM",
+        "The A-R curves for the syntheticI dataset (SVM methods only).",
+    ),
+    _curves(
+        "syntheticI-nn", "syntheticI", "NN",
+        "The A-R curves for the syntheticI dataset (NN methods only).",
+    ),
+    _curves(
+        "syntheticII-svm", "syntheticII", "SVM",
+        "The A-R curves for the syntheticII dataset (SVM methods only).",
+    ),
+    _curves(
+        "syntheticII-nn", "syntheticII", "NN",
+        "The A-R curves for the syntheticII dataset (NN methods only).",
+    ),
+    _curves(
+        "bcct-binary-svm", "bcct-binary", "SVM",
+        "The A-R curves for the binary BCCT dataset (SVM methods only).",
+    ),
+    _curves(
+        "bcct-binary-nn", "bcct-binary", "NN",
+        "The A-R curves for the binary BCCT dataset (NN methods only).",
+    ),
+    _curves(
+        "letter-ah-nn", "letter-ah", "NN",
+        "The A-R curves for the binary Letter AH dataset (NN methods only).",
+    ),
+    _curves(
+        "syntheticIII-svm", "syntheticIII", "SVM",
+        "The A-R curves for the syntheticIII dataset (SVM methods only).",
+    ),
+    _curves(
+        "syntheticIV-svm", "syntheticIV", "SVM",
+        "The A-R curves for the syntheticIV dataset (SVM methods only).",
+    ),
+    _curves(
+        "bcct-svm", "bcct", "SVM",
+        "The A-R curves for the BCCT dataset (SVM methods only).",
+    ),
+)  # fmt: skip
+
+FIGURES = {figure.name: figure for figure in _ENTRIES}
+
+_BINARY_SVM = ("syntheticI-svm", "syntheticII-svm", "bcct-binary-svm")
+_BINARY_NN = ("syntheticI-nn", "syntheticII-nn", "bcct-binary-nn")
+_ORDINAL = ("syntheticIII-svm", "syntheticIV-svm", "bcct-svm")
+
+CLAIMS = (
+    Claim(
+        name="rejoSVM is best",
+        quote="in overall rejoSVM performed better than any of the other methods under comparison, "
+        "over the full range of values for w_r",
+        test="in each panel, rejoSVM against each other SVM method of the paper, at every reject "
+        "cost and on average over them",
+        kind="range",
+        method=REJO_SVM,
+        rivals=(SVM_1C, SVM_2C, FUMERA, FH_1C, FH_2C),
+        figures=(*_BINARY_SVM, *_ORDINAL),
+    ),
+    Claim(
+        name="Fumera's method trails",
+        quote="the less positive results obtained by Fumera's method",
+        test="in each panel, every other SVM method of the paper against Fumera's, on average over "
+        "the reject costs",
+        kind="pairs",
+        pairs=((REJO_SVM, FUMERA), (SVM_1C, FUMERA), (SVM_2C, FUMERA)),
+        figures=_BINARY_SVM,
+    ),
+    Claim(
+        name="SVMs beat neural networks",
+        quote="in general, SVM based methods outperform the neural network counterparts",
+        test="for each data set and share with both, rejoSVM against rejoNN, SVM-1C against MLP-1C "
+        "and SVM-2C against MLP-2C, on average over the reject costs",
+        kind="pairs",
+        pairs=((REJO_SVM, REJO_NN), (SVM_1C, MLP_1C), (SVM_2C, MLP_2C)),
+        figures=(*_BINARY_SVM, *_BINARY_NN),
+    ),
+    Claim(
+        name="rejoNN is often the best network",
+        quote="when restricting the attention to neural network methods, the proposed rejoNN "
+        "exhibits often the best performance",
+        test="in each panel, rejoNN against each other network, on average over the reject costs",
+        kind="mean",
+        method=REJO_NN,
+        rivals=(MLP_1C, MLP_2C),
+        figures=(*_BINARY_NN, "letter-ah-nn"),
+    ),
+    Claim(
+        name="no ambiguity regions",
+        quote="[the proposed framework] does not generate ambiguity regions as the two classifier "
+        "approach",
+        test="the share of test points where boundaries cross, which must be 0 for data "
+        "replication and should be above 0 for two classifiers",
+        kind="crossing",
+        pairs=((REJO_SVM, SVM_2C), (REJO_NN, MLP_2C), (REJO_SVM, FH_2C)),
+        figures=(*_BINARY_SVM, *_BINARY_NN, "letter-ah-nn", *_ORDINAL),
+    ),
+    Claim(
+        name="networks on ordered classes",
+        quote="[for the multiclass datasets] the NNs portrayed the same relative performance for "
+        "the methods under comparison",
+        test="the paper shows no such curves, and the study has no networks on ordered classes",
+        kind="untested",
+        figures=_ORDINAL,
+    ),
+)
+
+
+def label(method: str) -> str:
+    """Name of a method without its kernel, which is the same for all in a figure."""
+    return method.partition("/")[0]
+
+
+def choose_figures(names: Iterable[str] | None = None) -> list[PaperFigure]:
+    """Figures by name, in the order of the catalogue.
+
+    Parameters
+    ----------
+    names : iterable of str, default=None
+        Names of figures; ``None``: all.
+
+    Examples
+    --------
+    >>> from rejo.study.paper import choose_figures
+    >>> [figure.title for figure in choose_figures(["bcct-svm"])]
+    ['BCCT, support vector machines']
+    """
+    if names is None:
+        return list(FIGURES.values())
+    wanted = list(names)
+    for name in wanted:
+        if name not in FIGURES:
+            raise ValueError(
+                f"figure must be one of the paper's, got {name!r}; names: {', '.join(FIGURES)}"
+            )
+    return [figure for name, figure in FIGURES.items() if name in wanted]
+
+
+def methods_by_dataset(figures: Iterable[PaperFigure]) -> dict[str, tuple[str, ...]]:
+    """What has to be run for these figures: the methods for each data set."""
+    found: dict[str, dict[str, None]] = {}
+    for figure in figures:
+        if figure.dataset:
+            found.setdefault(figure.dataset, {}).update(
+                dict.fromkeys((*figure.methods, *figure.beside))
+            )
+    return {dataset: tuple(methods) for dataset, methods in found.items()}
