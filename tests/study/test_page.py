@@ -3,6 +3,7 @@
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from rejo.study import page
@@ -102,7 +103,8 @@ def test_what_comes_from_outside_is_escaped(html):
 def test_verdicts_and_the_leak_are_told(html):
     assert "✓ holds" in html
     assert "Why BCCT appears twice" in html
-    assert "with 25 % for training\n87 % of the test rows do" in html
+    assert "87 % of the test rows with\n25 % for training" in html
+    assert "30 in place of about\n108 with 25 % for training" in html
     assert "· not tested" in html  # networks on ordered classes
 
 
@@ -126,6 +128,11 @@ def test_the_table_marks_the_least_risk_and_what_differs(rows_of):
 def test_copies_of_a_patient_in_a_random_training_set():
     assert page.copies_in_training(0.0) == 0
     assert page.copies_in_training(0.5) == 1 - 0.5**7
+    rng = np.random.default_rng(0)
+    patients = np.repeat(np.arange(120), 8)
+    draws = [patients[rng.permutation(960)[:48]] for _ in range(300)]
+    mean = np.mean([len(set(draw)) for draw in draws])
+    assert page.patients_in_training(0.05) == pytest.approx(mean, rel=0.03)
 
 
 def test_a_report_without_rows_is_a_page_without_results():

@@ -15,9 +15,10 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from rejo.baselines._machine import BinaryKernelMachine, Training
+from rejo.baselines._machine import BinaryKernelMachine
 from rejo.estimators._targets import Indices
 from rejo.estimators.base import Floats
+from rejo.estimators.machine import Training
 from rejo.solvers import _reference, embedded
 from rejo.solvers.embedded import Costs
 

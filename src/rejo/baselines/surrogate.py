@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rejo.baselines._machine import BinaryKernelMachine, Training
+from rejo.baselines._machine import BinaryKernelMachine
+from rejo.estimators.machine import Training
 from rejo.replication import costs_from_loss
 from rejo.solvers import surrogate
 from rejo.solvers.surrogate import Hinges
@@ -225,41 +224,12 @@ class SurrogateRejectSVC(BinaryKernelMachine):
             max_iter=self.max_iter,
             verbose=self.verbose,
         )
-        if not np.isfinite(solution.objective):
-            raise ValueError(
-                f"kernel={self.kernel!r} overflows on X: scale the features, or lower gamma or "
-                "degree."
-            )
-        if not solution.converged:
-            bound = 0 <= self.max_iter <= solution.n_iter
-            warnings.warn(
-                f"The solver stopped after {solution.n_iter} iterations (max_iter={self.max_iter}) "
-                f"at a relative duality gap of {solution.gap:.1e}, with tol={self.tol:g}. "
-                + ("Raise max_iter, scale" if bound else "Scale")
-                + " the features, lower C, or raise tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return solution
+        return self._check_solution(solution, self.max_iter)
 
     def _store(self, training: Training, hinges: Hinges, solution: Solution) -> Self:
-        points, _, _, targets = training
-        self._set_labels(targets.classes, rejects=True)
+        self._set_labels(training.targets.classes, rejects=True)
         self._loss = self.loss_matrix  # that of the fit, whatever is set later
-        B = solution.u.sum(axis=1)
-        support = np.flatnonzero(B)
-        self.support_ = support if targets.rows is None else targets.rows[support]
-        precomputed = self.kernel == "precomputed"
-        self.support_vectors_ = np.empty((0, 0)) if precomputed else points[support]
-        self.n_support_ = np.bincount(targets.indices[support], minlength=2)
-        self.dual_coef_ = B[None, support]
+        self._set_solution(training, solution)
         self.intercept_ = float(solution.b[0])
         self.thresholds_ = hinges.cutoffs
-        self.objective_ = solution.objective
-        self.duality_gap_ = solution.gap
-        self.n_iter_ = solution.n_iter
-        linear = self.kernel == "linear"
-        self._set_function(
-            training, solution.basis, np.asarray(solution.weights) if linear else solution.coef
-        )
         return self

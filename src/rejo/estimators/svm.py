@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from copy import copy
 from itertools import product
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from rejo.estimators._kernels import check_gram, check_symmetric, choose_gamma
-from rejo.estimators._targets import Targets, check_targets
+from rejo.estimators._targets import Targets
 from rejo.estimators.base import Floats
-from rejo.estimators.boundaries import BoundaryClassifier
-from rejo.solvers.svm import Kernel, Problem, Solution, evaluate
-
-CHUNK = 2_000_000  # kernel values held at a time in a prediction with a callable kernel
-LARGEST_CAP = 1e100  # squares of the duals must stay finite
+from rejo.estimators.machine import KernelMachine, Training
+from rejo.solvers.svm import Problem, Solution
 
 
-class _Training(NamedTuple):
-    """What all fits on the same points share."""
-
-    points: Any  # (n, p) rows with a weight; their Gram matrix if that was given
-    problem: Problem
-    kernel: Kernel
-    targets: Targets
-
-
-class RejoSVC(BoundaryClassifier):
+class RejoSVC(KernelMachine):
     """Support vector classifier with a reject option, by data replication.
 
     Ordered classes ``0..K-1`` are told apart by one function ``g`` and ordered thresholds,
@@ -128,14 +113,8 @@ class RejoSVC(BoundaryClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BoundaryClassifier._parameter_constraints,
-        "C": [Interval(Real, 0.0, None, closed="neither")],
-        "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
-        "degree": [Interval(Integral, 1, None, closed="left")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
+        **KernelMachine._parameter_constraints,
         "h": [Interval(Real, 1e-6, 1e6, closed="both")],
-        "tol": [Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         "cache_size": [Interval(Real, 0.0, None, closed="neither")],
         "verbose": ["verbose"],
@@ -195,8 +174,8 @@ class RejoSVC(BoundaryClassifier):
         self : RejoSVC
         """
         training = self._prepare(X, y, sample_weight)
-        labels, caps = self._boxes(training.targets)
-        return self._store(training, self._solve(training.problem, labels, caps))
+        problem = Problem(training.matrix, training.kernel, self.cache_size)
+        return self._store(training, self._solve(problem, *self._boxes(training.targets)))
 
     def fit_path(
         self,
@@ -230,6 +209,7 @@ class RejoSVC(BoundaryClassifier):
             raise ValueError("reject_costs has no effect with a loss_matrix; give one of the two.")
         unfitted = clone(self)
         training = unfitted._prepare(X, y, sample_weight)
+        problem = Problem(training.matrix, training.kernel, self.cache_size)
         costs = [self.reject_cost] if reject_costs is None else reject_costs
         models: list[Self] = []
         u: Floats | None = None
@@ -245,7 +225,7 @@ class RejoSVC(BoundaryClassifier):
                 u = np.where(np.abs(u) >= before, labels * caps, np.clip(u, -caps, caps))
             else:
                 u = None
-            solution = model._solve(training.problem, labels, caps, u)
+            solution = model._solve(problem, labels, caps, u)
             models.append(model._store(training, solution))
             u = solution.u
         return models
@@ -268,63 +248,13 @@ class RejoSVC(BoundaryClassifier):
         X = self._check_X(X, reset=False, accept_sparse=self.kernel != "precomputed")
         return self._evaluate(X)[:, None] + self.thresholds_
 
-    @property
-    def coef_(self) -> Floats:
-        """Weights of the features (1, n_features); linear kernel only."""
-        if self.kernel != "linear":
-            raise AttributeError("coef_ is only available when using a linear kernel")
-        check_is_fitted(self)
-        return np.asarray(self._basis)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_basis")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        return tags
-
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> _Training:
-        """Validate the parameters and the data; set the kernel up."""
-        self._check_parameters()
-        precomputed = self.kernel == "precomputed"
-        X = self._check_X(X, reset=True, accept_sparse=not precomputed)
-        if precomputed and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                "Precomputed matrix must be a square matrix. "
-                f"Input is a {X.shape[0]}x{X.shape[1]} matrix."
-            )
-        targets = check_targets(
-            X, y, sample_weight, self.class_order, self.class_weight, type(self).__name__
-        )
-        if targets.rows is not None:
-            X = X[np.ix_(targets.rows, targets.rows)] if precomputed else X[targets.rows]
-        Z, kernel = X, Kernel("precomputed")
-        if precomputed:
-            check_symmetric(X, 'X with kernel="precomputed"')
-        elif callable(self.kernel):
-            Z = check_gram(self.kernel(X, X), (X.shape[0], X.shape[0]), self.kernel)
-            check_symmetric(Z, f"the matrix from kernel={self.kernel!r}")
-        elif self.kernel == "linear":
-            kernel = Kernel("linear")
-        else:
-            gamma = choose_gamma(self.gamma, X, targets.sample_weight)
-            kernel = Kernel(self.kernel, gamma, int(self.degree), float(self.coef0))
-        return _Training(X, Problem(Z, kernel, self.cache_size), kernel, targets)
-
     def _boxes(self, targets: Targets) -> tuple[Floats, Floats]:
         """Labels and ``C`` x costs x weights (n, Q) of the points in the replicas."""
         labels, costs = self._set_classes(targets.classes)
         caps: Floats = (self.C * costs)[targets.indices]
         if targets.weight is not None:
             caps *= targets.weight[:, None]
-        if caps.max() > LARGEST_CAP:
-            raise ValueError(
-                f"C={self.C:g} is too large: with the weights and costs it reaches "
-                f"{caps.max():.1e}, whose square overflows. Lower C, or the weights."
-            )
-        return labels[targets.indices], caps
+        return labels[targets.indices], self._check_caps(caps)
 
     def _solve(
         self, problem: Problem, labels: Floats, caps: Floats, u: Floats | None = None
@@ -332,64 +262,9 @@ class RejoSVC(BoundaryClassifier):
         solution = problem.solve(
             labels, caps, h=self.h, tol=self.tol, max_iter=self.max_iter, u=u, verbose=self.verbose
         )
-        if not np.isfinite(solution.objective):
-            raise ValueError(
-                f"kernel={self.kernel!r} overflows on X: scale the features, or lower gamma or "
-                "degree."
-            )
-        if not solution.converged:
-            bound = 0 <= self.max_iter <= solution.n_iter
-            other = "; points violate their conditions by more" if solution.gap <= self.tol else ""
-            warnings.warn(
-                f"The solver stopped after {solution.n_iter} iterations (max_iter={self.max_iter}) "
-                f"at a relative duality gap of {solution.gap:.1e}, with tol={self.tol:g}{other}. "
-                + ("Raise max_iter, scale" if bound else "Scale")
-                + " the features, lower C, or raise tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return solution
+        return self._check_solution(solution, self.max_iter)
 
-    def _store(self, training: _Training, solution: Solution) -> Self:
-        points, _, kernel, targets = training
-        B = solution.u.sum(axis=1)
-        support = np.flatnonzero(B)
-        rows = np.arange(len(B)) if targets.rows is None else targets.rows
-        self.support_ = rows[support]
-        precomputed = self.kernel == "precomputed"
-        self.support_vectors_ = np.empty((0, 0)) if precomputed else points[support]
-        self.n_support_ = np.bincount(targets.indices[support], minlength=len(targets.classes))
-        self.dual_coef_ = B[None, support]
+    def _store(self, training: Training, solution: Solution) -> Self:
+        self._set_solution(training, solution)
         self.thresholds_ = -np.sort(-solution.b)  # sorting changes no count
-        self.objective_ = solution.objective
-        self.duality_gap_ = solution.gap
-        self.n_iter_ = solution.n_iter
-        self._gamma = kernel.gamma
-        # g(x) = sum_j _coef[j] k(_basis[j], x), by as few points as the solver could find.
-        self._coef = solution.coef
-        self._basis: Any
-        if self.kernel == "linear":
-            self._basis = np.atleast_2d(np.asarray(solution.weights))
-        elif precomputed:
-            self._basis = rows[solution.basis]
-        else:
-            same = np.array_equal(solution.basis, support)
-            self._basis = self.support_vectors_ if same else points[solution.basis]
         return self
-
-    def _evaluate(self, X: Any) -> Floats:
-        """``g`` at the rows of ``X``."""
-        if self.kernel == "linear":
-            return np.asarray(X @ self._basis[0])
-        if self.kernel == "precomputed":
-            return X[:, self._basis] @ self._coef
-        if not callable(self.kernel):
-            kernel = Kernel(self.kernel, self._gamma, int(self.degree), float(self.coef0))
-            return evaluate(X, self._basis, self._coef, kernel)
-        g, step = np.empty(X.shape[0]), 1 + CHUNK // (1 + len(self._coef))
-        for start in range(0, len(g), step):
-            rows = X[start : start + step]
-            shape = (rows.shape[0], len(self._coef))
-            K = check_gram(self.kernel(rows, self._basis), shape, self.kernel)
-            g[start : start + step] = K @ self._coef
-        return g

@@ -162,6 +162,7 @@ def _check_kernel(model: Any) -> None:
     _require(isinstance(model.kernel, str), model, "the kernel is not one of rejo's own")
     basis, coef, p = model._basis, model._coef, model.n_features_in_
     if model.kernel == "linear":
+        _require(_is_floats(coef, 1), model, "its weights are malformed")
         return
     if model.kernel == "precomputed":
         fine = isinstance(basis, np.ndarray) and basis.dtype.kind == "i" and basis.ndim == 1
@@ -186,7 +187,7 @@ def _check_svc(model: RejoSVC) -> None:
         return
     _check_kernel(model)
     if model.kernel == "linear":
-        fine = _is_floats(model._basis, 2) and model._basis.shape == (1, model.n_features_in_)
+        fine = model._coef.shape == (model.n_features_in_,)
         _require(fine, model, "its weights are malformed")
     n = model.support_vectors_.shape[0] if model.kernel != "precomputed" else len(model.support_)
     _require(

@@ -138,7 +138,7 @@ class _Graph:
 
     def svc(self, model: RejoSVC, X: str) -> str:
         if model.kernel == "linear":
-            return self.add("MatMul", X, model._basis[0][:, None])
+            return self.add("MatMul", X, model._coef[:, None])
         if model.kernel not in ("rbf", "poly", "sigmoid"):
             raise ValueError(
                 f"kernel={model.kernel!r} cannot be exported to ONNX: use 'linear', 'poly', 'rbf' "

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SIGNS = {HOLDS: "✓", FAILS: "✗", OPEN: "~", UNTESTED: "·"}
 SPLIT_TITLES = {"random": "rows split at random, as in the paper", "group": "split by patient"}
-ROWS_OF_A_PATIENT = 8
+N_PATIENTS, ROWS_OF_A_PATIENT = 120, 8
 
 NOTES = {
     "SeiLa": "The paper's sketch, with a sample and fits in place of drawings. On the left the "
@@ -157,13 +157,22 @@ def make_page(
     }
     template = environment.from_string((files("rejo.study") / "page.html").read_text("utf-8"))
     return template.render(
-        report=report, provenance=provenance, notices=notices, copies=copies_in_training
+        report=report,
+        provenance=provenance,
+        notices=notices,
+        copies=copies_in_training,
+        patients=patients_in_training,
     )
 
 
 def copies_in_training(share: float) -> float:
     """Chance that a row of BCCT has another of the same patient in a random training set."""
     return 1 - (1 - share) ** (ROWS_OF_A_PATIENT - 1)
+
+
+def patients_in_training(share: float) -> float:
+    """Patients of BCCT that a random training set of rows has on average."""
+    return N_PATIENTS * (1 - (1 - share) ** ROWS_OF_A_PATIENT)
 
 
 _VERDICT_CLASSES = {HOLDS: "holds", FAILS: "fails", OPEN: "open", UNTESTED: "untested"}

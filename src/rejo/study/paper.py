@@ -252,7 +252,7 @@ CLAIMS = (
         name="networks on ordered classes",
         quote="[for the multiclass datasets] the NNs portrayed the same relative performance for "
         "the methods under comparison",
-        test="the paper shows no such curves, and the study has no networks on ordered classes",
+        test="the paper shows no such curves, and the study has no rivals of rejoNN there",
         kind="untested",
         figures=_ORDINAL,
     ),

@@ -1,0 +1,183 @@
+"""What support vector machines share: a kernel, points that carry a function, its evaluation."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from rejo.estimators._kernels import check_gram, check_symmetric, choose_gamma
+from rejo.estimators._targets import Targets, check_targets
+from rejo.estimators.base import Floats
+from rejo.estimators.boundaries import BoundaryClassifier
+from rejo.solvers.svm import Kernel, Solution, evaluate
+
+CHUNK = 2_000_000  # kernel values held at a time in a prediction with a callable kernel
+LARGEST_CAP = 1e100  # squares of the duals must stay finite
+
+
+class Training(NamedTuple):
+    """The validated data of a fit."""
+
+    points: Any  # (n, p) rows with a weight; their Gram matrix if that was given
+    matrix: Any  # what goes with `kernel`: the points, or their Gram matrix
+    kernel: Kernel
+    targets: Targets
+
+
+class KernelMachine(BoundaryClassifier):
+    """Base of the classifiers by one function ``g(x) = sum_j coef_j k(x_j, x)``.
+
+    A subclass has the parameters below, fits by :meth:`_prepare` and a solver, and stores what
+    it takes to evaluate ``g`` by :meth:`_set_function`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BoundaryClassifier._parameter_constraints,
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
+        "degree": [Interval(Integral, 1, None, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+    }
+
+    C: float
+    kernel: str | Callable[[Any, Any], Any]
+    degree: int
+    gamma: str | float
+    coef0: float
+    tol: float
+    class_order: Any
+    class_weight: Any
+    _basis: Any
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of the features (1, n_features); linear kernel only."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        check_is_fitted(self)
+        return self._coef[None]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_coef")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Training:
+        """Validate the parameters and the data; settle the kernel."""
+        self._check_parameters()
+        precomputed = self.kernel == "precomputed"
+        X = self._check_X(X, reset=True, accept_sparse=not precomputed)
+        if precomputed and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                "Precomputed matrix must be a square matrix. "
+                f"Input is a {X.shape[0]}x{X.shape[1]} matrix."
+            )
+        targets = self._check_targets(X, y, sample_weight)
+        if targets.rows is not None:
+            X = X[np.ix_(targets.rows, targets.rows)] if precomputed else X[targets.rows]
+        matrix, kernel = X, Kernel("precomputed")
+        if precomputed:
+            check_symmetric(X, 'X with kernel="precomputed"')
+        elif callable(self.kernel):
+            matrix = check_gram(self.kernel(X, X), (X.shape[0], X.shape[0]), self.kernel)
+            check_symmetric(matrix, f"the matrix from kernel={self.kernel!r}")
+        elif self.kernel == "linear":
+            kernel = Kernel("linear")
+        else:
+            gamma = choose_gamma(self.gamma, X, targets.sample_weight)
+            kernel = Kernel(self.kernel, gamma, int(self.degree), float(self.coef0))
+        return Training(X, matrix, kernel, targets)
+
+    def _check_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
+        name = type(self).__name__
+        return check_targets(X, y, sample_weight, self.class_order, self.class_weight, name)
+
+    def _check_caps(self, caps: Floats) -> Floats:
+        if caps.max() > LARGEST_CAP:
+            raise ValueError(
+                f"C={self.C:g} is too large: with the weights and costs it reaches "
+                f"{caps.max():.1e}, whose square overflows. Lower C, or the weights."
+            )
+        return caps
+
+    def _check_solution(self, solution: Solution, max_iter: int) -> Solution:
+        """Refuse what overflowed; warn, at the caller of ``fit``, of what did not converge."""
+        if not np.isfinite(solution.objective):
+            raise ValueError(
+                f"kernel={self.kernel!r} overflows on X: scale the features, or lower gamma or "
+                "degree."
+            )
+        if not solution.converged:
+            bound = 0 <= max_iter <= solution.n_iter
+            other = "; points violate their conditions by more" if solution.gap <= self.tol else ""
+            warnings.warn(
+                f"The solver stopped after {solution.n_iter} iterations (max_iter={max_iter}) "
+                f"at a relative duality gap of {solution.gap:.1e}, with tol={self.tol:g}{other}. "
+                + ("Raise max_iter, scale" if bound else "Scale")
+                + " the features, lower C, or raise tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return solution
+
+    def _set_solution(self, training: Training, solution: Solution) -> None:
+        """Store the support vectors, the function they carry, and how good it is."""
+        points, _, _, targets = training
+        B = solution.u.sum(axis=1)
+        support = np.flatnonzero(B)
+        self.support_ = support if targets.rows is None else targets.rows[support]
+        precomputed = self.kernel == "precomputed"
+        self.support_vectors_ = np.empty((0, 0)) if precomputed else points[support]
+        self.n_support_ = np.bincount(targets.indices[support], minlength=len(targets.classes))
+        self.dual_coef_ = B[None, support]
+        self.objective_ = solution.objective
+        self.duality_gap_ = solution.gap
+        self.n_iter_ = solution.n_iter
+        if self.kernel == "linear":
+            self._set_function(training, None, np.ravel(np.asarray(solution.weights)))
+            return
+        # By as few points as the solver could find.
+        self._set_function(training, solution.basis, solution.coef)
+        if not precomputed and np.array_equal(solution.basis, support):
+            self._basis = self.support_vectors_  # once in memory, and in a file
+
+    def _set_function(self, training: Training, basis: Any, coef: Floats) -> None:
+        """Store ``g = sum_j coef_j k(x_j, .)`` by rows ``basis``; linear: by its weights."""
+        self._gamma = training.kernel.gamma
+        self._coef = coef
+        self._basis = None
+        if self.kernel == "precomputed":
+            rows = training.targets.rows
+            self._basis = basis if rows is None else rows[basis]
+        elif self.kernel != "linear":
+            self._basis = training.points[basis]
+
+    def _evaluate(self, X: Any) -> Floats:
+        """``g`` at the rows of ``X``."""
+        if self.kernel == "linear":
+            return np.asarray(X @ self._coef)
+        if self.kernel == "precomputed":
+            return X[:, self._basis] @ self._coef
+        if not callable(self.kernel):
+            kernel = Kernel(self.kernel, self._gamma, int(self.degree), float(self.coef0))
+            return evaluate(X, self._basis, self._coef, kernel)
+        g, step = np.empty(X.shape[0]), 1 + CHUNK // (1 + len(self._coef))
+        for start in range(0, len(g), step):
+            rows = X[start : start + step]
+            shape = (rows.shape[0], len(self._coef))
+            K = check_gram(self.kernel(rows, self._basis), shape, self.kernel)
+            g[start : start + step] = K @ self._coef
+        return g
