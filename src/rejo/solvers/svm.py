@@ -237,7 +237,7 @@ def _warn_of_the_reference() -> None:  # once is enough
         "rejo runs on its NumPy reference solver, which is many times slower: the compiled "
         "solver was not built. Install a C++17 compiler and reinstall rejo.",
         RuntimeWarning,
-        stacklevel=6,
+        stacklevel=5,
     )
 
 
