@@ -53,7 +53,7 @@ def standard_methods(
     svc = SVC()
     mlp = MLPClassifier((10,), "tanh", solver="lbfgs", max_iter=300, random_state=random_state)
     own_mlp = RejoMLP((10,), max_iter=300, random_state=random_state)
-    size = min(100, max(10, n_samples // 5))  # also in a fold of a fold there are more points
+    size = min(100, max(10, n_samples // 4))  # of a fold of a fold, there are as many points
     features = Nystroem(n_components=size, random_state=random_state)
     chow = ThresholdRejectClassifier(svc, rule="chow")
 
