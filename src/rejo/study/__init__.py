@@ -9,13 +9,24 @@ from which a study that was stopped goes on.
 
 In reading order: ``_cells`` (what there is to do), ``_grids``, ``_data`` (draws, splits, folds),
 ``_outcomes`` (from decisions to numbers), the methods (``_machines``, ``_cutoffs``, ``_logistic``,
-``_embedded``, ``_networks``), ``_methods`` (one cell), ``_store`` (the file), ``_run`` and
-``_dask``.
+``_embedded``, ``_networks``), ``_methods`` (one cell), ``_store`` (the file), ``_run``,
+``_dask``, and ``_archive`` (rows to pass on).
 """
 
+from rejo.study._archive import read_archive, write_archive
 from rejo.study._cells import METHODS, Cell, Study
 from rejo.study._methods import run_cell
 from rejo.study._run import run
 from rejo.study._store import read_rows, read_study
 
-__all__ = ["METHODS", "Cell", "Study", "read_rows", "read_study", "run", "run_cell"]
+__all__ = [
+    "METHODS",
+    "Cell",
+    "Study",
+    "read_archive",
+    "read_rows",
+    "read_study",
+    "run",
+    "run_cell",
+    "write_archive",
+]

@@ -1,0 +1,59 @@
+"""All rows of a study in one small file, to be kept and passed on."""
+
+from __future__ import annotations
+
+import csv
+import lzma
+from collections.abc import Iterable, Mapping
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+COLUMNS = {
+    "dataset": str,
+    "split": str,
+    "share": float,
+    "repetition": int,
+    "method": str,
+    "reject_cost": float,
+    "R": float,
+    "E": float,
+    "risk": float,
+    "ordinal_risk": float,
+    "crossing_rate": float,
+    "n_train": int,
+    "n_test": int,
+    "seconds": float,
+    "params": str,
+}
+KEY = tuple(COLUMNS)[:6]
+
+
+def write_archive(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
+    """Write rows as a compressed CSV file, in the order of their cells, each once.
+
+    Numbers are written so that they are read back exactly, but for ``seconds``.
+    """
+    cells = {tuple(row[name] for name in KEY): row for row in rows}
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for key in sorted(cells):
+        row = dict(cells[key]) | {"seconds": round(cells[key]["seconds"], 3)}
+        writer.writerow("" if row[name] is None else row[name] for name in COLUMNS)
+    Path(path).write_bytes(lzma.compress(text.getvalue().encode(), preset=9))
+
+
+def read_archive(path: str | Path) -> list[dict[str, Any]]:
+    """Read rows that :func:`write_archive` wrote, as ``read_rows`` gives them."""
+    try:
+        text = lzma.decompress(Path(path).read_bytes()).decode()
+    except (lzma.LZMAError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not an archive of study rows: {error}.") from None
+    reader = csv.DictReader(StringIO(text))
+    if reader.fieldnames != list(COLUMNS):
+        raise ValueError(f"{path} has the columns {reader.fieldnames}, not {list(COLUMNS)}.")
+    return [
+        {name: None if row[name] == "" else kind(row[name]) for name, kind in COLUMNS.items()}
+        for row in reader
+    ]
