@@ -91,3 +91,7 @@ def test_a_wrong_confidence_is_named():
         ReviewBudgetDisplay.from_predictions(
             [0, 0, 1], [0, 1, 1], [[1, 2, 3]], rejected=[True, False, True]
         )
+    with pytest.raises(ValueError, match="confidence contains NaN"):
+        ReviewBudgetDisplay.from_predictions(
+            [0, 0, 1], [0, 1, 1], [1, np.nan, 3], rejected=[True, False, True]
+        )

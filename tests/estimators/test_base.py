@@ -483,9 +483,15 @@ def test_a_queue_may_go_on_with_decided_points():
     assert len(model.queue(frame, fill=True)) == len(POINTS)
 
 
+def test_a_fraction_of_the_points_is_a_whole_number_where_it_is_one():
+    model, points = ruler(), np.tile(POINTS, (100, 1))[:100]
+    for percent in range(100):  # 0.29 * 100 is 28.999999999999996
+        assert len(model.queue(points, percent / 100, fill=True)) == percent
+
+
 @pytest.mark.parametrize("capacity", [-1, 1.5, "all", True, float("nan")])
 def test_a_wrong_capacity(capacity):
-    with pytest.raises(ValueError, match="capacity=.* must be a number of points, such as 50"):
+    with pytest.raises(ValueError, match=r"capacity=.* must be a number of points, such as 50"):
         ruler().queue(POINTS, capacity)
 
 

@@ -8,17 +8,19 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
-from rejo import RejoLinear, RejoSVC, compare
+from rejo import RejoLinear, RejoSVC, TwoClassifierReject, compare
 from rejo.datasets import make_synthetic_1, make_synthetic_4
 from rejo.metrics import error_rate, rejection_rate
-from rejo.selection import Comparison, corrected_t_test, standard_methods
+from rejo.selection import Comparison, RejectClassifierCV, corrected_t_test, standard_methods
 
 
 @pytest.fixture(scope="module")
@@ -231,3 +233,56 @@ def test_wrong_questions(data):
         result.values("b", 0.2)
     with pytest.raises(ValueError, match="confidence=95"):
         result.differences(confidence=95)
+
+
+def test_an_undefined_measure_is_no_difference():
+    assert np.isnan(corrected_t_test(np.array([0.1, np.nan, 0.2]), 0.25, 0.9)).all()
+    X, y = make_synthetic_1(60, random_state=0)
+    result = compare([RejoSVC(), LogisticRegression()], X, y, reject_costs=[0.2], cv=3)
+    (found,) = result.differences("crossing_rate")  # a classifier without boundaries
+    assert np.isnan(found.p_value)
+
+
+def test_equal_but_for_the_last_digit_is_equal():
+    rows = [row("a", i, 0.14) for i in range(4)] + [row("b", i, 0.2 * 0.7) for i in range(4)]
+    assert 0.2 * 0.7 != 0.14
+    (found,) = Comparison(rows, "a").differences()
+    assert found.p_value == 1
+    assert "0.1400*" not in str(Comparison(rows, "a"))
+
+
+def test_the_columns_of_the_table_stand_below_each_other():
+    rows = [row("a", i, 0.1) for i in range(3)] + [row("svm", i, 0.2) for i in range(3)]
+    _, head, *lines = str(Comparison(rows, "a")).splitlines()
+    assert {len(line.rstrip("*")) for line in lines} == {len(head)}
+
+
+def test_a_class_that_only_the_test_part_has():
+    # Without the class -1 in training, -1 is what a model calls a rejection.
+    X = np.linspace(-1, 1, 40)[:, None]
+    y = np.where(X[:, 0] > 0, 1, 0)
+    y[:2] = -1
+    split = [(np.arange(2, 40), np.r_[0, 1, 10:30])]
+    result = compare([RejoLinear(), DummyClassifier()], X, y, reject_costs=[0.05], cv=split)
+    model = RejoLinear(reject_cost=0.05).fit(X[2:], y[2:])
+    rejected = model.reject_mask(X[split[0][1]])
+    assert model.reject_label_ == -1
+    assert 0 < rejected.mean() < 1
+    assert result.values("RejoLinear", 0.05, "R") == rejected.mean()
+    assert result.values("RejoLinear", 0.05, "E") >= (~rejected[:2]).sum() / 22
+
+
+def test_crossings_are_found_inside_a_search():
+    X, y = make_synthetic_1(400, random_state=0)
+    wild = TwoClassifierReject(SVC(C=1000, gamma=100))
+    search = RejectClassifierCV(wild, cv=2)
+    result = compare({"pair": wild, "search": search}, X, y, reject_costs=[0.2], cv=2)
+    plain, inside = (result.values(m, 0.2, "crossing_rate") for m in ("pair", "search"))
+    assert plain.max() > 0
+    assert_allclose(inside, plain)
+
+
+def test_the_standard_methods_take_no_sparse_data(data):
+    X, y = data
+    with pytest.raises(ValueError, match=r"give X.toarray\(\)"):
+        compare("standard", csr_array(X), y)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -139,3 +140,22 @@ def test_needs_independent_cases_and_a_rate():
         model.fit(X, y, sample_weight=np.ones(100))
     with pytest.raises(ValueError, match="needs a rate to guarantee"):
         RejectClassifierCV(RejoSVC(), reject_cost=0.2, confidence=0.9).fit(X, y)
+
+
+def test_a_class_of_which_nothing_is_learned_is_named():
+    X, y = make_synthetic_1(100, random_state=0)
+    _, test = train_test_split(np.arange(100), test_size=0.3, random_state=0)
+    y[test[0]] = 0  # what the model would call a rejection
+    model = RejectClassifierCV(RejoSVC(), review_budget=0.9, confidence=0.9, random_state=0)
+    with pytest.raises(ValueError, match="class 0 is so rare"):
+        model.fit(X, y)
+
+
+def test_splits_of_all_cases_do_not_fit_a_share_of_them():
+    X, y = make_synthetic_1(100, random_state=0)
+    model = RejectClassifierCV(
+        RejoSVC(), max_error=0.3, confidence=0.9, param_grid={"C": [1, 10]},
+        cv=[(np.arange(50), np.arange(50, 100))],
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="a number of folds, or a splitter"):
+        model.fit(X, y)

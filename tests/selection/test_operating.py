@@ -1,5 +1,6 @@
 """Targets of a manager: a budget, an error, a price."""
 
+import os
 import pickle
 from pathlib import Path
 
@@ -8,16 +9,18 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rejo.datasets import make_synthetic_1
+from rejo.datasets import make_synthetic_1, make_synthetic_2
 from rejo.estimators import RejoLinear, RejoSVC
 from rejo.selection import RejectClassifierCV, TargetUnattainable, reject_curve
 
-PIMA = Path(__file__).parents[2].parent / "shared" / "data" / "pima_diabetes.csv"
+TABLES = Path(os.environ.get("REJO_DATA") or Path(__file__).parents[3] / "shared" / "data")
+PIMA = TABLES / "pima_diabetes.csv"
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +34,10 @@ def machine():
 
 def breast_cancer():
     return load_breast_cancer(return_X_y=True)
+
+
+def overlapping():
+    return make_synthetic_2(600, random_state=0)
 
 
 def pima():
@@ -52,6 +59,7 @@ def rates(model, X, y):
         (breast_cancer, {"review_budget": 0.1}),
         (breast_cancer, {"max_error": 0.02}),
         (breast_cancer, {"max_error": 0.02, "error": "overall"}),
+        (overlapping, {"review_budget": 0.1}),
         (pima, {"review_budget": 0.1}),
         (pima, {"max_error": 0.15}),
     ],
@@ -206,6 +214,8 @@ def test_summary_is_plain(data):
         ({"cost_of": {"error": 100, "review": 40, "delay": 3}}, "keys 'error' and 'review'"),
         ({"cost_of": {"error": 100, "review": 0}}, "positive prices"),
         ({"cost_of": {"error": 100, "review": 60}}, "toss a coin"),
+        ({"cost_of": {"error": 40, "review": 5000}}, "swapped: {'error': 5000, 'review': 40}"),
+        ({"reject_cost": 0.2, "cv": [(np.arange(200), np.arange(200))]}, "tests on all cases"),
         ({"review_budget": 0.1, "reject_costs": [0.7]}, "reject_costs"),
         ({"review_budget": 0.1, "confidence": 1.0}, "'confidence' parameter"),
         ({"review_budget": 0.1, "calibration_size": 2.0}, "'calibration_size' parameter"),
@@ -235,3 +245,51 @@ def test_unattainable_by_cross_validation_says_what_is():
     with pytest.raises(TargetUnattainable, match="go to review that is attainable"):
         budget.fit(X, y)
     assert pickle.loads(pickle.dumps(info.value)).attainable == info.value.attainable
+
+
+@pytest.mark.parametrize("estimator", [machine(), RejoLinear()])
+def test_missing_labels_are_named(data, estimator):
+    X, y = data
+    labels = pd.Series(np.where(y > 0, "good", "bad"), dtype=object)
+    labels[3] = np.nan
+    with pytest.raises(ValueError, match="y contains NaN"):
+        RejectClassifierCV(estimator, review_budget=0.2).fit(X, labels)
+
+
+def test_without_a_model_that_meets_the_target_it_is_not_fitted(data):
+    model = RejectClassifierCV(machine(), max_error=1e-6, reject_costs=[0.4])
+    with pytest.raises(TargetUnattainable):
+        model.fit(*data)
+    with pytest.raises(NotFittedError):
+        model.predict(data[0])
+    model.set_params(max_error=0.5).fit(*data).predict(data[0])
+    with pytest.raises(TargetUnattainable):  # nor by the model of an earlier fit
+        model.set_params(max_error=1e-6).fit(*data)
+    with pytest.raises(NotFittedError):
+        model.summary()
+
+
+def test_other_parameters_wait_for_the_next_fit(data):
+    model = RejectClassifierCV(
+        machine(), max_error=0.3, confidence=0.5, reject_costs=[0.2], random_state=0
+    ).fit(*data)
+    before = model.expect(50)
+    assert model.set_params(confidence=None).expect(50) == before
+
+
+def test_steps_from_a_grid_are_not_shared(data):
+    X, y = data
+    scaler = StandardScaler()
+    linear = RejoLinear()
+    grid = {"standardscaler": [scaler], "rejolinear": [linear]}
+    pipeline = make_pipeline(StandardScaler(), RejoLinear())
+    model = RejectClassifierCV(
+        pipeline, max_error=0.6, confidence=0.5, reject_costs=[0.05, 0.5], param_grid=grid,
+        random_state=0,
+    ).fit(X, y)  # fmt: skip
+    assert not hasattr(scaler, "mean_")
+    assert not hasattr(linear, "classes_")
+    train, test = train_test_split(np.arange(len(y)), test_size=0.3, random_state=0)
+    again = clone(pipeline).set_params(rejolinear__reject_cost=model.reject_cost_)
+    np.testing.assert_array_equal(model.predict(X), again.fit(X[train], y[train]).predict(X))
+    assert model.reject_mask(X[test]).mean() == pytest.approx(model._rates[0])

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from rejo.datasets import make_synthetic_1
 from rejo.estimators import RejoLinear, RejoSVC
 from rejo.metrics import error_rate, rejection_rate
-from rejo.selection import reject_curve
+from rejo.selection import RejectCurve, reject_curve
 
 COSTS = [0.04, 0.2, 0.36, 0.5]
 
@@ -138,6 +138,10 @@ def test_a_class_may_be_missing_from_a_fold():
     curve = reject_curve(RejoSVC(gamma=5.0, C=10), X, y, reject_costs=[0.3], cv=KFold(3))
     # In each fold all test cases are of the class that was not there to be learned.
     np.testing.assert_allclose(curve.rejection_rates + curve.error_rates, 1.0)
+    # Also if the class is what a model that does not know it calls a rejection.
+    for last in (RejoSVC(gamma=5.0, C=10), make_pipeline(RejoSVC(gamma=5.0, C=10)), RejoLinear()):
+        curve = reject_curve(last, X, y - 1, reject_costs=[0.3], cv=KFold(3))
+        np.testing.assert_allclose(curve.rejection_rates + curve.error_rates, 1.0)
 
 
 def test_a_weight_of_two_is_the_row_twice(data):
@@ -171,6 +175,12 @@ def test_means_count_every_case_once(data):
     frame = curve.to_frame()
     np.testing.assert_array_equal(frame["risk"], curve.risk)
     assert len(frame) == 2
+
+
+def test_to_reject_everything_is_no_decision_without_errors():
+    almost = np.full((1, 2), np.nextafter(1.0, 0.0))  # all, as sums of weights may have it
+    curve = RejectCurve(np.array([0.1]), almost, np.zeros((1, 2)), np.array([10.0, 20.0]))
+    assert np.isnan(curve.accepted_error_rate).all()
 
 
 def test_one_warning_for_all_fits_that_stopped(data):

@@ -1,7 +1,9 @@
 """Scorers find the reject label and turn measures the right way up."""
 
 import pickle
+from functools import partial
 
+import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -10,7 +12,7 @@ from sklearn.svm import SVC
 
 from rejo import RejoLinear, RejoSVC, make_reject_scorer
 from rejo.datasets import make_synthetic_1
-from rejo.metrics import accepted_accuracy, error_rate, rejection_quality
+from rejo.metrics import accepted_accuracy, empirical_risk, error_rate, rejection_quality
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +86,45 @@ def test_a_scorer_can_be_sent_to_a_process():
     [
         (dict(measure="speed"), "measure='speed' is not known: give one of accepted_accuracy"),
         (dict(measure="empirical_risk"), "add reject_cost=0.2"),
+        (dict(measure="expected_cost", error=1000), "add error=1000, review=100"),
         (dict(measure=min), "greater_is_better=True or False"),
     ],
 )
 def test_wrong_input(arguments, message):
     with pytest.raises(ValueError, match=message):
         make_reject_scorer(**arguments)
+
+
+def test_qualities_of_a_pipeline_and_of_a_search(data):
+    X, y = data
+    plain = RejoSVC().fit(X, y)
+    for measure in ("classification_quality", "rejection_quality"):
+        scorer = make_reject_scorer(measure)
+        expected = scorer(plain, X, y)
+        for model in (make_pipeline(RejoSVC()), GridSearchCV(RejoSVC(), {"C": [1.0]}, cv=2)):
+            assert scorer(model.fit(X, y), X, y) == expected
+    scaled = make_pipeline(StandardScaler(), RejoSVC()).fit(X, y)
+    quality = make_reject_scorer("classification_quality")(scaled, X, y)
+    assert quality == make_reject_scorer("classification_quality")(
+        scaled[-1], scaled[0].transform(X), y
+    )
+
+
+def test_a_partial_function(data):
+    model = RejoSVC().fit(*data)
+    scorer = make_reject_scorer(partial(empirical_risk, reject_cost=0.2), greater_is_better=False)
+    assert scorer(model, *data) == make_reject_scorer("empirical_risk", reject_cost=0.2)(
+        model, *data
+    )
+    assert "empirical_risk" in repr(scorer)
+
+
+def test_a_class_that_is_new_to_the_model():
+    X = np.linspace(-1, 1, 40)[:, None]
+    model = RejoLinear(reject_cost=0.05).fit(X, np.where(X[:, 0] > 0, 1, 0))
+    assert model.reject_label_ == -1
+    y = np.where(X[:, 0] > 0, 1, -1)
+    rejected = model.reject_mask(X)
+    assert 0 < rejected.mean() < 0.5
+    assert make_reject_scorer("rejection_rate")(model, X, y) == -rejected.mean()
+    assert make_reject_scorer("error_rate")(model, X, y) <= -(~rejected & (y < 0)).mean()

@@ -96,6 +96,7 @@ def test_clone_and_parameters():
         ({"Cs": []}, "Cs is empty"),
         ({"Cs": [1, -1]}, "'C' parameter"),
         ({"gammas": ["large"]}, "'gamma' parameter"),
+        ({"gammas": "scale"}, r"gammas must be a list, such as \['scale'\]"),
         ({"hs": [0]}, "'h' parameter"),
         ({"reject_costs": [0.7]}, "reject_costs"),
         ({"reject_cost": None}, "'reject_cost' parameter"),

@@ -9,6 +9,7 @@ from rejo.displays._curves import RANKING, Curve, draw_curves, draw_legend, draw
 from rejo.displays._models import column, judge
 from rejo.displays._style import from_zero, get_axes, percent, require_matplotlib, sober
 from rejo.metrics import accuracy_reject_curve
+from rejo.metrics._labels import floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,7 +90,7 @@ class ReviewBudgetDisplay:
         """Work off the queue of a fitted classifier, and plot.
 
         The order is that of ``queue(X, fill=True)``: the rejected points, the most doubtful first,
-        then the decided ones, those nearest to a rejection first.
+        then the decided ones, the least sure first.
 
         Parameters
         ----------
@@ -172,7 +173,8 @@ class ReviewBudgetDisplay:
                     f"{mask.shape} of {mask.dtype}; such as model.reject_mask(X)"
                 )
             n_rejected = int(mask.sum())
-            if score.shape == mask.shape:  # else the error is that of the curve
+            # Else the error is that of the curve.
+            if score.shape == mask.shape and np.isfinite(floats("confidence", score)).all():
                 pairs = np.column_stack([~mask, score])
                 score = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
         # To review a point is to reject it, and then to have it right.

@@ -128,8 +128,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             - ``lower``, ``upper``: the two classes between which the point lies, if it is
               rejected, else those on the two sides of the boundary next to it;
             - ``distance``: how far, in units of the score, the nearest boundary is;
-            - ``rank``: 1 for the most doubtful of the rejected points, the one farthest from
-              being decided, and so on; equal ones in the order of their rows; missing for
+            - ``rank``: 1 for the most doubtful of the rejected points, the one with the least
+              :meth:`sureness`, and so on; equal ones in the order of their rows; missing for
               decided points.
         """
         judgement = self._judge(X)
@@ -146,7 +146,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             below 1.  All rejected points by default.
         fill : bool, default=False
             If fewer points are rejected than there is time for, go on with the decided ones
-            that came nearest to a rejection.
+            that are least sure.
 
         Returns
         -------
@@ -182,8 +182,9 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         sureness : ndarray of shape (n_samples,)
-            From 0 on, least where :meth:`predict_forced` is most doubtful: a ``confidence`` for
-            the curves and areas of :mod:`rejo.metrics`.
+            From 0 on, least where :meth:`predict_forced` is most doubtful: in the middle between
+            two classes, or where the posterior falls farthest below what is asked for.  It is a
+            ``confidence`` for the curves and areas of :mod:`rejo.metrics`.
         """
         return self._judge(X).sureness
 
@@ -321,7 +322,7 @@ def _capacity(capacity: Any, n: int) -> int:
         if isinstance(capacity, Integral) and int(capacity) >= 0:
             return int(capacity)
         if isinstance(capacity, Real) and 0 <= float(capacity) < 1:
-            return int(float(capacity) * n)
+            return int(float(capacity) * n + 1e-9)  # 0.29 x 100 is 29, also in floats
     raise ValueError(
         f"capacity={capacity!r} must be a number of points, such as 50, or a fraction of them "
         "below 1, such as 0.1."

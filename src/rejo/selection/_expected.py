@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import betabinom
 
 from rejo.metrics import Interval
-from rejo.selection.path import RejectCurve
+from rejo.selection.path import ROUNDING, RejectCurve
 
 Floats = NDArray[np.float64]
 
@@ -42,6 +42,8 @@ def effective_size(curve: RejectCurve, sample_weight: Floats | None, n_samples: 
         total = float(sample_weight.sum())
         n = total**2 / float(sample_weight @ sample_weight)  # Kish
     share = float(curve.sizes.mean()) / total
+    if share >= 1:
+        raise ValueError("cv tests on all cases: some must be left to learn from, as with cv=5.")
     return n * share / (1.0 / len(curve.sizes) + share / (1.0 - share))
 
 
@@ -50,7 +52,7 @@ def expect(
 ) -> Expected:
     """Predict the rates of ``n_cases`` new cases from rates seen in ``size`` cases."""
     decided = 1.0 - rejection_rate
-    accepted = error_rate / decided if decided > 0 else np.nan
+    accepted = error_rate / decided if decided > ROUNDING else np.nan
     return Expected(
         _predict(rejection_rate, size, n_cases, confidence),
         _predict(error_rate, size, n_cases, confidence),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 def cost_parameter(estimator: Any) -> str | None:
     """Name of the parameter that is the price of a rejection; the outermost, if there are more."""
@@ -22,3 +25,32 @@ def reject_label_of(model: Any) -> Any:
             model = model.steps[-1][1]
         else:
             return None
+
+
+def decisions_of(model: Any, X: Any, y: Any) -> tuple[NDArray[Any], Any]:
+    """Decisions on ``X``, and the label of a rejection among them, which is no class of ``y``.
+
+    A class that is absent from the training part may be what the model, which does not know it,
+    calls a rejection: say -1, of the classes -1, 0 and 1.
+    """
+    decisions, label = np.asarray(model.predict(X)), reject_label_of(model)
+    classes = set(np.asarray(y).tolist())
+    if label is None or label not in classes:
+        return decisions, label
+    other = "rejected"
+    while other in classes:
+        other += "_"
+    return np.where(decisions == label, other, decisions.astype(object)), other
+
+
+def forced_of(model: Any, X: Any) -> NDArray[Any]:
+    """Decisions on all of ``X``, without rejection, also of a pipeline or a search."""
+    while not hasattr(model, "predict_forced"):
+        if hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif hasattr(model, "steps"):
+            X = model[:-1].transform(X) if len(model) > 1 else X
+            model = model[-1]
+        else:  # it never rejects
+            return np.asarray(model.predict(X))
+    return np.asarray(model.predict_forced(X))

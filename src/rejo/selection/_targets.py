@@ -68,6 +68,11 @@ def _price(cost_of: Any) -> float:
     error, review = cost_of["error"], cost_of["review"]
     if not (_is_number(error) and _is_number(review) and error > 0 and review > 0):
         raise ValueError(f"{wanted}; got {cost_of!r}.")
+    if review > error:
+        raise ValueError(
+            f"cost_of: a review costs {review:g}, more than the error that it prevents, {error:g}. "
+            f"Are they swapped: {{'error': {review:g}, 'review': {error:g}}}?"
+        )
     if review > error / 2:
         raise ValueError(
             f"cost_of: a review costs {review:g} and an error {error:g}. To toss a coin between "

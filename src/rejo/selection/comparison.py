@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.stats import t as student
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
@@ -23,7 +24,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from rejo import metrics
-from rejo.selection._models import cost_parameter, reject_label_of
+from rejo.selection._models import cost_parameter, decisions_of
 from rejo.selection._progress import progress
 from rejo.selection.methods import standard_methods
 from rejo.selection.path import check_reject_costs
@@ -125,6 +126,8 @@ class Comparison:
         Returns
         -------
         differences : list of Difference
+            With NaN where the measure is undefined on a fold: ``accepted_accuracy`` where
+            nothing is accepted, ``crossing_rate`` of a method without boundaries.
         """
         reference = self.reference if reference is None else reference
         if not 0 < confidence < 1:
@@ -136,6 +139,7 @@ class Comparison:
                 continue
             for w in self.reject_costs:
                 d = self.values(method, w, measure) - self.values(reference, w, measure)
+                d = np.round(d, 12)  # equal but for the last digit is equal
                 found.append(Difference(method, w, *corrected_t_test(d, ratio, confidence)))
         return found
 
@@ -144,7 +148,7 @@ class Comparison:
         costs, risks = self.reject_costs, self.mean()
         folds = len({row["fold"] for row in self.rows})
         apart = {(d.method, d.reject_cost) for d in self.differences() if d.low > 0 or d.high < 0}
-        width = max(6, *(len(method) for method in risks))
+        width = max(map(len, ("reject_cost", *risks)))
         lines = [
             f"Mean risk over {folds} folds; * differs from {self.reference} "
             "(95 %, corrected resampled t-test)",
@@ -266,9 +270,11 @@ def corrected_t_test(
 
     Nadeau and Bengio (2003): the variance of the mean of ``J`` differences is
     ``(1 / J + n_test / n_train) s^2``, and ``t`` has ``J - 1`` degrees of freedom.
-    ``ratio`` is ``n_test / n_train``.
+    ``ratio`` is ``n_test / n_train``.  All is NaN if a difference is.
     """
     J, mean = len(d), float(d.mean())
+    if np.isnan(mean):  # the measure is undefined on a fold
+        return mean, mean, mean, mean
     if J < 2:
         return mean, float("-inf"), float("inf"), 1.0
     scale = np.sqrt((1.0 / J + ratio) * d.var(ddof=1))
@@ -337,7 +343,7 @@ def _run(
 
 def _rates(model: Any, X: Any, y: Any, reject_cost: float) -> dict[str, float]:
     """What the decisions on test data come to."""
-    label, decisions = reject_label_of(model), model.predict(X)
+    decisions, label = decisions_of(model, X, y)
     R = metrics.rejection_rate(y, decisions, reject_label=label)
     E = metrics.error_rate(y, decisions, reject_label=label)
     return {
@@ -352,7 +358,9 @@ def _rates(model: Any, X: Any, y: Any, reject_cost: float) -> dict[str, float]:
 def _crossing_rate(model: Any, X: Any) -> float:
     """Share of the points at which boundaries cross; NaN for a method without boundaries."""
     if hasattr(model, "steps"):
-        return _crossing_rate(model[-1], model[:-1].transform(X))
+        return _crossing_rate(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
+    if hasattr(model, "best_estimator_"):
+        return _crossing_rate(model.best_estimator_, X)
     if hasattr(model, "crossing_mask"):
         return float(np.mean(model.crossing_mask(X)))
     if hasattr(model, "boundary_scores"):
@@ -371,6 +379,11 @@ def _standard(name: str, X: Any, y: Any, random_state: int | None) -> tuple[Any,
     if name != "standard":
         raise ValueError(
             f"estimators={name!r} must be 'standard', or estimators, such as {{'SVM': RejoSVC()}}."
+        )
+    if issparse(X):
+        raise ValueError(
+            "estimators='standard' centres the features, which a sparse X does not allow: give "
+            "X.toarray(), or estimators of your own."
         )
     shape = np.shape(X)
     if len(shape) != 2:

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split, available_if
 from sklearn.utils.validation import check_is_fitted
 
+from rejo.estimators._targets import encode_classes
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.metrics import error_rate, rejection_rate
 from rejo.selection._expected import Expected, effective_size, expect
@@ -72,8 +73,8 @@ class RejectClassifierCV(RejectClassifier):
         What ``max_error`` limits: errors among the cases that are decided, which is what a
         regulator asks about, or among all cases, the paper's ``E``.
     confidence : float, default=None
-        Probability with which the true rate of the fitted model keeps to ``review_budget`` or
-        ``max_error``, such as 0.95.
+        Probability, such as 0.95, that ``fit`` does not end with a model whose true rate is above
+        ``review_budget`` or ``max_error``: it keeps to it, or there is none.
     calibration_size : float, default=0.3
         Share of the cases, drawn at random, that is kept for the guarantee.  The model is not
         fitted on them afterwards: the guarantee is for the model that they tested.
@@ -193,6 +194,7 @@ class RejectClassifierCV(RejectClassifier):
         self : RejectClassifierCV
         """
         self._validate_params()
+        self.__dict__.pop("expected_", None)  # not fitted, unless this fit reaches its target
         target, name = self._check()
         X, y, groups, sample_weight = check_cases(X, y, groups, sample_weight, type(self).__name__)
         given = self.reject_costs if target.rate is not None else [target.limit]
@@ -201,7 +203,7 @@ class RejectClassifierCV(RejectClassifier):
             self.curve_, params = self._cross_validate(X, y, costs, sample_weight, groups)
             limits = None if target.rate is None else getattr(self.curve_, target.rate)
             best = self._choose(target, limits)
-            model = clone(self.estimator).set_params(**params[best], **{name: costs[best]})
+            model = self._candidate(params[best], {name: costs[best]})
             self.best_estimator_ = fit_weighted(model, X, y, sample_weight)
             self.guarantee_ = None
             self._size = effective_size(self.curve_, sample_weight, len(y))
@@ -216,8 +218,10 @@ class RejectClassifierCV(RejectClassifier):
         self.reject_cost_ = costs[best]
         self.best_params_ = params[best]
         self._rates = float(self.curve_.rejection_rate[best]), float(self.curve_.error_rate[best])
-        self.expected_ = self.expect(self.per or BATCH)
-        return self._take_over()
+        self._take_over()
+        level = self.confidence or LEVEL
+        self.expected_ = expect(*self._rates, self._size, self.per or BATCH, level)
+        return self
 
     def expect(self, n_cases: int) -> Expected:
         """Predict the rates in a batch of new cases.
@@ -238,7 +242,7 @@ class RejectClassifierCV(RejectClassifier):
         check_is_fitted(self)
         if not isinstance(n_cases, Integral) or n_cases < 1:
             raise ValueError(f"n_cases must be a positive integer; got {n_cases!r}.")
-        return expect(*self._rates, self._size, int(n_cases), self.confidence or LEVEL)
+        return expect(*self._rates, self._size, int(n_cases), self.expected_.confidence)
 
     def summary(self) -> str:
         """Say in plain words what was found.
@@ -281,6 +285,9 @@ class RejectClassifierCV(RejectClassifier):
         model, X = self._last_step(X)
         return np.asarray(model.boundary_scores(X))
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "expected_")
+
     def _judge(self, X: Any) -> Judgement:
         model, X = self._last_step(X)
         judgement: Judgement = model._judge(X)
@@ -304,7 +311,8 @@ class RejectClassifierCV(RejectClassifier):
         if not isinstance(_last(self.estimator), RejectClassifier):
             raise TypeError(
                 "estimator must be a classifier with a reject option, such as RejoSVC, or a "
-                f"pipeline that ends in one; got {self.estimator!r}."
+                f"pipeline that ends in one; got {self.estimator!r}. ThresholdRejectClassifier or "
+                "ReplicationClassifier around a classifier has one; a search is param_grid here."
             )
         name = check_rejects(self.estimator)
         if any(name in params for params in ParameterGrid(self.param_grid or {})):
@@ -314,7 +322,21 @@ class RejectClassifierCV(RejectClassifier):
                 f"confidence={self.confidence:g} needs a rate to guarantee: give review_budget or "
                 f"max_error in place of {target.name}."
             )
+        if self.confidence is not None and not (
+            self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split")
+        ):
+            raise ValueError(
+                "cv is a list of splits of all cases, but with a confidence only those that are "
+                "not kept for calibration are split: give a number of folds, or a splitter."
+            )
         return target, name
+
+    def _candidate(self, *params: dict[str, Any]) -> Any:
+        """Return a clone with these parameters; steps of a pipeline among them are cloned too."""
+        model = clone(self.estimator)
+        for given in params:
+            model.set_params(**clone(given, safe=False))
+        return model
 
     def _cross_validate(
         self, X: Any, y: Any, costs: list[float], sample_weight: Any = None, groups: Any = None
@@ -324,7 +346,7 @@ class RejectClassifierCV(RejectClassifier):
         options: dict[str, Any] = {"groups": groups, "sample_weight": sample_weight}
         curves = [
             reject_curve(
-                clone(self.estimator).set_params(**point), X, y,
+                self._candidate(point), X, y,
                 reject_costs=costs, cv=self.cv, n_jobs=self.n_jobs, **options,
             )
             for point in points
@@ -345,6 +367,14 @@ class RejectClassifierCV(RejectClassifier):
         train, test = train_test_split(
             np.arange(len(y)), test_size=self.calibration_size, random_state=self.random_state
         )
+        classes, k = encode_classes(y, "sorted")
+        if new := set(k[test].tolist()) - set(k[train].tolist()):
+            label = classes.tolist()[min(new)]
+            raise ValueError(
+                f"class {label!r} is so rare that all its cases were drawn for calibration, and "
+                "the model would never learn of it. Give more cases of it, leave it out, or lower "
+                "calibration_size."
+            )
         X_fit, y_fit = _safe_split(self.estimator, X, y, train)
         X_new, y_new = _safe_split(self.estimator, X, y, test, train)
         params: list[dict[str, Any]] = [{}] * len(costs)
@@ -352,7 +382,7 @@ class RejectClassifierCV(RejectClassifier):
             _, params = self._cross_validate(X_fit, y_fit, costs)
         models, R, E = [], [], []
         for cost, point in zip(costs, params, strict=True):
-            model = clone(self.estimator).set_params(**point, **{name: cost}).fit(X_fit, y_fit)
+            model = self._candidate(point, {name: cost}).fit(X_fit, y_fit)
             decisions, label = model.predict(X_new), _last(model).reject_label_
             models.append(model)
             R.append([rejection_rate(y_new, decisions, reject_label=label)])
@@ -413,7 +443,7 @@ class RejectClassifierCV(RejectClassifier):
             cost,
         )
 
-    def _take_over(self) -> Self:
+    def _take_over(self) -> None:
         """Take the labels of the fitted model, and its features."""
         model = self.best_estimator_
         last = _last(model)
@@ -423,7 +453,6 @@ class RejectClassifierCV(RejectClassifier):
             self.__dict__.pop(name, None)
             if hasattr(model, name):
                 setattr(self, name, getattr(model, name))
-        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

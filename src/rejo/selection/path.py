@@ -15,15 +15,17 @@ from sklearn.utils import _safe_indexing, column_or_1d, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
 
-from rejo.estimators._targets import check_sample_weight
+from rejo.estimators._targets import check_sample_weight, encode_classes
 from rejo.estimators.svm import RejoSVC
 from rejo.metrics import error_rate, rejection_rate
-from rejo.selection._models import cost_parameter, reject_label_of
+from rejo.selection._models import cost_parameter, decisions_of
 from rejo.selection._svm_folds import Grid, count_outcomes
 
 Floats = NDArray[np.float64]
 
 REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))  # the paper's 0.04, 0.08, ..., 0.48
+
+ROUNDING = 1e-12  # sums of weights: a smaller share of decided cases is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +70,8 @@ class RejectCurve:
     def accepted_error_rate(self) -> Floats:
         """Wrong decisions as a share of the decisions (n_costs,); NaN where all is rejected."""
         decided = 1.0 - self.rejection_rate
-        with np.errstate(invalid="ignore"):
-            return np.where(
-                decided > 0, self.error_rate / np.where(decided > 0, decided, 1), np.nan
-            )
+        some = decided > ROUNDING
+        return np.where(some, self.error_rate / np.where(some, decided, 1), np.nan)
 
     @property
     def risk(self) -> Floats:
@@ -176,6 +176,7 @@ def check_cases(
     if getattr(y, "ndim", 1) == 2:
         y = column_or_1d(y, warn=True)
     X, y, groups = indexable(X, y, groups)
+    encode_classes(y, "sorted")  # missing labels, or a regression target, are errors
     weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
     return X, y, groups, weight
 
@@ -240,8 +241,8 @@ def _fit_fold(
         estimator = estimator[-1]
     rates = []
     for model in _fit_path(estimator, name, costs, X_train, y_train, w_train):
-        decisions = model.predict(X_test)
-        given: dict[str, Any] = {"reject_label": reject_label_of(model), "sample_weight": w_test}
+        decisions, label = decisions_of(model, X_test, y_test)
+        given: dict[str, Any] = {"reject_label": label, "sample_weight": w_test}
         rates.append(
             (rejection_rate(y_test, decisions, **given), error_rate(y_test, decisions, **given))
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rejo import metrics
-from rejo.selection._models import reject_label_of
+from rejo.selection._models import decisions_of, forced_of
 
 # Measure -> whether more is better.
 BETTER = {
@@ -20,6 +20,11 @@ BETTER = {
     "rejection_rate": False,
 }
 NEEDS_FORCED = ("classification_quality", "rejection_quality")
+# Measure -> what it cannot do without, and an example of it.
+NEEDED = {
+    "empirical_risk": ({"reject_cost"}, "the price of a rejection: add reject_cost=0.2, say"),
+    "expected_cost": ({"error", "review"}, "two prices: add error=1000, review=100, say"),
+}
 
 
 def make_reject_scorer(
@@ -61,10 +66,9 @@ def make_reject_scorer(
                 f"measure={measure!r} is not known: give one of {', '.join(BETTER)}, or a function."
             )
         better = BETTER[measure] if greater_is_better is None else greater_is_better
-        if measure == "empirical_risk" and "reject_cost" not in parameters:
-            raise ValueError(
-                "measure='empirical_risk' needs the price of a rejection: add reject_cost=0.2, say."
-            )
+        needed, advice = NEEDED.get(measure, (set(), ""))
+        if needed - set(parameters):
+            raise ValueError(f"measure={measure!r} needs {advice}.")
         return RejectScorer(getattr(metrics, measure), better, parameters)
     if greater_is_better is None:
         raise ValueError(
@@ -87,17 +91,20 @@ class RejectScorer:
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score the decisions of a fitted estimator."""
         parameters = self.parameters
-        if self.measure.__name__ in NEEDS_FORCED:
-            parameters = {"y_forced": estimator.predict_forced(X), **parameters}
+        if self._name in NEEDS_FORCED:
+            parameters = {"y_forced": forced_of(estimator, X), **parameters}
+        decisions, label = decisions_of(estimator, X, y)
         value = self.measure(
-            y,
-            estimator.predict(X),
-            reject_label=reject_label_of(estimator),
-            sample_weight=sample_weight,
-            **parameters,
+            y, decisions, reject_label=label, sample_weight=sample_weight, **parameters
         )
         return value if self.greater_is_better else -value
 
     def __repr__(self) -> str:
         given = "".join(f", {name}={value!r}" for name, value in self.parameters.items())
-        return f"make_reject_scorer({self.measure.__name__!r}{given})"
+        return f"make_reject_scorer({self._name!r}{given})"
+
+    @property
+    def _name(self) -> str:
+        """Name of the measure; a partial function has none of its own."""
+        function = getattr(self.measure, "func", self.measure)
+        return str(getattr(function, "__name__", type(function).__name__))

@@ -198,6 +198,8 @@ class RejoSVCCV(RejectClassifier):
 
     def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> _Best:
         costs = check_reject_costs([*self.reject_costs, self.reject_cost])
+        if isinstance(self.gammas, str):
+            raise ValueError(f"gammas must be a list, such as [{self.gammas!r}].")
         grid = Grid(costs, list(self.Cs), list(self.gammas), list(self.hs))
         for name, values in zip(("Cs", "gammas", "hs"), grid[1:], strict=True):
             if not values:
