@@ -15,9 +15,11 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, t
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from rejo.baselines import ThresholdRejectClassifier
 from rejo.datasets import make_synthetic_1, make_synthetic_2
 from rejo.estimators import RejoLinear, RejoSVC
-from rejo.selection import RejectClassifierCV, TargetUnattainable, reject_curve
+from rejo.selection import RejectClassifierCV, RejectCurve, TargetUnattainable, reject_curve
+from rejo.selection._expected import effective_size, expect
 
 TABLES = Path(os.environ.get("REJO_DATA") or Path(__file__).parents[3] / "shared" / "data")
 PIMA = TABLES / "pima_diabetes.csv"
@@ -293,3 +295,29 @@ def test_steps_from_a_grid_are_not_shared(data):
     again = clone(pipeline).set_params(rejolinear__reject_cost=model.reject_cost_)
     np.testing.assert_array_equal(model.predict(X), again.fit(X[train], y[train]).predict(X))
     assert model.reject_mask(X[test]).mean() == pytest.approx(model._rates[0])
+
+
+def test_folds_that_differ_by_more_than_chance_widen_the_intervals():
+    sizes = np.full(5, 80.0)
+
+    def width(*rates):
+        R = np.array([rates])
+        curve = RejectCurve(np.array([0.2]), R, np.full((1, 5), 0.05), sizes)
+        size = effective_size(curve, None, 400, 0)
+        interval = expect(float(R.mean()), 0.05, size, 1000, 0.95).rejection_rate
+        return size, interval
+
+    steady, chance, jumps = width(*[0.4] * 5), width(0.38, 0.42, 0.4, 0.45, 0.35), width(
+        0.2, 0.2, 0.75, 0.2, 0.65
+    )  # fmt: skip
+    assert steady[0] == chance[0] == pytest.approx(400 / 2.25)
+    assert jumps[0] < steady[0] / 10
+    assert jumps[1].low < 0.21
+    assert jumps[1].high > 0.6
+    assert steady[1].high < 0.5
+
+
+def test_a_reject_cost_without_effect_is_not_varied(data):
+    inner = ThresholdRejectClassifier(LogisticRegression(), rule="class", max_rejection=0.1)
+    with pytest.raises(ValueError, match="leave max_rejection out"):
+        RejectClassifierCV(inner, review_budget=0.2).fit(*data)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rejo.cli import CommandError, reproduce
-from rejo.study import read_rows
+from rejo.study import read_archive, read_rows
 from rejo.study.paper import FIGURES
 
 pytest.importorskip("jinja2")
@@ -67,10 +67,19 @@ def test_quick_run_draws_judges_and_goes_on(small, capsys):
 
 
 def test_figures_without_their_data_are_skipped_with_a_word(capsys):
-    run("--figure", "bcct-svm", "--quick", "-o", "out")
+    run("--figure", "bcct-svm", "--figure", "syntheticIII", "--quick", "-o", "out")
     told = capsys.readouterr()
     assert "bcct-svm is left out: its table is not in the data folder" in told.err
     assert "bcct-svm is left out" in Path("out/index.html").read_text("utf-8")
+    with pytest.raises(CommandError, match="there is nothing to show"):
+        run("--figure", "bcct-svm", "--quick", "-o", "other")
+    assert not Path("other/index.html").exists()
+
+
+def test_all_rows_are_kept_in_one_file(small):
+    run("--figure", "syntheticI-svm", "--quick", "--repetitions", "1", "-o", "out")
+    [database] = Path("out/rows").rglob("*.sqlite")
+    assert len(read_archive("out/rows.csv.xz")) == len(read_rows(database)) > 0
 
 
 def test_failed_cells_are_told_and_the_rest_is_drawn(small, capsys, monkeypatch):
@@ -116,3 +125,38 @@ def test_a_missing_package_is_told_with_its_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
     with pytest.raises(CommandError, match=r'this needs jinja2: pip install "rejo\[report\]"'):
         run("--figure", "SeiLa", "-o", "out")
+
+
+def test_a_run_that_was_killed_before_its_first_table_goes_on(small, capsys):
+    database = Path("out/rows/coarse-seed0/syntheticI-svm.sqlite")
+    database.parent.mkdir(parents=True)
+    database.touch()
+    options = ["--figure", "syntheticI-svm", "--quick", "--jobs", "1", "-o", "out"]
+    run(*options, "--repetitions", "1")
+    assert "syntheticI-svm: 2 cells computed" in capsys.readouterr().out
+
+
+def test_a_file_that_is_no_study_is_told_in_a_line(small):
+    database = Path("out/rows/coarse-seed0/syntheticI-svm.sqlite")
+    database.parent.mkdir(parents=True)
+    database.write_text("not a database, but some words that are long enough " * 20)
+    with pytest.raises(CommandError, match=r"syntheticI-svm.sqlite' is not the file of a study"):
+        run("--figure", "syntheticI-svm", "--quick", "-o", "out")
+
+
+def test_more_repetitions_than_asked_for_are_told(small, capsys):
+    options = ["--figure", "syntheticI-svm", "--quick", "--jobs", "1", "-o", "out"]
+    run(*options, "--repetitions", "2")
+    assert "as it was begun with" not in capsys.readouterr().out
+    run(*options, "--repetitions", "1")
+    assert "syntheticI-svm: 2 repetitions, as it was begun with" in capsys.readouterr().out
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(monkeypatch):
+    def refuse(path, *args, **options):
+        raise PermissionError(13, "Permission denied")
+
+    Path("out").mkdir()
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(CommandError, match="cannot write to out: Permission denied"):
+        run("--figure", "SeiLa", "--quick", "-o", "out")

@@ -128,3 +128,23 @@ def test_jobs_is_checked(tmp_path):
     with pytest.raises(ValueError, match="jobs=0"):
         run(tiny_study(), tmp_path / "study.db", jobs=0)
     assert not (tmp_path / "study.db").exists()
+
+
+def test_a_killed_process_is_replaced(undisturbed, tmp_path, monkeypatch):
+    from joblib.externals.loky import reusable_executor
+
+    from rejo.study._store import Store
+
+    add, killed = Store.add, []
+
+    def add_and_kill(store, rows):
+        add(store, rows)
+        if not killed:
+            killed.append(next(iter(reusable_executor._executor._processes)))
+            os.kill(killed[0], signal.SIGKILL)
+
+    monkeypatch.setattr(Store, "add", add_and_kill)
+    study, database = tiny_study(), tmp_path / "study.db"
+    assert run(study, database, jobs=2) == len(list(study.cells()))
+    assert killed
+    assert rows_of(database) == undisturbed

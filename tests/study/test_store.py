@@ -109,3 +109,23 @@ def test_files_that_are_none(database):
         read_rows(database)
     with pytest.raises(ValueError, match="is not the file of a study"):
         run(small(), database)
+
+
+def test_a_file_that_cannot_be_written_is_not_called_another_thing(database):
+    study = small()
+    with open_store(database, study):
+        pass
+    with pytest.raises(OSError, match="cannot be read or written: unable to open"):
+        run(study, database.parent)  # a folder
+    with pytest.raises(OSError, match="cannot be read or written: unable to open"):
+        run(study, database.parent / "nowhere" / "file.sqlite")
+
+
+def test_a_full_disk_is_an_error_of_the_system(database):
+    study = small()
+    [cell] = list(study.cells())[:1]
+    rows = run_cell(study, cell)
+    with open_store(database, study) as store:
+        store._connection.execute("PRAGMA query_only = 1")
+        with pytest.raises(OSError, match="could not be written"):
+            store.add(rows)

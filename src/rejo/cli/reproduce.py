@@ -102,7 +102,10 @@ def run(arguments: argparse.Namespace) -> None:
     started = perf_counter()
     mode = QUICK if arguments.quick else FULL if arguments.full else USUAL
     rows, notices = _compute(arguments, mode, figures, folder / "rows")
+    if not rows and all(figure.dataset for figure in figures):
+        raise CommandError("there is nothing to show: none of the figures has rows")
 
+    from rejo.study import write_archive
     from rejo.study.figures import render
     from rejo.study.page import make_page, make_report
 
@@ -118,6 +121,7 @@ def run(arguments: argparse.Namespace) -> None:
     provenance = _provenance(arguments, mode, rows, perf_counter() - started)
     page = make_page(report, pictures, provenance, notices)
     _write(folder / "index.html", page.encode("utf-8"))
+    write_archive(rows, folder / "rows.csv.xz")
     _print_verdicts(report)
     print(f"\nThe page: {folder / 'index.html'}")
 
@@ -127,7 +131,7 @@ def _compute(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Run what is missing; return all rows, and what could not be done."""
     from rejo.datasets import available
-    from rejo.study import Study, read_rows, read_study
+    from rejo.study import Study, read_rows
     from rejo.study import run as run_study
     from rejo.study.paper import DATA, REJECT_COSTS
 
@@ -150,8 +154,9 @@ def _compute(
         # A file for each figure: one that is asked for alone brings no other methods with it.
         database = folder / f"{figure.name}.sqlite"
         repetitions = arguments.repetitions or mode.repetitions
-        if database.exists():
-            repetitions = max(repetitions, read_study(database).repetitions)
+        if (begun := _begun(database)) > repetitions:
+            print(f"{figure.name}: {begun} repetitions, as it was begun with", flush=True)
+            repetitions = begun
         study = Study(
             datasets=[figure.dataset],
             shares=figure.shares,
@@ -180,6 +185,16 @@ def _compute(
             notices.append(f"{figure.name} is incomplete: some of its fits failed.")
         rows += read_rows(database)
     return rows, notices
+
+
+def _begun(database: Path) -> int:
+    """Repetitions of the study in a file; 0 without one."""
+    from rejo.study import read_study
+
+    try:
+        return read_study(database).repetitions if database.exists() else 0
+    except ValueError:  # killed before it was a study; if it is another thing, the run says so
+        return 0
 
 
 def _describe(figure: "PaperFigure") -> str:
@@ -259,9 +274,9 @@ def _check_folder(folder: Path) -> Path:
     if (folder / "index.html").exists() and not (folder / "rows").is_dir():
         raise CommandError(f"{folder} holds another page, which would be replaced: give -o DIR")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "rows").mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CommandError(f"cannot make the folder {folder}: {error.strerror or error}") from error
+        raise CommandError(f"cannot write to {folder}: {error.strerror or error}") from error
     return folder
 
 

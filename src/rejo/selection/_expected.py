@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import betabinom
+from scipy.stats import betabinom, chi2
 
 from rejo.metrics import Interval
 from rejo.selection.path import ROUNDING, RejectCurve
@@ -28,13 +28,17 @@ class Expected(NamedTuple):
     confidence: float  # that a rate will lie in its interval, about
 
 
-def effective_size(curve: RejectCurve, sample_weight: Floats | None, n_samples: int) -> float:
+def effective_size(
+    curve: RejectCurve, sample_weight: Floats | None, n_samples: int, chosen: int
+) -> float:
     """Number of independent cases that estimates by cross-validation are worth.
 
     The training sets of ``J`` folds overlap, and the model that will be used is yet another one.
     Nadeau and Bengio (2003) take the variance of a mean over the folds as
     ``(1 / J + n_test / n_train)`` that of one fold, in place of ``1 / J``; with five folds
-    ``n`` cases are so worth ``n / 2.25``.
+    ``n`` cases are so worth ``n / 2.25``.  That is for folds that differ by chance alone.  If the
+    rates of the ``chosen`` candidate differ by more, since its reject region changes from one
+    training set to the next, the cases are worth less in proportion.
     """
     n = float(n_samples)
     total = n
@@ -44,7 +48,20 @@ def effective_size(curve: RejectCurve, sample_weight: Floats | None, n_samples: 
     share = float(curve.sizes.mean()) / total
     if share >= 1:
         raise ValueError("cv tests on all cases: some must be left to learn from, as with cv=5.")
-    return n * share / (1.0 / len(curve.sizes) + share / (1.0 - share))
+    size = n * share / (1.0 / len(curve.sizes) + share / (1.0 - share))
+    cases = curve.sizes * n / total  # (n_folds,)
+    rates = curve.rejection_rates[chosen], curve.error_rates[chosen]
+    return size / max(_dispersion(rate, cases) for rate in rates)
+
+
+def _dispersion(rates: Floats, cases: Floats) -> float:
+    """How many times the variance by chance that of the folds is; 1 if chance may explain it."""
+    mean = np.average(rates, weights=cases)
+    freedom = len(rates) - 1
+    if not (0 < mean < 1 and freedom > 0):
+        return 1.0
+    total = float(cases @ (rates - mean) ** 2 / (mean * (1 - mean)))  # chi-square by chance
+    return max(1.0, total / freedom) if total > chi2.ppf(0.95, freedom) else 1.0
 
 
 def expect(

@@ -316,7 +316,8 @@ def _run(
         chosen: dict[str, Any] = {}
         with warnings.catch_warnings():
             # Corners of a grid that do not converge lose by their score.
-            warnings.simplefilter("ignore" if grid is not None else "default", ConvergenceWarning)
+            if grid is not None:
+                warnings.simplefilter("ignore", ConvergenceWarning)
             if inner is not None:
                 search = GridSearchCV(model, grid, cv=inner, refit=False, error_score="raise")
                 chosen = search.fit(X_train, y_train).best_params_

@@ -211,6 +211,11 @@ def check_rejects(estimator: Any) -> str:
             "with a loss_matrix the reject cost has no effect, and there is nothing to vary: leave "
             "loss_matrix out."
         )
+    if params.get(name.removesuffix("reject_cost") + "max_rejection") is not None:
+        raise ValueError(
+            "with max_rejection the reject cost has no effect, and there is nothing to vary: leave "
+            "max_rejection out."
+        )
     return name
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Generator
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -127,8 +128,18 @@ def _in_turn(study: Study, cells: list[Cell], tables: Tables) -> Results:
 
 def _by_processes(jobs: int) -> HandOut:
     def hand_out(study: Study, cells: list[Cell], tables: Tables) -> Results:
+        left = dict.fromkeys(cells)
         with parallel_config(backend="loky", inner_max_num_threads=1):
-            parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-            yield from parallel(delayed(attempt)(study, c, tables[c.dataset]) for c in cells)
+            while left:
+                n_before = len(left)
+                parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+                tasks = [delayed(attempt)(study, c, tables[c.dataset]) for c in left]
+                try:
+                    for result in parallel(tasks):
+                        del left[result.cell]
+                        yield result
+                except BrokenProcessPool:  # a process was killed, which ends them all
+                    if len(left) == n_before:  # it would only happen again
+                        raise
 
     return hand_out

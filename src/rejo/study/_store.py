@@ -31,6 +31,8 @@ COLUMNS = {
 }
 KEY = (*Cell._fields, "reject_cost")
 FORMAT = 1
+# What SQLite says of a file that is another thing; all else is trouble with the disk or a lock.
+NOT_OURS = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 class Store:
@@ -48,11 +50,14 @@ class Store:
     def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write the rows of a cell, in one transaction."""
         marks = ", ".join("?" * len(COLUMNS))
-        with self._connection:
-            self._connection.executemany(
-                f"INSERT OR REPLACE INTO results VALUES ({marks})",
-                [[row[name] for name in COLUMNS] for row in rows],
-            )
+        values = [[row[name] for name in COLUMNS] for row in rows]
+        try:
+            with self._connection:
+                self._connection.executemany(
+                    f"INSERT OR REPLACE INTO results VALUES ({marks})", values
+                )
+        except sqlite3.OperationalError as error:  # the disk is full, say
+            raise OSError(f"the rows of a cell could not be written: {error}") from error
 
 
 @contextmanager
@@ -61,7 +66,7 @@ def open_store(database: str | os.PathLike[str], study: Study) -> Iterator[Store
 
     The number of repetitions may grow.
     """
-    with closing(sqlite3.connect(database, timeout=60)) as connection:
+    with closing(_connect(database)) as connection:
         try:
             # Readers need not wait for the writer; a crash of the process loses nothing.
             connection.execute("PRAGMA journal_mode = WAL")
@@ -70,10 +75,7 @@ def open_store(database: str | os.PathLike[str], study: Study) -> Iterator[Store
                 _make_tables(connection)
                 _agree(connection, study, database)
         except sqlite3.DatabaseError as error:
-            raise ValueError(
-                f"database={os.fspath(database)!r} is not the file of a study: {error}. Give "
-                "another name."
-            ) from error
+            raise _explained(error, database) from error
         yield Store(connection)
 
 
@@ -121,15 +123,28 @@ def _connect_to_read(database: str | os.PathLike[str]) -> sqlite3.Connection:
         raise FileNotFoundError(
             f"database={os.fspath(database)!r} does not exist: rejo.study.run makes it."
         )
-    connection = sqlite3.connect(database, timeout=60)
+    connection = _connect(database)
     try:
         connection.execute("SELECT 1 FROM results LIMIT 1")
     except sqlite3.DatabaseError as error:
         connection.close()
-        raise ValueError(
-            f"database={os.fspath(database)!r} is not the file of a study: {error}."
-        ) from error
+        raise _explained(error, database) from error
     return connection
+
+
+def _connect(database: str | os.PathLike[str]) -> sqlite3.Connection:
+    try:
+        return sqlite3.connect(database, timeout=60)
+    except sqlite3.OperationalError as error:
+        raise _explained(error, database) from error
+
+
+def _explained(error: sqlite3.Error, database: str | os.PathLike[str]) -> Exception:
+    """Tell a file that is not ours from one that cannot be read or written."""
+    name = f"database={os.fspath(database)!r}"
+    if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in NOT_OURS:
+        return ValueError(f"{name} is not the file of a study: {error}. Give another name.")
+    return OSError(f"{name} cannot be read or written: {error}.")
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:

@@ -1,9 +1,10 @@
 """The figures of the paper and what it says of them, as a frozen table.
 
-Names are those of the paper's figures. A figure of *curves* is drawn from the rows of the study: a
-panel for each training share, a curve for each method. An *explanatory* figure is drawn from fits
-made on the spot. The claims are sentences of the paper's results section; the text makes them for
-all figures at once, not figure by figure.
+A figure of *curves* is drawn from the rows of the study: a panel for each training share, a curve
+for each method; its name is data set and family, as the paper gives one label to several. An
+*explanatory* figure is drawn from fits made on the spot, and has the name of the paper's label. The
+claims are sentences of the paper's results section; the text makes them for all figures at once,
+not figure by figure.
 """
 
 from collections.abc import Iterable
