@@ -36,6 +36,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.bench_linear
 	$(BIN)/python -m benchmarks.bench_mlp
 	$(BIN)/python -m benchmarks.bench_path
+	$(BIN)/python -m benchmarks.bench_study --quick
 
 # PyTorch is large: only its own tests need it. This release has builds without CUDA.
 torch: $(INSTALLED)

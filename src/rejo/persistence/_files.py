@@ -208,6 +208,7 @@ def _serialise(model: Any) -> dict[str, bytes]:
         ) from None
     schema, names = renumber(parse_json(SCHEMA, members.pop(SCHEMA)))
     renamed = {names[name]: data for name, data in members.items() if name in names}
+    Schema(schema, renamed)  # a part that is not trusted is refused by its name
     return {SCHEMA: json.dumps(schema, separators=(",", ":")).encode(), **renamed}
 
 
