@@ -45,6 +45,8 @@ def claims(report):
         for judgement in report.by_patient:
             counts = " | ".join(str(judgement.count(v)) for v in (HOLDS, FAILS, OPEN))
             lines.append(f'| "{judgement.claim.quote}" | {judgement.verdict} | {counts} |')
+    if report.leak:
+        lines += ["", "What a split at random adds on BCCT:", "", "![bcct-leak](bcct-leak.png)"]
     return "\n".join(lines)
 
 
