@@ -8,29 +8,27 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import clone, is_classifier
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from rejo.estimators._inner import LEAST, family, inner_scores
-from rejo.estimators._rows import is_frame, take_rows
+from rejo.estimators._rows import take_rows
 from rejo.estimators._targets import Targets
+from rejo.estimators.wrapper import WrapsClassifier, seed
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Fold = tuple[Indices, Indices]
 
 
-class Wrapper:
+class Wrapper(WrapsClassifier):
     """Mixin for the parameters ``estimator``, ``random_state`` and ``n_jobs``."""
 
-    estimator: Any
     random_state: Any
     n_jobs: int | None
 
@@ -40,48 +38,20 @@ class Wrapper:
         "n_jobs": [Integral, None],
     }
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        estimator = self._default()
-        if hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type):
-            inner = get_tags(estimator)
-            tags.input_tags.allow_nan = inner.input_tags.allow_nan
-            tags.input_tags.sparse = inner.input_tags.sparse
-            tags.non_deterministic = inner.non_deterministic
-        return tags
-
-    def _default(self) -> Any:
-        return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
-
     def _prototype(self) -> Any:
         """An unfitted clone of the estimator, checked, with the random state if there is one."""
         estimator = self._default()
         _check_classifier(estimator)
         estimator = clone(estimator)
         if self.random_state is not None:
-            random = check_random_state(self.random_state)
-            for name in sorted(estimator.get_params(deep=True)):
-                if name == "random_state" or name.endswith("__random_state"):
-                    estimator.set_params(**{name: random.randint(np.iinfo(np.int32).max)})
+            seed(estimator, check_random_state(self.random_state))
         return estimator
 
     def _check_input(self, X: Any, *, reset: bool) -> Any:
         """``X`` as an array or CSR; a DataFrame, or what a pipeline takes, as it is."""
         if not reset:
             check_is_fitted(self)
-        if is_frame(X) or isinstance(self.estimator, Pipeline):
-            X = X if hasattr(X, "shape") else np.asarray(X)
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            return X.tocsr() if sparse.issparse(X) else X
-        tags = get_tags(self).input_tags
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr" if tags.sparse else False,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if tags.allow_nan else True,
-        )
+        return super()._check_input(X, reset=reset)
 
     def _folds(self, X: Any, y: Any, targets: Targets) -> list[Fold]:
         """Rows to train on and rows held out, of those that have a weight.

@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import get_routing_for_object
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rejo.estimators import _inner
 from rejo.estimators._rows import column_names, extend_rows, has_nan, is_frame, take_rows
 from rejo.estimators._targets import check_targets
 from rejo.estimators.base import Floats
 from rejo.estimators.boundaries import BoundaryClassifier
+from rejo.estimators.wrapper import WrapsClassifier, seed
 from rejo.replication import extension_vectors
 
 Indices = NDArray[np.intp]
@@ -34,7 +34,7 @@ EXTREME = 0.01  # shares of rejections below this, or above 1 - this, are looked
 DOUBTFUL = 0.1  # share of the points nearest to a boundary whose errors are counted
 
 
-class ReplicationClassifier(BoundaryClassifier):
+class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
     """Any binary classifier with sample weights as a classifier with a reject option.
 
     Every point is copied once for each boundary between the ordered classes (two between
@@ -287,20 +287,7 @@ class ReplicationClassifier(BoundaryClassifier):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        estimator = self._default()
-        if hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type):
-            inner = get_tags(estimator)
-            tags.input_tags.allow_nan = inner.input_tags.allow_nan
-            tags.input_tags.sparse = inner.input_tags.sparse
-            tags.non_deterministic = inner.non_deterministic
-        return tags
-
     # ---- the estimator and its input ------------------------------------------------------
-
-    def _default(self) -> Any:
-        return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
 
     def _parts(self, random: np.random.RandomState) -> tuple[Pipeline | None, Any]:
         """Clones of the steps before the last one, if any, and of the classifier itself."""
@@ -312,28 +299,10 @@ class ReplicationClassifier(BoundaryClassifier):
             _inner.check_inner(estimator, prefix)
         estimator = clone(estimator)
         if self.random_state is not None:
-            for name in sorted(estimator.get_params(deep=True)):
-                if name == "random_state" or name.endswith("__random_state"):
-                    estimator.set_params(**{name: random.randint(np.iinfo(np.int32).max)})
+            seed(estimator, random)
         if not isinstance(estimator, Pipeline):
             return None, estimator
         return estimator[:-1] if len(estimator) > 1 else None, estimator[-1]
-
-    def _check_input(self, X: Any, *, reset: bool) -> Any:
-        """``X`` as an array or CSR; a DataFrame, or what a pipeline takes, as it is."""
-        if is_frame(X) or isinstance(self.estimator, Pipeline):
-            X = X if hasattr(X, "shape") else np.asarray(X)
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            return X.tocsr() if sparse.issparse(X) else X
-        tags = get_tags(self).input_tags
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr" if tags.sparse else False,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if tags.allow_nan else True,
-        )
 
     def _check_transformed(self, X: Any, estimator: Any) -> Any:
         if is_frame(X):

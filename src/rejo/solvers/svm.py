@@ -74,9 +74,8 @@ class Problem:
 
         The thresholds, duals and gap are those of the last iterate.
         """
-        if margins is None and _twins(
-            labels, caps
-        ):  # equal replicas have equal thresholds: one does
+        # Equal replicas have equal thresholds: one does.
+        if margins is None and _twins(labels, caps):
             half = self.solve(
                 labels[:, :1], 2 * caps[:, :1], h=h, tol=tol, max_iter=max_iter,
                 u=None if u is None else u.sum(axis=1, keepdims=True), verbose=verbose,
