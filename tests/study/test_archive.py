@@ -4,7 +4,7 @@ import lzma
 
 import pytest
 
-from rejo.study import read_archive, write_archive
+from rejo.study import archive, read_archive
 
 
 def test_rows_come_back(tmp_path, rows_of):
@@ -12,13 +12,11 @@ def test_rows_come_back(tmp_path, rows_of):
     rows[0]["params"] = '{"C": 0.5, "gamma": "a,b"}'
     rows[1]["crossing_rate"] = 0.1 + 0.2
     path = tmp_path / "rows.csv.xz"
-    write_archive(reversed([*rows, *rows]), path)
+    path.write_bytes(archive(reversed([*rows, *rows])))
     again = read_archive(path)
     key = ("dataset", "split", "share", "repetition", "method", "reject_cost")
     assert again == sorted(rows, key=lambda row: [row[name] for name in key])
-    first = path.read_bytes()
-    write_archive(rows, path)
-    assert path.read_bytes() == first
+    assert archive(rows) == path.read_bytes()
 
 
 @pytest.mark.parametrize("content", [b"a,b\n", lzma.compress(b"a,b\n1,2\n")])

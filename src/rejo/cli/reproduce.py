@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not rows and all(figure.dataset for figure in figures):
         raise CommandError("there is nothing to show: none of the figures has rows")
 
-    from rejo.study import write_archive
+    from rejo.study import archive
     from rejo.study.figures import render
     from rejo.study.page import make_page, make_report
 
@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace) -> None:
     provenance = _provenance(arguments, mode, rows, perf_counter() - started)
     page = make_page(report, pictures, provenance, notices)
     _write(folder / "index.html", page.encode("utf-8"))
-    write_archive(rows, folder / "rows.csv.xz")
+    _write(folder / "rows.csv.xz", archive(rows))
     _print_verdicts(report)
     print(f"\nThe page: {folder / 'index.html'}")
 

@@ -13,7 +13,7 @@ In reading order: ``_cells`` (what there is to do), ``_grids``, ``_data`` (draws
 ``_dask``, and ``_archive`` (rows to pass on).
 """
 
-from rejo.study._archive import read_archive, write_archive
+from rejo.study._archive import archive, read_archive
 from rejo.study._cells import METHODS, Cell, Study
 from rejo.study._methods import run_cell
 from rejo.study._run import run
@@ -23,10 +23,10 @@ __all__ = [
     "METHODS",
     "Cell",
     "Study",
+    "archive",
     "read_archive",
     "read_rows",
     "read_study",
     "run",
     "run_cell",
-    "write_archive",
 ]

@@ -29,8 +29,8 @@ COLUMNS = {
 KEY = tuple(COLUMNS)[:6]
 
 
-def write_archive(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
-    """Write rows as a compressed CSV file, in the order of their cells, each once.
+def archive(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """Return rows as a compressed CSV file, in the order of their cells, each once.
 
     Numbers are written so that they are read back exactly, but for ``seconds``.
     """
@@ -41,11 +41,11 @@ def write_archive(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
     for key in sorted(cells):
         row = dict(cells[key]) | {"seconds": round(cells[key]["seconds"], 3)}
         writer.writerow("" if row[name] is None else row[name] for name in COLUMNS)
-    Path(path).write_bytes(lzma.compress(text.getvalue().encode(), preset=9))
+    return lzma.compress(text.getvalue().encode(), preset=9)
 
 
 def read_archive(path: str | Path) -> list[dict[str, Any]]:
-    """Read rows that :func:`write_archive` wrote, as ``read_rows`` gives them."""
+    """Read rows that :func:`archive` packed, as ``read_rows`` gives them."""
     try:
         text = lzma.decompress(Path(path).read_bytes()).decode()
     except (lzma.LZMAError, UnicodeDecodeError) as error:
