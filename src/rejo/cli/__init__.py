@@ -1,17 +1,25 @@
-"""The ``rejo`` command.
+"""The ``rejo`` command: from a table to decisions, and a queue for those who review.
 
 A module for each command: ``add`` describes it, ``run`` does the work.
 
 ``rejo demo``
-    trains a classifier with a reject option on a synthetic problem, says in plain words what it
-    decides and what it leaves to review, and saves a picture of the reject region
-``rejo compare --demo``
-    compares data replication with its rivals where the best possible risk is known
+    does all of the following on data that come with scikit-learn
+``rejo train``
+    learns from a labelled table, for a review budget, an allowed error rate or prices
+``rejo predict``
+    decides new cases, and ranks those to review
+``rejo evaluate``
+    tries a model on cases whose classes are known by now
+``rejo inspect``
+    tells what a model file holds
+``rejo compare``
+    compares data replication with its rivals on a table, or where the best risk is known
 ``rejo reproduce``
     computes the experiments of the paper, draws its figures and tests its claims
 
-Exit codes: 0 done, 2 wrong usage or a file that cannot be written, 130 interrupted. Errors are one
-line on stderr. Libraries are imported inside the commands, so that ``rejo --help`` answers at once.
+Exit codes: 0 done, 1 a bug of rejo, 2 wrong usage or a file that cannot be read or written, 3 bad
+data, 4 a bad model file, 5 a target that cannot be reached, 130 interrupted. Errors are one line on
+stderr. Libraries are imported inside the commands, so that ``rejo --help`` answers at once.
 """
 
 import argparse
@@ -21,8 +29,10 @@ import warnings
 from collections.abc import Sequence
 
 from rejo import __version__
-from rejo.cli import compare, demo, reproduce
-from rejo.cli._files import CommandError
+from rejo.cli import compare, demo, evaluate, inspect, predict, reproduce, train
+
+# By name: the modules of these errors are imported only by the commands that raise them.
+CODES = {"CommandError": 2, "TableError": 3, "ModelFileError": 4, "TargetUnattainable": 5}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,19 +43,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.showwarning = _print_warning
             arguments.run(arguments)
             sys.stdout.flush()
-    except CommandError as error:
-        print(f"rejo: error: {error}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("rejo: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # The reader had enough, as in `rejo demo | head`.
         _silence_stdout()
-    except OSError as error:
-        _silence_stdout()
-        print(f"rejo: error: {error.strerror or error}", file=sys.stderr)
-        return 2
+    except Exception as error:
+        if os.environ.get("REJO_TRACEBACK"):
+            raise
+        return _explain(error)
     return 0
 
 
@@ -57,15 +64,38 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"rejo {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    for command in (demo, compare, reproduce):
+    for command in (demo, train, predict, evaluate, inspect, compare, reproduce):
         command.add(commands)
     return parser
 
 
+def _explain(error: Exception) -> int:
+    """Print the error on one line and return the exit code."""
+    ours = [kind.__name__ for kind in type(error).__mro__ if kind.__module__.startswith("rejo.")]
+    code = next((CODES[name] for name in ours if name in CODES), 1)
+    message = str(error)
+    if code == 1 and isinstance(error, OSError):
+        _silence_stdout()
+        code, reason = 2, error.strerror or message
+        message = f"{error.filename}: {reason}" if error.filename else reason
+    elif code == 1 and isinstance(error, ImportError) and "pip install" in message:
+        code = 2
+    elif code == 1:
+        message = (
+            f"this is a bug of rejo: {type(error).__name__}: {message}; REJO_TRACEBACK=1 shows "
+            "where, please report it"
+        )
+    print(f"rejo: error: {' '.join(message.split())}", file=sys.stderr)
+    return code
+
+
 def _silence_stdout() -> None:
     """Leave nothing that Python could fail to flush as it exits."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"rejo: warning: {message}", file=sys.stderr)
+    print(f"rejo: warning: {' '.join(str(message).split())}", file=sys.stderr)

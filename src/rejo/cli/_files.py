@@ -19,16 +19,20 @@ def free_path(path: Path) -> Path:
     return free
 
 
-def check_output(output: Path, endings: tuple[str, ...], *, force: bool) -> Path:
+def check_output(
+    output: Path, endings: tuple[str, ...] = (), *, force: bool, option: str = "--output"
+) -> Path:
     """Refuse a file that cannot be written, before any work is done."""
-    if output.suffix.lower() not in endings:
-        raise CommandError(f"--output must end in {', '.join(endings)}: {output}")
+    if endings and output.suffix.lower() not in endings:
+        raise CommandError(f"{option} must end in {', '.join(endings)}: {output}")
     if not output.parent.is_dir():
-        raise CommandError(f"the folder of --output does not exist: {output.parent}")
+        raise CommandError(f"the folder of {option} does not exist: {output.parent}")
     if output.is_dir():
-        raise CommandError(f"--output is a folder: {output}")
+        raise CommandError(f"{option} is a folder: {output}")
     if output.exists() and not force:
         raise CommandError(f"{output} exists; --force replaces it")
+    if not os.access(output.parent, os.W_OK):
+        raise CommandError(f"cannot write to the folder of {option}: {output.parent}")
     return output
 
 
@@ -38,8 +42,15 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     try:
         with open(part, "xb") as file:
             write(file)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(part, path)
     except OSError as error:
         raise CommandError(f"cannot write {path}: {error.strerror or error}") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole."""
+    write_whole(path, lambda file: file.write(text.encode("utf-8")))

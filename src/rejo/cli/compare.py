@@ -1,8 +1,12 @@
-"""``rejo compare --demo``: data replication and its rivals where the best risk is known."""
+"""``rejo compare``: data replication and its rivals, on a table or where the best risk is known."""
 
 import argparse
+import json
+import sys
 from typing import TYPE_CHECKING, Any
 
+from rejo.cli import _options as options
+from rejo.cli._cases import add_labelled, read_cases
 from rejo.cli._files import CommandError
 
 if TYPE_CHECKING:
@@ -11,6 +15,8 @@ if TYPE_CHECKING:
 PROBLEMS = {"SyntheticI": "synthetic_1", "SyntheticII": "synthetic_2"}
 COSTS = (0.04, 0.12, 0.2, 0.28, 0.36)
 N_TRAIN, N_TEST = 400, 20_000
+TABLE_COSTS = [0.04, 0.2, 0.36]
+MAX_ROWS = 1_000
 
 
 def add(commands: Any) -> None:
@@ -18,31 +24,144 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "compare",
         help="compare data replication with the other ways to reject",
-        description=f"Tune and train every method on {N_TRAIN} points of SyntheticI and of "
-        "SyntheticII, and print how far its risk lies above the least that is possible.",
+        description="Tune and train every method on the same parts of a table, and print the mean "
+        "cost of a case on the other parts. With --demo, on synthetic problems whose least "
+        "possible cost is known.",
     )
+    add_labelled(parser, optional=True)
     parser.add_argument(
         "--demo", action="store_true", help="use the synthetic problems, of which all is known"
     )
     parser.add_argument(
-        "--repetitions", type=_count, default=3, metavar="N", help="training sets (default: 3)"
+        "--reject-costs",
+        type=options.reject_costs,
+        metavar="W,W",
+        help=f"prices of a review (default: {','.join(map(str, TABLE_COSTS))})",
     )
     parser.add_argument(
-        "--jobs", type=_count, default=1, metavar="N", help="processes (default: 1)"
+        "--folds",
+        type=options.folds,
+        default=5,
+        metavar="N",
+        help="parts of the table (default: 5)",
     )
+    parser.add_argument(
+        "--max-rows",
+        type=options.count,
+        default=MAX_ROWS,
+        metavar="N",
+        help=f"draw so many rows if there are more (default: {MAX_ROWS:,})",
+    )
+    parser.add_argument(
+        "--repetitions",
+        type=options.count,
+        default=3,
+        metavar="N",
+        help="training sets of --demo (default: 3)",
+    )
+    options.add_table(parser)
+    parser.add_argument("--seed", type=options.seed, default=0, metavar="N", help="default: 0")
+    options.add_jobs(parser)
+    options.add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Compare on each problem and print its table."""
-    if not arguments.demo:
+    """Compare on the table, or on each problem, and print."""
+    if arguments.demo:
+        if arguments.data is not None:
+            raise CommandError(f"--demo brings its own data: leave {arguments.data} or --demo out")
+        results = {}
+        for title, name in PROBLEMS.items():
+            results[title] = result = _compare(name, arguments.repetitions, arguments.jobs or 1)
+            if not arguments.json:
+                print(f"{title}: {N_TRAIN} training points, {arguments.repetitions} training sets")
+                print(_table(result, name) + "\n", flush=True)
+        if arguments.json:
+            _dump({title: _result(result) for title, result in results.items()})
+        return
+    if arguments.data is None or arguments.target is None:
         raise CommandError(
-            "there is no data to compare on: give --demo, or call rejo.compare(...) from Python"
+            "there is no data to compare on: give DATA and --target COL, or --demo for synthetic "
+            "problems"
         )
-    for title, name in PROBLEMS.items():
-        result = _compare(name, arguments.repetitions, arguments.jobs)
-        print(f"{title}: {N_TRAIN} training points, {arguments.repetitions} training sets")
-        print(_table(result, name) + "\n")
+    result, note = _compare_table(arguments)
+    if arguments.json:
+        _dump(_result(result) | {"note": note})
+        return
+    print(note + "\n")
+    print(result)
+    print("\n" + _verdict(result))
+
+
+def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
+    """All methods on the user's table, each with the preparation that ``train`` uses."""
+    import numpy as np
+    from sklearn.base import clone
+    from sklearn.model_selection import train_test_split
+
+    from rejo.cli._training import encoder_for
+    from rejo.selection import compare, standard_methods
+
+    cases = read_cases(arguments)
+    X, y = cases.X, cases.indices()
+    note = f"{cases.table.path}: {len(y):,} rows. Classes: {cases.counts()}."
+    if len(y) > arguments.max_rows:
+        rows, _ = train_test_split(
+            np.arange(len(y)),
+            train_size=arguments.max_rows,
+            stratify=y,
+            random_state=arguments.seed,
+        )
+        X, y = X.iloc[np.sort(rows)], y[np.sort(rows)]
+        note += f" Compared on {len(y):,} of them, drawn at random (--max-rows)."
+    encoder = encoder_for(cases)
+    n_features = clone(encoder).fit_transform(X).shape[1]
+    n_train = len(y) * (arguments.folds - 1) // arguments.folds
+    methods, grids = standard_methods(
+        len(cases.classes), n_features, n_train, arguments.seed, prepare=encoder
+    )
+    result = compare(
+        methods,
+        X,
+        y,
+        reject_costs=arguments.reject_costs or TABLE_COSTS,
+        param_grids=grids,
+        cv=arguments.folds,
+        random_state=arguments.seed,
+        n_jobs=options.jobs(arguments, 10**6),
+    )
+    return result, note
+
+
+def _verdict(result: "Comparison") -> str:
+    """One sentence on who is best."""
+    means = {method: sum(risks) / len(risks) for method, risks in result.mean().items()}
+    best = min(means, key=lambda method: means[method])
+    apart = sorted({d.method for d in result.differences() if d.high < 0})
+    sentence = f"Least on average: {best}, {means[best]:.4f}."
+    if apart:
+        return f"{sentence} Better than {result.reference} beyond chance: {', '.join(apart)}."
+    return f"{sentence} No method is better than {result.reference} beyond chance."
+
+
+def _result(result: "Comparison") -> dict[str, Any]:
+    from math import isfinite
+
+    rows = [
+        {
+            key: value if not isinstance(value, float) or isfinite(value) else None
+            for key, value in row.items()
+            if key != "params"
+        }
+        for row in result.rows
+    ]
+    return {"reject_costs": result.reject_costs, "risk": result.mean(), "rows": rows}
+
+
+def _dump(found: Any) -> None:
+    json.dump(found, sys.stdout, indent=1)
+    print()
 
 
 def _compare(name: str, repetitions: int, jobs: int) -> "Comparison":
@@ -82,9 +201,3 @@ def _table(result: "Comparison", name: str) -> str:
         line = f"{method:<33}" + "".join(f"{value:>8.1f}" for value in excess)
         rows.append((mean, f"{line}{mean:>8.1f}{ratio[0.2]:>14.2f}{milliseconds:>9.1f}"))
     return "\n".join(lines + [line for _, line in sorted(rows)])
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be an integer from 1 on, got {text!r}")
-    return int(text)

@@ -8,6 +8,7 @@ here every such part of a loaded model is compared with the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,9 @@ from rejo.estimators.svm import RejoSVC
 from rejo.persistence._errors import ModelFileError
 from rejo.selection.operating import RejectClassifierCV
 from rejo.selection.svm_cv import RejoSVCCV
+from rejo.tables import TableEncoder
+from rejo.tables._columns import n_levels, width
+from rejo.tables._dates import FORMATS
 
 
 def check_model(model: Any) -> None:
@@ -284,6 +288,54 @@ def _check_chosen(model: RejectClassifierCV | RejoSVCCV) -> None:
     _require(same, model, "its classes differ from those of its best_estimator_")
 
 
+def _check_encoder(model: TableEncoder) -> None:
+    if not hasattr(model, "kinds_"):
+        return
+    model._validate_params()
+    names = model.feature_names_in_
+    fine = isinstance(names, np.ndarray) and names.ndim == 1 and names.dtype == object
+    _require(fine and _are_words(names.tolist()), model, "its columns have no names")
+    _require(len(names) == model.n_features_in_, model, "its columns differ in number")
+    parts = (model.kinds_, model.learnt_, model.left_out_, model.date_formats_)
+    _require(all(type(part) is dict for part in parts), model, "it is malformed")
+    kinds, learnt, left_out, formats = parts
+    agree = set(kinds) | set(left_out) == set(names) and not set(kinds) & set(left_out)
+    agree = agree and bool(kinds) and list(learnt) == list(kinds)
+    agree = agree and set(formats) == {name for name in kinds if kinds[name] == "date"}
+    _require(agree, model, "its columns do not agree")
+    fine = all(type(why) is str for why in left_out.values())
+    fine = fine and all(type(f) is str and f in FORMATS for f in formats.values())
+    _require(fine, model, "its date formats, or the reasons for what it leaves out, are malformed")
+    for name, kind in kinds.items():
+        fine = _is_column(kind, learnt[name], model.max_categories)
+        _require(fine, model, f"what it knows of column {name!r:.40} is malformed")
+
+
+def _is_column(kind: Any, learnt: Any, max_categories: int) -> bool:
+    """Whether a column of the table can be written by what was learnt of it."""
+    words = kind == "category"
+    entries = {"categories", "other"} if words else {"fill", "center", "scale"}
+    if type(learnt) is not dict or learnt.keys() != entries | {"missing"}:
+        return False
+    if type(learnt["missing"]) is not bool or kind not in ("category", "date", "number"):
+        return False
+    if not words:
+        numbers = [learnt[entry] for entry in ("fill", "center", "scale")]
+        floats = all(type(number) is float and np.isfinite(number) for number in numbers)
+        return floats and learnt["scale"] > 0 and (kind == "number" or abs(learnt["fill"]) < 1e8)
+    known, other = learnt["categories"], learnt["other"]
+    fine = type(known) is list and type(other) is bool and _are_words(known)
+    return fine and len(known) <= max_categories and n_levels(learnt) >= 2
+
+
+def _are_words(values: list[Any]) -> bool:
+    return all(type(value) is str for value in values) and len(set(values)) == len(values)
+
+
+def _n_out(encoder: TableEncoder) -> int:
+    return sum(width(kind, encoder.learnt_[name]) for name, kind in encoder.kinds_.items())
+
+
 # ---- scikit-learn -------------------------------------------------------------------------
 
 
@@ -297,6 +349,11 @@ def _check_pipeline(model: Pipeline) -> None:
     _require(
         model.memory is None, model, "memory names a cache of pickles. Use set_params(memory=None)"
     )
+    for (_, first), (_, second) in pairwise(model.steps):
+        if isinstance(first, TableEncoder) and hasattr(first, "kinds_"):
+            _check_encoder(first)
+            same = getattr(second, "n_features_in_", None) in (None, _n_out(first))
+            _require(same, model, "the table and the step after it do not agree in columns")
 
 
 def _check_tree(tree: Tree) -> None:
@@ -427,6 +484,7 @@ CHECKS: tuple[tuple[Any, Callable[[Any], None]], ...] = (
     (ThresholdRejectClassifier, _check_threshold),
     ((FrankHallReject, TwoClassifierReject), _check_independent),
     ((RejectClassifierCV, RejoSVCCV), _check_chosen),
+    (TableEncoder, _check_encoder),
     (Pipeline, _check_pipeline),
     (Tree, _check_tree),
     (BaseDecisionTree, _check_decision_tree),

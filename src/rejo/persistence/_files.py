@@ -54,6 +54,7 @@ def save(
     X: Any = None,
     y: Any = None,
     expected: Mapping[str, Any] | None = None,
+    table: Mapping[str, Any] | None = None,
     notes: str = "",
     overwrite: bool = False,
 ) -> None:
@@ -73,6 +74,9 @@ def save(
     expected : dict, default=None
         Rates to be expected of new cases, for the header; by default those of the model, if it
         has ``expected_``.
+    table : dict, default=None
+        What a table must have besides the features, such as its columns of classes and of row
+        names, for the header; strings, numbers, and lists and dicts of these.
     notes : str, default=""
         Anything else worth knowing, for the header.
     overwrite : bool, default=False
@@ -118,6 +122,7 @@ def save(
             data_hash=None if X is None else data_hash(X, y),
             operating_point=operating_point(decider),
             expected=expected_rates(decider) if expected is None else plain(expected),
+            table=None if table is None else plain(table),
             notes=notes,
             payload_hash=payload_hash(members),
         )

@@ -23,6 +23,8 @@ from rejo.persistence._trusted import ESTIMATORS
 
 FORMAT, VERSION = "rejo-model", 1
 
+MAX_TABLE_DEPTH, MAX_TABLE_VALUES = 4, 10_000
+
 FITTED = re.compile(r"[a-zA-Z]\w*_|steps|transformer_list|_preprocessor")
 
 # Attributes that hold rows of the training set.
@@ -56,6 +58,8 @@ class ModelFile:
         The reject cost or the loss matrix and, if the model was chosen for one, the target.
     expected : dict or None
         Rates to be expected of new cases.
+    table : dict or None
+        What the model takes from a table besides its features, if that was given.
     notes : str
     payload_hash : str
         SHA-256 of the model itself, without this header: the same for a fit that is repeated.
@@ -77,6 +81,7 @@ class ModelFile:
     data_hash: str | None
     operating_point: dict[str, Any]
     expected: dict[str, Any] | None
+    table: dict[str, Any] | None
     notes: str
     payload_hash: str
     estimators: str
@@ -98,6 +103,7 @@ class ModelFile:
             "features": self.n_features,
             "operating point": json.dumps(self.operating_point),
             "expected": None if self.expected is None else json.dumps(self.expected),
+            "table": None if self.table is None else json.dumps(self.table, ensure_ascii=False),
             "data hash": self.data_hash,
             "model hash": self.payload_hash,
             "notes": self.notes or None,
@@ -186,7 +192,7 @@ def plain(value: Any) -> Any:
         return value if isfinite(value) else None
     if value is None or isinstance(value, (str, int)):
         return value
-    raise TypeError(f"expected must hold numbers and strings; got {value!r}.")
+    raise TypeError(f"expected and table must hold numbers and strings; got {value!r}.")
 
 
 def make_header(**facts: Any) -> bytes:
@@ -214,6 +220,7 @@ TYPES: dict[str, Any] = {
     "data_hash": (str, type(None)),
     "operating_point": dict,
     "expected": (dict, type(None)),
+    "table": (dict, type(None)),
     "notes": str,
     "payload_hash": str,
 }
@@ -240,7 +247,36 @@ def check_header(header: Any) -> dict[str, Any]:
         isinstance(value, str) for value in versions.values()
     ):
         raise ModelFileError("rejo.json does not say which versions wrote it")
+    check_table(header["table"])
     return header
+
+
+def check_table(table: Any) -> None:
+    """Refuse a description of a table that is too large, too deep, or not of plain values."""
+    if table is None:
+        return
+    if _n_values(table, MAX_TABLE_DEPTH) > MAX_TABLE_VALUES:
+        raise ModelFileError(
+            f"the description of the table has more than {MAX_TABLE_VALUES} values"
+        )
+
+
+def _n_values(value: Any, depth: int) -> int:
+    """Count the values in nested lists and dicts of strings, numbers, true, false and null."""
+    if isinstance(value, (dict, list)):
+        if depth == 0:
+            raise ModelFileError("the description of the table is nested too deeply")
+        if isinstance(value, dict) and not all(type(key) is str for key in value):
+            raise ModelFileError("the description of the table has keys that are not strings")
+        items = value.values() if isinstance(value, dict) else value
+        return 1 + sum(_n_values(item, depth - 1) for item in items)
+    if (
+        value is None
+        or type(value) in (str, bool, int)
+        or (type(value) is float and isfinite(value))
+    ):
+        return 1
+    raise ModelFileError(f"the description of the table holds {value!r:.40}")
 
 
 def describe(path: Path, size: int, header: Mapping[str, Any], schema: Schema) -> ModelFile:

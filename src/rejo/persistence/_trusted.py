@@ -34,6 +34,7 @@ REJECTING = (
 ESTIMATORS = (
     REJECTING
     | _in("rejo.baselines.threshold", "_GivenScores")
+    | _in("rejo.tables._encoder", "TableEncoder")
     | _in("sklearn.pipeline", "Pipeline FeatureUnion")
     | _in("sklearn.compose._column_transformer", "ColumnTransformer")
     | _in("sklearn.impute._base", "SimpleImputer MissingIndicator")

@@ -1,9 +1,11 @@
 """From a fitted method to a choice: comparisons, paths over the reject cost, operating points."""
 
 from rejo.selection.comparison import Comparison, Difference, compare, corrected_t_test
+from rejo.selection.families import choose_family
 from rejo.selection.guarantee import Guarantee, TargetUnattainable, simultaneous_bounds
 from rejo.selection.methods import standard_methods
 from rejo.selection.operating import RejectClassifierCV
+from rejo.selection.outcomes import Outcomes, cross_val_outcomes, ranking_outcomes
 from rejo.selection.path import RejectCurve, reject_curve
 from rejo.selection.scorers import make_reject_scorer
 from rejo.selection.svm_cv import RejoSVCCV
@@ -12,13 +14,17 @@ __all__ = [
     "Comparison",
     "Difference",
     "Guarantee",
+    "Outcomes",
     "RejectClassifierCV",
     "RejectCurve",
     "RejoSVCCV",
     "TargetUnattainable",
+    "choose_family",
     "compare",
     "corrected_t_test",
+    "cross_val_outcomes",
     "make_reject_scorer",
+    "ranking_outcomes",
     "reject_curve",
     "simultaneous_bounds",
     "standard_methods",

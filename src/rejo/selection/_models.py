@@ -43,14 +43,20 @@ def decisions_of(model: Any, X: Any, y: Any) -> tuple[NDArray[Any], Any]:
     return np.where(decisions == label, other, decisions.astype(object)), other
 
 
-def forced_of(model: Any, X: Any) -> NDArray[Any]:
-    """Decisions on all of ``X``, without rejection, also of a pipeline or a search."""
-    while not hasattr(model, "predict_forced"):
+def last_step(model: Any, X: Any) -> tuple[Any, Any]:
+    """Return the classifier at the end of pipelines and searches, and ``X`` as it reaches it."""
+    while True:
         if hasattr(model, "best_estimator_"):
             model = model.best_estimator_
         elif hasattr(model, "steps"):
             X = model[:-1].transform(X) if len(model) > 1 else X
             model = model[-1]
-        else:  # it never rejects
-            return np.asarray(model.predict(X))
-    return np.asarray(model.predict_forced(X))
+        else:
+            return model, X
+
+
+def forced_of(model: Any, X: Any) -> NDArray[Any]:
+    """Decisions on all of ``X``, without rejection, also of a pipeline or a search."""
+    last, X = last_step(model, X)
+    never_rejects = not hasattr(last, "predict_forced")
+    return np.asarray(last.predict(X) if never_rejects else last.predict_forced(X))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -25,11 +26,15 @@ DECAYS = (1e-2, 1e-1, 1.0, 10.0)  # weight decay of a network
 
 
 def standard_methods(
-    n_classes: int, n_features: int, n_samples: int, random_state: int | None = 0
+    n_classes: int,
+    n_features: int,
+    n_samples: int,
+    random_state: int | None = 0,
+    prepare: Any = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Methods for a problem of this size, and their grids.
 
-    All features must be numbers; they are standardised in a pipeline.
+    Unless ``prepare`` is given, features must be numbers; they are standardised in a pipeline.
 
     Parameters
     ----------
@@ -42,6 +47,9 @@ def standard_methods(
     n_samples : int
         The number of features that stand for the kernel in the logistic model depends on it.
     random_state : int, default=0
+    prepare : transformer, default=None
+        What stands before each method in place of a ``StandardScaler``, such as a
+        :class:`~rejo.tables.TableEncoder`.
 
     Returns
     -------
@@ -86,7 +94,8 @@ def standard_methods(
     estimators, grids = {}, {}
     for name, (last, grid) in methods.items():
         steps = [features, last] if name == "rejo logistic" else [last]
-        estimators[name] = pipeline = make_pipeline(StandardScaler(), *steps)
+        first = StandardScaler() if prepare is None else clone(prepare)
+        estimators[name] = pipeline = make_pipeline(first, *steps)
         grids[name] = {f"{pipeline.steps[-1][0]}__{key}": values for key, values in grid.items()}
     grids["rejo logistic"] = {"nystroem__gamma": machine["gamma"], "rejolinear__C": COSTS}
     return estimators, grids

@@ -233,25 +233,33 @@ def _fit_fold(
     train: Any, test: Any,
 ) -> list[tuple[float, float]]:  # fmt: skip
     """R and E for each cost."""
-    X_train, y_train = _safe_split(estimator, X, y, train)
-    X_test, y_test = _safe_split(estimator, X, y, test, train)
-    w_train, w_test = (
-        None if sample_weight is None else _safe_indexing(sample_weight, rows)
-        for rows in (train, test)
-    )
-    if isinstance(estimator, Pipeline) and len(estimator) > 1:
-        # The steps before the last know nothing of the cost: they are fitted once.
-        steps, name = clone(estimator[:-1]), name.removeprefix(f"{estimator.steps[-1][0]}__")
-        X_train, X_test = steps.fit_transform(X_train, y_train), steps.transform(X_test)
-        estimator = estimator[-1]
+    y_test = _safe_indexing(y, test)
+    w_test = None if sample_weight is None else _safe_indexing(sample_weight, test)
     rates = []
-    for model in _fit_path(estimator, name, costs, X_train, y_train, w_train):
+    for model, X_test in fold_models(estimator, name, costs, X, y, sample_weight, train, test):
         decisions, label = decisions_of(model, X_test, y_test)
         given: dict[str, Any] = {"reject_label": label, "sample_weight": w_test}
         rates.append(
             (rejection_rate(y_test, decisions, **given), error_rate(y_test, decisions, **given))
         )
     return rates
+
+
+def fold_models(
+    estimator: Any, name: str, costs: list[float], X: Any, y: Any, sample_weight: Any,
+    train: Any, test: Any,
+) -> Iterator[tuple[Any, Any]]:  # fmt: skip
+    """Fit on one part for each cost; yield the model, and the other part as it reaches it."""
+    X_train, y_train = _safe_split(estimator, X, y, train)
+    X_test, _ = _safe_split(estimator, X, y, test, train)
+    w_train = None if sample_weight is None else _safe_indexing(sample_weight, train)
+    if isinstance(estimator, Pipeline) and len(estimator) > 1:
+        # The steps before the last know nothing of the cost: they are fitted once.
+        steps, name = clone(estimator[:-1]), name.removeprefix(f"{estimator.steps[-1][0]}__")
+        X_train, X_test = steps.fit_transform(X_train, y_train), steps.transform(X_test)
+        estimator = estimator[-1]
+    for model in _fit_path(estimator, name, costs, X_train, y_train, w_train):
+        yield model, X_test
 
 
 def _fit_path(

@@ -1,0 +1,159 @@
+"""A labelled table as the commands need it: features, classes in their order, ids, groups."""
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from rejo.cli._files import CommandError
+from rejo.cli._options import names, table_options
+
+MIN_PER_CLASS = 5  # so that every fold of five has one
+MAX_CLASSES = 20
+
+
+class Cases(NamedTuple):
+    """A labelled table, ready to learn from."""
+
+    X: Any  # DataFrame of the features, typed
+    y: Any  # (n,) array of str
+    classes: list[str]  # in their order, lowest first
+    groups: Any  # (n,) array of str, or None
+    table: Any  # as it was read
+
+    def indices(self) -> Any:
+        """Classes (n,) as places in their order."""
+        import numpy as np
+
+        names, place = np.unique(self.y, return_inverse=True)
+        return np.array([self.classes.index(name) for name in names.tolist()])[place]
+
+    def counts(self) -> str:
+        """Classes with their numbers of cases."""
+        found = Counter(self.y.tolist())
+        return ", ".join(f"{label} ({found[label]:,})" for label in self.classes)
+
+
+def add_labelled(parser: Any, *, optional: bool = False) -> None:
+    """Options that name a labelled table and its columns."""
+    parser.add_argument(
+        "data",
+        metavar="DATA",
+        nargs="?" if optional else None,
+        help="CSV or Parquet file; - is standard input",
+    )
+    parser.add_argument(
+        "--target", required=not optional, metavar="COL", help="column of the classes"
+    )
+    parser.add_argument(
+        "--order",
+        type=names,
+        metavar="A,B,C",
+        help="the classes, lowest first; needed for more than two that are not numbers",
+    )
+    parser.add_argument(
+        "--id", metavar="COL", help="column that names the cases, kept as it is written"
+    )
+    parser.add_argument(
+        "--group",
+        metavar="COL",
+        help="column whose values are reported on separately, such as region; it is no feature",
+    )
+    parser.add_argument(
+        "--drop",
+        type=names,
+        default=[],
+        metavar="COLS",
+        help="further columns that are no features, with commas between them",
+    )
+
+
+def read_cases(arguments: argparse.Namespace) -> Cases:
+    """Read the table and check what the options say of it."""
+    import numpy as np
+
+    from rejo.tables import TableError, read_table
+
+    target, group = arguments.target, arguments.group
+    special = {"--target": target, "--id": arguments.id, "--group": group}
+    text = [name for name in special.values() if name is not None]
+    if len(set(text)) < len(text):
+        raise CommandError("--target, --id and --group must name different columns")
+    table = read_table(arguments.data, text=text, **table_options(arguments))
+    frame = table.frame
+    for option, name in [*special.items(), *(("--drop", name) for name in arguments.drop)]:
+        if name is not None:
+            check_column(frame.columns, name, option, table.path)
+    y = frame[target]
+    if y.isna().any():
+        row = int(np.flatnonzero(y.isna())[0])
+        raise TableError(
+            f"{table.path}, row {row + 1}, column {target!r}: the class is missing (in "
+            f"{int(y.isna().sum())} of {len(y)} rows); fill it in, or remove the row"
+        )
+    y = y.to_numpy(dtype=str)
+    classes = _order(y, arguments.order, target, table.path)
+    others = {*text, *arguments.drop}
+    X = frame[[name for name in frame.columns if name not in others]]
+    if not X.shape[1]:
+        raise TableError(f"{table.path}: there is no column left to learn from")
+    groups = None if group is None else frame[group].fillna("(missing)").to_numpy(dtype=str)
+    return Cases(X, y, classes, groups, table)
+
+
+def check_column(columns: Any, name: str, option: str, path: str) -> None:
+    """Refuse a column that the table does not have."""
+    known = [str(column) for column in columns]
+    if name in known:
+        return
+    by_case = {column.lower(): column for column in known}
+    close = get_close_matches(name.lower(), by_case, n=1, cutoff=0.5)
+    hint = f"did you mean {by_case[close[0]]!r}? " if close else ""
+    shown = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+    raise CommandError(f"{option} {name!r} is not a column of {path}; {hint}Columns: {shown}")
+
+
+def _order(y: Any, order: Sequence[str] | None, target: str, path: str) -> list[str]:
+    """Classes in their order; refuse what can't be learned."""
+    from rejo.tables import TableError
+
+    counts = Counter(y.tolist())
+    where = f"{path}, column {target!r}"
+    numbers = all(_is_number(label) for label in counts)
+    if len(counts) > MAX_CLASSES:
+        kind = "a measurement? Put it into classes first" if numbers else "the right column?"
+        raise TableError(f"{where}: {len(counts)} different values; is it {kind}")
+    if len(counts) < 2:
+        raise TableError(f"{where}: all rows have the same class, {next(iter(counts), '')!r}")
+    if order is not None:
+        if missing := [label for label in counts if label not in order]:
+            raise CommandError(
+                f"--order does not name the class {missing[0]!r} of {where}; give all of: "
+                + ",".join(sorted(counts))
+            )
+        classes = [label for label in order if label in counts]
+        if absent := [label for label in order if label not in counts]:
+            raise TableError(f"{where}: no row has the class {absent[0]!r} that --order names")
+    elif len(counts) > 2 and not numbers:
+        raise CommandError(
+            f"{where} has {len(counts)} classes; say which is lowest, and so on, for instance "
+            f"--order {','.join(sorted(counts))}"
+        )
+    else:
+        classes = sorted(counts, key=float if numbers else str)
+    rare = min(classes, key=lambda label: counts[label])
+    if counts[rare] < MIN_PER_CLASS:
+        raise TableError(
+            f"{where}: the class {rare!r} has {counts[rare]} rows, and {MIN_PER_CLASS} are needed; "
+            "join it with another class, or remove these rows"
+        )
+    return classes
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,36 @@
+"""A model file, and how it reads tables."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from rejo.cli._files import CommandError
+
+
+class Opened(NamedTuple):
+    """A model, what it needs of a table, and what its file says."""
+
+    model: Any
+    encoder: Any  # with kinds_ and date_formats_
+    found: Any  # ModelFile
+    table: dict[str, Any]  # columns named in training: target, id, group
+
+
+def open_model(path: Path) -> Opened:
+    """Open a model file."""
+    from rejo.cli._training import prepare_of
+    from rejo.persistence import inspect, load
+
+    found = inspect(path)
+    model = load(path)
+    encoder = prepare_of(model)
+    if encoder is None:  # fitted in Python, on a frame of numbers
+        names = getattr(model, "feature_names_in_", None)
+        if names is None:
+            raise CommandError(
+                f"{path} does not tell which columns it needs: train it with `rejo train`, or fit "
+                "it on a pandas DataFrame"
+            )
+        kinds = dict.fromkeys(map(str, names), "number")
+        encoder = SimpleNamespace(kinds_=kinds, date_formats_={})
+    return Opened(model, encoder, found, found.table or {})

@@ -1,0 +1,145 @@
+"""The pages of ``train`` and ``evaluate``, and what they say of where they come from."""
+
+import argparse
+import platform
+import shlex
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from rejo.cli._cases import Cases
+from rejo.cli._files import CommandError
+from rejo.cli._training import FOLDS, Trained
+
+SHARES = [0.01 * i for i in range(51)]
+
+
+def check_report() -> None:
+    """Refuse before the work what would fail after it."""
+    try:
+        import jinja2  # noqa: F401
+    except ImportError:
+        raise CommandError('--report needs Jinja2: pip install "rejo[report]"') from None
+
+
+def training_report(
+    cases: Cases,
+    trained: Trained,
+    *,
+    title: str,
+    notes: Sequence[str],
+    prices: Mapping[str, float] | None,
+    group: str | None,
+    provenance: Mapping[str, str],
+    command: str,
+    seed: int,
+    n_jobs: int,
+) -> tuple[str, str]:
+    """Judge the training cases by cross-validation; return the page and its first sentence."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.model_selection import StratifiedKFold
+
+    from rejo.report import make_report, render
+    from rejo.selection import cross_val_outcomes, reject_curve
+    from rejo.selection._expected import effective_size
+    from rejo.selection.families import rivals_of
+    from rejo.selection.operating import CANDIDATES
+    from rejo.selection.outcomes import curve_of
+
+    model = trained.model
+    chosen_cost = model.reject_cost_
+    costs = sorted({*CANDIDATES, chosen_cost})
+    some = CANDIDATES[1::3]  # enough for the curve of a rival, which may take long
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+    options: dict[str, Any] = {"reject_costs": costs, "cv": folds, "n_jobs": n_jobs}
+    y = cases.indices()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        points = cross_val_outcomes(trained.choice.estimator, cases.X, cases.y, **options)
+        rows = []
+        for name, rival in rivals_of(trained.choice, len(cases.classes), seed).items():
+            curve = reject_curve(rival, cases.X, cases.y, **(options | {"reject_costs": some}))
+            rows += _rows(name, curve)
+    chosen = costs.index(chosen_cost)
+    report = make_report(
+        points,
+        y,
+        cases.classes,
+        chosen=chosen,
+        size=effective_size(curve_of(points, y), None, len(y), chosen),
+        prices=None if prices is None else (prices["error"], prices["review"]),
+        groups=None if group is None else {group: cases.groups},
+        rivals=rows,
+        title=title,
+        notes=notes,
+        provenance=provenance,
+        command=command,
+    )
+    return render(report), report.numbers(report.setting)["headline"]
+
+
+def evaluation_report(
+    model: Any,
+    X: Any,
+    y: Any,
+    classes: Sequence[str],
+    *,
+    title: str,
+    notes: Sequence[str],
+    prices: tuple[float, float] | None,
+    groups: Mapping[str, Any] | None,
+    provenance: Mapping[str, str],
+    command: str,
+) -> str:
+    """Return a page on cases that the model has not learned from; ``y`` as indices."""
+    from rejo.report import make_report, render
+    from rejo.selection import ranking_outcomes
+
+    points, chosen = ranking_outcomes(model, X, SHARES)
+    report = make_report(
+        points,
+        y,
+        classes,
+        chosen=chosen,
+        axis="review_share",
+        prices=prices,
+        groups=groups,
+        title=title,
+        notes=notes,
+        provenance=provenance,
+        command=command,
+    )
+    return render(report)
+
+
+def this_command(arguments: argparse.Namespace) -> str:
+    """Return the command line as it was typed, without the folder of the program."""
+    typed: str = getattr(arguments, "command", "") or shlex.join(["rejo", *sys.argv[1:]])
+    return typed
+
+
+def made_by() -> dict[str, str]:
+    """When, and by what."""
+    import numpy
+    import sklearn
+
+    from rejo import __version__
+
+    return {
+        "Made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "By": f"rejo {__version__}, scikit-learn {sklearn.__version__}, NumPy "
+        f"{numpy.__version__}, Python {platform.python_version()}",
+    }
+
+
+def _rows(name: str, curve: Any) -> list[dict[str, Any]]:
+    """Rates of a method, a row for each reject cost and fold."""
+    found = []
+    for i, cost in enumerate(curve.reject_costs.tolist()):
+        for fold, (R, E) in enumerate(
+            zip(curve.rejection_rates[i].tolist(), curve.error_rates[i].tolist(), strict=True)
+        ):
+            found.append({"method": name, "reject_cost": cost, "fold": fold, "R": R, "E": E})
+    return found

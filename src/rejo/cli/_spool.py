@@ -1,0 +1,77 @@
+"""Decisions kept on disk until the last case is read: only then is the review order known."""
+
+from collections.abc import Iterator
+from tempfile import TemporaryFile
+from typing import IO, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejo.estimators.base import Judgement
+
+NAMES_END = "\0"  # stands in no cell: the reader refuses it
+
+
+class Part(NamedTuple):
+    """Decisions on some cases, classes as indices."""
+
+    names: list[str] | None  # of the cases, if they have a column for it
+    first: int  # number of the first case, from 0 on
+    decision: NDArray[np.int16]  # -1: review
+    lower: NDArray[np.int16]
+    distance: NDArray[np.float64]
+    rank: NDArray[np.int64]  # 1: the first to review; 0: decided
+
+
+class Spool:
+    """Parts of the decisions in a temporary file, in memory only how sure the rejected ones are.
+
+    It holds 8 bytes for each rejected case, 24 while the ranks are computed.
+    """
+
+    def __init__(self) -> None:
+        self._sureness: list[NDArray[np.float64]] = []
+        self.n_cases = self.n_rejected = 0
+
+    def __enter__(self) -> Self:
+        self._file: IO[bytes] = TemporaryFile()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, names: list[str] | None, judgement: Judgement) -> None:
+        """Keep the decisions on the next cases."""
+        rejected = judgement.decision < 0
+        self._sureness.append(judgement.sureness[rejected])
+        self.n_cases += len(rejected)
+        self.n_rejected += int(rejected.sum())
+        for values in (judgement.decision, judgement.lower):
+            np.save(self._file, values.astype(np.int16), allow_pickle=False)
+        np.save(self._file, judgement.distance, allow_pickle=False)
+        text = b"" if names is None else NAMES_END.join(names).encode("utf-8", "surrogatepass")
+        np.save(self._file, np.frombuffer(text, np.uint8), allow_pickle=False)
+
+    def parts(self, named: bool) -> Iterator[Part]:
+        """All decisions, with their ranks: by sureness, equal ones as they came."""
+        sureness = np.concatenate([np.empty(0), *self._sureness])
+        ranks = np.empty(len(sureness), dtype=np.int64)
+        ranks[np.argsort(sureness, kind="stable")] = np.arange(1, len(sureness) + 1)
+        self._file.seek(0)
+        first = done = 0
+        for _ in self._sureness:
+            decision, lower, distance, text = (self._load() for _ in range(4))
+            rejected = decision < 0
+            rank = np.zeros(len(decision), dtype=np.int64)
+            n = int(rejected.sum())
+            rank[rejected] = ranks[done : done + n]
+            names = None
+            if named:
+                names = text.tobytes().decode("utf-8", "surrogatepass").split(NAMES_END)
+                names = names if len(decision) else []
+            yield Part(names, first, decision, lower, distance, rank)
+            first, done = first + len(decision), done + n
+
+    def _load(self) -> NDArray[Any]:
+        found: NDArray[Any] = np.load(self._file, allow_pickle=False)
+        return found

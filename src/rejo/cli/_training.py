@@ -1,0 +1,101 @@
+"""From labelled cases to a model at its operating point, and a report about it."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from rejo.cli._cases import Cases
+
+REVIEW = "review"  # what the model says of a case that a person should see
+FOLDS = 5
+
+
+class Trained(NamedTuple):
+    """A fitted model, and how it was chosen."""
+
+    model: Any  # RejectClassifierCV around a pipeline
+    choice: Any  # rejo.selection.families.Choice
+    left_out: list[str]  # families that were not tried, with the reason
+
+
+def train(
+    cases: Cases, target: Mapping[str, Any], family: str, *, seed: int, n_jobs: int
+) -> Trained:
+    """Tune, choose the operating point, fit."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.model_selection import StratifiedKFold
+
+    from rejo.selection import RejectClassifierCV, TargetUnattainable
+    from rejo.selection.families import FAMILIES, MAX_SVM, choose_family
+
+    names, left_out = [family], []
+    if family == "auto":
+        names = list(FAMILIES)
+        if len(cases.y) > MAX_SVM:
+            names.remove("svm")
+            left_out.append(f"svm: not tried on more than {MAX_SVM:,} rows (--model svm does)")
+    common: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs}
+    choice = choose_family(
+        names,
+        encoder_for(cases),
+        cases.X,
+        cases.y,
+        class_order=cases.classes,
+        reject_label=review_label(cases.classes),
+        **(_prices(target)),
+        **common,
+    )
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+    model = RejectClassifierCV(choice.estimator, **target, cv=folds, **common)
+    with warnings.catch_warnings():
+        # At candidates that are not taken it does not matter; the model is looked at below.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            model.fit(cases.X, cases.y)
+        except TargetUnattainable as error:
+            raise _in_words_of_the_command(error, "confidence" in target) from None
+    return Trained(model, choice, left_out)
+
+
+def review_label(classes: list[str]) -> str:
+    """Return what stands for a review, and for no class."""
+    label = REVIEW
+    while label in classes:
+        label += "_"
+    return label
+
+
+def prepare_of(model: Any) -> Any:
+    """Return the step of a model that reads tables; ``None`` if it has none."""
+    from rejo.tables import TableEncoder
+
+    while hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
+    first = model.steps[0][1] if hasattr(model, "steps") else None
+    return first if isinstance(first, TableEncoder) else None
+
+
+def encoder_for(cases: Cases) -> Any:
+    """Return a preparation for the table, not fitted."""
+    from rejo.tables import TableEncoder
+
+    return TableEncoder(date_formats=cases.table.date_formats)
+
+
+def _in_words_of_the_command(error: Any, guaranteed: bool) -> Any:
+    """Name options in place of parameters."""
+    message = str(error).partition(" Raise it")[0]
+    for parameter in ("review_budget", "max_error", "reject_cost"):
+        message = message.replace(f"{parameter}=", f"--{parameter.replace('_', '-')} ")
+    advice = "give more cases, or ask for less --confidence" if guaranteed else "give better data"
+    return type(error)(f"{message} Raise it, or {advice}", error.attainable, error.reject_cost)
+
+
+def _prices(target: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the reject cost that is asked for, if it is known before."""
+    from rejo.selection._targets import check_target
+
+    if {"reject_cost", "cost_of"} & target.keys():
+        every = dict.fromkeys(("review_budget", "max_error", "reject_cost", "cost_of", "per"))
+        return {"reject_costs": [check_target(every | dict(target)).limit]}
+    return {}

@@ -1,0 +1,215 @@
+"""``rejo evaluate``: a model on cases whose classes are known by now."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rejo.cli import _options as options
+from rejo.cli._files import CommandError, check_output, write_text
+from rejo.cli._models import Opened, open_model
+from rejo.cli._reporting import check_report, evaluation_report, made_by, this_command
+
+RATES = {
+    "rejection_rate": "sent to review",
+    "error_rate": "decided wrongly, of all",
+    "accepted_error_rate": "wrong, of the decided",
+}
+
+
+def add(commands: Any) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "evaluate",
+        help="try a model on cases whose classes are known",
+        description="Decide cases whose classes are known, and compare what became of them with "
+        "what was expected when the model was trained.",
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL", help="model file of rejo train")
+    parser.add_argument("data", metavar="DATA", help="CSV or Parquet file; - is standard input")
+    parser.add_argument(
+        "--target", metavar="COL", help="column of the classes (default: that of the training)"
+    )
+    parser.add_argument(
+        "--group", metavar="COL", help="column to report on (default: that of the training)"
+    )
+    options.add_output(parser, "--report", type=Path, metavar="HTML", help="write a page about it")
+    parser.add_argument(
+        "--costs",
+        type=options.costs,
+        metavar="error=E,review=R",
+        help="prices for the report (default: those of the training)",
+    )
+    options.add_table(parser)
+    options.add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Read, decide, compare."""
+    if arguments.report is not None:
+        check_output(arguments.report, (".html", ".htm"), force=arguments.force, option="--report")
+        check_report()
+    opened = open_model(arguments.model)
+    frame, y, group, path = _read(arguments, opened)
+    X = frame[list(opened.encoder.kinds_)]
+    rates = _rates(opened.model, X, y)
+    n = len(y)
+    if arguments.json:
+        json.dump(_result(opened, rates, n, arguments), sys.stdout, indent=1)
+        print()
+    else:
+        print(f"{path}: {n:,} cases, decided by {arguments.model}.\n")
+        print(_compare(opened, rates, n))
+        if group is not None and arguments.report is None:
+            print(f"\nBy {group}: see --report.")
+    if arguments.report is None:
+        return
+    prices = arguments.costs or opened.table.get("prices")
+    groups = None if group is None else {group: frame[group].fillna("(missing)").to_numpy(str)}
+    page = evaluation_report(
+        opened.model,
+        X,
+        y,
+        [str(label) for label in opened.model.classes_.tolist()],
+        title=f"{Path(path).name}: what was decided, and what went to review",
+        notes=[_notes(opened, rates, n)],
+        prices=None if prices is None else (prices["error"], prices["review"]),
+        groups=groups,
+        provenance={
+            "Data": f"{Path(path).name}, {n:,} rows",
+            "Model": f"{arguments.model.name}, saved {opened.found.date}",
+            "Model hash (SHA-256)": opened.found.payload_hash,
+            **made_by(),
+        },
+        command=this_command(arguments),
+    )
+    write_text(arguments.report, page)
+    if not arguments.json:
+        print(f"\nReport: {arguments.report}")
+
+
+def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str | None, str]:
+    """Table, classes as indices (n,), the group column, and a name for the file."""
+    import numpy as np
+    import pandas as pd
+
+    from rejo.tables import TableError, read_chunks
+
+    target = arguments.target or opened.table.get("target")
+    if target is None:
+        raise CommandError(f"{arguments.model} does not name the column of the classes: --target")
+    group = arguments.group or opened.table.get("group")
+    text = list(dict.fromkeys([target] + [group] * (group is not None)))
+    if target in opened.encoder.kinds_:
+        raise CommandError(f"--target {target!r} is a feature of {arguments.model}")
+    optional = [] if arguments.group else [name for name in text if name != target]
+    chunks = read_chunks(
+        arguments.data,
+        opened.encoder,
+        text=text,
+        optional=optional,
+        **options.table_options(arguments),
+    )
+    frame = pd.concat(list(chunks), ignore_index=True)
+    path = "stdin" if arguments.data == "-" else arguments.data
+    if not len(frame):
+        raise TableError(f"{path} has no rows")
+    classes = [str(label) for label in opened.model.classes_.tolist()]
+    y = pd.Index(classes).get_indexer(frame[target])
+    if (y < 0).any():
+        row = int(np.flatnonzero(y < 0)[0])
+        value = frame[target].iloc[row]
+        what = "the class is missing" if pd.isna(value) else f"{str(value)[:40]!r} is no class"
+        raise TableError(
+            f"{path}, row {row + 1}, column {target!r}: {what}; the model knows "
+            + ", ".join(classes)
+        )
+    return frame, y, group if group in frame.columns else None, path
+
+
+def _rates(model: Any, X: Any, y: Any) -> dict[str, Any]:
+    """Rates seen, each with its 95 % interval."""
+    import numpy as np
+
+    from rejo.metrics import Interval, wilson_interval
+
+    decision = model._decide(X)
+    n, rejected = len(y), int((decision < 0).sum())
+    wrong = int(((decision >= 0) & (decision != np.asarray(y))).sum())
+    decided = n - rejected
+    none = Interval(float("nan"), 0.0, 1.0)
+    return {
+        "rejection_rate": wilson_interval(rejected, n),
+        "error_rate": wilson_interval(wrong, n),
+        "accepted_error_rate": wilson_interval(wrong, decided) if decided else none,
+    }
+
+
+def _compare(opened: Opened, rates: dict[str, Any], n: int) -> str:
+    """A table of what was seen and what was expected."""
+    expected = _expected(opened, n)
+    lines = [
+        f"{'':<26}{'seen':>8}" + f"{'expected':>12}   in 95 % of such batches" * bool(expected)
+    ]
+    for name, title in RATES.items():
+        line = f"{title:<26}{_percent(rates[name].estimate):>8}"
+        if name in expected:
+            rate = expected[name]
+            line += f"{_percent(rate.estimate):>12}   {rate.low:.1%} to {rate.high:.1%}"
+        lines.append(line)
+    surprises = _surprises(opened, rates, n)
+    return "\n".join([*lines, *([""] if surprises else []), *surprises])
+
+
+def _percent(rate: float) -> str:
+    return "-" if rate != rate else f"{rate:.1%}"
+
+
+def _expected(opened: Opened, n: int) -> dict[str, Any]:
+    """Rates, with their ranges, that so many cases should show; none if the model tells none."""
+    if not hasattr(opened.model, "expect"):
+        return {}
+    found: dict[str, Any] = opened.model.expect(n)._asdict()
+    return {name: found[name] for name in RATES if found[name].estimate == found[name].estimate}
+
+
+def _surprises(opened: Opened, rates: dict[str, Any], n: int) -> list[str]:
+    """What lies outside the range that was expected."""
+    found = []
+    for name, rate in _expected(opened, n).items():
+        seen, title = rates[name].estimate, RATES[name]
+        if not rate.low - 1e-9 <= seen <= rate.high + 1e-9 and seen == seen:
+            side = "more" if seen > rate.high else "less"
+            found.append(f"{title[0].upper()}{title[1:]}: {side} than expected, beyond chance.")
+    if found:
+        found.append("These cases may differ from those of the training.")
+    return found
+
+
+def _notes(opened: Opened, rates: dict[str, Any], n: int) -> str:
+    found = _surprises(opened, rates, n)
+    if found:
+        return " ".join(found)
+    if _expected(opened, n):
+        return "What was seen agrees with what was expected when the model was trained."
+    return "The file of the model tells no rates to compare with."
+
+
+def _result(
+    opened: Opened, rates: dict[str, Any], n: int, arguments: argparse.Namespace
+) -> dict[str, Any]:
+    from math import isfinite
+
+    seen = {
+        name: {key: value if isfinite(value) else None for key, value in interval._asdict().items()}
+        for name, interval in rates.items()
+    }
+    return {
+        "n_cases": n,
+        "seen": seen,
+        "expected": {name: rate._asdict() for name, rate in _expected(opened, n).items()},
+        "surprises": _surprises(opened, rates, n),
+        "report": None if arguments.report is None else str(arguments.report),
+    }

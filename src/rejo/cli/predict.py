@@ -1,0 +1,153 @@
+"""``rejo predict``: decisions on new cases, and the order in which to review the others."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rejo.cli import _options as options
+from rejo.cli._files import check_output
+from rejo.cli._models import open_model
+
+ROWS = 50_000  # in memory at a time
+
+
+def add(commands: Any) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "predict",
+        help="decide new cases, and rank those to review",
+        description="Decide the cases of a table, which may be larger than memory. For each, the "
+        "output has its id, the decision, the two classes it hesitates between (or would first), "
+        "the distance to the nearest boundary and, for those to review, the rank: 1 comes first.",
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL", help="model file of rejo train")
+    parser.add_argument("cases", metavar="CASES", help="CSV or Parquet file; - is standard input")
+    options.add_output(
+        parser, "-o", "--output", default="-", metavar="FILE",
+        help="CSV, or Parquet by its ending; - is standard output (default)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--id", metavar="COL", help="column that names the cases (default: that of the training)"
+    )
+    options.add_table(parser)
+    options.add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Read, decide, rank, write."""
+    to_file = arguments.output != "-"
+    if to_file and not Path(arguments.output).is_fifo():
+        check_output(Path(arguments.output), force=arguments.force)
+    opened = open_model(arguments.model)
+    from rejo.cli._spool import Spool
+    from rejo.selection._progress import progress
+    from rejo.tables import TableWriter, read_chunks
+
+    # A column named here must be there; that of the training may be absent.
+    named = arguments.id or opened.table.get("id")
+    text = [] if named is None else [named]
+    chunks = read_chunks(
+        arguments.cases,
+        opened.encoder,
+        text=text,
+        optional=[] if arguments.id else text,
+        rows=ROWS,
+        **options.table_options(arguments),
+    )
+    features = list(opened.encoder.kinds_)
+    column = None
+    with Spool() as spool:
+        for chunk in _counted(chunks):
+            column = named if named in chunk.columns else None
+            names = None
+            if column is not None:
+                names = chunk[column].fillna("").astype(str).tolist()
+            if len(chunk):
+                spool.add(names, opened.model._judge(chunk[features]))
+        n_parts = -(-spool.n_cases // ROWS)
+        with TableWriter(arguments.output, force=arguments.force) as writer:
+            empty = True
+            for part in progress(spool.parts(column is not None), n_parts, "writing"):
+                writer.write(_frame(part, column, opened.model))
+                empty = False
+            if empty:
+                writer.write(_nothing(column))
+    _tell(arguments, spool.n_cases, spool.n_rejected, opened.model)
+
+
+def _counted(chunks: Any) -> Any:
+    """Pass the chunks on; on a terminal, say how many cases came."""
+    done = 0
+    show = sys.stderr.isatty()
+    try:
+        for chunk in chunks:
+            yield chunk
+            done += len(chunk)
+            if show:
+                sys.stderr.write(f"\rdeciding: {done:,} cases \033[K")
+                sys.stderr.flush()
+    finally:
+        if show:
+            sys.stderr.write("\r\033[K")
+
+
+def _frame(part: Any, column: str | None, model: Any) -> Any:
+    """Rows of the output."""
+    import numpy as np
+    import pandas as pd
+
+    outputs = [str(label) for label in model._outputs().tolist()]
+    classes = [str(label) for label in model.classes_.tolist()]
+    n = len(part.decision)
+    if column is None:
+        name, ids = "row", np.arange(part.first + 1, part.first + n + 1)
+    else:
+        name, ids = column, np.array(part.names, dtype=object)
+    decision = np.where(part.decision < 0, len(outputs) - 1, part.decision)
+    rank = pd.arrays.IntegerArray(part.rank, part.rank == 0)
+    return pd.DataFrame(
+        {
+            _free(name): ids,
+            "decision": np.array(outputs, dtype=object)[decision],
+            "lower": np.array(classes, dtype=object)[part.lower],
+            "upper": np.array(classes, dtype=object)[part.lower + 1],
+            "distance": part.distance,
+            "rank": rank,
+        }
+    )
+
+
+def _nothing(column: str | None) -> Any:
+    import pandas as pd
+
+    name = _free(column or "row")
+    return pd.DataFrame(columns=[name, "decision", "lower", "upper", "distance", "rank"])
+
+
+def _free(name: str) -> str:
+    """Return a name for the first column that is none of the others."""
+    taken = {"decision", "lower", "upper", "distance", "rank"}
+    return f"id {name}" if name in taken else name
+
+
+def _tell(arguments: argparse.Namespace, n: int, n_rejected: int, model: Any) -> None:
+    if arguments.output == "-":
+        return  # the decisions are the output
+    if arguments.json:
+        found = {
+            "output": str(arguments.output),
+            "n_cases": n,
+            "decided": n - n_rejected,
+            "review": n_rejected,
+        }
+        json.dump(found, sys.stdout, indent=1)
+        print()
+        return
+    share = f" ({n_rejected / n:.1%})" if n else ""
+    print(
+        f"{n:,} cases: {n - n_rejected:,} decided, {n_rejected:,}{share} to "
+        f"{model.reject_label_}, ranked. Decisions: {arguments.output}"
+    )

@@ -1,0 +1,189 @@
+"""``rejo train``: from a labelled table to a model at its operating point."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rejo.cli import _options as options
+from rejo.cli._cases import Cases, add_labelled, read_cases
+from rejo.cli._files import check_output, write_text
+from rejo.cli._reporting import check_report, made_by, this_command, training_report
+from rejo.cli._training import FOLDS, Trained, prepare_of, train
+
+
+def add(commands: Any) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "train",
+        help="learn from a labelled table what to decide and what to send to review",
+        description="Learn from a table with known classes, for a review budget, an allowed error "
+        "rate or prices. Numbers, categories, dates and missing values are prepared as part of "
+        "the model.",
+    )
+    add_labelled(parser)
+    options.add_output(
+        parser, "-o", "--output", type=Path, required=True, metavar="MODEL", help="such as m.rejo"
+    )
+    options.add_output(parser, "--report", type=Path, metavar="HTML", help="write a page about it")
+    options.add_target(parser)
+    parser.add_argument(
+        "--model",
+        choices=options.MODELS,
+        default="auto",
+        help="kind of model; auto compares them by cross-validation (default)",
+    )
+    options.add_table(parser)
+    parser.add_argument("--seed", type=options.seed, default=0, metavar="N", help="default: 0")
+    options.add_jobs(parser)
+    options.add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Read, learn, save, tell."""
+    target = options.target_options(arguments)
+    path = check_output(arguments.output, force=arguments.force)
+    if arguments.report is not None:
+        check_output(arguments.report, (".html", ".htm"), force=arguments.force, option="--report")
+        check_report()
+    import rejo.persistence
+
+    cases = read_cases(arguments)
+    say = _nothing if arguments.json else print
+    say(f"{cases.table.path}: {len(cases.y):,} rows. Classes: {cases.counts()}.", flush=True)
+    n_jobs = options.jobs(arguments, len(cases.y))
+    trained = train(cases, target, arguments.model, seed=arguments.seed, n_jobs=n_jobs)
+    model, encoder = trained.model, prepare_of(trained.model)
+    say(describe_columns(encoder), flush=True)
+    say(describe_choice(trained), flush=True)
+    table = {"target": arguments.target, "id": arguments.id, "group": arguments.group}
+    if arguments.costs is not None:
+        table["prices"] = arguments.costs
+    rejo.persistence.save(
+        model, path, X=cases.X, y=cases.y, table=table, overwrite=arguments.force,
+        notes=f"rejo train, {trained.choice.name}",
+    )  # fmt: skip
+    say("\n" + model.summary() + "\n")
+    found = rejo.persistence.inspect(path)
+    rows = found.n_training_rows
+    privacy = f", CONTAINS {rows:,} TRAINING ROWS" if rows else ", contains no training rows"
+    say(f"Model:  {path} ({_size(path)}{privacy})", flush=True)
+    if arguments.report is not None:
+        page, headline = training_report(
+            cases,
+            trained,
+            title=f"{arguments.target}: what is decided, and what goes to review",
+            notes=[model.summary(), *report_notes(trained)],
+            prices=arguments.costs,
+            group=arguments.group,
+            provenance=_provenance(cases, trained, encoder, found),
+            command=this_command(arguments),
+            seed=arguments.seed,
+            n_jobs=n_jobs,
+        )
+        write_text(arguments.report, page)
+        say(f"Report: {arguments.report} ({_size(arguments.report)}) says: {headline}")
+    if arguments.json:
+        json.dump(_result(cases, trained, encoder, found, arguments), sys.stdout, indent=1)
+        print()
+
+
+def describe_columns(encoder: Any) -> str:
+    """Say which columns are used, and which not."""
+    kinds = list(encoder.kinds_.values())
+    words = [
+        f"{kinds.count(kind)} {plural if kinds.count(kind) > 1 else kind}"
+        for kind, plural in (("number", "numbers"), ("category", "categories"), ("date", "dates"))
+        if kind in kinds
+    ]
+    lines = [f"Columns used: {len(kinds)} ({', '.join(words)})."]
+    lines += [f"Left out: {name} ({reason})." for name, reason in encoder.left_out_.items()]
+    return "\n".join(lines)
+
+
+def describe_choice(trained: Trained) -> str:
+    """Say which model was taken, and why."""
+    choice = trained.choice
+    params = ", ".join(
+        f"{name.rpartition('__')[2]} {value:.3g}" for name, value in choice.params.items()
+    )
+    at = ", ".join(f"{cost:g}" for cost in choice.reject_costs)
+    many = len(choice.reject_costs) > 1
+    how = f"{FOLDS}-fold cross-validation of {choice.n_cases:,} cases, reject cost{'s' * many} {at}"
+    if len(choice.risks) == 1:
+        return f"Model: {choice.name} ({params}; chosen by {how})."
+    lines = [f"Mean cost of a case, by {how}:"]
+    for name, risks in sorted(choice.risks.items(), key=lambda item: item[1].mean()):
+        mark = f"  <- taken: the least ({params})" if name == choice.name else ""
+        lines.append(f"  {name:<9} {risks.mean():.4f} ± {_error(risks):.4f}{mark}")
+    lines += [f"  {line}" for line in trained.left_out]
+    return "\n".join(lines)
+
+
+def report_notes(trained: Trained) -> list[str]:
+    """Say how the rates on the page came about."""
+    notes = [
+        f"All rates are estimated by {FOLDS}-fold cross-validation: every case was judged by a "
+        "model that had not seen it. The parameters were chosen on the same cases, so that the "
+        "rates are slightly favourable."
+    ]
+    if trained.model.guarantee_ is not None:
+        notes.append(
+            "The guarantee is about the saved model, which was not fitted on the cases that prove "
+            "it; the rates on this page are those of models fitted on more cases."
+        )
+    return notes
+
+
+def _error(risks: Any) -> float:
+    """Standard error of a mean over the folds."""
+    return float(risks.std(ddof=1) / len(risks) ** 0.5)
+
+
+def _provenance(cases: Cases, trained: Trained, encoder: Any, found: Any) -> dict[str, str]:
+    left = "; ".join(f"{name}: {reason}" for name, reason in encoder.left_out_.items())
+    choice = trained.choice
+    params = ", ".join(f"{name}={value:.4g}" for name, value in choice.params.items())
+    return {
+        "Data": f"{Path(cases.table.path).name}, {len(cases.y):,} rows",
+        "Data hash (SHA-256)": str(found.data_hash),
+        "Classes": cases.counts(),
+        "Columns used": ", ".join(encoder.kinds_),
+        **({"Columns left out": left} if left else {}),
+        "Model": f"{choice.name} ({params}), reject cost {trained.model.reject_cost_:g}",
+        "Model hash (SHA-256)": found.payload_hash,
+        **made_by(),
+    }
+
+
+def _result(
+    cases: Cases, trained: Trained, encoder: Any, found: Any, arguments: argparse.Namespace
+) -> dict[str, Any]:
+    choice, model = trained.choice, trained.model
+    return {
+        "model": str(arguments.output),
+        "report": None if arguments.report is None else str(arguments.report),
+        "n_cases": len(cases.y),
+        "classes": cases.classes,
+        "columns": encoder.kinds_,
+        "left_out": encoder.left_out_,
+        "family": choice.name,
+        "params": choice.params,
+        "risks": {name: float(risks.mean()) for name, risks in choice.risks.items()},
+        "reject_cost": float(model.reject_cost_),
+        "operating_point": found.operating_point,
+        "expected": found.expected,
+        "summary": model.summary(),
+        "n_training_rows": found.n_training_rows,
+    }
+
+
+def _size(path: Path) -> str:
+    size = path.stat().st_size
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(1, round(size / 1e3))} KB"
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """Print nothing: the result comes as JSON."""

@@ -1,0 +1,106 @@
+"""A report as one HTML file that needs nothing beside it."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from hashlib import sha256
+from importlib.resources import files
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from rejo.report._format import BATCH, ratio, whole
+
+if TYPE_CHECKING:
+    from rejo.report._report import Report
+
+SCRIPTS = ("numbers.js", "pictures.js", "page.js")
+DASHES = ("7 4", "2 3", "10 3 2 3", "5 2", "1 4", "12 4")  # those of pictures.js
+
+
+def render(report: Report) -> str:
+    """Return the page.
+
+    Labels and texts are escaped; the script may run and the style may apply only because the page
+    names their hashes, and nothing may be fetched.
+
+    Parameters
+    ----------
+    report : Report
+
+    Returns
+    -------
+    html : str
+        To be written in UTF-8.
+    """
+    try:
+        from jinja2 import Environment, StrictUndefined
+        from markupsafe import Markup
+    except ImportError as error:
+        raise ImportError('the report needs Jinja2: pip install "rejo[report]"') from error
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"whole": whole, "plain": _plain}
+    script, style = "\n".join(_read(name) for name in SCRIPTS), _read("report.css")
+    template = environment.from_string(_read("template.html"))
+    html: str = template.render(
+        report=report,
+        numbers=report.numbers(report.setting),
+        outputs=_outputs(report.classes),
+        matrix=report.tallies[report.chosen].matrix,
+        heat=_heat,
+        kind=_kind,
+        dash=lambda i: DASHES[(i + i // len(DASHES)) % len(DASHES)],
+        batch=whole(BATCH),
+        confidence=ratio(100 * report.confidence) + "\u00a0%",
+        policy=_policy(script, style),
+        data=Markup(_embed(report.payload())),
+        script=Markup(script),
+        style=Markup(style),
+    )
+    return html
+
+
+def _read(name: str) -> str:
+    return (files("rejo.report") / name).read_text("utf-8").replace("\r\n", "\n")
+
+
+def _policy(script: str, style: str) -> str:
+    """Content-Security-Policy: this script, this style, and nothing from anywhere."""
+    return (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode('ascii')}"
+
+
+def _embed(payload: dict[str, Any]) -> str:
+    """JSON that no label can break out of: neither tags nor comments, nor ends of lines."""
+    text = json.dumps(payload, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    return text.translate({ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
+
+
+def _outputs(classes: list[str]) -> list[tuple[str, str]]:
+    """Heads of the columns: what happens, and the class or classes."""
+    found = [("decided", classes[0])]
+    for lower, upper in pairwise(classes):
+        found += [("review", f"{lower} or {upper}"), ("decided", upper)]
+    return found
+
+
+def _kind(k: int, o: int) -> str:
+    return "review" if o % 2 else "right" if o == 2 * k else "wrong"
+
+
+def _heat(count: int, n: int) -> int:
+    """Share of a row, from 0 to 10."""
+    return (20 * count + n) // (2 * n) if n else 0
+
+
+def _plain(value: float) -> str:
+    """A number as a field takes it."""
+    return repr(value).removesuffix(".0")

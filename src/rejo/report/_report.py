@@ -1,0 +1,317 @@
+"""What the page shows: checked input, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite, isnan
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from rejo.report import _numbers
+from rejo.report._collect import Tally, steps, tally, tenth_sizes
+from rejo.report._format import clean
+from rejo.report._numbers import HIGHEST_PRICE, LEAST_PRICE, Setting
+from rejo.report._tables import (
+    Column,
+    Histogram,
+    Rival,
+    group_columns,
+    histogram,
+    rival_curves,
+)
+from rejo.report._words import Ranges, name_point, point_texts, predict_ranges
+
+if TYPE_CHECKING:
+    from rejo.selection.outcomes import Outcomes
+
+Axis = Literal["reject_cost", "review_share"]
+
+ANY_COST = 0.1  # of a review, where neither prices nor a reject cost are given
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Counts, words and labels of a page; :func:`make_report` makes it, :func:`render` shows it.
+
+    Attributes
+    ----------
+    tallies, ranges : list
+        What became of the cases, and of how many among the next 1,000, at each point.
+    chosen : int
+        The point that the page opens with.
+    setting : Setting
+        With the prices that the page opens with.
+    size : float
+        Number of independent cases that the estimates are worth.
+    n_models : int
+        Number of models that judged the cases, each its own.
+    """
+
+    tallies: list[Tally]
+    ranges: list[Ranges]
+    classes: list[str]
+    chosen: int
+    axis: Axis
+    size: float
+    n_models: int
+    prices: tuple[float, float]
+    confidence: float
+    histogram: Histogram | None
+    columns: list[Column]
+    left_out: list[str]
+    rivals: list[Rival]
+    title: str
+    notes: list[str]
+    provenance: list[tuple[str, str]]
+    command: str
+
+    @property
+    def n(self) -> int:
+        """Number of cases."""
+        return self.tallies[0].n
+
+    @property
+    def worth(self) -> float:
+        """Number of independent cases that a case counts for."""
+        return self.size / self.n
+
+    @property
+    def z(self) -> float:
+        """Quantile of the normal distribution that belongs to the confidence."""
+        return _quantile(self.confidence)
+
+    @property
+    def setting(self) -> Setting:
+        """What the page opens with."""
+        return Setting(self.chosen, *self.prices)
+
+    def numbers(self, setting: Setting) -> dict[str, str]:
+        """Every text that depends on the setting, by the id of its element, just as it is shown."""
+        point, error, review = setting
+        if not 0 <= point < len(self.tallies):
+            raise ValueError(f"point must be from 0 to {len(self.tallies) - 1}; got {point!r}.")
+        _check_prices((error, review))
+        return _numbers.numbers(self._data, setting)
+
+    def best_point(self, error: float, review: float) -> int:
+        """The point to which the slider goes when these prices are entered."""
+        return _numbers.best_point(self._data, error, review)
+
+    def payload(self) -> dict[str, Any]:
+        """What is embedded in the page: counts for each point, and no cases."""
+        return self._data
+
+    @cached_property
+    def _data(self) -> dict[str, Any]:
+        tallies = self.tallies
+        texts = [
+            point_texts(
+                tally, ranges, name_point(tally, self.axis, i == self.chosen), self.classes,
+                self.confidence,
+            )
+            for i, (tally, ranges) in enumerate(zip(tallies, self.ranges, strict=True))
+        ]  # fmt: skip
+        curves = list(dict.fromkeys(tally.errors_left for tally in tallies))
+        return {
+            "axis": self.axis,
+            "n": self.n,
+            "size": self.size,
+            "worth": self.worth,
+            "z": self.z,
+            "confidence": self.confidence,
+            "chosen": self.chosen,
+            "prices": list(self.prices),
+            "classes": self.classes,
+            "texts": {key: [text[key] for text in texts] for key in texts[0]},
+            "costs": [_or_none(tally.cost) for tally in tallies],
+            "wrong": [tally.wrong for tally in tallies],
+            "reviewed": [tally.reviewed for tally in tallies],
+            "forced": [tally.forced_wrong for tally in tallies],
+            "ranges": [[*r.wrong, *r.reviewed, *r.forced_wrong] for r in self.ranges],
+            "matrix": [tally.matrix for tally in tallies],
+            "accuracy": [[_or_none(value) for value in tally.accuracy] for tally in tallies],
+            "rivals": [[_pair(point) for point in rival.curve] for rival in self.rivals],
+            "budget": {
+                "steps": steps(self.n),
+                "curves": curves,  # points of one model share theirs
+                "curve": [curves.index(tally.errors_left) for tally in tallies],
+            },
+            "tenths": [tally.tenths for tally in tallies],
+            "tenthSizes": tenth_sizes(self.n),
+            "histogram": None if self.histogram is None else self.histogram._asdict(),
+            "groups": [
+                {"name": column.name, "groups": [group._asdict() for group in column.groups]}
+                for column in self.columns
+            ],
+        }
+
+
+def make_report(
+    outcomes: Sequence[Outcomes],
+    y: ArrayLike,
+    classes: Sequence[Any],
+    *,
+    chosen: int,
+    axis: Axis = "reject_cost",
+    size: float | None = None,
+    prices: tuple[float, float] | None = None,
+    groups: Mapping[str, NDArray[Any]] | None = None,
+    rivals: Sequence[Mapping[str, Any]] = (),
+    title: str,
+    notes: Sequence[str] = (),
+    provenance: Mapping[str, str],
+    command: str = "",
+    confidence: float = 0.95,
+) -> Report:
+    """Count what the page shows.
+
+    Parameters
+    ----------
+    outcomes : sequence of Outcomes
+        What became of the cases at each operating point, in the order of the slider.
+    y : array-like of int of shape (n_samples,)
+        True classes, as indices into ``classes``.
+    classes : sequence of shape (n_classes,)
+        Labels in their order.
+    chosen : int
+        The point that the page opens with.
+    axis : {"reject_cost", "review_share"}, default="reject_cost"
+        Whether the points are refits for reject costs, or shares of one model's ranking.
+    size : float, default=None
+        Number of independent cases that the estimates are worth; all by default.
+    prices : (float, float), default=None
+        Of an error and of a review; by default 1 and the reject cost of the chosen point.
+    groups : dict of {column: array of shape (n_samples,)}, default=None
+        Values by which cases are told apart, such as the region.
+    rivals : sequence of dict, default=()
+        Rows with the keys ``method``, ``reject_cost``, ``R`` and ``E``, as those of a
+        :class:`~rejo.selection.Comparison`.
+    title : str
+    notes : sequence of str, default=()
+        Sentences to stand below the headline.
+    provenance : dict of {what: value}
+        How the results came about.
+    command : str, default=""
+        The command that made the page.
+    confidence : float, default=0.95
+        Of all intervals.
+
+    Returns
+    -------
+    report : Report
+
+    Examples
+    --------
+    >>> from rejo import RejoSVC, make_synthetic_1
+    >>> from rejo.report import make_report
+    >>> from rejo.selection import cross_val_outcomes
+    >>> X, y = make_synthetic_1(400, random_state=0)
+    >>> points = cross_val_outcomes(RejoSVC(C=10, gamma=4), X, y, reject_costs=[0.04, 0.2, 0.48])
+    >>> report = make_report(points, (y > 0).astype(int), ["low", "high"], chosen=1,
+    ...                      title="Two noisy classes", provenance={"data": "synthetic"})
+    >>> report.numbers(report.setting)["headline"]
+    'Of 1,000 cases, ... are decided automatically, about ... of them wrong (...); ... review.'
+    """
+    true = _check_cases(outcomes, y, len(classes))
+    n = len(true)
+    _check_options(len(outcomes), chosen, axis, size, confidence)
+    worth = 1.0 if size is None else float(size) / n
+    z = _quantile(confidence)
+    tallies = [tally(point, true, len(classes), worth, z) for point in outcomes]
+    if axis == "reject_cost" and any(isnan(found.cost) for found in tallies):
+        raise ValueError('outcomes without a reject_cost are for axis="review_share".')
+    for name, values in (groups or {}).items():
+        if np.shape(values) != (n,):
+            raise ValueError(f"groups[{name!r}] must have shape ({n},); got {np.shape(values)}.")
+    columns, left_out = group_columns(outcomes, true, groups or {})
+    return Report(
+        tallies=tallies,
+        ranges=[predict_ranges(found, worth * n, confidence) for found in tallies],
+        classes=[clean(str(label)) for label in classes],
+        chosen=int(chosen),
+        axis=axis,
+        size=worth * n,
+        n_models=len(np.unique(outcomes[0].fold)),
+        prices=_check_prices(prices or _default_prices(tallies, chosen)),
+        confidence=float(confidence),
+        histogram=histogram(outcomes, true, len(classes)),
+        columns=columns,
+        left_out=left_out,
+        rivals=rival_curves(rivals),
+        title=_text(title),
+        notes=[_text(note) for note in notes],
+        provenance=[(_text(key), _text(value)) for key, value in provenance.items()],
+        command=_text(command),
+    )
+
+
+def _check_cases(outcomes: Sequence[Outcomes], y: ArrayLike, n_classes: int) -> NDArray[np.intp]:
+    true = np.asarray(y)
+    if true.ndim != 1 or not len(true) or true.dtype.kind not in "iu":
+        raise ValueError(
+            f"y must be a list of class indices, at least one; got {true.dtype} of shape "
+            f"{true.shape}."
+        )
+    if n_classes < 2 or true.min() < 0 or true.max() >= n_classes:
+        raise ValueError(
+            f"y must have indices into classes, at least 2; got {true.min()} to {true.max()} for "
+            f"{n_classes} classes."
+        )
+    if not len(outcomes):
+        raise ValueError("outcomes must have at least one operating point; got none.")
+    for i, point in enumerate(outcomes):
+        if np.shape(point.decision) != true.shape:
+            raise ValueError(
+                f"outcomes[{i}] has {np.size(point.decision)} cases, but y has {len(true)}."
+            )
+    return true.astype(np.intp)
+
+
+def _check_options(
+    n_points: int, chosen: int, axis: str, size: float | None, confidence: float
+) -> None:
+    if not 0 <= chosen < n_points:
+        raise ValueError(f"chosen must be from 0 to {n_points - 1}; got {chosen!r}.")
+    if axis not in ("reject_cost", "review_share"):
+        raise ValueError(f'axis must be "reject_cost" or "review_share"; got {axis!r}.')
+    if size is not None and not (size > 0 and isfinite(size)):
+        raise ValueError(f"size must be a number above 0; got {size!r}.")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
+
+
+def _check_prices(prices: tuple[float, float]) -> tuple[float, float]:
+    error, review = float(prices[0]), float(prices[1])
+    if not (LEAST_PRICE <= error <= HIGHEST_PRICE and 0 <= review <= error * 0.5):
+        raise ValueError(
+            f"prices must be that of an error, from {LEAST_PRICE:g} to {HIGHEST_PRICE:g}, and that "
+            f"of a review, at most half of it; got {prices!r}."
+        )
+    return error, review
+
+
+def _default_prices(tallies: list[Tally], chosen: int) -> tuple[float, float]:
+    cost = tallies[chosen].cost
+    return 1.0, ANY_COST if isnan(cost) else cost
+
+
+def _quantile(confidence: float) -> float:
+    return float(ndtri((1 + confidence) / 2))
+
+
+def _text(value: Any) -> str:
+    text = str(value)
+    return clean(text, longest=len(text))
+
+
+def _or_none(value: float) -> float | None:
+    return None if isnan(value) else round(value, 6)
+
+
+def _pair(point: tuple[float, float]) -> list[float]:
+    return [round(value, 6) for value in point]

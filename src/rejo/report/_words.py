@@ -1,0 +1,170 @@
+"""Sentences and counts of an operating point, which the script looks up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import floor, isnan
+from typing import NamedTuple
+
+from rejo.report._collect import Tally
+from rejo.report._format import (
+    BATCH,
+    NONE,
+    fixed,
+    per_batch,
+    percent,
+    quoted,
+    ratio,
+    share,
+    whole,
+)
+from rejo.selection._expected import expect
+
+Range = tuple[int, int]
+
+
+class Ranges(NamedTuple):
+    """How many of 1,000 new cases, from and to."""
+
+    right: Range
+    wrong: Range
+    reviewed: Range
+    forced_right: Range
+    forced_wrong: Range
+
+
+class Counts(NamedTuple):
+    """Of 1,000 cases; right, wrong and reviewed add up to 1,000."""
+
+    right: str
+    wrong: str
+    reviewed: str
+    decided: str
+
+
+def predict_ranges(tally: Tally, size: float, confidence: float) -> Ranges:
+    """Where the counts of the next 1,000 cases will lie."""
+    counts = (
+        tally.right, tally.wrong, tally.reviewed, tally.n - tally.forced_wrong, tally.forced_wrong
+    )  # fmt: skip
+    return Ranges(*(_predict(count / tally.n, size, confidence) for count in counts))
+
+
+@lru_cache(maxsize=512)  # points of one model share some rates
+def _predict(rate: float, size: float, confidence: float) -> Range:
+    # Any share of all cases is predicted in the same way; that of the reviews is one.
+    _, low, high = expect(rate, 0.0, size, BATCH, confidence).rejection_rate
+    return floor(BATCH * low + 0.5), floor(BATCH * high + 0.5)
+
+
+def count_batch(wrong: int, reviewed: int, n: int) -> Counts:
+    """Of 1,000 cases; fewer than 10 errors have a decimal, and then the right decisions too."""
+    out = per_batch(reviewed, n)
+    bad = per_batch(wrong, n, 1)
+    if bad < 100:
+        # Half a reviewed case may have been rounded up: no more can be wrong than are decided.
+        bad = min(bad, 10 * (BATCH - out))
+        right, wrongs = fixed(10 * (BATCH - out) - bad, 1), fixed(bad, 1)
+        if bad % 10 == 0:
+            right, wrongs = right.removesuffix(".0"), wrongs.removesuffix(".0")
+    else:
+        bad = min(per_batch(wrong, n), BATCH - out)
+        right, wrongs = whole(BATCH - out - bad), whole(bad)
+    return Counts(right, wrongs, whole(out), whole(BATCH - out))
+
+
+def name_point(tally: Tally, axis: str, own: bool) -> str:
+    """What the point means, in words."""
+    if axis == "reject_cost" and not isnan(tally.cost):
+        return f"A review costs {ratio(tally.cost)} of an error"
+    reviews = f"{share(tally.reviewed, tally.n)} of the cases go to review"
+    return f"{reviews}, as the model decides" if own else reviews
+
+
+def point_texts(
+    tally: Tally, ranges: Ranges, name: str, classes: Sequence[str], confidence: float
+) -> dict[str, str]:
+    """Every text of a point that does not depend on prices, by the id of its element."""
+    counts = count_batch(tally.wrong, tally.reviewed, tally.n)
+    forced = count_batch(tally.forced_wrong, 0, tally.n)
+    return {
+        "headline": _headline(tally, counts, ranges, confidence),
+        "point-name": name,
+        "cases-right": counts.right,
+        "cases-right-range": _range(ranges.right),
+        "cases-wrong": counts.wrong,
+        "cases-wrong-range": _range(ranges.wrong),
+        "cases-review": counts.reviewed,
+        "cases-review-range": _range(ranges.reviewed),
+        "forced-right": forced.right,
+        "forced-right-range": _range(ranges.forced_right),
+        "forced-wrong": forced.wrong,
+        "forced-wrong-range": _range(ranges.forced_wrong),
+        "curve-words": _curve_words(tally),
+        "scores-words": _class_words(tally, classes),
+        "budget-words": _budget_words(tally, counts, forced),
+        "tenths-words": _doubt_words(tally),
+    }
+
+
+def _headline(tally: Tally, counts: Counts, ranges: Ranges, confidence: float) -> str:
+    if tally.decided == 0:
+        return f"Of {BATCH:,} cases, none is decided automatically; all go to review."
+    if tally.wrong == 0:
+        wrong = "none of them wrong in the cases seen so far"
+    else:
+        wrong = f"about {counts.wrong} of them wrong"
+    reviews = f"{counts.reviewed} go to review" if tally.reviewed else "none goes to review"
+    return (
+        f"Of {BATCH:,} cases, {counts.decided} are decided automatically, {wrong} "
+        f"({ratio(100 * confidence)}\u00a0% interval {_range(ranges.wrong)}); {reviews}."
+    )
+
+
+def _curve_words(tally: Tally) -> str:
+    reviews = f"At this point {share(tally.reviewed, tally.n)} of the cases go to review"
+    if tally.decided == 0:
+        return f"{reviews}: nothing is decided."
+    _, low, high = tally.accuracy
+    return (
+        f"{reviews} and {share(tally.right, tally.decided)} of the decided are right "
+        f"(band: {percent(low)} to {percent(high)})."
+    )
+
+
+def _class_words(tally: Tally, classes: Sequence[str]) -> str:
+    """Share of each class that goes to review."""
+    parts = [
+        f"{share(sum(row[1::2]), sum(row))} of {quoted(label)}"
+        for label, row in zip(classes, tally.matrix, strict=True)
+    ]
+    return f"To review go {', '.join(parts[:-1])} and {parts[-1]}."
+
+
+def _budget_words(tally: Tally, counts: Counts, forced: Counts) -> str:
+    start = f"Without any review {forced.wrong} of {BATCH:,} decisions are wrong"
+    if tally.reviewed == 0:
+        return f"{start}; at this point nothing is reviewed."
+    return (
+        f"{start}; after a review of the {counts.reviewed} most doubtful cases {counts.wrong} "
+        "wrong ones are left."
+    )
+
+
+def _doubt_words(tally: Tally) -> str:
+    """Whether the cases in review are those that would go wrong."""
+    inside = share(tally.reviewed_wrong, tally.reviewed)
+    outside = share(tally.wrong, tally.decided)
+    if NONE in (inside, outside):
+        what = "Nothing goes" if inside == NONE else "Everything goes"
+        rest = outside if inside == NONE else inside
+        return f"{what} to review at this point; if it must decide, {rest} are wrong."
+    return (
+        f"Of the cases that go to review {inside} would be decided wrongly, of the others {outside}"
+        " are."
+    )
+
+
+def _range(counts: Range) -> str:
+    return f"{whole(counts[0])} to {whole(counts[1])}"

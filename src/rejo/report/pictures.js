@@ -1,0 +1,259 @@
+// The pictures: plain SVG, drawn anew for each setting and width, in units of a pixel.
+
+const SVG = "http://www.w3.org/2000/svg";
+const DASHES = ["7 4", "2 3", "10 3 2 3", "5 2", "1 4", "12 4"];
+
+// Widths are measured once, and again when the window changes: to ask for them between two
+// drawings would make the browser lay out the page for each.
+const widths = {};
+
+function measure() {
+  for (const svg of document.querySelectorAll("svg.picture")) {
+    widths[svg.id] = Math.max(240, Math.floor(svg.parentElement.clientWidth));
+  }
+}
+
+function add(parent, tag, attributes, text) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    node.setAttribute(name, typeof value === "number" ? String(Math.round(value * 100) / 100) : value);
+  }
+  if (text !== undefined) node.textContent = text;
+  parent.append(node);
+  return node;
+}
+
+const shorten = (text, most) => {
+  const letters = Array.from(text);
+  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : text;
+};
+
+// Steps of 1, 2, 2.5 or 5 times a power of ten, about `wanted` of them.
+function ticks(low, high, wanted) {
+  const raw = (high - low) / wanted;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999);
+  const found = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i += 1) found.push(i * step);
+  return { values: found, decimals: [0, 1, 2, 3, 4].find((d) => Math.abs(step * 10 ** d - Math.round(step * 10 ** d)) < 1e-6) ?? 5 };
+}
+
+// An empty picture with axes; x and y turn values into pixels.
+function frame(id, { xs, ys, xLabel, yLabel, height = 300, unit = 100, suffix = " %" }) {
+  const svg = document.getElementById(id), width = widths[id];
+  const box = { left: 52, right: width - 24, top: 28, bottom: height - 44 };
+  svg.replaceChildren();
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("width", width);
+  svg.setAttribute("height", height);
+  const x = (v) => box.left + ((v - xs[0]) / (xs[1] - xs[0])) * (box.right - box.left);
+  const y = (v) => box.bottom - ((v - ys[0]) / (ys[1] - ys[0])) * (box.bottom - box.top);
+  const down = ticks(ys[0] * unit, ys[1] * unit, 5);
+  for (const value of down.values) {
+    const at = y(value / unit);
+    add(svg, "line", { class: "grid", x1: box.left, x2: box.right, y1: at, y2: at });
+    add(svg, "text", { class: "tick", x: box.left - 8, y: at + 4, "text-anchor": "end" },
+      value.toFixed(down.decimals) + suffix);
+  }
+  const along = ticks(xs[0] * 100, xs[1] * 100, width < 480 ? 4 : 8);
+  for (const value of along.values) {
+    add(svg, "text", { class: "tick", x: x(value / 100), y: box.bottom + 18, "text-anchor": "middle" },
+      `${value.toFixed(along.decimals)} %`);
+  }
+  add(svg, "line", { class: "axis", x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom });
+  add(svg, "text", { class: "label", x: box.right, y: height - 6, "text-anchor": "end" }, xLabel);
+  add(svg, "text", { class: "label", x: 2, y: 14 }, yLabel);
+  return { svg, width, height, box, x, y };
+}
+
+const path = (points) =>
+  points.map(([px, py], i) => `${i ? "L" : "M"}${px.toFixed(1)} ${py.toFixed(1)}`).join("");
+
+function marker({ svg, box }, px, py) {
+  add(svg, "line", { class: "here", x1: px, x2: px, y1: box.top, y2: box.bottom });
+  add(svg, "circle", { class: "dot", cx: px, cy: py, r: 6 });
+}
+
+const roundUp = (value, step) => Math.min(1, Math.ceil(value / step - 1e-9) * step);
+
+function drawCurve(data, { point }) {
+  const ours = data.reviewed
+    .map((reviewed, i) => [reviewed / data.n, ...data.accuracy[i]])
+    .filter(([, accuracy]) => accuracy !== null)
+    .sort((a, b) => a[0] - b[0]);
+  const all = [...ours.map(([r, , low]) => [r, low]), ...data.rivals.flat()];
+  // Where hardly anything is decided the band is wide, and would flatten all the rest.
+  const floor = Math.min(1, ...ours.filter(([r]) => r <= 0.9).map(([, , low]) => low),
+    ...ours.map(([, a]) => a), ...data.rivals.flat().map(([, a]) => a));
+  const least = Math.min(0.99, Math.floor(floor * 100 - 0.2) / 100);
+  const most = Math.max(0.1, roundUp(Math.max(0, ...all.map(([r]) => r)), 0.1));
+  const picture = frame("curve", {
+    xs: [0, most], ys: [Math.max(0, least), 1], height: 320,
+    xLabel: "share of the cases sent to review", yLabel: "right among the decided",
+  });
+  const { svg, x, y, box } = picture;
+  const within = (value) => Math.min(box.bottom, Math.max(box.top, y(value)));
+  if (ours.length > 1) {
+    const upper = ours.map(([r, , , high]) => [x(r), within(high)]);
+    const lower = ours.map(([r, , low]) => [x(r), within(low)]).reverse();
+    add(svg, "path", { class: "band", d: `${path([...upper, ...lower])}Z` });
+  }
+  data.rivals.forEach((curve, i) => {
+    add(svg, "path", {
+      class: `rival rival-${i % 6}`, d: path(curve.map(([r, a]) => [x(r), within(a)])),
+      "stroke-dasharray": DASHES[(i + Math.floor(i / 6)) % 6],
+    });
+  });
+  add(svg, "path", { class: "ours", d: path(ours.map(([r, a]) => [x(r), y(a)])) });
+  if (ours.length <= 30) {
+    for (const [r, a] of ours) add(svg, "circle", { class: "stop", cx: x(r), cy: y(a), r: 2.5 });
+  }
+  const accuracy = data.accuracy[point][0];
+  if (accuracy !== null) marker(picture, x(data.reviewed[point] / data.n), y(accuracy));
+}
+
+function drawBudget(data, { point }) {
+  const per = BATCH / data.n;
+  const { steps, curves } = data.budget;
+  const highest = Math.max(1, ...curves.map((curve) => Math.max(...curve))) * per;
+  const picture = frame("budget", {
+    xs: [0, 1], ys: [0, highest * 1.05], unit: 1, suffix: "", height: 320,
+    xLabel: "most doubtful cases reviewed", yLabel: "wrong decisions left per 1,000 cases",
+  });
+  const { svg, x, y, box } = picture;
+  const line = curves[data.budget.curve[point]].map((left, i) => [x(steps[i] / data.n), y(left * per)]);
+  const at = x(data.reviewed[point] / data.n);
+  add(svg, "rect", { class: "zone", x: box.left, y: box.top, width: at - box.left, height: box.bottom - box.top });
+  add(svg, "path", { class: "errors", d: path(line) });
+  marker(picture, at, y(data.wrong[point] * per));
+}
+
+function drawTenths(data, setting) {
+  const { point } = setting;
+  const bars = (i) => data.tenths[i].map((wrong, t) => {
+    const n = data.tenthSizes[t];
+    return n ? [wrong / n, ...wilson(wrong, n, data.worth, data.z)] : null;
+  });
+  const highest = Math.max(0.55, ...data.tenths.map((_, i) => bars(i)).flat().filter(Boolean).map((b) => b[2]));
+  const { svg, x, y, box } = frame("tenths", {
+    xs: [0, 1], ys: [0, Math.min(1, roundUp(highest, 0.05))], height: 320,
+    xLabel: "cases, from the most to the least doubtful", yLabel: "wrong, if it must decide",
+  });
+  const edge = x(data.reviewed[point] / data.n);
+  add(svg, "rect", { class: "zone", x: box.left, y: box.top, width: edge - box.left, height: box.bottom - box.top });
+  const wide = (box.right - box.left) / 10;
+  bars(point).forEach((bar, t) => {
+    if (!bar) return;
+    const [rate, low, high] = bar;
+    const left = box.left + t * wide, middle = left + wide / 2;
+    add(svg, "rect", { class: "rate", x: left + wide * 0.18, width: wide * 0.64, y: y(rate), height: box.bottom - y(rate) });
+    add(svg, "line", { class: "whisker", x1: middle, x2: middle, y1: y(low), y2: y(Math.min(high, 1)) });
+    for (const end of [low, high]) {
+      add(svg, "line", { class: "whisker", x1: middle - 4, x2: middle + 4, y1: y(end), y2: y(end) });
+    }
+  });
+  const price = y(reviewWorth(data, setting));
+  add(svg, "line", { class: "price", x1: box.left, x2: box.right, y1: price, y2: price });
+  add(svg, "line", { class: "price", x1: box.right - 140, x2: box.right - 112, y1: 10, y2: 10 });
+  add(svg, "text", { class: "label", x: box.right, y: 14, "text-anchor": "end" }, "price of a review");
+  add(svg, "line", { class: "here", x1: edge, x2: edge, y1: box.top, y2: box.bottom });
+}
+
+function drawScores(data, { point }) {
+  const found = data.histogram;
+  if (!found) return;
+  const svg = document.getElementById("scores"), width = widths.scores;
+  const row = data.classes.length > 4 ? 64 : 84, gap = 26;
+  const box = { left: 12, right: width - 12, top: 4 };
+  const height = box.top + data.classes.length * (row + gap) + 44;
+  svg.replaceChildren();
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("width", width);
+  svg.setAttribute("height", height);
+  const hatch = add(add(svg, "defs", {}), "pattern", {
+    id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)",
+  });
+  add(hatch, "rect", { class: "hatch-ground", width: 6, height: 6 });
+  add(hatch, "rect", { class: "hatch-line", width: 2.5, height: 6 });
+  const low = found.edges[0], high = found.edges[found.edges.length - 1];
+  const x = (v) => box.left + ((v - low) / (high - low)) * (box.right - box.left);
+  const bottom = box.top + data.classes.length * (row + gap);
+  for (const [from, to] of found.bands[point]) {
+    add(svg, "rect", { class: "zone", x: x(from), y: box.top, width: x(to) - x(from), height: bottom - box.top });
+  }
+  const totals = found.total[found.total.length > 1 ? point : 0];
+  data.classes.forEach((label, k) => {
+    const foot = box.top + (k + 1) * (row + gap);
+    // One scale for a class at all points, so that bars do not jump.
+    const highest = Math.max(1, ...found.total.map((cells) => Math.max(...cells[k])));
+    totals[k].forEach((count, b) => {
+      const reviewed = found.reviewed[point][k][b];
+      const left = x(found.edges[b]) + 0.5, wide = Math.max(0.5, x(found.edges[b + 1]) - left - 0.5);
+      const tall = (count / highest) * row, top = (reviewed / highest) * row;
+      if (count > reviewed) add(svg, "rect", { class: "decided", x: left, width: wide, y: foot - tall + top, height: tall - top });
+      if (reviewed) add(svg, "rect", { class: "reviewed", x: left, width: wide, y: foot - tall, height: top });
+    });
+    add(svg, "line", { class: "axis", x1: box.left, x2: box.right, y1: foot, y2: foot });
+    add(svg, "text", { class: "class-label", x: box.left, y: foot - row - 6 }, shorten(label, Math.floor(width / 11)));
+  });
+  const marks = ticks(low, high, width < 480 ? 4 : 8);
+  for (const value of marks.values) {
+    const at = x(value);
+    if (at < box.left + 14 || at > box.right - 14) continue;
+    add(svg, "text", { class: "tick", x: at, y: bottom + 18, "text-anchor": "middle" }, value.toFixed(marks.decimals));
+  }
+  add(svg, "text", { class: "label", x: box.right, y: height - 6, "text-anchor": "end" }, "score, higher for higher classes");
+}
+
+// The largest rates of groups that are judged at the point: what a full bar stands for.
+function groupScale(data, point) {
+  const scale = { review: 0, wrong: 0 };
+  for (const group of data.groups.flatMap((column) => column.groups)) {
+    for (const [what, [part, of, rate]] of Object.entries(groupParts(data, group, point))) {
+      scale[what] = Math.max(scale[what], of >= SMALL ? part / of : 0, rate);
+    }
+  }
+  return scale;
+}
+
+// A bar for a rate, a line for its interval, a tick for the rate of all cases.
+function drawGroupBars(data, { point }) {
+  const scale = groupScale(data, point);
+  data.groups.forEach((column, c) => column.groups.forEach((group, v) => {
+    for (const [what, [part, of, rate]] of Object.entries(groupParts(data, group, point))) {
+      const svg = document.getElementById(`group-${c}-${v}-${what}-bar`);
+      const full = Math.min(1, (scale[what] || 1) * 1.25);
+      const at = (value) => `${(Math.min(1, value / full) * 100).toFixed(2)}%`;
+      svg.replaceChildren();
+      add(svg, "rect", { class: "track", width: "100%", height: "100%" });
+      if (of) {
+        const [low, high] = wilson(part, of, data.worth, data.z);
+        add(svg, "rect", { class: `fill-${what}`, width: at(part / of), height: "100%" });
+        add(svg, "line", { class: "whisker", x1: at(low), x2: at(high), y1: "50%", y2: "50%" });
+      }
+      add(svg, "line", { class: "overall", x1: at(rate), x2: at(rate), y1: "0", y2: "100%" });
+    }
+  }));
+}
+
+// The 1,000 cases as one bar: right, wrong, to review.
+function drawSplit(data, { point }) {
+  const reviewed = (data.reviewed[point] / data.n) * 100, wrong = (data.wrong[point] / data.n) * 100;
+  const svg = document.getElementById("split");
+  svg.replaceChildren();
+  const part = (kind, from, to) => add(svg, "rect", {
+    class: `fill-${kind}`, x: `${from.toFixed(2)}%`, width: `${Math.max(0, to - from).toFixed(2)}%`, height: "100%",
+  });
+  part("right", 0, 100 - reviewed - wrong);
+  part("wrong", 100 - reviewed - wrong, 100 - reviewed);
+  part("review", 100 - reviewed, 100);
+}
+
+function draw(data, setting) {
+  drawSplit(data, setting);
+  drawCurve(data, setting);
+  drawBudget(data, setting);
+  drawTenths(data, setting);
+  drawScores(data, setting);
+  drawGroupBars(data, setting);
+}

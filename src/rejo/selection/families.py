@@ -1,0 +1,243 @@
+"""Four kinds of model for a table, tuned and compared on the same folds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import ParameterGrid, StratifiedKFold, train_test_split
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+
+from rejo.baselines import FrankHallReject, ThresholdRejectClassifier, TwoClassifierReject
+from rejo.estimators import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
+from rejo.selection._progress import progress
+from rejo.selection.methods import COSTS, DECAYS, WIDTHS
+from rejo.selection.path import REJECT_COSTS, check_reject_costs, reject_curve
+
+Floats = NDArray[np.float64]
+
+FAMILIES = ("logistic", "svm", "mlp", "boosting")
+MAX_TUNING = 3_000  # cases that parameters are chosen on: more hardly change the choice
+MAX_SVM = 5_000  # cases above which a kernel machine takes too long to be tried unasked
+
+
+class Family(NamedTuple):
+    """A kind of model with a reject option, its grid, and the plain classifier it corresponds to.
+
+    ``plain`` has the same parameters; ``inside`` is what stands before their names in the grid of
+    the model.
+    """
+
+    model: Any
+    grid: dict[str, Any]
+    plain: Any
+    inside: str = ""
+
+
+class Choice(NamedTuple):
+    """What cross-validation chose.
+
+    Attributes
+    ----------
+    name : str
+        Of the family.
+    estimator : Pipeline
+        Not fitted, with the best parameters; its steps are ``prepare`` and ``model``.
+    params : dict
+        These parameters, by their names in the model.
+    risks : dict of str to ndarray of shape (n_folds,)
+        For each family, the mean cost of a case at its best parameters.
+    reject_costs : list of float
+        Over which these are means.
+    n_cases : int
+        Number of cases that they were chosen on.
+    """
+
+    name: str
+    estimator: Pipeline
+    params: dict[str, Any]
+    risks: dict[str, Floats]
+    reject_costs: list[float]
+    n_cases: int
+
+
+def make_family(name: str, n_features: int, random_state: int | None = 0) -> Family:
+    """Return a family by its name, for standardised features.
+
+    Parameters
+    ----------
+    name : {"logistic", "svm", "mlp", "boosting"}
+    n_features : int
+        The widths of kernels depend on it.
+    random_state : int, default=0
+
+    Returns
+    -------
+    family : Family
+    """
+    if name == "logistic":
+        strengths = (0.003, 0.03, 0.3, 3.0, 30.0)
+        return Family(RejoLinear(), {"C": strengths}, LogisticRegression(max_iter=1000))
+    if name == "svm":
+        widths = [width / n_features for width in WIDTHS]
+        return Family(RejoSVC(), {"C": COSTS, "gamma": widths}, SVC())
+    if name == "mlp":
+        seed: Any = {"random_state": random_state}
+        plain = MLPClassifier((10,), "tanh", solver="lbfgs", max_iter=300, **seed)
+        return Family(RejoMLP((10,), max_iter=300, **seed), {"alpha": DECAYS}, plain)
+    if name == "boosting":
+        # Few bins: scikit-learn finds them one by one if the rows have weights.
+        plain = HistGradientBoostingClassifier(
+            learning_rate=0.06, max_bins=32, early_stopping=False, random_state=random_state
+        )
+        grid = {"estimator__max_leaf_nodes": (4, 15)}
+        return Family(ReplicationClassifier(plain), grid, plain, "estimator__")
+    raise ValueError(f"family={name!r} must be one of {', '.join(FAMILIES)}.")
+
+
+def choose_family(
+    names: Iterable[str],
+    prepare: Any,
+    X: Any,
+    y: Any,
+    *,
+    reject_costs: Iterable[float] = REJECT_COSTS[1::4],
+    class_order: Any = None,
+    reject_label: Any = None,
+    cv: int = 5,
+    max_cases: int = MAX_TUNING,
+    random_state: int | None = 0,
+    n_jobs: int | None = None,
+    verbose: bool | None = None,
+) -> Choice:
+    """Tune each family and take the one with the least mean cost of a case.
+
+    Parameters
+    ----------
+    names : iterable of {"logistic", "svm", "mlp", "boosting"}
+    prepare : transformer
+        Turns ``X`` into standardised numbers; fitted anew on every training part.
+    X, y : array-like
+    reject_costs : iterable of float, default=0.08, 0.24, 0.4
+        The cost is the mean of ``reject_cost * R + E`` over these.
+    class_order, reject_label
+        For the models.
+    cv : int, default=5
+        Folds, stratified and shuffled.
+    max_cases : int, default=3000
+        If there are more cases, so many are drawn, stratified.
+    random_state : int, default=0
+    n_jobs : int, default=None
+        Processes, as in joblib.
+    verbose : bool, default=None
+        Show progress on stderr; by default only if that is a terminal.
+
+    Returns
+    -------
+    choice : Choice
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from rejo import make_synthetic_1
+    >>> from rejo.selection import choose_family
+    >>> X, y = make_synthetic_1(200, random_state=0)
+    >>> choice = choose_family(["logistic", "svm"], StandardScaler(), X, y)
+    >>> choice.name  # the classes of this problem are not separated by a line
+    'svm'
+    """
+    costs = check_reject_costs(reject_costs)
+    rows = np.arange(len(y))
+    if len(rows) > max_cases:
+        rows, _ = train_test_split(
+            rows, train_size=max_cases, stratify=np.asarray(y), random_state=random_state
+        )
+        rows = np.sort(rows)
+    X_some, y_some = _safe_indexing(X, rows), _safe_indexing(y, rows)
+    n_features = clone(prepare).fit_transform(X_some).shape[1]
+    labels = {"class_order": class_order, "reject_label": reject_label}
+    folds = StratifiedKFold(cv, shuffle=True, random_state=random_state)
+    points = []
+    for name in names:
+        family = make_family(name, n_features, random_state)
+        points += [(name, family, params) for params in ParameterGrid(family.grid)]
+    pipelines = [
+        Pipeline(
+            [
+                ("prepare", clone(prepare)),
+                ("model", clone(family.model).set_params(**params, **labels)),
+            ]
+        )
+        for _, family, params in points
+    ]
+    cells = [delayed(_risks)(pipeline, X_some, y_some, costs, folds) for pipeline in pipelines]
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    risks = list(progress(parallel(cells), len(cells), "tuning", show=verbose))
+    best: dict[str, int] = {}
+    for i, (name, _, _) in enumerate(points):
+        if name not in best or round(risks[i].mean(), 12) < round(risks[best[name]].mean(), 12):
+            best[name] = i
+    winner = min(best, key=lambda name: round(risks[best[name]].mean(), 12))
+    chosen = best[winner]
+    return Choice(
+        winner,
+        pipelines[chosen],
+        dict(points[chosen][2]),
+        {name: risks[i] for name, i in best.items()},
+        costs,
+        len(rows),
+    )
+
+
+def rivals_of(choice: Choice, n_classes: int, random_state: int | None = 0) -> dict[str, Any]:
+    """Other ways to reject with the plain classifier of a choice, with the same parameters.
+
+    Parameters
+    ----------
+    choice : Choice
+    n_classes : int
+    random_state : int, default=0
+
+    Returns
+    -------
+    rivals : dict of str to Pipeline
+    """
+    family = make_family(choice.name, 1, random_state)
+    params = {key.removeprefix(family.inside): value for key, value in choice.params.items()}
+    plain = clone(family.plain).set_params(**params)
+    ways: dict[str, Any] = {
+        "one classifier, Chow's rule": ThresholdRejectClassifier(plain, rule="chow"),
+    }
+    if n_classes == 2:
+        ways["two classifiers"] = TwoClassifierReject(plain)
+    else:
+        ways["two classifiers a boundary"] = FrankHallReject(plain, per_split=2)
+    model = choice.estimator[-1]
+    labels = {"class_order": model.class_order, "reject_label": model.reject_label}
+    return {
+        name: Pipeline(
+            [("prepare", clone(choice.estimator[0])), ("model", way.set_params(**labels))]
+        )
+        for name, way in ways.items()
+    }
+
+
+def _risks(estimator: Any, X: Any, y: Any, costs: list[float], folds: Any) -> Floats:
+    """Mean cost of a case (n_folds,), over the reject costs."""
+    with warnings.catch_warnings():
+        # Corners of a grid that do not converge lose by their cost.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        curve = reject_curve(estimator, X, y, reject_costs=costs, cv=folds)
+    risks: Floats = curve.risks.mean(axis=0)
+    return risks

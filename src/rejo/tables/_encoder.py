@@ -1,0 +1,261 @@
+"""A transformer from the columns of a table to numbers that a classifier can use."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from rejo.tables._columns import (
+    Floats,
+    as_days,
+    as_floats,
+    as_words,
+    counts_the_rows,
+    date_format,
+    kind_of,
+    learn_category,
+    learn_number,
+    levels_of,
+    out_names,
+    width,
+    write_levels,
+    write_numbers,
+)
+from rejo.tables._dates import FORMATS
+from rejo.tables._errors import did_you_mean, listed, shown
+
+SLAB = 2048  # rows
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Turn a DataFrame with mixed columns into an array of numbers on comparable scales.
+
+    Numbers are standardised, missing ones replaced by the median, with a further column that says
+    where they were missing if training showed any.  Words become a column of 0 and 1 for each
+    frequent one, the rare ones together "other"; missing counts as a word; two words need one
+    column.  Dates become the days since 1970, as a number, and the month on a circle.
+
+    Left out are columns without information (constant, or without values), words that hardly
+    repeat (names, free text: more than 50, and different in more than half of the rows), and whole
+    numbers that count the rows.
+
+    Parameters
+    ----------
+    max_categories : int, default=20
+        The most words of a column that get columns of their own.
+    min_count : int, default=5
+        Rows in which a word must occur to get one; with fewer than 100 rows, 5 percent of them.
+    scale : bool, default=True
+        Whether to standardise numbers and days.
+    date_formats : dict of str to str, default=None
+        Formats of the columns of dates, as in ``Table.date_formats``. They do not matter for a
+        frame whose dates are dates already, but :func:`read_chunks` reads by them. ``None``:
+        those that :func:`read_table` left in ``X.attrs``, else ISO's.
+
+    Attributes
+    ----------
+    feature_names_in_ : ndarray of str
+        Columns of the training table.
+    n_features_in_ : int
+    kinds_ : dict of str to str
+        ``"number"``, ``"date"`` or ``"category"`` for each column that is used.
+    date_formats_ : dict of str to str
+        Format for each column of dates that is used.
+    left_out_ : dict of str to str
+        Why, for each column that is not.
+    learnt_ : dict of str to dict
+        For numbers and dates ``fill``, ``center``, ``scale``; for words ``categories`` and
+        ``other``; for each, ``missing``: whether training showed missing values.
+
+    See Also
+    --------
+    read_table : Typed columns from a file.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rejo.tables import TableEncoder
+    >>> X = pd.DataFrame({"age": [20, 40, None], "job": ["clerk", "cook", "clerk"], "unit": "kg"})
+    >>> encoder = TableEncoder().fit(X)
+    >>> encoder.get_feature_names_out().tolist()
+    ['age', 'age missing', 'job=cook']
+    >>> encoder.transform(X)
+    array([[-1.,  0.,  0.],
+           [ 1.,  0.,  1.],
+           [ 0.,  1.,  0.]])
+    >>> encoder.left_out_
+    {'unit': 'the same value everywhere'}
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "max_categories": [Interval(Integral, 1, None, closed="left")],
+        "min_count": [Interval(Integral, 1, None, closed="left")],
+        "scale": ["boolean"],
+        "date_formats": [dict, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        max_categories: int = 20,
+        min_count: int = 5,
+        scale: bool = True,
+        date_formats: dict[str, str] | None = None,
+    ) -> None:
+        self.max_categories = max_categories
+        self.min_count = min_count
+        self.scale = scale
+        self.date_formats = date_formats
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn how to write each column.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n_samples, n_columns)
+        y : ignored
+
+        Returns
+        -------
+        self : TableEncoder
+        """
+        self._validate_params()
+        _check_frame(X)
+        if not len(X):
+            raise ValueError("X has no rows: there is nothing to learn from")
+        formats = self._formats(X)
+        kinds: dict[str, str] = {}
+        learnt: dict[str, Any] = {}
+        left_out: dict[str, str] = {}
+        for name in X.columns:
+            kind = kind_of(X[name])
+            found = self._learn(X[name], kind, date_format(formats, name))
+            if isinstance(found, str):
+                left_out[name] = found
+            else:
+                kinds[name], learnt[name] = kind, found
+        if not kinds:
+            raise ValueError(
+                "no column of X is of use: "
+                + "; ".join(f"{shown(name)}: {why}" for name, why in list(left_out.items())[:10])
+            )
+        self.feature_names_in_ = np.array(list(X.columns), dtype=object)
+        self.n_features_in_ = len(X.columns)
+        self.kinds_, self.learnt_, self.left_out_ = kinds, learnt, left_out
+        self.date_formats_ = {
+            name: date_format(formats, name) for name, kind in kinds.items() if kind == "date"
+        }
+        return self
+
+    def _formats(self, X: Any) -> dict[str, str]:
+        formats = self.date_formats
+        if formats is None:
+            formats = X.attrs.get("date_formats") or {}
+        for name, format in formats.items():
+            if format not in FORMATS:
+                raise ValueError(
+                    f"date_formats must name formats among {listed(FORMATS)}, got "
+                    f"{shown(format)} for {shown(name)}"
+                )
+        return formats
+
+    def _learn(self, column: Any, kind: str, format: str) -> dict[str, Any] | str:
+        if kind == "category":
+            return learn_category(*as_words(column), self.max_categories, self.min_count)
+        values = as_days(column, format) if kind == "date" else as_floats(column)
+        if kind == "number" and counts_the_rows(values, column.index):
+            return "it counts the rows"
+        return learn_number(values, self.scale)
+
+    def transform(self, X: Any) -> Floats:
+        """Write a table as numbers.
+
+        Parameters
+        ----------
+        X : DataFrame
+            With the columns that are used; others and their order do not matter.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_out), float64
+        """
+        check_is_fitted(self)
+        _check_frame(X)
+        there = set(X.columns)
+        for name in self.kinds_:
+            if name not in there:
+                raise ValueError(
+                    f"X has no column {shown(name)}, which was used in training"
+                    f"{did_you_mean(name, there)} its columns are: {listed(X.columns)}"
+                )
+        widths = [width(kind, self.learnt_[name]) for name, kind in self.kinds_.items()]
+        starts = np.cumsum([0, *widths]).tolist()
+        columns = [self._values(X[name], kind) for name, kind in self.kinds_.items()]
+        out = np.zeros((len(X), starts[-1]))
+        # All columns of a few rows, then the next rows: what is written stays in the cache.
+        for first in range(0, len(X), SLAB):
+            rows = slice(first, first + SLAB)
+            for i, (name, kind) in enumerate(self.kinds_.items()):
+                part = out[rows, starts[i] : starts[i + 1]]
+                if kind == "category":
+                    write_levels(part, columns[i][rows])
+                else:
+                    write_numbers(part, columns[i][rows], kind, self.learnt_[name])
+        return out
+
+    def _values(self, column: Any, kind: str) -> NDArray[Any]:
+        if kind == "category":
+            return levels_of(*as_words(column), self.learnt_[column.name])
+        if kind == "date":
+            return as_days(column, self.date_formats_[column.name])
+        return as_floats(column)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the columns of the result, such as ``age``, ``age missing``, ``job=clerk``.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        names : ndarray of str
+        """
+        check_is_fitted(self)
+        names: dict[str, None] = {}
+        for column, kind in self.kinds_.items():
+            for name in out_names(column, kind, self.learnt_[column]):
+                unique, number = name, 1
+                while unique in names:  # a word may be "other" too
+                    number += 1
+                    unique = f"{name} ({number})"
+                names[unique] = None
+        return np.array(list(names), dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _check_frame(X: Any) -> None:
+    if not (hasattr(X, "columns") and hasattr(X, "iloc") and hasattr(X, "attrs")):
+        raise TypeError(f"X must be a pandas DataFrame, got {type(X).__name__}")
+    names = list(X.columns)
+    strange = next((name for name in names if not isinstance(name, str)), None)
+    if strange is not None:
+        raise ValueError(
+            f"names of columns must be strings, got {strange!r:.60}; use X.columns = "
+            "X.columns.astype(str)"
+        )
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise ValueError(f"X has columns of the same name: {listed(twice)}")

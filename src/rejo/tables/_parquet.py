@@ -1,0 +1,138 @@
+"""Parquet files: their columns have types already, which are only brought to ours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rejo.tables._errors import (
+    TableError,
+    check_columns,
+    import_pandas,
+    import_pyarrow,
+    listed,
+    shown,
+)
+
+ENDINGS = (".parquet", ".pq")
+
+
+def is_parquet(path: str | os.PathLike[str]) -> bool:
+    """Tell by its ending whether a file is one."""
+    return Path(path).suffix.lower() in ENDINGS
+
+
+def read_parquet(path: Path, text: Sequence[str]) -> Any:
+    """DataFrame of a whole file, its columns of the types of a Table."""
+    with open_parquet(path) as file:
+        names = [name for name in file.schema_arrow.names if name]
+        check_columns(str(path), text, names)
+        frame = _frame(file.read(columns=names), str(path))
+    pd = import_pandas("reading a table")
+    kinds = {name: "text" if name in text else _kind(frame[name]) for name in names}
+    return pd.DataFrame(
+        {name: typed(frame[name], kind, str(path)) for name, kind in kinds.items()},
+        index=pd.RangeIndex(len(frame)),
+    )
+
+
+def parquet_chunks(path: Path, columns: Sequence[str], rows: int) -> Iterator[Any]:
+    """Yield DataFrames of some columns, as pyarrow makes them."""
+    with open_parquet(path) as file:
+        check_columns(str(path), columns, file.schema_arrow.names)
+        pa = import_pyarrow("reading a Parquet file")
+        done = 0
+        for batch in file.iter_batches(batch_size=rows, columns=list(columns)):
+            frame = _frame(pa.Table.from_batches([batch]), str(path))
+            frame.index = range(done, done + len(frame))
+            done += len(frame)
+            yield frame
+        if done == 0:
+            yield _frame(file.schema_arrow.empty_table().select(list(columns)), str(path))
+
+
+def parquet_names(path: Path) -> list[str]:
+    """Names of the columns."""
+    with open_parquet(path) as file:
+        return list(file.schema_arrow.names)
+
+
+@contextmanager
+def open_parquet(path: Path) -> Iterator[Any]:
+    """Open a file; what pyarrow finds wrong with it is told in one line."""
+    pa = import_pyarrow("reading a Parquet file")
+    import_pandas("reading a table")
+    if path.is_dir():
+        raise TableError(f"{path} is a folder; name a file in it")
+    try:
+        with path.open("rb") as stream:
+            file = pa.parquet.ParquetFile(stream)
+            names = file.schema_arrow.names
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise TableError(
+                    f"{path} has columns of the same name: {listed(twice)}; rename one"
+                )
+            yield file
+    except pa.ArrowException as error:
+        reason = " ".join(str(error).split())[:120]
+        raise TableError(
+            f"{path} is not a Parquet file, or a damaged one ({reason}); write it again"
+        ) from None
+
+
+def _frame(table: Any, name: str) -> Any:
+    pa = import_pyarrow("reading a Parquet file")
+    for column in table.schema:
+        if pa.types.is_nested(column.type):
+            raise TableError(
+                f"{name}, column {shown(column.name)}: its cells are of type "
+                f"{shown(column.type)}, not single values; leave the column out"
+            )
+    return table.replace_schema_metadata(None).to_pandas(
+        date_as_object=False, timestamp_as_object=False, ignore_metadata=True
+    )
+
+
+def _kind(column: Any) -> str:
+    pd = import_pandas("reading a table")
+    types = pd.api.types
+    if types.is_datetime64_any_dtype(column.dtype):
+        return "date"
+    if types.is_bool_dtype(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype):
+        return "category"
+    if types.is_numeric_dtype(column.dtype):
+        return "number"
+    decimal = types.infer_dtype(column, skipna=True) == "decimal"
+    return "number" if decimal else "category"
+
+
+def typed(column: Any, kind: str, name: str) -> Any:
+    """Return a Series as numbers, dates, or objects: strings and None."""
+    pd = import_pandas("reading a table")
+    if kind == "date":
+        if getattr(column.dtype, "tz", None) is not None:
+            column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+        return column.astype("datetime64[us]")
+    if kind == "number":
+        values = pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan)
+        infinite = np.flatnonzero(np.isinf(values))
+        if len(infinite):
+            raise TableError(
+                f"{name}, row {infinite[0] + 1 + _first(column)}, column {shown(column.name)}: the "
+                "number is infinite; leave the cell empty if the value is not known"
+            )
+        return pd.Series(values, index=column.index, name=column.name)
+    codes, words = pd.factorize(column)
+    texts = [str(word).strip() for word in words.tolist()]
+    cells = np.array([*(text or None for text in texts), None], dtype=object)[codes]
+    return pd.Series(cells, index=column.index, name=column.name, dtype=object)
+
+
+def _first(column: Any) -> int:
+    return int(column.index[0]) if len(column) else 0

@@ -1,0 +1,238 @@
+"""A whole table, its columns typed by what stands in them: for training."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejo.tables._csv import CsvFile, open_csv
+from rejo.tables._dates import DAY_FIRST, example, fitting_formats, parse_dates
+from rejo.tables._errors import TableError, check_columns, import_pandas, shown
+from rejo.tables._parquet import is_parquet, read_parquet
+from rejo.tables._rows import Block
+from rejo.tables._words import CODE, Words, cells, joined, numbers, spread, texts_of, words_of
+
+ROWS = 100_000  # in a block
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with typed columns.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Numbers as float64, dates as datetime64, and all else as objects: strings, and None where
+        a value is missing.
+    path : str
+        As given; ``"stdin"`` for standard input.
+    sep, decimal, encoding : str
+        How the file is written.
+    date_formats : dict of str to str
+        Format of each column of dates, such as ``"%d.%m.%Y"``; a time of day may follow it.
+    """
+
+    frame: Any
+    path: str
+    sep: str
+    decimal: str
+    encoding: str
+    date_formats: dict[str, str] = field(default_factory=dict)
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    text: Iterable[str] = (),
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+) -> Table:
+    r"""Read a table from a CSV or Parquet file; needs pandas (``rejo[pandas]``).
+
+    A column is one of numbers if every value in it is a finite number and none is written like
+    ``007``, which is a code; one of dates if every value fits one format; else one of words.  The
+    entries of :data:`~rejo.tables.MISSING` stand for missing values.  Columns without a name are
+    left out.
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``-`` is standard input; a name that ends in ``.parquet`` or ``.pq`` is a Parquet file
+        (needs ``rejo[parquet]``); CSV files may be compressed by gzip.
+    text : iterable of str, default=()
+        Columns to keep as the strings that stand in the file, such as row names with leading
+        zeros, or class labels.
+    sep : str, default=None
+        What separates the columns. ``None``: comma, semicolon, tab or bar, whichever splits the
+        header and the first rows alike.
+    decimal : str, default=None
+        Decimal mark. ``None``: a comma if the first rows show it and it separates no columns.
+    encoding : str, default=None
+        ``None``: UTF-8, or as the byte order mark says.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    TableError
+        If the file cannot be read; the message names the line and the column.
+
+    See Also
+    --------
+    read_chunks : The same for prediction, in pieces.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo.tables import read_table
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "loans.csv")
+    ...     _ = path.write_text("id;income;since;job\n007;1,5;31.12.2020;clerk\n008;?;1.2.2021;\n")
+    ...     table = read_table(path, text=["id"])
+    >>> table.sep, table.decimal, table.date_formats
+    (';', ',', {'since': '%d.%m.%Y'})
+    >>> table.frame.drop(columns="since").to_dict("list")
+    {'id': ['007', '008'], 'income': [1.5, nan], 'job': ['clerk', None]}
+    """
+    kept = [text] if isinstance(text, str) else list(text)
+    if is_parquet(path):
+        frame = read_parquet(Path(path), kept)
+        return Table(frame, os.fspath(path), sep="", decimal=".", encoding="parquet")
+    with open_csv(path, sep=sep, decimal=decimal, encoding=encoding) as file:
+        check_columns(file.name, kept, file.names)
+        frame, formats = _typed(file, kept)
+        return Table(frame, file.name, file.sep, file.decimal, file.encoding, formats)
+
+
+def _typed(file: CsvFile, text: list[str]) -> tuple[Any, dict[str, str]]:
+    pd = import_pandas("reading a table")
+    # The bytes of the file stay in memory until all columns are known: a column that turns out
+    # not to be of numbers in its last row is read again, as strings.
+    blocks: list[Block] = []
+    parts: dict[str, list[Any]] = {name: [] for name in file.names}
+    for block in file.blocks(ROWS):
+        blocks.append(block)
+        for name, part in _first_look(file, block, text).items():
+            parts[name].append(part)
+    columns: dict[str, Any] = {}
+    words: dict[str, Words] = {}
+    for name in file.names:
+        if name in text:
+            columns[name] = np.concatenate([np.empty(0, dtype=object), *parts[name]])
+            continue
+        found = _all_numbers(parts[name], file.decimal)
+        if found is None:
+            words[name] = joined(
+                [
+                    part if isinstance(part, Words) else _as_words(file, block, [name])[name]
+                    for part, block in zip(parts[name], blocks, strict=True)
+                ]
+            )
+        elif np.isinf(found).any():
+            raise TableError(_infinite(file, blocks, parts[name], name, found))
+        columns[name] = found
+        parts[name] = []
+    formats = _date_formats(file, words)
+    for name, column in words.items():
+        if name in formats:
+            dates = parse_dates(column.words, formats[name])
+            columns[name] = spread(dates, column, np.datetime64("NaT", "us"))
+        else:
+            columns[name] = cells(column)
+    frame = pd.DataFrame(
+        {
+            name: pd.Series(values, dtype=object if values.dtype == object else None)
+            for name, values in columns.items()
+        }
+    )
+    frame.attrs["date_formats"] = dict(formats)
+    return frame, formats
+
+
+def _first_look(file: CsvFile, block: Block, text: list[str]) -> dict[str, Any]:
+    """Return numbers for the columns that pandas takes for numbers, and words for the others."""
+    frame = file.parse(block, file.names, dict.fromkeys(text, object))
+    numeric = [name for name in file.names if frame[name].dtype.kind in "iuf" and name not in text]
+    codes = file.code_columns(block)
+    again = _as_words(file, block, [name for name in numeric if name in codes])
+    again = {k: v for k, v in again.items() if any(map(CODE.fullmatch, v.words))}
+    found: dict[str, Any] = {name: texts_of(frame[name]) for name in text}
+    for name in file.names:
+        if name in numeric and name not in again:
+            found[name] = frame[name].to_numpy(np.float64)
+        elif name not in text and name not in numeric and pandas_strings(frame[name]):
+            found[name] = words_of(frame[name])
+    # pandas reads true and false, and numbers of many digits, as other things than strings.
+    others = [name for name in file.names if name not in found and name not in again]
+    return found | again | _as_words(file, block, others)
+
+
+def pandas_strings(column: Any) -> bool:
+    """Whether all that pandas found in a column are strings."""
+    pd = import_pandas("reading a table")
+    return pd.api.types.infer_dtype(column, skipna=True) in ("string", "empty")
+
+
+def _as_words(file: CsvFile, block: Block, names: list[str]) -> dict[str, Words]:
+    if not names:
+        return {}
+    frame = file.parse(block, names, dict.fromkeys(names, object))
+    return {name: words_of(frame[name]) for name in names}
+
+
+def _all_numbers(parts: list[Any], decimal: str) -> NDArray[np.float64] | None:
+    """Return the column as numbers, if it is one of numbers."""
+    found = []
+    for part in parts:
+        values = part
+        if isinstance(part, Words):
+            of_words = numbers(part.words, decimal)
+            if of_words is None:
+                return None
+            values = spread(of_words, part, np.nan)
+        found.append(values)
+    return np.concatenate(found) if found else np.empty(0)
+
+
+def _infinite(file: CsvFile, blocks: list[Block], parts: list[Any], name: str, values: Any) -> str:
+    row = int(np.flatnonzero(np.isinf(values))[0])
+    for block, part in zip(blocks, parts, strict=True):
+        size = len(part.codes) if isinstance(part, Words) else len(part)
+        if row < size:
+            where = file.place(block, row)
+            break
+        row -= size
+    return (
+        f"{where}, column {shown(name)}: the number is infinite or too large; leave the cell empty "
+        "if the value is not known"
+    )
+
+
+def _date_formats(file: CsvFile, columns: dict[str, Words]) -> dict[str, str]:
+    """Find the columns of dates and their formats."""
+    fitting = {name: found for name, c in columns.items() if (found := fitting_formats(c.words))}
+    sure = {found[0] for found in fitting.values() if len(found) == 1}
+    formats = {}
+    for name, found in fitting.items():
+        if len(found) == 2 and DAY_FIRST.get(found[0]) == found[1]:
+            # Another column of the file may tell whether the day or the month comes first.
+            found = [format for format in found if format in sure] or found
+        if len(found) > 1:
+            word = columns[name].words[0]
+            raise TableError(
+                f"{file.name}, column {shown(name)}: the dates can be read in two ways, "
+                f"{shown(word)} with the day or with the month first, and no cell tells which; "
+                f"write them as {example('%Y-%m-%d')}"
+            )
+        formats[name] = found[0]
+    return formats

@@ -1,0 +1,217 @@
+"""Where the rows of a CSV file end: blocks of whole rows, each as wide as the header.
+
+pandas fills rows that are too short and drops what is too much of others; here they are refused
+with their line.  A block is looked at as an array of bytes, which costs a small part of parsing
+it; only a block with something unusual in it is read again by the csv module.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejo.tables._bytes import Utf8, count_lines
+from rejo.tables._errors import TableError
+
+QUOTE, NEWLINE, RETURN, BLANK, ZERO = b'"\n\r 0'
+LONGEST_ROW = 1 << 26  # bytes; more is a quote that was never closed
+
+Positions = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some whole rows of a file."""
+
+    data: bytes  # UTF-8, ends in a line end
+    line: int  # number of its first line in the file, from 1 on
+    row: int  # number of its first data row, from 0 on
+
+
+def blocks(
+    reader: Utf8, start: bytes, line: int, *, sep: str, n_columns: int, size: int
+) -> Iterator[Block]:
+    """Cut what follows the header into blocks of about ``size`` bytes.
+
+    Parameters
+    ----------
+    reader : Utf8
+    start : bytes
+        What was read ahead of the reader, from the first data row on.
+    line : int
+        Number of the line at which it starts.
+    sep : str
+    n_columns : int
+        Fields in each row.
+    size : int
+    """
+    row, rest, at_end = 0, start, False
+    while not at_end:
+        parts = [rest]
+        have = len(rest)
+        while have < size and not at_end:
+            data = reader.read(min(size - have, 1 << 22))
+            at_end = not data
+            parts.append(data)
+            have += len(data)
+        data = b"".join(parts)
+        if at_end and not data.endswith(b"\n"):
+            data += b"\n"
+        spans = quoted_spans(data, sep)
+        end = _last_row_end(data, spans)
+        if end < len(data) and (at_end or len(data) - end > LONGEST_ROW):
+            opened = int(spans[0][-1]) if len(spans[0]) else end
+            raise TableError(
+                f"{reader.name}, line {line + count_lines(data[:opened])}: a quote "
+                "opens here and is never closed; close it, or remove it"
+            )
+        data, rest = data[:end], data[end:]
+        size = max(size, 2 * len(rest))  # a long row must fit
+        if data:
+            block = Block(data, line, row)
+            row += count_rows(reader.name, block, spans, sep, n_columns)
+            yield block
+            line += count_lines(data)
+
+
+def quoted_spans(data: bytes, sep: str) -> tuple[Positions, Positions]:
+    """Places of opening quotes, and of the closing ones, or the end where one is missing."""
+    array = np.frombuffer(data, dtype=np.uint8)
+    quotes = np.flatnonzero(array == QUOTE)
+    if not len(quotes):
+        return quotes, quotes
+    opening, closing = quotes[0::2], quotes[1::2]
+    ends = np.append(closing, len(data))[: len(opening)]
+    ordinary = np.zeros(256, dtype=bool)
+    ordinary[[ord(sep), NEWLINE, RETURN]] = True
+    before = array[opening - 1]
+    fine = ordinary[before] | (opening == 0)
+    fine |= (before == BLANK) & ordinary[array[opening - 2]] & (opening >= 2)
+    fine[1:] |= opening[1:] == ends[: len(opening) - 1] + 1  # a doubled quote within quotes
+    after = ordinary[array[np.minimum(closing + 1, len(data) - 1)]] | (closing == len(data) - 1)
+    after[: len(opening) - 1] |= closing[: len(opening) - 1] + 1 == opening[1:]
+    if fine.all() and after.all():
+        return opening, ends
+    # Quotes within cells, as in 5" pipe: only those at the start of a cell open anything.
+    cell = re.compile(
+        rb"(?:\A|(?<=[\n\r" + re.escape(sep.encode()) + rb'])) *"[^"]*(?:""[^"]*)*("|\Z)'
+    )
+    found = [(m.start(), m.end() - 1 if m[1] else len(data)) for m in cell.finditer(data)]
+    pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _outside(places: Positions, spans: tuple[Positions, Positions]) -> Positions:
+    """Those of the places, in rising order, that no quotes are around."""
+    starts, ends = spans
+    if not len(starts):
+        return places
+    which = np.searchsorted(starts, places) - 1
+    return places[(which < 0) | (places > ends[which])]
+
+
+def _last_row_end(data: bytes, spans: tuple[Positions, Positions]) -> int:
+    starts, ends = spans
+    place = data.rfind(b"\n")
+    while place >= 0:
+        which = int(np.searchsorted(starts, place)) - 1
+        if which < 0 or place > ends[which]:
+            return place + 1
+        place = data.rfind(b"\n", 0, int(starts[which]))
+    return 0
+
+
+def count_rows(
+    name: str, block: Block, spans: tuple[Positions, Positions], sep: str, n_columns: int
+) -> int:
+    """Count the rows of a block; an error if one has more or fewer fields than the header."""
+    data = block.data
+    array = np.frombuffer(data, dtype=np.uint8)
+    newlines = np.flatnonzero(array == NEWLINE)
+    seps = np.flatnonzero(array == ord(sep))
+    if len(spans[0]):
+        newlines, seps = _outside(newlines, spans), _outside(seps, spans)
+    n, gaps = len(newlines), n_columns - 1
+    usual = gaps > 0 and len(seps) == n * gaps and not _stray_return(array)
+    # Separators are n * gaps in all: the first and the last of each row must lie in that row.
+    if (
+        usual
+        and (seps[gaps - 1 :: gaps] < newlines).all()
+        and ((seps[::gaps][1:] > newlines[:-1]).all())
+    ):
+        return n
+    return sum(1 for _ in rows_of(name, block, sep, n_columns))
+
+
+def _stray_return(array: NDArray[np.uint8]) -> bool:
+    """Whether a carriage return is not part of a line end."""
+    returns = np.flatnonzero(array == RETURN)
+    return bool(len(returns)) and not bool((array[returns + 1] == NEWLINE).all())
+
+
+def code_columns(data: bytes, sep: str) -> set[int]:
+    """Places of the columns in which a cell begins with a zero and a further digit."""
+    array = np.frombuffer(data, dtype=np.uint8)
+    zeros = np.flatnonzero((array[:-1] == ZERO) & (array[1:] - ZERO < 10))
+    before = np.zeros(256, dtype=bool)
+    before[[ord(sep), NEWLINE, QUOTE, BLANK]] = True
+    zeros = zeros[before[array[zeros - 1]] | (zeros == 0)]
+    if not len(zeros):
+        return set()
+    spans = quoted_spans(data, sep)
+    seps = _outside(np.flatnonzero(array == ord(sep)), spans)
+    newlines = np.append(-1, _outside(np.flatnonzero(array == NEWLINE), spans))
+    starts = newlines[np.searchsorted(newlines, zeros) - 1]
+    columns = np.searchsorted(seps, zeros) - np.searchsorted(seps, starts)
+    return set(np.unique(columns).tolist())
+
+
+def rows_of(name: str, block: Block, sep: str, n_columns: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield line and fields of each row of a block that is not blank."""
+    # Split at line feeds only: text has other characters that Python takes for line ends.
+    lines = [line + "\n" for line in block.data.decode().split("\n")[:-1]]
+    reader = csv.reader(lines, delimiter=sep, skipinitialspace=True)
+    line = block.line
+    while True:
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            raise TableError(
+                f"{name}, line {line}: the row cannot be read ({error}); mend that line"
+            ) from None
+        if fields is None:
+            return
+        if fields and not (len(fields) == 1 and not fields[0].strip()):
+            if len(fields) != n_columns:
+                raise TableError(_ragged(name, line, len(fields), n_columns, sep))
+            yield line, fields
+        elif n_columns == 1 and lines[line - block.line].strip():  # a quoted empty cell
+            yield line, fields
+        line = block.line + reader.line_num
+
+
+def _ragged(name: str, line: int, found: int, n_columns: int, sep: str) -> str:
+    message = (
+        f"{name}, line {line}: the row has {found} fields, the header {n_columns} "
+        f"(separator {sep!r})"
+    )
+    if found == n_columns + 1:
+        message += "; name every column, row names too, or mend that line"
+    else:
+        message += "; mend that line: cells that contain the separator need quotes around them"
+    return message
+
+
+def line_of(name: str, block: Block, row: int, sep: str, n_columns: int) -> int:
+    """Line of a data row, counted from the first of the block."""
+    rows: Any = rows_of(name, block, sep, n_columns)
+    for place, (line, _) in enumerate(rows):
+        if place == row:
+            return int(line)
+    return block.line

@@ -1,0 +1,156 @@
+"""Made-up outcomes, reports of three kinds, and a browser."""
+
+import os
+import shutil
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rejo.report import make_report, render
+from rejo.selection.outcomes import Outcomes
+
+COSTS = (0.02, 0.04, 0.08, 0.12, 0.16, 0.2, 0.24, 0.28, 0.32, 0.36, 0.4, 0.44, 0.48, 0.5)
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync "
+    "--disable-background-networking --disable-component-update"
+)
+
+
+def made_up_cases(n=400, n_classes=2, *, costs=COSTS, n_folds=5, seed=0, width=1.0):
+    """A noisy score with reject bands around the class limits, narrower for dearer reviews."""
+    rng = np.random.default_rng(seed)
+    y = np.sort(rng.integers(0, n_classes, n))
+    limits = np.arange(1, n_classes) - 0.5
+    outcomes = []
+    for cost in costs:
+        score = y + rng.normal(scale=0.45, size=n)
+        near = np.abs(score[:, None] - limits).argmin(axis=1)
+        sureness = np.abs(score - limits[near])
+        forced = np.searchsorted(limits, score)
+        half = width * (0.5 - cost)
+        decision = np.where(sureness < half, -1, forced)
+        bands = np.stack([limits - half, limits + half], axis=1)
+        fold = rng.permutation(n) % n_folds
+        outcomes.append(Outcomes(cost, decision, forced, near, sureness, score, bands, fold))
+    return outcomes, y
+
+
+def share_cases(n=500, n_classes=3, *, n_points=101, seed=0):
+    """One model that reviews other shares of its ranking."""
+    (own,), y = made_up_cases(n, n_classes, costs=(0.2,), n_folds=1, seed=seed)
+    order = np.lexsort((own.sureness, own.decision >= 0))
+    n_own = int((own.decision < 0).sum())
+    sizes = sorted({n_own, *(round(n * share) for share in np.linspace(0, 1, n_points))})
+    outcomes = []
+    for size in sizes:
+        decision = own.forced.copy()
+        decision[order[:size]] = -1
+        bands = own.bands if size == n_own else None
+        cost = 0.2 if size == n_own else np.nan
+        rest = own.sureness, own.score, bands, own.fold
+        outcomes.append(Outcomes(cost, decision, own.forced, own.lower, *rest))
+    return outcomes, y, sizes.index(n_own)
+
+
+def rival_rows(names, seed=0):
+    rng = np.random.default_rng(seed)
+    return [
+        {"method": name, "reject_cost": cost, "fold": fold, "R": 0.6 - cost + rng.normal() / 100,
+         "E": cost / 10 + rng.random() / 50, "accepted_accuracy": 0.9}
+        for name in names
+        for cost in (0.04, 0.2, 0.36)
+        for fold in range(3)
+    ]  # fmt: skip
+
+
+def simple_report(outcomes, y, classes=None, **options):
+    classes = classes or [f"class {k}" for k in range(int(y.max()) + 1)]
+    given = {"chosen": len(outcomes) // 2, "title": "A title", "provenance": {"data": "made up"}}
+    return make_report(outcomes, y, classes, **(given | options))
+
+
+@pytest.fixture(scope="session")
+def make():
+    """What makes outcomes, rows of rivals and reports."""
+    return SimpleNamespace(
+        cases=made_up_cases, share_cases=share_cases, rivals=rival_rows, report=simple_report
+    )
+
+
+@pytest.fixture(scope="session")
+def reports():
+    """Two classes and rivals; four ordered classes and groups; one model and shares."""
+    rng = np.random.default_rng(1)
+    outcomes, y = made_up_cases(1234)
+    binary = simple_report(
+        outcomes, y, ["benign", "malignant"], size=1234 / 2.25, prices=(1000, 120),
+        rivals=rival_rows(["Chow", "two machines"]), notes=["A note."], command="rejo train",
+    )  # fmt: skip
+    outcomes, y = made_up_cases(2000, 4, seed=2)
+    groups = {
+        "region": np.where(y == 3, "north", rng.choice(["south", "east", "west"], 2000)),
+        "age": rng.choice([f"{i} to {i + 9}" for i in range(20, 90, 10)], 2000),
+        "branch": np.array(["main"] * 1980 + ["new"] * 20),
+    }
+    ordinal = simple_report(outcomes, y, ["low", "mid", "high", "top"], groups=groups)
+    outcomes, y, chosen = share_cases()
+    groups = {"sex": rng.choice(["f", "m"], len(y))}
+    share = simple_report(outcomes, y, chosen=chosen, axis="review_share", groups=groups)
+    return {"binary": binary, "ordinal": ordinal, "share": share}
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium of the system."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = os.environ.get("REJO_CHROMIUM") or shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no browser: install chromium, or set REJO_CHROMIUM to its path")
+    with playwright.sync_playwright() as engine:
+        running = engine.chromium.launch(executable_path=chromium, args=FLAGS.split())
+        yield running
+        running.close()
+
+
+class Visit:
+    """A page opened from disk, and everything that it should not have done."""
+
+    def __init__(self, browser, **options):
+        window = {"viewport": {"width": 1200, "height": 900}}
+        self.context = browser.new_context(**(window | options))
+        self.page = self.context.new_page()
+        self.requests, self.complaints, self.addresses = [], [], []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.complaints.append("dialog"), dialog.dismiss()))
+
+    def open(self, path, fragment):
+        self.addresses.append(path.as_uri())
+        self.page.goto(path.as_uri() + fragment)
+
+    def close(self):
+        self.context.close()
+        assert self.complaints == []
+        assert {url.partition("#")[0] for url in self.requests} == set(self.addresses)
+
+
+@pytest.fixture
+def visit(browser, tmp_path):
+    """Open the page of a report; whatever is done there, it must not fetch or complain."""
+    visits = {}
+
+    def open_report(report, *, page=None, fragment="", **options):
+        if page is None:
+            started = Visit(browser, **options)
+            page = started.page
+            visits[page] = started
+        path = tmp_path / f"report {len(visits)} {len(visits[page].addresses)} ü.html"
+        path.write_text(render(report), encoding="utf-8")
+        visits[page].open(path, fragment)
+        return page
+
+    yield open_report
+    for one in visits.values():
+        one.close()

@@ -1,0 +1,286 @@
+"""The page in a real browser: every number, the controls, the pictures."""
+
+import numpy as np
+import pytest
+
+from rejo.report import Setting
+
+KINDS = ["binary", "ordinal", "share"]
+READ = "ids => ids.map(id => document.getElementById(id).textContent)"
+# Whatever is drawn must lie within the viewBox of its picture.
+OUTSIDE = """() => [...document.querySelectorAll("svg.picture")].flatMap((svg) => {
+  const box = svg.viewBox.baseVal;
+  return [...svg.querySelectorAll("line, rect, path, circle, text")]
+    .filter((node) => !node.closest("defs"))
+    .map((node) => [svg.id, node.outerHTML, node.getBBox()])
+    .filter(([, , b]) => b.x < -0.5 || b.y < -0.5 || b.x + b.width > box.width + 0.5
+      || b.y + b.height > box.height + 0.5)
+    .map(([id, html]) => `${id}: ${html}`);
+})"""
+# Many settings in one call: prices as they come from the fields, then the slider.
+TRY_ALL = """([settings, keys]) => settings.map(([point, error, review]) => {
+  const give = (id, value, kinds) => {
+    const input = document.getElementById(id);
+    input.value = value;
+    for (const kind of kinds) input.dispatchEvent(new Event(kind, { bubbles: true }));
+  };
+  give("error-price", error, ["input"]);
+  give("review-price", review, ["input", "change"]);
+  const message = document.getElementById("price-message").textContent;
+  const moved = document.getElementById("slider").value;
+  give("slider", point, ["input", "change"]);
+  return { message, moved, texts: keys.map((id) => document.getElementById(id).textContent) };
+})"""
+DRAWN = """() => Object.fromEntries(
+  [...document.querySelectorAll("svg.picture")].map((svg) => [svg.id, svg.innerHTML]))"""
+
+
+def slide(page, point):
+    page.locator("#slider").fill(str(point))
+
+
+def give_prices(page, error, review):
+    page.locator("#error-price").fill(str(error))
+    page.locator("#review-price").fill(str(review))
+    page.locator("#review-price").press("Enter")
+
+
+def check_numbers(page, report, setting):
+    expected = report.numbers(setting)
+    shown = dict(zip(expected, page.evaluate(READ, list(expected)), strict=True))
+    assert shown == expected, setting
+    copies = (
+        "[...document.querySelectorAll('[data-copy]')].map(n => [n.dataset.copy, n.textContent])"
+    )
+    for key, text in page.evaluate(copies):
+        assert text == expected[key]
+
+
+def random_prices(rng):
+    """Prices of all magnitudes, some of them round."""
+    error = float(f"{10 ** rng.uniform(-4, 8):.{rng.integers(1, 7)}g}")
+    review = float(f"{error * rng.uniform(0, 0.5):.{rng.integers(1, 7)}g}")
+    return error, min(review, error * 0.5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_number_is_that_of_python(reports, visit, kind):
+    report, rng = reports[kind], np.random.default_rng(KINDS.index(kind))
+    page = visit(report)
+    check_numbers(page, report, report.setting)
+    settings = [
+        Setting(int(rng.integers(len(report.tallies))), *random_prices(rng)) for _ in range(100)
+    ]
+    keys = list(report.numbers(report.setting))
+    for setting, shown in zip(settings, page.evaluate(TRY_ALL, [settings, keys]), strict=True):
+        expected = report.numbers(setting)
+        assert shown["message"] == ""
+        assert int(shown["moved"]) == report.best_point(*setting[1:])
+        assert dict(zip(keys, shown["texts"], strict=True)) == expected, setting
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_follow_what_is_typed(reports, visit, kind):
+    report, rng = reports[kind], np.random.default_rng(9)
+    page = visit(report)
+    for _ in range(4):
+        prices = random_prices(rng)
+        give_prices(page, *prices)
+        check_numbers(page, report, Setting(report.best_point(*prices), *prices))
+        point = int(rng.integers(len(report.tallies)))
+        slide(page, point)
+        check_numbers(page, report, Setting(point, *prices))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_without_scripts(reports, visit, kind):
+    report = reports[kind]
+    page = visit(report, java_script_enabled=False)
+    for key in ("headline", "cases-wrong", "cost-total", "curve-words", "cell-0-0"):
+        assert page.locator(f"#{key}").text_content() == report.numbers(report.setting)[key]
+    assert not page.locator("#controls").is_visible()
+    assert page.locator("noscript p").first.is_visible()
+    assert not page.locator("#curve").is_visible()
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+@pytest.mark.parametrize("kind", KINDS)
+def test_pictures_move_and_stay_inside(reports, visit, kind, width):
+    report = reports[kind]
+    page = visit(report, viewport={"width": width, "height": 800})
+    last = len(report.tallies) - 1
+    slide(page, 0)
+    before = page.evaluate(DRAWN)
+    assert set(before) == {"curve", "budget", "tenths", "scores"}
+    for point in (last, last // 2, last // 3):
+        slide(page, point)
+        after = page.evaluate(DRAWN)
+        changed = {name for name in before if before[name] != after[name]}
+        assert changed >= {"curve", "budget", "tenths", "scores"} - (
+            {"curve"} if point == last else set()
+        )
+        assert page.evaluate(OUTSIDE) == []
+        before = after
+    overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(overflow) == 0
+
+
+def test_pictures_follow_the_width(reports, visit):
+    page = visit(reports["binary"])
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.wait_for_timeout(200)
+    assert page.evaluate("document.getElementById('curve').viewBox.baseVal.width") < 400
+    assert page.evaluate(OUTSIDE) == []
+
+
+def test_pictures_have_words(reports, visit):
+    page = visit(reports["binary"])
+    page.locator("#slider").fill("2")
+    words = page.evaluate(
+        """() => [...document.querySelectorAll("svg.picture")].map((svg) =>
+          svg.getAttribute("aria-labelledby").split(" ").map((id) =>
+            document.getElementById(id).textContent).join(": "))"""
+    )
+    assert len(words) == 4
+    assert "of the decided are right" in words[0]
+
+
+@pytest.mark.parametrize("kind", ["binary", "share"])
+def test_keyboard_alone(reports, visit, kind):
+    report = reports[kind]
+    page = visit(report)
+    focused = "document.activeElement.id"
+    page.keyboard.press("Tab")
+    assert page.evaluate(focused) == "slider"
+    last = len(report.tallies) - 1
+    for key, point in [("Home", 0), ("ArrowRight", 1), ("End", last), ("ArrowLeft", last - 1)]:
+        page.keyboard.press(key)
+        assert page.locator("#slider").input_value() == str(point)
+        assert (
+            page.locator("#slider").get_attribute("aria-valuetext")
+            == (report.payload()["texts"]["point-name"][point])
+        )
+    page.keyboard.press("Tab")
+    assert page.evaluate(focused) == "error-price"
+    page.keyboard.type("900")
+    page.keyboard.press("Tab")
+    page.keyboard.type("90")
+    page.keyboard.press("Enter")
+    check_numbers(page, report, Setting(report.best_point(900, 90), 900, 90))
+    page.locator("#slider").focus()
+    page.keyboard.press("Home")
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    assert page.evaluate(focused) == "go-cheapest"
+    page.keyboard.press("Enter")
+    assert "shown here" in page.locator("#cheapest").text_content()
+    page.keyboard.press("Tab")
+    page.locator("#go-start").focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#slider").input_value() == str(report.chosen)
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid" or page.locator("#go-start").is_disabled()
+
+
+@pytest.mark.parametrize(
+    ("error", "review", "message"),
+    [
+        ("", "1", "as numbers"),
+        ("100", "", "as numbers"),
+        ("-5", "1", "more than nothing"),
+        ("0", "0", "more than nothing"),
+        ("100", "-1", "less than nothing"),
+        ("100", "51", "more than half"),
+        ("1e300", "1", "from 0.000001 to"),
+        ("1e-9", "0", "from 0.000001 to"),
+    ],
+)
+def test_prices_that_make_no_sense(reports, visit, error, review, message):
+    report = reports["binary"]
+    page = visit(report)
+    give_prices(page, error, review)
+    shown = page.locator("#price-message").text_content()
+    assert message in shown
+    assert "still reckons with 1000 and 120" in shown or error == "100"
+    assert page.locator("#error-price").get_attribute("aria-invalid") == "true"
+    text = page.locator("body").inner_text()
+    assert "NaN" not in text
+    assert "undefined" not in text
+    assert "Infinity" not in text
+    give_prices(page, 500, 50)
+    assert page.locator("#price-message").text_content() == ""
+
+
+def test_prices_count_after_a_pause_in_typing(reports, visit):
+    page = visit(reports["binary"])
+    page.locator("#error-price").fill("2000")
+    page.wait_for_timeout(1000)
+    assert "costs 0.06 of an error" in page.locator("#price-ratio").text_content()
+
+
+def test_setting_is_kept_in_the_address(reports, visit):
+    report = reports["binary"]
+    page = visit(report)
+    give_prices(page, 700, 70)
+    slide(page, 9)
+    fragment = page.evaluate("location.hash")
+    again = visit(report, fragment=fragment)
+    check_numbers(again, report, Setting(9, 700, 70))
+    assert again.locator("#error-price").input_value() == "700"
+
+
+@pytest.mark.parametrize(
+    "fragment", ["#point=99&error=1&review=0.1", "#point=1&error=x&review=<b>", "#point=", "#x"]
+)
+def test_an_impossible_address_is_ignored(reports, visit, fragment):
+    report = reports["binary"]
+    check_numbers(visit(report, fragment=fragment), report, report.setting)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(reports, visit, scheme):
+    """Text on its background: at least 4.5 to 1; parts of pictures: 3 to 1."""
+    page = visit(reports["binary"], color_scheme=scheme)
+    colours = page.evaluate(
+        """() => {
+          const style = getComputedStyle(document.documentElement);
+          const names = ["paper", "card", "ink", "soft", "accent", "bad", "right", "wrong",
+            "rival-0", "rival-1", "rival-2", "rival-3", "rival-4", "rival-5"];
+          return Object.fromEntries(names.map((n) => [n, style.getPropertyValue("--" + n).trim()]));
+        }"""
+    )
+
+    def luminance(colour):
+        digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+        channels = np.array([int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)])
+        linear = np.where(
+            channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4
+        )
+        return linear @ [0.2126, 0.7152, 0.0722]
+
+    def contrast(one, other):
+        dark, light = sorted([luminance(colours[one]), luminance(colours[other])])
+        return (light + 0.05) / (dark + 0.05)
+
+    assert (luminance(colours["paper"]) > 0.5) == (scheme == "light")
+    for name in ("ink", "soft", "accent", "bad"):
+        assert min(contrast(name, "paper"), contrast(name, "card")) >= 4.5, name
+    for name in ("right", "wrong", *(f"rival-{i}" for i in range(6))):
+        assert contrast(name, "paper") >= 3, name
+
+
+def test_edges_of_what_there_is(make, visit):
+    """One point, one case, no score; everything reviewed: the script copes with all of them."""
+    outcomes, y = make.cases(1, costs=(0.1,))
+    one = make.report(outcomes, np.array([0]), ["no", "yes"])
+    outcomes, y = make.cases(40, 4, costs=(0.1, 0.4), width=100.0)
+    outcomes = [type(p)(*(getattr(p, key) if key not in ("score", "bands") else None
+                          for key in p.__dataclass_fields__)) for p in outcomes]  # fmt: skip
+    groups = {"same": np.zeros(40), "each": np.arange(40)}
+    for report in (one, make.report(outcomes, y, groups=groups)):
+        page = visit(report, viewport={"width": 360, "height": 700})
+        for point in range(len(report.tallies)):
+            if len(report.tallies) > 1:
+                slide(page, point)
+            check_numbers(page, report, Setting(point, *report.prices))
+            assert page.evaluate(OUTSIDE) == []

@@ -1,0 +1,165 @@
+"""Reports at the edge of what there is, and the page as a file."""
+
+import builtins
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from rejo.report import Setting, make_report, render
+from rejo.report._page import _embed
+
+
+class Reader(HTMLParser):
+    """Collects ids, attributes that could run or fetch, and checks that tags are closed."""
+
+    VOID = frozenset({"meta", "br", "input"})
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.ids, self.risky = [], [], []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in self.VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value)
+            if name in ("style", "href", "src", "srcset", "action") or name.startswith("on"):
+                self.risky.append((tag, name))
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("kind", ["binary", "ordinal", "share"])
+def test_page_is_whole(reports, kind):
+    report = reports[kind]
+    html = render(report)
+    found = Reader(html)
+    assert not found.open
+    assert not found.risky
+    assert len(found.ids) == len(set(found.ids))
+    assert set(report.numbers(report.setting)) <= set(found.ids)
+    assert "unsafe" not in html
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", html)
+
+
+def test_size_of_a_large_report(make):
+    n, rng = 100_000, np.random.default_rng(0)
+    groups = {
+        "region": rng.integers(0, 25, n).astype(str),
+        "age": rng.integers(18, 90, n).astype(str),
+        "product": rng.choice([f"a product with a long name {i}" for i in range(20)], n),
+        "branch": rng.integers(0, 300, n),
+        "channel": rng.integers(0, 12, n),
+    }
+    rivals = make.rivals([f"rival {i}" for i in range(8)])
+    outcomes, y = make.cases(n, 5)
+    refits = render(make.report(outcomes, y, groups=groups, rivals=rivals))
+    outcomes, y, chosen = make.share_cases(n, 5)
+    shares = render(
+        make.report(outcomes, y, groups=groups, rivals=rivals, chosen=chosen, axis="review_share")
+    )
+    assert len(refits.encode()) < 400_000
+    assert len(shares.encode()) < 400_000
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("width", [0.0, 100.0])
+def test_nothing_or_everything_reviewed(make, n_classes, width):
+    outcomes, y = make.cases(50, n_classes, width=width, costs=(0.1, 0.2))
+    report = make.report(outcomes, y, groups={"half": np.arange(50) % 2})
+    texts = report.numbers(Setting(0, 1.0, 0.1))
+    assert texts["cases-review"] == ("0" if width == 0 else "1,000")
+    assert ("none goes to review" if width == 0 else "all go to review") in texts["headline"]
+    assert "nan" not in " ".join(texts.values()).lower()
+    assert "NaN" not in _embed(report.payload())
+    render(report)
+
+
+def test_a_single_case_and_point(make):
+    outcomes, _ = make.cases(1, costs=(0.1,))
+    report = make.report(outcomes, np.array([0]), ["no", "yes"], groups={"a": ["x"]})
+    assert "disabled" in render(report)
+    assert report.numbers(report.setting)["groups-line"].startswith("No group has")
+
+
+def test_without_scores_the_picture_is_left_out(make):
+    outcomes, y = make.cases(50, costs=(0.1, 0.2))
+    bare = [
+        type(point)(
+            point.reject_cost, point.decision, point.forced, point.lower, point.sureness, None,
+            None, point.fold,
+        )
+        for point in outcomes
+    ]  # fmt: skip
+    report = make.report(bare, y)
+    assert report.histogram is None
+    assert "no single score" in render(report)
+
+
+def test_no_groups_no_table(make):
+    outcomes, y = make.cases(50, costs=(0.1, 0.2))
+    for groups in (None, {}):
+        html = render(make.report(outcomes, y, groups=groups))
+        assert 'id="groups-title"' not in html
+
+
+def test_default_prices(make):
+    outcomes, y = make.cases(50)
+    assert make.report(outcomes, y, chosen=3).prices == (1.0, 0.12)
+
+
+def test_embedded_data_cannot_end_the_script():
+    text = _embed({"a": "</script><!-- \u2028 ]]> &"})
+    assert not re.search("[<>&\u2028]", text)
+    assert json.loads(text) == {"a": "</script><!-- \u2028 ]]> &"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"chosen": 9}, "chosen must be from 0 to 1; got 9"),
+        ({"axis": "cost"}, "axis must be"),
+        ({"size": 0}, "size must be a number above 0"),
+        ({"prices": (1, 0.7)}, "prices must be"),
+        ({"prices": (float("nan"), 0.7)}, "prices must be"),
+        ({"confidence": 95}, "confidence must be between 0 and 1"),
+        ({"groups": {"a": ["x"]}}, r"groups\['a'\] must have shape"),
+        ({"y": np.array([0.5] * 50)}, "y must be a list of class indices"),
+        ({"y": np.array([7] * 50)}, "y must have indices into classes"),
+        ({"y": np.array([0] * 9)}, "has 50 cases, but y has 9"),
+        ({"outcomes": []}, "at least one operating point"),
+    ],
+)
+def test_errors_name_what_is_wrong(make, options, message):
+    outcomes, y = make.cases(50, costs=(0.1, 0.2))
+    given = {"outcomes": outcomes, "y": y, "classes": ["a", "b"], "chosen": 0, "title": "t"}
+    with pytest.raises(ValueError, match=message):
+        make_report(**(given | {"provenance": {}} | options))
+
+
+def test_shares_are_no_reject_costs(make):
+    outcomes, y, chosen = make.share_cases(50)
+    with pytest.raises(ValueError, match='axis="review_share"'):
+        make.report(outcomes, y, chosen=chosen)
+
+
+def test_error_without_jinja_names_the_extra(reports, monkeypatch):
+    ordinary = builtins.__import__
+
+    def without_jinja(name, *args, **kwargs):
+        if name == "jinja2":
+            raise ImportError(name)
+        return ordinary(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without_jinja)
+    with pytest.raises(ImportError, match=r"rejo\[report\]"):
+        render(reports["binary"])

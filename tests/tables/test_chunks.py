@@ -1,0 +1,200 @@
+"""Pieces of files, as a fitted encoder needs them."""
+
+import io
+import os
+import sys
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pd = pytest.importorskip("pandas")
+
+from rejo.tables import TableEncoder, TableError, read_chunks, read_table  # noqa: E402
+
+HEAD = "id,age,job,since,note"
+
+
+def rows(n, start=0):
+    jobs = ["clerk", "cook", "", "driver", "?"]
+    return [
+        f"{i:05d},{'' if i % 7 == 3 else i % 50 + 0.25},{jobs[i % 5]},2020-0{i % 9 + 1}-15,n{i}"
+        for i in range(start, start + n)
+    ]
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory):
+    path = tmp_path_factory.mktemp("training") / "training.csv"
+    path.write_text("\n".join([HEAD, *rows(400)]) + "\n")
+    table = read_table(path, text=["id"])
+    return path, table, TableEncoder().fit(table.frame.drop(columns="id"))
+
+
+def refused(path, encoder, **options):
+    with pytest.raises(TableError) as caught:
+        list(read_chunks(path, encoder, **options))
+    message = str(caught.value)
+    assert message.isprintable()
+    return message
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 399, 400, 10_000])
+def test_pieces_give_what_the_whole_gives(training, size):
+    path, table, encoder = training
+    frames = list(read_chunks(path, encoder, text=["id"], rows=size))
+    assert max(map(len, frames)) <= size
+    assert np.concatenate([f.index for f in frames]).tolist() == list(range(400))
+    assert [v for f in frames for v in f["id"]] == table.frame["id"].tolist()
+    pieces = np.concatenate([encoder.transform(f) for f in frames])
+    np.testing.assert_array_equal(pieces, encoder.transform(table.frame))
+
+
+def test_only_what_is_needed_is_read(training, tmp_path):
+    _, _, encoder = training
+    assert set(encoder.kinds_) == {"age", "job", "since"}  # ids and notes are names
+    path = tmp_path / "new.csv"
+    path.write_text("since;extra;job;age\n2020-01-01;a b;cook;1,5\n31.12.2020;;cook;\n")
+    message = refused(path, encoder)
+    assert "line 3, column 'since'" in message
+    assert "'31.12.2020' is no date such as 2024-12-31" in message
+    path.write_text("since;extra;job;age\n2020-01-01;a b;cook;1,5\n2020-12-31;;cook;\n")
+    (frame,) = read_chunks(path, encoder, text=["extra", "id"], optional=["id"])
+    assert frame.columns.tolist() == ["age", "job", "since", "extra"]
+    assert frame["extra"].tolist() == ["a b", None]
+    assert frame["age"].tolist()[0] == 1.5
+
+
+def test_a_column_that_is_missing(training, tmp_path):
+    _, _, encoder = training
+    path = tmp_path / "new.csv"
+    path.write_text("Age,job,since\n1,2,2020-01-01\n")
+    message = refused(path, encoder)
+    assert f"{path} has no column 'age'" in message
+    assert "did you mean 'Age'" in message
+    assert "'job', 'since'" in message
+    path.write_text("age,job,since\n1,2,2020-01-01\n")
+    assert "no column 'id'" in refused(path, encoder, text=["id"])
+
+
+def test_a_cell_that_is_no_number(training, tmp_path):
+    _, _, encoder = training
+    path = tmp_path / "new.csv"
+    lines = [HEAD, *rows(300)]
+    lines[201] = '7,12 years,"a\nb",2020-01-01,x'
+    path.write_text("\n".join(lines))
+    message = refused(path, encoder, rows=64)
+    assert message.startswith(f"{path}, line 202, column 'age': '12 years' is no number")
+    lines[201] = '7,-inf,"a\nb",2020-01-01,x'
+    path.write_text("\n".join(lines))
+    assert "line 202, column 'age'" in refused(path, encoder, rows=64)
+    lines[201] = "7, ? , cook ,2020-01-01 ,x"  # blanks around a mark for missing values
+    path.write_text("\n".join(lines))
+    frames = list(read_chunks(path, encoder, rows=64))
+    row = pd.concat([f.astype({"job": object}) for f in frames]).loc[200]
+    assert np.isnan(row["age"])
+    assert row["job"] == "cook"
+
+
+@pytest.mark.parametrize("content", [HEAD, HEAD + "\n", HEAD + "\n\n\n"])
+def test_a_file_without_rows(training, tmp_path, content):
+    _, _, encoder = training
+    path = tmp_path / "new.csv"
+    path.write_text(content)
+    (frame,) = read_chunks(path, encoder, text=["id"])
+    assert frame.shape == (0, 4)
+    assert encoder.transform(frame).shape == (0, len(encoder.get_feature_names_out()))
+
+
+def test_ragged_rows_far_down(training, tmp_path):
+    _, _, encoder = training
+    path = tmp_path / "new.csv"
+    lines = [HEAD, *rows(5000)]
+    lines[4001] = "1,2,3"
+    path.write_text("\n".join(lines))
+    frames = read_chunks(path, encoder, rows=100)
+    good = 0
+    with pytest.raises(TableError, match=r"line 4002: the row has 3 fields, the header 5"):
+        for frame in frames:
+            good += len(frame)
+    assert 3000 < good < 4001
+
+
+def test_a_pipe_is_read_as_it_comes(training, monkeypatch):
+    path, table, encoder = training
+    data = path.read_bytes()
+    out, into = os.pipe()
+
+    def feed():
+        with open(into, "wb", buffering=0) as file:
+            for start in range(0, len(data), 999):
+                file.write(data[start : start + 999])
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    with open(out, "rb") as stream:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
+        frames = list(read_chunks("-", encoder, rows=50))
+        feeder.join()
+    pieces = np.concatenate([encoder.transform(f) for f in frames])
+    np.testing.assert_array_equal(pieces, encoder.transform(table.frame))
+
+
+def test_memory_does_not_grow_with_the_file(training, monkeypatch):
+    _, _, encoder = training
+
+    class Endless(io.RawIOBase):
+        """Half a gigabyte that was never anywhere."""
+
+        def __init__(self):
+            self.part = ("\n".join(rows(20_000)) + "\n").encode()
+            self.left, self.buffer = 1 << 29, io.BytesIO((HEAD + "\n").encode())
+
+        def read(self, size=-1):
+            data = self.buffer.read(size)
+            if not data and self.left > 0:
+                self.left -= len(self.part)
+                self.buffer = io.BytesIO(self.part)
+                data = self.buffer.read(size)
+            return data
+
+    class Stdin:
+        buffer = Endless()
+
+    monkeypatch.setattr(sys, "stdin", Stdin())
+    resource = pytest.importorskip("resource")
+    frames = read_chunks("-", encoder, rows=20_000)
+    next(frames)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _, frame in zip(range(40), frames, strict=False):
+        assert len(frame)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert after - before < 60_000  # kilobytes; forty pieces have about 30 megabytes
+
+
+@given(
+    words=st.lists(
+        st.sampled_from(['a"b', "x\ny", "u,v", "", "w", 'q""', "é", "\r\n"]), min_size=1
+    ),
+    size=st.integers(1, 5),
+)
+def test_rows_are_cut_where_they_end(tmp_path_factory, words, size):
+    encoder = TableEncoder().fit(pd.DataFrame({"n": [1.0, 2.0, 4.0]}))
+    lines = ["n,w"]
+    for i, word in enumerate(words):
+        quoted = '"' + word.replace('"', '""') + '"' if set(word) & set(",\n\r") else word
+        lines.append(f"{i},{quoted}")
+    path = tmp_path_factory.mktemp("cut") / "a.csv"
+    path.write_bytes("\n".join(lines).encode())
+    frames = list(read_chunks(path, encoder, text=["w"], rows=size))
+    found = pd.concat(frames)
+    assert found["n"].tolist() == list(range(len(words)))
+    assert found["w"].tolist() == [w.strip() or None for w in words]
+
+
+def test_rows_must_be_positive(training):
+    path, _, encoder = training
+    with pytest.raises(ValueError, match="rows must be 1 or more, got 0"):
+        next(read_chunks(path, encoder, rows=0))

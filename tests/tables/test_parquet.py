@@ -1,0 +1,149 @@
+"""Parquet files in and out."""
+
+import sys
+from datetime import date
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+pd = pytest.importorskip("pandas")
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+from rejo.tables import (  # noqa: E402
+    TableEncoder,
+    TableError,
+    TableWriter,
+    read_chunks,
+    read_table,
+)
+
+N = 300
+
+
+@pytest.fixture
+def table():
+    random = np.random.RandomState(0)
+    return pa.table(
+        {
+            "id": pa.array([f"{i:04d}" for i in range(N)]),
+            "n": pa.array([None if i % 9 == 0 else i * i for i in range(N)], pa.int64()),
+            "price": pa.array([Decimal(i * i) / 100 for i in range(N)], pa.decimal128(12, 2)),
+            "day": pa.array([date(2020, 1, 1 + i % 28) for i in range(N)]),
+            "time": pa.array(
+                [1_600_000_000 + i**2 for i in range(N)], pa.timestamp("s", "Europe/Berlin")
+            ),
+            "flag": pa.array((random.rand(N) < 0.5).tolist()),
+            "job": pa.array(random.choice(["a", "b", "c"], N).tolist()).dictionary_encode(),
+        }
+    )
+
+
+@pytest.fixture
+def path(tmp_path, table):
+    pq.write_table(table, tmp_path / "table.parquet", row_group_size=64)
+    return tmp_path / "table.parquet"
+
+
+def test_types(path):
+    table = read_table(path, text=["id"])
+    kinds = TableEncoder().fit(table.frame.drop(columns="id")).kinds_
+    assert kinds == {
+        "n": "number",
+        "price": "number",
+        "day": "date",
+        "time": "date",
+        "flag": "category",
+        "job": "category",
+    }
+    assert table.frame["id"].tolist()[:2] == ["0000", "0001"]
+    assert set(table.frame["flag"]) == {"True", "False"}
+    assert table.frame["n"].isna().sum() == (N + 8) // 9
+
+
+@pytest.mark.parametrize("rows", [50, 1000])
+def test_pieces_give_what_the_whole_gives(path, rows):
+    whole = read_table(path, text=["id"]).frame
+    encoder = TableEncoder().fit(whole.drop(columns="id"))
+    frames = list(read_chunks(path, encoder, text=["id", "x"], optional=["x"], rows=rows))
+    assert max(map(len, frames)) <= rows
+    assert [i for f in frames for i in f.index] == list(range(N))
+    assert [v for f in frames for v in f["id"]] == whole["id"].tolist()
+    pieces = np.concatenate([encoder.transform(f) for f in frames])
+    np.testing.assert_array_equal(pieces, encoder.transform(whole))
+
+
+def test_csv_and_parquet_of_the_same_table(tmp_path):
+    csv = tmp_path / "a.csv"
+    csv.write_text(
+        "n,d,w\n" + "".join(f"{i * i},{1 + i % 28}.1.2020,{i % 3}x\n" for i in range(90))
+    )
+    table = read_table(csv)
+    encoder = TableEncoder(date_formats=table.date_formats).fit(table.frame)
+    pq.write_table(
+        pa.table(
+            {
+                "w": table.frame["w"].tolist(),
+                "d": [f"{1 + i % 28}.1.2020" for i in range(90)],  # dates as strings
+                "n": table.frame["n"].tolist(),
+            }
+        ),
+        tmp_path / "a.parquet",
+    )
+    (frame,) = read_chunks(tmp_path / "a.parquet", encoder)
+    np.testing.assert_array_equal(encoder.transform(frame), encoder.transform(table.frame))
+
+
+def test_files_that_cannot_be_used(path, tmp_path, table):
+    encoder = TableEncoder().fit(read_table(path).frame[["n", "day"]])
+    bad = tmp_path / "bad.parquet"
+
+    def refused(content, read=lambda: list(read_chunks(bad, encoder))):
+        if isinstance(content, bytes):
+            bad.write_bytes(content)
+        else:
+            pq.write_table(content, bad)
+        with pytest.raises(TableError) as caught:
+            read()
+        assert str(caught.value).isprintable()
+        assert str(bad) in str(caught.value)
+        return str(caught.value)
+
+    assert "not a Parquet file" in refused(b"a,b\n1,2\n")
+    assert "not a Parquet file" in refused(path.read_bytes()[:-100])
+    assert "no column 'n'" in refused(table.drop_columns(["n"]))
+    words = table.set_column(1, "n", pa.array(["x"] * N))
+    assert "column 'n'" in refused(words)
+    assert "is no date" in refused(table.set_column(3, "day", pa.array(["x"] * N)))
+    infinite = table.set_column(1, "n", pa.array([1.0] * (N - 1) + [float("inf")]))
+    assert f"row {N}, column 'n'" in refused(infinite)
+    nested = pa.table({"n": [[1], [2]]})
+    assert "not single values" in refused(nested, lambda: read_table(bad))
+
+
+def test_no_rows(path, table):
+    encoder = TableEncoder().fit(read_table(path).frame[["n", "day"]])
+    pq.write_table(table[:0], path)
+    (frame,) = read_chunks(path, encoder)
+    assert encoder.transform(frame).shape[0] == 0
+
+
+def test_writing(tmp_path):
+    path = tmp_path / "out.parquet"
+    first = pd.DataFrame({"id": [None, None], "risk": [0.5, np.nan], "n": [1, 2]})
+    second = pd.DataFrame({"id": ["=1", "b"], "risk": [1.0, 2.0], "n": [3, 4]})
+    with TableWriter(path) as writer:
+        writer.write(first)
+        writer.write(second)
+    found = pq.read_table(path).to_pydict()
+    assert found["id"] == [None, None, "=1", "b"]  # no spreadsheet runs these
+    assert found["n"] == [1, 2, 3, 4]
+    with pytest.raises(FileExistsError), TableWriter(path) as writer:
+        pass
+
+
+def test_without_pyarrow_the_error_names_the_extra(path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"rejo\[parquet\]"):
+        read_table(path)

@@ -1,0 +1,227 @@
+"""Decisions in files: whole or not at all, and harmless in a spreadsheet."""
+
+import csv
+import io
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pd = pytest.importorskip("pandas")
+
+from rejo.tables import TableWriter  # noqa: E402
+
+
+def written(path, *frames, **options):
+    with TableWriter(path, **options) as writer:
+        for frame in frames:
+            writer.write(frame)
+    return path.read_bytes().decode()
+
+
+def test_one_frame_after_the_other(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "id": ["a", None, 'say "x"'],
+            "n": [1, 2, 3],
+            "risk": [0.1, np.nan, 1e-300],
+            "when": pd.to_datetime(["2020-01-01", None, "2020-01-02 03:04:05"]),
+            "kept": pd.array([1, None, 3], dtype="Int64"),
+            "flag": [True, False, True],
+            "kind": pd.Categorical(["u", "v,w", None]),
+        }
+    )
+    text = written(tmp_path / "out.csv", frame[:2], frame[2:], frame[:0])
+    assert text == (
+        "id,n,risk,when,kept,flag,kind\n"
+        "a,1,0.1,2020-01-01T00:00:00,1,True,u\n"
+        ',2,,,,False,"v,w"\n'
+        '"say ""x""",3,1e-300,2020-01-02T03:04:05,3,True,\n'
+    )
+
+
+cell = st.text(
+    st.characters(blacklist_categories=["Cs"]) | st.sampled_from("=+-@\t\r\n\",'＝＋ 019."),
+    max_size=6,
+)
+
+
+@given(rows=st.lists(st.tuples(cell, cell), min_size=1, max_size=20))
+def test_texts_come_back_and_begin_no_formula(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("w") / "out.csv"
+    written(path, pd.DataFrame(rows, columns=["a", "b"], dtype=object))
+    with path.open(newline="", encoding="utf-8") as file:
+        found = list(csv.reader(file))[1:]
+    assert len(found) == len(rows)
+    for row, back in zip(rows, found, strict=True):
+        for text, seen in zip(row, back, strict=True):
+            assert seen in (text, "'" + text)
+            if seen[:1] in "=+-@\t\r\n＝＋－＠" and seen:
+                float(seen.replace(",", "."))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=1+2",
+        "+cmd|' /C calc'!A0",
+        "-1+2",
+        "@SUM(A1)",
+        "\t=1",
+        "\rx",
+        "\nx",
+        "  =1",
+        '"=1"',
+        "\u00a0=1",
+        "\ufeff=1",
+        "＝1+2",
+        "－1x",
+        "-",
+        "--5",
+        "-5 OR 1",
+        "+1-1",
+        "-1e5e5",
+    ],
+)
+@pytest.mark.parametrize("others", [[], ["x"] * 3000])
+def test_formulas_become_texts(tmp_path, text, others):
+    path = tmp_path / "out.csv"
+    written(path, pd.DataFrame({text: [text, *others], "n": 1}))
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    assert rows[0][0] == rows[1][0] == "'" + text
+
+
+@pytest.mark.parametrize(
+    "text", ["-5", "+3.2e-1", "-0,5", "12", "-.5", "a=b", "x-y", "me@home", ""]
+)
+def test_numbers_and_other_texts_stay(tmp_path, text):
+    assert written(tmp_path / "out.csv", pd.DataFrame({"a": [text], "n": [-1.5]})).endswith(
+        f'\n"{text}",-1.5\n' if "," in text else f"\n{text},-1.5\n"
+    )
+
+
+@given(values=st.lists(st.floats(allow_infinity=True, allow_nan=False), min_size=1))
+def test_numbers_come_back_to_the_last_bit(tmp_path_factory, values):
+    path = tmp_path_factory.mktemp("w") / "out.csv"
+    text = written(path, pd.DataFrame({"v": values}))
+    assert [float(line) for line in text.splitlines()[1:]] == values
+
+
+def test_an_empty_cell_alone_is_a_row(tmp_path):
+    text = written(tmp_path / "out.csv", pd.DataFrame({"v": ["", None, "x"]}, dtype=object))
+    assert text == 'v\n""\n""\nx\n'
+
+
+def test_nothing_is_left_after_an_error(tmp_path):
+    path = tmp_path / "out.csv"
+    with pytest.raises(ValueError, match="same in each frame: 'a', got 'b'"):
+        written(path, pd.DataFrame({"a": [1]}), pd.DataFrame({"b": [1]}))
+    assert os.listdir(tmp_path) == []
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt), TableWriter(path, force=True) as writer:
+        writer.write(pd.DataFrame({"a": [1]}))
+        raise KeyboardInterrupt
+    assert os.listdir(tmp_path) == ["out.csv"]
+    assert path.read_text() == "old"
+
+
+def test_a_file_is_replaced_only_by_force(tmp_path):
+    path, frame = tmp_path / "out.csv", pd.DataFrame({"a": [1]})
+    path.write_text("old")
+    with pytest.raises(FileExistsError, match=r"out.csv exists; force replaces it"):
+        written(path, frame)
+    path.chmod(0o640)
+    assert written(path, frame, force=True) == "a\n1\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert os.listdir(tmp_path) == ["out.csv"]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_that_appears_meanwhile_is_kept(tmp_path, monkeypatch, links):
+    path = tmp_path / "out.csv"
+    if not links:
+
+        def refuse(*_):
+            raise PermissionError("no links here")
+
+        monkeypatch.setattr(os, "link", refuse)
+    with pytest.raises(FileExistsError), TableWriter(path) as writer:
+        writer.write(pd.DataFrame({"a": [1]}))
+        path.write_text("theirs")
+    assert path.read_text() == "theirs"
+    path.unlink()
+    assert written(path, pd.DataFrame({"a": [1]})) == "a\n1\n"
+    assert os.listdir(tmp_path) == ["out.csv"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and devices of POSIX")
+def test_links_and_devices(tmp_path):
+    real, link = tmp_path / "real.csv", tmp_path / "link.csv"
+    real.write_text("old")
+    link.symlink_to(real)
+    written(link, pd.DataFrame({"a": [1]}), force=True)
+    assert link.is_symlink()
+    assert real.read_text() == "a\n1\n"
+    with TableWriter("/dev/null") as writer:
+        writer.write(pd.DataFrame({"a": [1]}))
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    with pytest.raises(IsADirectoryError), TableWriter(tmp_path):
+        pass
+
+
+def test_standard_output(monkeypatch):
+    buffer = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(buffer))
+    with TableWriter("-") as writer:
+        writer.write(pd.DataFrame({"a": ["é"]}))
+    assert buffer.getvalue() == "a\né\n".encode()
+
+
+SCRIPT = """
+import sys, pandas as pd
+from rejo.tables import TableWriter
+frame = pd.DataFrame({"a": ["x" * 50] * 10_000})
+with TableWriter(sys.argv[1], force=True) as writer:
+    for _ in range(100_000):
+        writer.write(frame)
+        print("written", file=sys.stderr, flush=True)
+"""
+
+
+def child(path, **options):
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen([sys.executable, "-c", SCRIPT, path], env=env, text=True, **options)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="POSIX")
+def test_a_kill_leaves_the_old_file(tmp_path):
+    path = tmp_path / "out.csv"
+    path.write_text("old")
+    with child(str(path), stderr=subprocess.PIPE) as process:
+        process.stderr.readline()
+        time.sleep(0.05)
+        process.kill()
+    assert path.read_text() == "old"
+    assert all(name == "out.csv" or name.startswith(".") for name in os.listdir(tmp_path))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX")
+def test_a_reader_that_goes_away_is_a_broken_pipe():
+    with child("-", stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert "BrokenPipeError" in errors
+
+
+def test_outside_of_a_with_statement_nothing_is_written(tmp_path):
+    with pytest.raises(ValueError, match="with statement"):
+        TableWriter(tmp_path / "out.csv").write(pd.DataFrame({"a": [1]}))
