@@ -44,6 +44,7 @@ from rejo.metrics import Interval
 from rejo.persistence import TRUSTED_TYPES, ModelFileError, data_hash, inspect, load, save
 from rejo.persistence._trusted import REJECTING
 from rejo.selection import RejectClassifierCV, RejoSVCCV
+from rejo.tables import TableEncoder
 
 MODELS = {
     "svc": RejoSVC(),
@@ -152,6 +153,79 @@ def test_classes_of_strings_and_columns_with_names(data, path):
     assert inspect(path).reject_label == "reject"
     assert inspect(path).data_hash == data_hash(frame, labels)
     assert data_hash(frame.iloc[::-1], labels) != data_hash(frame, labels)
+
+
+@pytest.fixture
+def applicants(data):
+    pd = pytest.importorskip("pandas")
+    X, y = data
+    when = pd.Timestamp("2020-01-01") + pd.to_timedelta(300 * (X[:, 1] + 1), unit="D")
+    frame = pd.DataFrame(
+        {
+            "income": np.where(X[:, 0] < -0.9, np.nan, X[:, 0]),
+            "__id__": np.where(X[:, 1] > 0.2, "größer, \n", "content"),  # names of its own nodes
+            "file": when,
+            "unit": "kg",
+        }
+    )
+    return frame, np.array(["good", "bad"])[y]
+
+
+def test_a_table_comes_back_with_its_model(applicants, path):
+    frame, labels = applicants
+    steps = [("prepare", TableEncoder(date_formats={"file": "%d.%m.%Y"})), ("model", RejoLinear())]
+    model = RejectClassifierCV(Pipeline(steps), max_error=0.4, reject_costs=[0.1, 0.3])
+    model.fit(frame, labels)
+    save(model, path, table={"target": "grade", "id": None, "text": ("name", "zip")})
+    loaded = load(path)
+    np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
+    first, second = (m.best_estimator_[0] for m in (model, loaded))
+    np.testing.assert_array_equal(second.transform(frame), first.transform(frame))
+    assert list(second.kinds_.items()) == list(first.kinds_.items())
+    assert second.left_out_ == {"unit": "the same value everywhere"}
+    assert second.date_formats_ == {"file": "%d.%m.%Y"}
+    found = inspect(path)
+    assert found.table == {"target": "grade", "id": None, "text": ["name", "zip"]}
+    assert 'table: {"target": "grade", "id": null, "text": ["name", "zip"]}' in str(found)
+    assert found.n_features is None or found.n_features == 4
+    assert "TableEncoder" in found.estimators
+
+
+def test_a_model_with_a_table_is_opened_without_pandas(applicants, path):
+    save(make_pipeline(TableEncoder(), RejoLinear()).fit(*applicants), path)
+    script = (
+        "import sys; sys.modules['pandas'] = sys.modules['pyarrow'] = None\n"
+        "from rejo.persistence import load\n"
+        "print(load(sys.argv[1])[0].kinds_['file'])\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script, str(path)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
+    assert run.stdout == "date\n", run.stderr
+
+
+@pytest.mark.parametrize(
+    ("table", "error", "message"),
+    [
+        ({"a": object()}, TypeError, "table must hold numbers and strings"),
+        ({"a": [[[[["deep"]]]]]}, ModelFileError, "nested too deeply"),
+        ({"a": list(range(20_000))}, ModelFileError, "more than 10000 values"),
+    ],
+)
+def test_descriptions_of_tables_that_are_not_saved(table, error, message, data, path):
+    with pytest.raises(error, match=message):
+        save(RejoLinear().fit(*data), path, table=table)
+    assert not path.exists()
+
+
+def test_without_a_table_the_header_says_nothing_of_it(data, path):
+    save(RejoLinear().fit(*data), path)
+    assert inspect(path).table is None
+    assert "\ntable: " not in str(inspect(path))
 
 
 @pytest.mark.parametrize("model", [RejoSVC(), ReplicationClassifier(SVC())])

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import itertools
 import json
 import os
 import pickle
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
@@ -23,6 +24,9 @@ from rejo.baselines import ThresholdRejectClassifier
 from rejo.estimators import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
 from rejo.persistence import ModelFileError, inspect, load, save
 from rejo.persistence._container import pack, payload_hash, unpack
+from rejo.tables import TableEncoder
+
+pd = pytest.importorskip("pandas")
 
 # ---- good files, and how to change them ---------------------------------------------------
 
@@ -45,6 +49,17 @@ def good(data, tmp_path_factory):
             HistGradientBoostingClassifier(max_iter=3, categorical_features=[0], max_bins=30)
         ).fit(np.column_stack([grid[:, 0] + 1, X[:, 1]]), y),
     }
+    dates = pd.Timestamp("2020-01-01") + pd.to_timedelta(100 * (X[:, 0] + 1), unit="D")
+    frame = pd.DataFrame(
+        {
+            "size": np.where(X[:, 0] < -0.9, np.nan, X[:, 0]),
+            "colour": np.array(["red", "green", "blue"])[np.digitize(X[:, 1], [-0.3, 0.3])],
+            "when": dates,
+            "unit": "kg",
+        }
+    )
+    steps = [("prepare", TableEncoder()), ("model", RejoLinear())]
+    models["table"] = Pipeline(steps).fit(frame, y)
     path = tmp_path_factory.mktemp("good") / "model.rejo"
     files = {}
     for name, model in models.items():
@@ -676,6 +691,160 @@ def boosted_split_on_categories_that_are_not_there(edit):
     nodes = np.load(io.BytesIO(edit.members[file]))
     nodes["is_categorical"][:], nodes["bitset_idx"][:] = 1, 10**6
     edit.members[file] = npy(nodes)
+
+
+# ---- tables -------------------------------------------------------------------------------
+
+
+NUMBERS = itertools.count(10**6)  # of nodes that are new in a file
+
+
+class Column:
+    """What a file says of a column, or of all of them, to be changed."""
+
+    def __init__(self, edit, *path):
+        self.edit = edit
+        node = edit.schema["content"]["content"]["steps"]["content"][0]["content"][1]
+        for name in path[:-1]:
+            node = (node if node["__loader__"] == "DictNode" else node["content"])["content"][name]
+        self.inner = node if node["__loader__"] == "DictNode" else node["content"]
+        self.name = path[-1]
+
+    def set(self, value):
+        node = self._scalar(value)
+        if isinstance(value, list):
+            entries = {"__loader__": "ListNode", "__class__": "list", "__id__": next(NUMBERS)}
+            items = [self._scalar(item) for item in value]
+            node = {"__module__": "builtins", **entries, "content": items}
+        self.inner["content"][self.name] = node
+
+    def remove(self):
+        del self.inner["content"][self.name]
+        self.inner["key_types"]["content"].pop()
+
+    def rename(self, name):
+        content = self.inner["content"]
+        self.inner["content"] = {name if k == self.name else k: v for k, v in content.items()}
+
+    @staticmethod
+    def _scalar(value):
+        entries = {"__module__": "builtins", "__class__": "str", "__loader__": "JsonNode"}
+        content = {"content": json.dumps(value), "is_json": True}
+        return {**entries, **content, "__id__": next(NUMBERS)}
+
+
+COLUMN = {
+    "a_scale_that_is_no_number": ("size", "scale", float("nan")),
+    "a_scale_of_zero": ("size", "scale", 0.0),
+    "a_negative_scale": ("size", "scale", -1.0),
+    "a_center_without_end": ("size", "center", float("inf")),
+    "a_fill_value_that_is_a_word": ("size", "fill", "3"),
+    "a_fill_value_that_is_a_whole_number": ("size", "fill", 3),
+    "a_date_beyond_all_calendars": ("when", "fill", 1e300),
+    "a_list_for_a_number": ("size", "fill", [1.0]),
+    "a_number_for_a_truth_value": ("size", "missing", 1),
+    "a_number_for_categories": ("colour", "categories", 3),
+    "a_string_for_categories": ("colour", "categories", "abc"),
+    "categories_that_are_numbers": ("colour", "categories", [1, 2, 3]),
+    "a_category_twice": ("colour", "categories", ["red", "red", "blue"]),
+    "more_categories_than_allowed": ("colour", "categories", [str(i) for i in range(1000)]),
+    "no_categories": ("colour", "categories", []),
+    "a_word_for_other": ("colour", "other", "yes"),
+}
+
+
+def register_columns():
+    for name, (column, entry, value) in COLUMN.items():
+
+        def change(edit, column=column, entry=entry, value=value):
+            Column(edit, "learnt_", column, entry).set(value)
+
+        change.__name__ = name
+        hostile("table", f"column '{column}' is malformed|malformed")(change)
+
+
+register_columns()
+
+
+@hostile("table", "do not agree in columns")
+def another_number_of_categories(edit):
+    Column(edit, "learnt_", "colour", "categories").set(["a", "b", "c", "d"])
+
+
+@hostile("table", "do not agree in columns")
+def many_categories_allowed_by_the_file_itself(edit):
+    Column(edit, "max_categories").set(10**9)
+    Column(edit, "learnt_", "colour", "categories").set([str(i) for i in range(5000)])
+
+
+@hostile("table", "malformed")
+def a_column_of_an_unknown_kind(edit):
+    Column(edit, "kinds_", "size").set("secret")
+
+
+@hostile("table", "malformed")
+def a_column_of_another_kind(edit):
+    Column(edit, "kinds_", "size").set("category")
+
+
+@hostile("table", "do not agree")
+def a_column_under_another_name(edit):
+    Column(edit, "kinds_", "size").rename("length")
+
+
+@hostile("table", "do not agree")
+def a_column_of_which_nothing_is_known(edit):
+    Column(edit, "learnt_", "size").remove()
+
+
+@hostile("table", "malformed")
+def an_entry_too_few(edit):
+    Column(edit, "learnt_", "size", "scale").remove()
+
+
+@hostile("table", "malformed")
+def a_list_for_all_columns(edit):
+    Column(edit, "learnt_").set([1.0])
+
+
+@hostile("table", "date formats")
+def a_date_format_that_is_not_ours(edit):
+    Column(edit, "date_formats_", "when").set("%c")
+
+
+@hostile("table", "date formats")
+def a_reason_that_is_no_text(edit):
+    Column(edit, "left_out_", "unit").set(5)
+
+
+@hostile("table", "differ in number")
+def more_columns_than_names(edit):
+    Column(edit, "n_features_in_").set(9)
+
+
+@hostile("table", "no names")
+def names_that_are_no_array(edit):
+    Column(edit, "feature_names_in_").set(["size", "colour", "when", "unit"])
+
+
+@hostile("linear", "nested too deeply")
+def a_deep_description_of_the_table(edit):
+    edit.header["table"] = {"a": {"b": {"c": {"d": {"e": 1}}}}}
+
+
+@hostile("linear", "more than 10000 values")
+def a_long_description_of_the_table(edit):
+    edit.header["table"] = {"a": [1] * 20_000}
+
+
+@hostile("linear", "entries")
+def a_description_of_the_table_that_is_a_list(edit):
+    edit.header["table"] = ["target"]
+
+
+@hostile("linear", "holds nan")
+def a_description_of_the_table_with_a_number_that_is_none(edit):
+    edit.header["table"] = {"a": float("nan")}
 
 
 # ---- what becomes of them -----------------------------------------------------------------

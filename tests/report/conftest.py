@@ -94,7 +94,7 @@ def reports():
         "branch": np.array(["main"] * 1980 + ["new"] * 20),
     }
     ordinal = simple_report(outcomes, y, ["low", "mid", "high", "top"], groups=groups)
-    outcomes, y, chosen = share_cases()
+    outcomes, y, chosen = share_cases(n_points=41)
     groups = {"sex": rng.choice(["f", "m"], len(y))}
     share = simple_report(outcomes, y, chosen=chosen, axis="review_share", groups=groups)
     return {"binary": binary, "ordinal": ordinal, "share": share}

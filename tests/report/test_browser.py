@@ -174,12 +174,12 @@ def test_keyboard_alone(reports, visit, kind):
     assert page.evaluate(focused) == "go-cheapest"
     page.keyboard.press("Enter")
     assert "shown here" in page.locator("#cheapest").text_content()
+    assert page.evaluate(focused) == "go-cheapest"
     page.keyboard.press("Tab")
-    page.locator("#go-start").focus()
     page.keyboard.press("Enter")
+    assert page.evaluate(focused) == "go-start"
     assert page.locator("#slider").input_value() == str(report.chosen)
-    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
-    assert outline == "solid" or page.locator("#go-start").is_disabled()
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
 @pytest.mark.parametrize(
@@ -216,6 +216,16 @@ def test_prices_count_after_a_pause_in_typing(reports, visit):
     page.locator("#error-price").fill("2000")
     page.wait_for_timeout(1000)
     assert "costs 0.06 of an error" in page.locator("#price-ratio").text_content()
+
+
+@pytest.mark.parametrize(("kind", "where"), [("binary", "nearest"), ("share", "cheapest")])
+def test_page_says_that_prices_moved_the_slider(reports, visit, kind, where):
+    page = visit(reports[kind])
+    slide(page, 0)
+    give_prices(page, 100, 49)
+    assert where in page.locator("#moved").text_content()
+    slide(page, 1)
+    assert page.locator("#moved").text_content() == ""
 
 
 def test_setting_is_kept_in_the_address(reports, visit):

@@ -106,11 +106,11 @@ def test_labels_are_text(make, visit, part):
 
 
 def test_classes_and_titles_are_text(make, visit):
-    outcomes, y = make.cases(60, 3, costs=(0.1, 0.3))
+    outcomes, y = make.cases(60, 6, costs=(0.1, 0.3))
     page = visit(make.report(outcomes, y, command="x"))
     harmless = elements(page)
-    for i in range(0, len(HOSTILE), 3):
-        title, classes = HOSTILE[i], [HOSTILE[i], HOSTILE[i - 1], HOSTILE[i - 2]]
+    for i in range(0, len(HOSTILE), 6):
+        title, classes = HOSTILE[i], [HOSTILE[i - k] for k in range(6)]
         visit(make.report(outcomes, y, classes, title=title, command=title), page=page)
         assert blanks(page.title()) == as_shown(title)
         assert texts(page, "h1") == [as_shown(title)]

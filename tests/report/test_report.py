@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from rejo.report import Setting, make_report, render
+from rejo.report import Setting, _page, make_report, render
 from rejo.report._page import _embed
 
 
@@ -160,6 +160,7 @@ def test_error_without_jinja_names_the_extra(reports, monkeypatch):
             raise ImportError(name)
         return ordinary(name, *args, **kwargs)
 
+    _page._template.cache_clear()
     monkeypatch.setattr(builtins, "__import__", without_jinja)
     with pytest.raises(ImportError, match=r"rejo\[report\]"):
         render(reports["binary"])

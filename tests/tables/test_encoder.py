@@ -22,9 +22,8 @@ def frame():
     n = 300
     age = random.normal(40, 10, n).round(1)
     age[::9] = np.nan
-    job = random.choice(["clerk", "cook", "driver", "rare"], n, p=[0.5, 0.3, 0.19, 0.01])
-    job = job.astype(object)
-    job[5] = None
+    job = random.choice(["clerk", "cook", "driver"], n, p=[0.5, 0.3, 0.2]).astype(object)
+    job[5], job[6:9] = None, "rare"
     return pd.DataFrame(
         {
             "row": np.arange(n) + 17,

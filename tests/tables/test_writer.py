@@ -32,7 +32,7 @@ def test_one_frame_after_the_other(tmp_path):
             "id": ["a", None, 'say "x"'],
             "n": [1, 2, 3],
             "risk": [0.1, np.nan, 1e-300],
-            "when": pd.to_datetime(["2020-01-01", None, "2020-01-02 03:04:05"]),
+            "when": pd.Series([pd.Timestamp(2020, 1, 1), None, pd.Timestamp(2020, 1, 2, 3, 4, 5)]),
             "kept": pd.array([1, None, 3], dtype="Int64"),
             "flag": [True, False, True],
             "kind": pd.Categorical(["u", "v,w", None]),
@@ -48,7 +48,7 @@ def test_one_frame_after_the_other(tmp_path):
 
 
 cell = st.text(
-    st.characters(blacklist_categories=["Cs"]) | st.sampled_from("=+-@\t\r\n\",'＝＋ 019."),
+    st.characters(blacklist_categories=["Cs"]) | st.sampled_from("=+-@\t\r\n\",'\uff1d\uff0b 019."),
     max_size=6,
 )
 
@@ -63,7 +63,7 @@ def test_texts_come_back_and_begin_no_formula(tmp_path_factory, rows):
     for row, back in zip(rows, found, strict=True):
         for text, seen in zip(row, back, strict=True):
             assert seen in (text, "'" + text)
-            if seen[:1] in "=+-@\t\r\n＝＋－＠" and seen:
+            if seen[:1] in "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20" and seen:
                 float(seen.replace(",", "."))
 
 
@@ -81,8 +81,8 @@ def test_texts_come_back_and_begin_no_formula(tmp_path_factory, rows):
         '"=1"',
         "\u00a0=1",
         "\ufeff=1",
-        "＝1+2",
-        "－1x",
+        "\uff1d1+2",
+        "\uff0d1x",
         "-",
         "--5",
         "-5 OR 1",
@@ -126,9 +126,14 @@ def test_nothing_is_left_after_an_error(tmp_path):
         written(path, pd.DataFrame({"a": [1]}), pd.DataFrame({"b": [1]}))
     assert os.listdir(tmp_path) == []
     path.write_text("old")
-    with pytest.raises(KeyboardInterrupt), TableWriter(path, force=True) as writer:
-        writer.write(pd.DataFrame({"a": [1]}))
-        raise KeyboardInterrupt
+
+    def interrupted():
+        with TableWriter(path, force=True) as writer:
+            writer.write(pd.DataFrame({"a": [1]}))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert os.listdir(tmp_path) == ["out.csv"]
     assert path.read_text() == "old"
 
@@ -153,9 +158,14 @@ def test_a_file_that_appears_meanwhile_is_kept(tmp_path, monkeypatch, links):
             raise PermissionError("no links here")
 
         monkeypatch.setattr(os, "link", refuse)
-    with pytest.raises(FileExistsError), TableWriter(path) as writer:
-        writer.write(pd.DataFrame({"a": [1]}))
-        path.write_text("theirs")
+
+    def overtaken():
+        with TableWriter(path) as writer:
+            writer.write(pd.DataFrame({"a": [1]}))
+            path.write_text("theirs")
+
+    with pytest.raises(FileExistsError):
+        overtaken()
     assert path.read_text() == "theirs"
     path.unlink()
     assert written(path, pd.DataFrame({"a": [1]})) == "a\n1\n"

@@ -27,6 +27,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import NoReturn
 
 from rejo import __version__
 from rejo.cli import compare, demo, evaluate, inspect, predict, reproduce, train
@@ -58,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Describe the commands and their options."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="rejo", description="Decide the clear cases, send the doubtful ones to review."
     )
     parser.add_argument("--version", action="version", version=f"rejo {__version__}")
@@ -67,6 +68,13 @@ def build_parser() -> argparse.ArgumentParser:
     for command in (demo, train, predict, evaluate, inspect, compare, reproduce):
         command.add(commands)
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors on one line, like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"rejo: error: {message}; see {self.prog} --help\n")
 
 
 def _explain(error: Exception) -> int:

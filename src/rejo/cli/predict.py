@@ -114,10 +114,19 @@ def _frame(part: Any, column: str | None, model: Any) -> Any:
             "decision": np.array(outputs, dtype=object)[decision],
             "lower": np.array(classes, dtype=object)[part.lower],
             "upper": np.array(classes, dtype=object)[part.lower + 1],
-            "distance": part.distance,
+            "distance": _six_digits(part.distance),
             "rank": rank,
         }
     )
+
+
+def _six_digits(values: Any) -> Any:
+    """Round to six significant digits: more say nothing, and are hard to read."""
+    import numpy as np
+
+    size = np.floor(np.log10(np.where(values > 0, values, 1.0)))
+    scale = 10.0 ** (5 - size)
+    return np.round(values * scale) / scale
 
 
 def _nothing(column: str | None) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from itertools import pairwise
@@ -33,17 +34,8 @@ def render(report: Report) -> str:
     html : str
         To be written in UTF-8.
     """
-    try:
-        from jinja2 import Environment, StrictUndefined
-        from markupsafe import Markup
-    except ImportError as error:
-        raise ImportError('the report needs Jinja2: pip install "rejo[report]"') from error
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"whole": whole, "plain": _plain}
     script, style = "\n".join(_read(name) for name in SCRIPTS), _read("report.css")
-    template = environment.from_string(_read("template.html"))
+    template, safe = _template()
     html: str = template.render(
         report=report,
         numbers=report.numbers(report.setting),
@@ -55,11 +47,26 @@ def render(report: Report) -> str:
         batch=whole(BATCH),
         confidence=ratio(100 * report.confidence) + "\u00a0%",
         policy=_policy(script, style),
-        data=Markup(_embed(report.payload())),
-        script=Markup(script),
-        style=Markup(style),
+        data=safe(_embed(report.payload())),
+        script=safe(script),
+        style=safe(style),
     )
     return html
+
+
+@cache
+def _template() -> tuple[Any, Any]:
+    """The template, and the type of texts that it does not escape."""
+    try:
+        from jinja2 import Environment, StrictUndefined
+        from markupsafe import Markup
+    except ImportError as error:
+        raise ImportError('the report needs Jinja2: pip install "rejo[report]"') from error
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"whole": whole, "plain": _plain}
+    return environment.from_string(_read("template.html")), Markup
 
 
 def _read(name: str) -> str:

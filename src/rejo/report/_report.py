@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite, isnan
+from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from rejo.report import _numbers
+from rejo.report._checks import check_cases, check_options, check_prices
 from rejo.report._collect import Tally, steps, tally, tenth_sizes
 from rejo.report._format import clean
-from rejo.report._numbers import HIGHEST_PRICE, LEAST_PRICE, Setting
+from rejo.report._numbers import Setting
 from rejo.report._tables import (
     Column,
     Histogram,
@@ -95,7 +96,7 @@ class Report:
         point, error, review = setting
         if not 0 <= point < len(self.tallies):
             raise ValueError(f"point must be from 0 to {len(self.tallies) - 1}; got {point!r}.")
-        _check_prices((error, review))
+        check_prices((error, review))
         return _numbers.numbers(self._data, setting)
 
     def best_point(self, error: float, review: float) -> int:
@@ -217,17 +218,12 @@ def make_report(
     >>> report.numbers(report.setting)["headline"]
     'Of 1,000 cases, ... are decided automatically, about ... of them wrong (...); ... review.'
     """
-    true = _check_cases(outcomes, y, len(classes))
+    true = check_cases(outcomes, y, len(classes), axis, groups or {})
     n = len(true)
-    _check_options(len(outcomes), chosen, axis, size, confidence)
+    check_options(len(outcomes), chosen, size, confidence)
     worth = 1.0 if size is None else float(size) / n
     z = _quantile(confidence)
     tallies = [tally(point, true, len(classes), worth, z) for point in outcomes]
-    if axis == "reject_cost" and any(isnan(found.cost) for found in tallies):
-        raise ValueError('outcomes without a reject_cost are for axis="review_share".')
-    for name, values in (groups or {}).items():
-        if np.shape(values) != (n,):
-            raise ValueError(f"groups[{name!r}] must have shape ({n},); got {np.shape(values)}.")
     columns, left_out = group_columns(outcomes, true, groups or {})
     return Report(
         tallies=tallies,
@@ -237,7 +233,7 @@ def make_report(
         axis=axis,
         size=worth * n,
         n_models=len(np.unique(outcomes[0].fold)),
-        prices=_check_prices(prices or _default_prices(tallies, chosen)),
+        prices=check_prices(prices or _default_prices(tallies, chosen)),
         confidence=float(confidence),
         histogram=histogram(outcomes, true, len(classes)),
         columns=columns,
@@ -248,51 +244,6 @@ def make_report(
         provenance=[(_text(key), _text(value)) for key, value in provenance.items()],
         command=_text(command),
     )
-
-
-def _check_cases(outcomes: Sequence[Outcomes], y: ArrayLike, n_classes: int) -> NDArray[np.intp]:
-    true = np.asarray(y)
-    if true.ndim != 1 or not len(true) or true.dtype.kind not in "iu":
-        raise ValueError(
-            f"y must be a list of class indices, at least one; got {true.dtype} of shape "
-            f"{true.shape}."
-        )
-    if n_classes < 2 or true.min() < 0 or true.max() >= n_classes:
-        raise ValueError(
-            f"y must have indices into classes, at least 2; got {true.min()} to {true.max()} for "
-            f"{n_classes} classes."
-        )
-    if not len(outcomes):
-        raise ValueError("outcomes must have at least one operating point; got none.")
-    for i, point in enumerate(outcomes):
-        if np.shape(point.decision) != true.shape:
-            raise ValueError(
-                f"outcomes[{i}] has {np.size(point.decision)} cases, but y has {len(true)}."
-            )
-    return true.astype(np.intp)
-
-
-def _check_options(
-    n_points: int, chosen: int, axis: str, size: float | None, confidence: float
-) -> None:
-    if not 0 <= chosen < n_points:
-        raise ValueError(f"chosen must be from 0 to {n_points - 1}; got {chosen!r}.")
-    if axis not in ("reject_cost", "review_share"):
-        raise ValueError(f'axis must be "reject_cost" or "review_share"; got {axis!r}.')
-    if size is not None and not (size > 0 and isfinite(size)):
-        raise ValueError(f"size must be a number above 0; got {size!r}.")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
-
-
-def _check_prices(prices: tuple[float, float]) -> tuple[float, float]:
-    error, review = float(prices[0]), float(prices[1])
-    if not (LEAST_PRICE <= error <= HIGHEST_PRICE and 0 <= review <= error * 0.5):
-        raise ValueError(
-            f"prices must be that of an error, from {LEAST_PRICE:g} to {HIGHEST_PRICE:g}, and that "
-            f"of a review, at most half of it; got {prices!r}."
-        )
-    return error, review
 
 
 def _default_prices(tallies: list[Tally], chosen: int) -> tuple[float, float]:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from math import floor, isnan
 from typing import NamedTuple
 
+from rejo.metrics import Interval
 from rejo.report._collect import Tally
 from rejo.report._format import (
     BATCH,
@@ -19,7 +20,7 @@ from rejo.report._format import (
     share,
     whole,
 )
-from rejo.selection._expected import expect
+from rejo.selection._expected import Expected, expect
 
 Range = tuple[int, int]
 
@@ -45,17 +46,28 @@ class Counts(NamedTuple):
 
 def predict_ranges(tally: Tally, size: float, confidence: float) -> Ranges:
     """Where the counts of the next 1,000 cases will lie."""
-    counts = (
-        tally.right, tally.wrong, tally.reviewed, tally.n - tally.forced_wrong, tally.forced_wrong
-    )  # fmt: skip
-    return Ranges(*(_predict(count / tally.n, size, confidence) for count in counts))
+
+    def predict(rejection_rate: float, error_rate: float) -> Expected:
+        return _expect(rejection_rate, error_rate, size, BATCH, confidence)
+
+    n = tally.n
+    now = predict(tally.reviewed / n, tally.wrong / n)
+    low, high = _counts(predict(0.0, tally.forced_wrong / n).error_rate)
+    return Ranges(
+        # Any share of all cases is predicted in the same way as that of the reviews.
+        right=_counts(predict(tally.right / n, 0.0).rejection_rate),
+        wrong=_counts(now.error_rate),
+        reviewed=_counts(now.rejection_rate),
+        forced_right=(BATCH - high, BATCH - low),
+        forced_wrong=(low, high),
+    )
 
 
-@lru_cache(maxsize=512)  # points of one model share some rates
-def _predict(rate: float, size: float, confidence: float) -> Range:
-    # Any share of all cases is predicted in the same way; that of the reviews is one.
-    _, low, high = expect(rate, 0.0, size, BATCH, confidence).rejection_rate
-    return floor(BATCH * low + 0.5), floor(BATCH * high + 0.5)
+_expect = lru_cache(maxsize=512)(expect)  # points of one model share some rates
+
+
+def _counts(rate: Interval[float]) -> Range:
+    return floor(BATCH * rate.low + 0.5), floor(BATCH * rate.high + 0.5)
 
 
 def count_batch(wrong: int, reviewed: int, n: int) -> Counts:

@@ -85,7 +85,7 @@ function priceTexts(data, { point, error, review }) {
   return {
     "price-ratio": `${text}.`,
     "cheapest": `Cheapest at these prices: ${name.slice(0, 1).toLowerCase()}${name.slice(1)}`
-      + `${here}, ${fixed(cost, places)} per ${whole(BATCH)} cases.`,
+      + `${here}, at a cost of ${fixed(cost, places)} per ${whole(BATCH)} cases.`,
   };
 }
 

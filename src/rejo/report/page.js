@@ -22,17 +22,20 @@
     }));
     slider.value = setting.point;
     slider.setAttribute("aria-valuetext", texts["point-name"]);
-    element("go-cheapest").disabled = cheapest(data, setting.error, setting.review) === setting.point;
-    element("go-start").disabled = setting.point === start.point;
+    // Not disabled: a button that has the focus would lose it.
+    const idle = (id, point) => element(id).setAttribute("aria-disabled", String(point === setting.point));
+    idle("go-cheapest", cheapest(data, setting.error, setting.review));
+    idle("go-start", start.point);
     draw(data, setting);
     remember();
   }
 
   const heat = (count, n) => (n ? Math.floor((20 * count + n) / (2 * n)) : 0);
 
-  function set(changes) {
+  function set(changes, notice = "") {
     setting = { ...setting, ...changes };
     show();
+    write(element("moved"), notice);
   }
 
   // The message if prices make no sense, else nothing.
@@ -56,7 +59,9 @@
     write(element("price-message"), message + kept);
     for (const input of [errorPrice, reviewPrice]) input.setAttribute("aria-invalid", message ? "true" : "false");
     if (message || (error === setting.error && review === setting.review)) return;
-    set({ error, review, point: bestPoint(data, error, review) });
+    const point = bestPoint(data, error, review);
+    const target = data.axis === "reject_cost" ? "point nearest to these prices" : "cheapest point";
+    set({ error, review, point }, point === setting.point ? "" : `The slider has moved to the ${target}.`);
   }
 
   function remember() {

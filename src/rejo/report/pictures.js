@@ -3,13 +3,17 @@
 const SVG = "http://www.w3.org/2000/svg";
 const DASHES = ["7 4", "2 3", "10 3 2 3", "5 2", "1 4", "12 4"];
 
-// Widths are measured once, and again when the window changes: to ask for them between two
+// Sizes are measured once, and again when the window changes: to ask for them between two
 // drawings would make the browser lay out the page for each.
 const widths = {};
 
 function measure() {
   for (const svg of document.querySelectorAll("svg.picture")) {
     widths[svg.id] = Math.max(240, Math.floor(svg.parentElement.clientWidth));
+  }
+  // A table that fits needs no stop of the tabulator.
+  for (const node of document.querySelectorAll(".scroll")) {
+    node.tabIndex = node.scrollWidth > node.clientWidth ? 0 : -1;
   }
 }
 
@@ -41,7 +45,7 @@ function ticks(low, high, wanted) {
 // An empty picture with axes; x and y turn values into pixels.
 function frame(id, { xs, ys, xLabel, yLabel, height = 300, unit = 100, suffix = " %" }) {
   const svg = document.getElementById(id), width = widths[id];
-  const box = { left: 52, right: width - 24, top: 28, bottom: height - 44 };
+  const box = { left: 58, right: width - 24, top: 28, bottom: height - 44 };
   svg.replaceChildren();
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("width", width);

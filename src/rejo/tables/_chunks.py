@@ -116,8 +116,13 @@ class _Typist:
             raise
         except (ValueError, TypeError):  # a cell is no number: find it, or see that it is missing
             found = self.file.parse(block, names, dict.fromkeys(names, object))
-        columns = {name: self._column(found[name], block, name) for name in names}
         index = pd.RangeIndex(block.row, block.row + len(found))
+        columns = {
+            # Else pandas would make its own type of what are texts.
+            name: pd.Series(column, index, dtype=object if self.kinds[name] == "text" else None)
+            for name in names
+            for column in [self._column(found[name], block, name)]
+        }
         return pd.DataFrame(columns, index=index)
 
     def empty(self) -> Any:
@@ -146,7 +151,7 @@ class _Typist:
                 )
             return column
         if kind == "text":
-            return pd.array(texts_of(column), dtype=object)
+            return texts_of(column)
         words = words_of(column)
         if kind == "date":
             dates = parse_dates(words.words, self.formats[name])

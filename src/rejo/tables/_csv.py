@@ -67,8 +67,6 @@ class CsvFile:
                 low_memory=False,
                 encoding="utf-8",
             )
-        except pd.errors.EmptyDataError:  # blank lines only
-            return pd.DataFrame({name: pd.Series(dtype=dtypes.get(name)) for name in columns})
         except pd.errors.ParserError as error:
             reason = " ".join(str(error).split())
             raise TableError(

@@ -142,6 +142,7 @@ def _typed(file: CsvFile, text: list[str]) -> tuple[Any, dict[str, str]]:
             raise TableError(_infinite(file, blocks, parts[name], name, found))
         columns[name] = found
         parts[name] = []
+    blocks.clear()
     formats = _date_formats(file, words)
     for name, column in words.items():
         if name in formats:

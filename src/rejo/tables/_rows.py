@@ -52,32 +52,34 @@ def blocks(
     size : int
     """
     row, rest, at_end = 0, start, False
-    while not at_end:
-        parts = [rest]
-        have = len(rest)
+    while rest or not at_end:
+        parts, have = [rest], len(rest)
         while have < size and not at_end:
             data = reader.read(min(size - have, 1 << 22))
             at_end = not data
             parts.append(data)
             have += len(data)
-        data = b"".join(parts)
-        if at_end and not data.endswith(b"\n"):
+        ahead = b"".join(parts)
+        data, later = ahead[:size], ahead[size:]
+        last = at_end and not later
+        if last and data and not data.endswith(b"\n"):
             data += b"\n"
         spans = quoted_spans(data, sep)
         end = _last_row_end(data, spans)
-        if end < len(data) and (at_end or len(data) - end > LONGEST_ROW):
+        if end < len(data) and (last or len(data) - end > LONGEST_ROW):
             opened = int(spans[0][-1]) if len(spans[0]) else end
             raise TableError(
-                f"{reader.name}, line {line + count_lines(data[:opened])}: a quote "
-                "opens here and is never closed; close it, or remove it"
+                f"{reader.name}, line {line + count_lines(data[:opened])}: a quote opens here and "
+                "is never closed; close it, or remove it"
             )
-        data, rest = data[:end], data[end:]
-        size = max(size, 2 * len(rest))  # a long row must fit
-        if data:
-            block = Block(data, line, row)
-            row += count_rows(reader.name, block, spans, sep, n_columns)
+        data, rest = data[:end], data[end:] + later
+        size = max(size, 2 * (len(rest) - len(later)))  # a long row must fit
+        block = Block(data, line, row)
+        n_rows = count_rows(reader.name, block, spans, sep, n_columns) if data else 0
+        if n_rows:
             yield block
-            line += count_lines(data)
+        row += n_rows
+        line += count_lines(data)
 
 
 def quoted_spans(data: bytes, sep: str) -> tuple[Positions, Positions]:
