@@ -37,6 +37,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.bench_mlp
 	$(BIN)/python -m benchmarks.bench_path
 	$(BIN)/python -m benchmarks.bench_study --quick
+	$(BIN)/python -m benchmarks.bench_predict
 
 # PyTorch is large: only its own tests need it. This release has builds without CUDA.
 torch: $(INSTALLED)
@@ -45,6 +46,7 @@ torch: $(INSTALLED)
 
 docs: $(INSTALLED)
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/transcripts.py
 	$(BIN)/python -m pytest docs README.md
 
 # The tests of the extension, built with AddressSanitizer and UBSan beside the normal build.
@@ -64,7 +66,7 @@ all: lint types imports test demo
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info src/rejo/solvers/_svm*.so src/rejo/solvers/_svm*.pyd
-	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis reject_region.png
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis rejo-demo*
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An editable installation: Python files are used where they stand, and a change of the C++ files or of

@@ -95,6 +95,13 @@ def test_csv_and_parquet_of_the_same_table(tmp_path):
     np.testing.assert_array_equal(encoder.transform(frame), encoder.transform(table.frame))
 
 
+def test_whole_numbers_as_texts_have_no_decimals(path):
+    assert read_table(path, text=["n"]).frame["n"].tolist()[:3] == [None, "1", "4"]
+    encoder = TableEncoder().fit(read_table(path).frame[["price"]])
+    (frame,) = read_chunks(path, encoder, text=["n"])
+    assert frame["n"].tolist()[:3] == [None, "1", "4"]
+
+
 def test_files_that_cannot_be_used(path, tmp_path, table):
     encoder = TableEncoder().fit(read_table(path).frame[["n", "day"]])
     bad = tmp_path / "bad.parquet"

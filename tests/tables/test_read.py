@@ -4,6 +4,7 @@ import codecs
 import csv
 import gzip
 import io
+import os
 import subprocess
 import sys
 import zipfile
@@ -294,7 +295,11 @@ def test_without_pandas_the_error_names_the_extra(write):
         "except ImportError as error: print(error)\n"
     )
     run = subprocess.run(
-        [sys.executable, "-c", script, str(write("a,b\n1,2\n"))], capture_output=True, text=True
+        [sys.executable, "-c", script, str(write("a,b\n1,2\n"))],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
     )
     assert 'pip install "rejo[pandas]"' in run.stdout, run.stderr
 

@@ -24,6 +24,7 @@ stderr. Libraries are imported inside the commands, so that ``rejo --help`` answ
 
 import argparse
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Sequence
@@ -38,7 +39,9 @@ CODES = {"CommandError": 2, "TableError": 3, "ModelFileError": 4, "TargetUnattai
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    arguments = build_parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    arguments = build_parser().parse_args(words)
+    arguments.command = shlex.join(["rejo", *words])
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _print_warning
@@ -74,7 +77,7 @@ class _Parser(argparse.ArgumentParser):
     """Errors on one line, like all others."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"rejo: error: {message}; see {self.prog} --help\n")
+        self.exit(2, f"rejo: error: {' '.join(message.split())}; see {self.prog} --help\n")
 
 
 def _explain(error: Exception) -> int:

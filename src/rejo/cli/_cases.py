@@ -3,7 +3,6 @@
 import argparse
 from collections import Counter
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from rejo.cli._files import CommandError
@@ -74,17 +73,15 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     import numpy as np
 
     from rejo.tables import TableError, read_table
+    from rejo.tables._errors import check_columns
 
     target, group = arguments.target, arguments.group
-    special = {"--target": target, "--id": arguments.id, "--group": group}
-    text = [name for name in special.values() if name is not None]
+    text = [name for name in (target, arguments.id, group) if name is not None]
     if len(set(text)) < len(text):
         raise CommandError("--target, --id and --group must name different columns")
     table = read_table(arguments.data, text=text, **table_options(arguments))
     frame = table.frame
-    for option, name in [*special.items(), *(("--drop", name) for name in arguments.drop)]:
-        if name is not None:
-            check_column(frame.columns, name, option, table.path)
+    check_columns(table.path, arguments.drop, frame.columns)
     y = frame[target]
     if y.isna().any():
         row = int(np.flatnonzero(y.isna())[0])
@@ -100,18 +97,6 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
         raise TableError(f"{table.path}: there is no column left to learn from")
     groups = None if group is None else frame[group].fillna("(missing)").to_numpy(dtype=str)
     return Cases(X, y, classes, groups, table)
-
-
-def check_column(columns: Any, name: str, option: str, path: str) -> None:
-    """Refuse a column that the table does not have."""
-    known = [str(column) for column in columns]
-    if name in known:
-        return
-    by_case = {column.lower(): column for column in known}
-    close = get_close_matches(name.lower(), by_case, n=1, cutoff=0.5)
-    hint = f"did you mean {by_case[close[0]]!r}? " if close else ""
-    shown = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
-    raise CommandError(f"{option} {name!r} is not a column of {path}; {hint}Columns: {shown}")
 
 
 def _order(y: Any, order: Sequence[str] | None, target: str, path: str) -> list[str]:

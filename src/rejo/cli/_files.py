@@ -36,6 +36,18 @@ def check_output(
     return output
 
 
+def check_apart(*paths: str | Path | None) -> None:
+    """Refuse a file that would be both read and written, or written twice."""
+    seen = set()
+    for path in paths:
+        if path is None or str(path) == "-":
+            continue
+        place = os.path.realpath(path)
+        if place in seen:
+            raise CommandError(f"{path} is named twice: it would be replaced by another file")
+        seen.add(place)
+
+
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file beside its place and move it there, so that it is never seen half written."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")

@@ -15,6 +15,26 @@ class Opened(NamedTuple):
     found: Any  # ModelFile
     table: dict[str, Any]  # columns named in training: target, id, group
 
+    def judge(self, X: Any) -> Any:
+        """Return the judgement of each row of ``X``."""
+        from rejo.estimators._steps import last_step
+
+        last, X = last_step(self.model, X)
+        return last._judge(X)
+
+    @property
+    def classes(self) -> list[str]:
+        """Classes in their order, lowest first."""
+        return [str(label) for label in self.model.classes_.tolist()]
+
+    @property
+    def review_label(self) -> str | None:
+        """What stands for a review; ``None`` if the model decides every case."""
+        from rejo.selection._models import reject_label_of
+
+        label = reject_label_of(self.model)
+        return None if label is None else str(label)
+
 
 def open_model(path: Path) -> Opened:
     """Open a model file."""

@@ -1,17 +1,13 @@
 """The pages of ``train`` and ``evaluate``, and what they say of where they come from."""
 
 import argparse
-import platform
-import shlex
-import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from rejo.cli._cases import Cases
 from rejo.cli._files import CommandError
-from rejo.cli._training import FOLDS, Trained
+from rejo.cli._training import FOLDS, Trained, candidates
 
 SHARES = [0.01 * i for i in range(51)]
 
@@ -38,7 +34,6 @@ def training_report(
     n_jobs: int,
 ) -> tuple[str, str]:
     """Judge the training cases by cross-validation; return the page and its first sentence."""
-    from sklearn.exceptions import ConvergenceWarning
     from sklearn.model_selection import StratifiedKFold
 
     from rejo.report import make_report, render
@@ -55,8 +50,7 @@ def training_report(
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     options: dict[str, Any] = {"reject_costs": costs, "cv": folds, "n_jobs": n_jobs}
     y = cases.indices()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with candidates():
         points = cross_val_outcomes(trained.choice.estimator, cases.X, cases.y, **options)
         rows = []
         for name, rival in rivals_of(trained.choice, len(cases.classes), seed).items():
@@ -116,12 +110,14 @@ def evaluation_report(
 
 def this_command(arguments: argparse.Namespace) -> str:
     """Return the command line as it was typed, without the folder of the program."""
-    typed: str = getattr(arguments, "command", "") or shlex.join(["rejo", *sys.argv[1:]])
+    typed: str = arguments.command
     return typed
 
 
 def made_by() -> dict[str, str]:
     """When, and by what."""
+    import platform
+
     import numpy
     import sklearn
 

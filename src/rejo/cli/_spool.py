@@ -1,5 +1,6 @@
 """Decisions kept on disk until the last case is read: only then is the review order known."""
 
+import json
 from collections.abc import Iterator
 from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple, Self
@@ -9,8 +10,6 @@ from numpy.typing import NDArray
 
 from rejo.estimators.base import Judgement
 
-NAMES_END = "\0"  # stands in no cell: the reader refuses it
-
 
 class Part(NamedTuple):
     """Decisions on some cases, classes as indices."""
@@ -19,6 +18,7 @@ class Part(NamedTuple):
     first: int  # number of the first case, from 0 on
     decision: NDArray[np.int16]  # -1: review
     lower: NDArray[np.int16]
+    upper: NDArray[np.int16]
     distance: NDArray[np.float64]
     rank: NDArray[np.int64]  # 1: the first to review; 0: decided
 
@@ -46,13 +46,13 @@ class Spool:
         self._sureness.append(judgement.sureness[rejected])
         self.n_cases += len(rejected)
         self.n_rejected += int(rejected.sum())
-        for values in (judgement.decision, judgement.lower):
+        for values in (judgement.decision, judgement.lower, judgement.upper):
             np.save(self._file, values.astype(np.int16), allow_pickle=False)
         np.save(self._file, judgement.distance, allow_pickle=False)
-        text = b"" if names is None else NAMES_END.join(names).encode("utf-8", "surrogatepass")
+        text = json.dumps(names).encode()
         np.save(self._file, np.frombuffer(text, np.uint8), allow_pickle=False)
 
-    def parts(self, named: bool) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """All decisions, with their ranks: by sureness, equal ones as they came."""
         sureness = np.concatenate([np.empty(0), *self._sureness])
         ranks = np.empty(len(sureness), dtype=np.int64)
@@ -60,16 +60,13 @@ class Spool:
         self._file.seek(0)
         first = done = 0
         for _ in self._sureness:
-            decision, lower, distance, text = (self._load() for _ in range(4))
+            decision, lower, upper, distance, text = (self._load() for _ in range(5))
             rejected = decision < 0
             rank = np.zeros(len(decision), dtype=np.int64)
             n = int(rejected.sum())
             rank[rejected] = ranks[done : done + n]
-            names = None
-            if named:
-                names = text.tobytes().decode("utf-8", "surrogatepass").split(NAMES_END)
-                names = names if len(decision) else []
-            yield Part(names, first, decision, lower, distance, rank)
+            names = json.loads(text.tobytes())
+            yield Part(names, first, decision, lower, upper, distance, rank)
             first, done = first + len(decision), done + n
 
     def _load(self) -> NDArray[Any]:

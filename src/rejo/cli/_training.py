@@ -1,13 +1,15 @@
 """From labelled cases to a model at its operating point, and a report about it."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from rejo.cli._cases import Cases
 
 REVIEW = "review"  # what the model says of a case that a person should see
 FOLDS = 5
+CALIBRATION = 0.3  # share of the cases that prove a guarantee
 
 
 class Trained(NamedTuple):
@@ -22,7 +24,6 @@ def train(
     cases: Cases, target: Mapping[str, Any], family: str, *, seed: int, n_jobs: int
 ) -> Trained:
     """Tune, choose the operating point, fit."""
-    from sklearn.exceptions import ConvergenceWarning
     from sklearn.model_selection import StratifiedKFold
 
     from rejo.selection import RejectClassifierCV, TargetUnattainable
@@ -35,26 +36,56 @@ def train(
             names.remove("svm")
             left_out.append(f"svm: not tried on more than {MAX_SVM:,} rows (--model svm does)")
     common: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs}
+    rows = _tuning_rows(cases, seed) if "confidence" in target else slice(None)
     choice = choose_family(
         names,
         encoder_for(cases),
-        cases.X,
-        cases.y,
+        cases.X.iloc[rows],
+        cases.y[rows],
         class_order=cases.classes,
         reject_label=review_label(cases.classes),
         **(_prices(target)),
         **common,
     )
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
-    model = RejectClassifierCV(choice.estimator, **target, cv=folds, **common)
-    with warnings.catch_warnings():
-        # At candidates that are not taken it does not matter; the model is looked at below.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    options = common | {"cv": folds, "calibration_size": CALIBRATION}
+    model = RejectClassifierCV(choice.estimator, **target, **options)
+    with candidates():
         try:
             model.fit(cases.X, cases.y)
         except TargetUnattainable as error:
             raise _in_words_of_the_command(error, "confidence" in target) from None
     return Trained(model, choice, left_out)
+
+
+@contextmanager
+def candidates() -> Iterator[None]:
+    """Fit many models of which few are taken: what they warn of shows in their rates."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The model rejects", UserWarning)
+        yield
+
+
+def _tuning_rows(cases: Cases, seed: int) -> Any:
+    """Cases that are not kept to prove a guarantee, as the model will draw them.
+
+    The others must have no say in what is tried, or the guarantee would not hold.
+    """
+    import numpy as np
+    from sklearn.model_selection import train_test_split
+
+    from rejo.tables import TableError
+
+    rows, _ = train_test_split(np.arange(len(cases.y)), test_size=CALIBRATION, random_state=seed)
+    if absent := set(cases.classes) - set(cases.y[rows].tolist()):
+        raise TableError(
+            f"{cases.table.path}: the class {min(absent)!r} is so rare that all its rows would be "
+            "kept aside for --confidence; give more of them, or leave --confidence out"
+        )
+    return rows
 
 
 def review_label(classes: list[str]) -> str:

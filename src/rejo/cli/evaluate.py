@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rejo.cli import _options as options
-from rejo.cli._files import CommandError, check_output, write_text
+from rejo.cli._files import CommandError, check_apart, check_output, write_text
 from rejo.cli._models import Opened, open_model
 from rejo.cli._reporting import check_report, evaluation_report, made_by, this_command
 
@@ -48,33 +48,35 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, decide, compare."""
+    check_apart(arguments.model, arguments.data, arguments.report)
     if arguments.report is not None:
         check_output(arguments.report, (".html", ".htm"), force=arguments.force, option="--report")
         check_report()
     opened = open_model(arguments.model)
     frame, y, group, path = _read(arguments, opened)
     X = frame[list(opened.encoder.kinds_)]
-    rates = _rates(opened.model, X, y)
+    rates = _rates(opened.judge(X).decision, y)
     n = len(y)
     if arguments.json:
         json.dump(_result(opened, rates, n, arguments), sys.stdout, indent=1)
         print()
     else:
         print(f"{path}: {n:,} cases, decided by {arguments.model}.\n")
-        print(_compare(opened, rates, n))
+        print(_compare(opened, rates, n) + "\n")
+        print("\n".join(_notes(opened, rates, n)))
         if group is not None and arguments.report is None:
             print(f"\nBy {group}: see --report.")
     if arguments.report is None:
         return
     prices = arguments.costs or opened.table.get("prices")
-    groups = None if group is None else {group: frame[group].fillna("(missing)").to_numpy(str)}
+    groups = None if group is None else {group: _texts(frame[group])}
     page = evaluation_report(
         opened.model,
         X,
         y,
-        [str(label) for label in opened.model.classes_.tolist()],
+        opened.classes,
         title=f"{Path(path).name}: what was decided, and what went to review",
-        notes=[_notes(opened, rates, n)],
+        notes=[" ".join(_notes(opened, rates, n))],
         prices=None if prices is None else (prices["error"], prices["review"]),
         groups=groups,
         provenance={
@@ -116,7 +118,7 @@ def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str 
     path = "stdin" if arguments.data == "-" else arguments.data
     if not len(frame):
         raise TableError(f"{path} has no rows")
-    classes = [str(label) for label in opened.model.classes_.tolist()]
+    classes = opened.classes
     y = pd.Index(classes).get_indexer(frame[target])
     if (y < 0).any():
         row = int(np.flatnonzero(y < 0)[0])
@@ -129,13 +131,17 @@ def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str 
     return frame, y, group if group in frame.columns else None, path
 
 
-def _rates(model: Any, X: Any, y: Any) -> dict[str, Any]:
+def _texts(column: Any) -> Any:
+    """Values of a column (n,) as strings, also of one that is a feature."""
+    return column.astype(object).where(column.notna(), "(missing)").to_numpy(str)
+
+
+def _rates(decision: Any, y: Any) -> dict[str, Any]:
     """Rates seen, each with its 95 % interval."""
     import numpy as np
 
     from rejo.metrics import Interval, wilson_interval
 
-    decision = model._decide(X)
     n, rejected = len(y), int((decision < 0).sum())
     wrong = int(((decision >= 0) & (decision != np.asarray(y))).sum())
     decided = n - rejected
@@ -159,8 +165,7 @@ def _compare(opened: Opened, rates: dict[str, Any], n: int) -> str:
             rate = expected[name]
             line += f"{_percent(rate.estimate):>12}   {rate.low:.1%} to {rate.high:.1%}"
         lines.append(line)
-    surprises = _surprises(opened, rates, n)
-    return "\n".join([*lines, *([""] if surprises else []), *surprises])
+    return "\n".join(lines)
 
 
 def _percent(rate: float) -> str:
@@ -188,13 +193,13 @@ def _surprises(opened: Opened, rates: dict[str, Any], n: int) -> list[str]:
     return found
 
 
-def _notes(opened: Opened, rates: dict[str, Any], n: int) -> str:
-    found = _surprises(opened, rates, n)
-    if found:
-        return " ".join(found)
+def _notes(opened: Opened, rates: dict[str, Any], n: int) -> list[str]:
+    """Say whether what was seen agrees with what was expected."""
+    if found := _surprises(opened, rates, n):
+        return found
     if _expected(opened, n):
-        return "What was seen agrees with what was expected when the model was trained."
-    return "The file of the model tells no rates to compare with."
+        return ["What was seen agrees with what was expected when the model was trained."]
+    return ["The file of the model tells no rates to compare with."]
 
 
 def _result(

@@ -3,7 +3,6 @@
 import argparse
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,8 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Look into the file."""
+    from dataclasses import asdict
+
     from rejo.persistence import inspect
 
     found = inspect(arguments.model)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from rejo.cli import _options as options
-from rejo.cli._files import check_output
-from rejo.cli._models import open_model
+from rejo.cli._files import CommandError, check_apart, check_output
+from rejo.cli._models import Opened, open_model
 
 ROWS = 50_000  # in memory at a time
 
@@ -38,10 +38,14 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, decide, rank, write."""
-    to_file = arguments.output != "-"
-    if to_file and not Path(arguments.output).is_fifo():
-        check_output(Path(arguments.output), force=arguments.force)
+    check_apart(arguments.model, arguments.cases, arguments.output)
+    output = Path(arguments.output)
+    # Pipes and devices are written to, not replaced.
+    if arguments.output != "-" and (output.is_file() or output.is_dir() or not output.exists()):
+        check_output(output, force=arguments.force)
     opened = open_model(arguments.model)
+    if arguments.id in opened.encoder.kinds_:
+        raise CommandError(f"--id {arguments.id!r} is a feature of {arguments.model}")
     from rejo.cli._spool import Spool
     from rejo.selection._progress import progress
     from rejo.tables import TableWriter, read_chunks
@@ -66,16 +70,16 @@ def run(arguments: argparse.Namespace) -> None:
             if column is not None:
                 names = chunk[column].fillna("").astype(str).tolist()
             if len(chunk):
-                spool.add(names, opened.model._judge(chunk[features]))
+                spool.add(names, opened.judge(chunk[features]))
         n_parts = -(-spool.n_cases // ROWS)
         with TableWriter(arguments.output, force=arguments.force) as writer:
             empty = True
-            for part in progress(spool.parts(column is not None), n_parts, "writing"):
-                writer.write(_frame(part, column, opened.model))
+            for part in progress(spool.parts(), n_parts, "writing"):
+                writer.write(_frame(part, column, opened))
                 empty = False
             if empty:
                 writer.write(_nothing(column))
-    _tell(arguments, spool.n_cases, spool.n_rejected, opened.model)
+    _tell(arguments, spool.n_cases, spool.n_rejected, opened)
 
 
 def _counted(chunks: Any) -> Any:
@@ -94,26 +98,25 @@ def _counted(chunks: Any) -> Any:
             sys.stderr.write("\r\033[K")
 
 
-def _frame(part: Any, column: str | None, model: Any) -> Any:
+def _frame(part: Any, column: str | None, opened: Opened) -> Any:
     """Rows of the output."""
     import numpy as np
     import pandas as pd
 
-    outputs = [str(label) for label in model._outputs().tolist()]
-    classes = [str(label) for label in model.classes_.tolist()]
+    # The last of them is where the index -1 of a review finds it.
+    labels = np.array([*opened.classes, opened.review_label], dtype=object)
     n = len(part.decision)
     if column is None:
         name, ids = "row", np.arange(part.first + 1, part.first + n + 1)
     else:
         name, ids = column, np.array(part.names, dtype=object)
-    decision = np.where(part.decision < 0, len(outputs) - 1, part.decision)
     rank = pd.arrays.IntegerArray(part.rank, part.rank == 0)
     return pd.DataFrame(
         {
             _free(name): ids,
-            "decision": np.array(outputs, dtype=object)[decision],
-            "lower": np.array(classes, dtype=object)[part.lower],
-            "upper": np.array(classes, dtype=object)[part.lower + 1],
+            "decision": labels[part.decision],
+            "lower": labels[part.lower],
+            "upper": labels[part.upper],
             "distance": _six_digits(part.distance),
             "rank": rank,
         }
@@ -142,7 +145,7 @@ def _free(name: str) -> str:
     return f"id {name}" if name in taken else name
 
 
-def _tell(arguments: argparse.Namespace, n: int, n_rejected: int, model: Any) -> None:
+def _tell(arguments: argparse.Namespace, n: int, n_rejected: int, opened: Opened) -> None:
     if arguments.output == "-":
         return  # the decisions are the output
     if arguments.json:
@@ -158,5 +161,5 @@ def _tell(arguments: argparse.Namespace, n: int, n_rejected: int, model: Any) ->
     share = f" ({n_rejected / n:.1%})" if n else ""
     print(
         f"{n:,} cases: {n - n_rejected:,} decided, {n_rejected:,}{share} to "
-        f"{model.reject_label_}, ranked. Decisions: {arguments.output}"
+        f"{opened.review_label or 'review'}, ranked. Decisions: {arguments.output}"
     )

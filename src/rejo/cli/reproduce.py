@@ -2,11 +2,9 @@
 
 import argparse
 import os
-import platform
 import sys
 from collections.abc import Sequence
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -215,6 +213,8 @@ def _provenance(
     arguments: argparse.Namespace, mode: Mode, rows: list[dict[str, Any]], seconds: float
 ) -> dict[str, str]:
     """How the results came about, without names of machines or folders."""
+    import platform
+
     repetitions = sorted({row["repetition"] for row in rows})
     words = ["rejo reproduce", mode.option]
     words += [f"--figure {name}" for name in arguments.figure or ()]
@@ -241,6 +241,8 @@ def _version(name: str) -> str:
         from rejo import __version__
 
         return __version__
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(name)
     except PackageNotFoundError:

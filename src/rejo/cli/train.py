@@ -8,7 +8,7 @@ from typing import Any
 
 from rejo.cli import _options as options
 from rejo.cli._cases import Cases, add_labelled, read_cases
-from rejo.cli._files import check_output, write_text
+from rejo.cli._files import check_apart, check_output, write_text
 from rejo.cli._reporting import check_report, made_by, this_command, training_report
 from rejo.cli._training import FOLDS, Trained, prepare_of, train
 
@@ -44,6 +44,7 @@ def add(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Read, learn, save, tell."""
     target = options.target_options(arguments)
+    check_apart(arguments.data, arguments.output, arguments.report)
     path = check_output(arguments.output, force=arguments.force)
     if arguments.report is not None:
         check_output(arguments.report, (".html", ".htm"), force=arguments.force, option="--report")
@@ -75,7 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
             cases,
             trained,
             title=f"{arguments.target}: what is decided, and what goes to review",
-            notes=[model.summary(), *report_notes(trained)],
+            notes=_report_notes(trained),
             prices=arguments.costs,
             group=arguments.group,
             provenance=_provenance(cases, trained, encoder, found),
@@ -122,17 +123,22 @@ def describe_choice(trained: Trained) -> str:
     return "\n".join(lines)
 
 
-def report_notes(trained: Trained) -> list[str]:
-    """Say how the rates on the page came about."""
+def _report_notes(trained: Trained) -> list[str]:
+    """Say what was asked for, and how the rates on the page came about."""
+    from rejo.selection._summary import promise, reason
+
+    model = trained.model
     notes = [
+        reason(model._target, model.reject_cost_),
         f"All rates are estimated by {FOLDS}-fold cross-validation: every case was judged by a "
         "model that had not seen it. The parameters were chosen on the same cases, so that the "
-        "rates are slightly favourable."
+        "rates are slightly favourable.",
     ]
-    if trained.model.guarantee_ is not None:
+    if model.guarantee_ is not None:
         notes.append(
-            "The guarantee is about the saved model, which was not fitted on the cases that prove "
-            "it; the rates on this page are those of models fitted on more cases."
+            f"{promise(model.guarantee_)} This is about the saved model, which was not fitted on "
+            "the cases that prove it; the rates on this page are those of models fitted on more "
+            "cases."
         )
     return notes
 

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rejo.displays._models import column, judge, last_step
+from rejo.displays._models import column, judge
 from rejo.displays._style import BLUE, VERMILION, get_axes, legend, require_matplotlib, tint
+from rejo.estimators._steps import last_step
 from rejo.metrics import reject_confusion_matrix
 
 if TYPE_CHECKING:

@@ -4,24 +4,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
+from rejo.estimators._steps import last_step
 from rejo.estimators.base import Judgement
-
-
-def last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
-    """Return the classifier at the end of pipelines and searches, and ``X`` as it reaches it."""
-    check_is_fitted(estimator)
-    model = estimator
-    while True:
-        if isinstance(model, Pipeline):
-            X = model[:-1].transform(X) if len(model) > 1 else X
-            model = model[-1]
-        elif hasattr(model, "best_estimator_"):
-            model = model.best_estimator_
-        else:
-            return model, X
 
 
 def judge(estimator: Any, X: Any) -> tuple[Any, Judgement]:

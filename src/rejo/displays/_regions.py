@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from rejo.displays._models import column, last_step
+from rejo.displays._models import column
 from rejo.displays._style import (
     MARKERS,
     REJECT_FACE,
@@ -19,6 +19,7 @@ from rejo.displays._style import (
     tint,
     wrap,
 )
+from rejo.estimators._steps import last_step
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

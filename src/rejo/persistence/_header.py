@@ -25,6 +25,12 @@ FORMAT, VERSION = "rejo-model", 1
 
 MAX_TABLE_DEPTH, MAX_TABLE_VALUES = 4, 10_000
 
+RATES = {
+    "rejection_rate": "to review",
+    "error_rate": "wrong",
+    "accepted_error_rate": "wrong of the decided",
+}
+
 FITTED = re.compile(r"[a-zA-Z]\w*_|steps|transformer_list|_preprocessor")
 
 # Attributes that hold rows of the training set.
@@ -102,7 +108,7 @@ class ModelFile:
             "classes": f"{self.classes}, rejected: {self.reject_label!r}",
             "features": self.n_features,
             "operating point": json.dumps(self.operating_point),
-            "expected": None if self.expected is None else json.dumps(self.expected),
+            "expected": None if self.expected is None else _say_expected(self.expected),
             "table": None if self.table is None else json.dumps(self.table, ensure_ascii=False),
             "data hash": self.data_hash,
             "model hash": self.payload_hash,
@@ -112,6 +118,20 @@ class ModelFile:
         lines += ["  " + line for line in self.estimators.splitlines()]
         lines += [f"{name}: {value}" for name, value in facts.items() if value is not None]
         return "\n".join(map(printable, lines))
+
+
+def _say_expected(expected: dict[str, Any]) -> str:
+    """Rates in percent, with their ranges; as they are if they are not those of ``expected_``."""
+    parts = []
+    for name, title in RATES.items():
+        rate = expected.get(name)
+        if not isinstance(rate, dict) or not all(
+            isinstance(rate.get(key), (int, float)) for key in ("estimate", "low", "high")
+        ):
+            return json.dumps(expected)
+        parts.append(f"{title} {rate['estimate']:.1%} ({rate['low']:.1%} to {rate['high']:.1%})")
+    n = expected.get("n_cases")
+    return ", ".join(parts) + (f", in a batch of {n} cases" if isinstance(n, int) else "")
 
 
 def data_hash(X: Any, y: Any) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo.estimators._steps import last_step
+
 
 def cost_parameter(estimator: Any) -> str | None:
     """Name of the parameter that is the price of a rejection; the outermost, if there are more."""
@@ -41,18 +43,6 @@ def decisions_of(model: Any, X: Any, y: Any) -> tuple[NDArray[Any], Any]:
     while other in classes:
         other += "_"
     return np.where(decisions == label, other, decisions.astype(object)), other
-
-
-def last_step(model: Any, X: Any) -> tuple[Any, Any]:
-    """Return the classifier at the end of pipelines and searches, and ``X`` as it reaches it."""
-    while True:
-        if hasattr(model, "best_estimator_"):
-            model = model.best_estimator_
-        elif hasattr(model, "steps"):
-            X = model[:-1].transform(X) if len(model) > 1 else X
-            model = model[-1]
-        else:
-            return model, X
 
 
 def forced_of(model: Any, X: Any) -> NDArray[Any]:

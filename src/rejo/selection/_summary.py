@@ -21,14 +21,15 @@ def summarise(
         f"({_range(expected.error_rate, n)}).",
         f"The ranges hold for about {expected.confidence:.0%} of such batches, if new cases are "
         "like those of the fit.",
-        _reason(target, reject_cost),
+        reason(target, reject_cost),
     ]
     if guarantee is not None:
-        sentences.append(_promise(guarantee))
+        sentences.append(promise(guarantee))
     return " ".join(sentences)
 
 
-def _reason(target: Target, reject_cost: float) -> str:
+def reason(target: Target, reject_cost: float) -> str:
+    """Say what was asked for, and the price that follows."""
     price = f"the price of a review is {reject_cost:g} where an error costs 1"
     if target.rate is None:
         return f"At these costs, {price}."
@@ -43,7 +44,8 @@ def _reason(target: Target, reject_cost: float) -> str:
     return f"Asked for was {wish}; for that, {price}."
 
 
-def _promise(guarantee: Guarantee) -> str:
+def promise(guarantee: Guarantee) -> str:
+    """Say what is guaranteed."""
     what = {
         "rejection_rate": "of the cases go to review",
         "error_rate": "of all cases are decided wrongly",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -236,8 +236,9 @@ def rivals_of(choice: Choice, n_classes: int, random_state: int | None = 0) -> d
 def _risks(estimator: Any, X: Any, y: Any, costs: list[float], folds: Any) -> Floats:
     """Mean cost of a case (n_folds,), over the reject costs."""
     with warnings.catch_warnings():
-        # Corners of a grid that do not converge lose by their cost.
+        # Corners of a grid that do not converge, or that reject all, lose by their cost.
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The model rejects", UserWarning)
         curve = reject_curve(estimator, X, y, reject_costs=costs, cv=folds)
     risks: Floats = curve.risks.mean(axis=0)
     return risks

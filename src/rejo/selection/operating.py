@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split, available_if
 from sklearn.utils.validation import check_is_fitted
 
+from rejo.estimators._steps import last_step
 from rejo.estimators._targets import encode_classes
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.metrics import error_rate, rejection_rate
@@ -298,12 +299,8 @@ class RejectClassifierCV(RejectClassifier):
         return model._decide(X)
 
     def _last_step(self, X: Any) -> tuple[Any, Any]:
-        """Return the classifier of a pipeline, and what the steps before make of ``X``."""
         check_is_fitted(self)
-        model = self.best_estimator_
-        if hasattr(model, "steps"):
-            X = model[:-1].transform(X) if len(model) > 1 else X
-        return _last(model), X
+        return last_step(self.best_estimator_, X)
 
     def _check(self) -> tuple[Target, str]:
         """Return the target, and the name of the estimator's parameter for the reject cost."""

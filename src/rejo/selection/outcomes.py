@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 from sklearn.utils.parallel import Parallel, delayed
 
+from rejo.estimators._steps import last_step
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.boundaries import BoundaryClassifier
-from rejo.selection._models import last_step
 from rejo.selection._progress import progress
 from rejo.selection.path import (
     REJECT_COSTS,

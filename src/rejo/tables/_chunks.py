@@ -179,7 +179,8 @@ def _of_parquet(
     needed = [name for name in text if name in there or name not in may_lack]
     kinds = {**dict.fromkeys(needed, "text"), **encoder.kinds_}
     kinds = {name: kinds[name] for name in [*encoder.kinds_, *kinds]}
-    for frame in parquet_chunks(path, list(kinds), rows):
+    words = [name for name, kind in kinds.items() if kind in ("text", "category")]
+    for frame in parquet_chunks(path, list(kinds), words, rows):
         columns = {}
         for name, kind in kinds.items():
             format = encoder.date_formats_.get(name)

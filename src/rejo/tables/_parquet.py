@@ -32,7 +32,7 @@ def read_parquet(path: Path, text: Sequence[str]) -> Any:
     with open_parquet(path) as file:
         names = [name for name in file.schema_arrow.names if name]
         check_columns(str(path), text, names)
-        frame = _frame(file.read(columns=names), str(path))
+        frame = _frame(file.read(columns=names), str(path), text)
     pd = import_pandas("reading a table")
     kinds = {name: "text" if name in text else _kind(frame[name]) for name in names}
     return pd.DataFrame(
@@ -41,19 +41,21 @@ def read_parquet(path: Path, text: Sequence[str]) -> Any:
     )
 
 
-def parquet_chunks(path: Path, columns: Sequence[str], rows: int) -> Iterator[Any]:
-    """Yield DataFrames of some columns, as pyarrow makes them."""
+def parquet_chunks(
+    path: Path, columns: Sequence[str], words: Sequence[str], rows: int
+) -> Iterator[Any]:
+    """Yield DataFrames of some columns, as pyarrow makes them; whole numbers in words as text."""
     with open_parquet(path) as file:
         check_columns(str(path), columns, file.schema_arrow.names)
         pa = import_pyarrow("reading a Parquet file")
         done = 0
         for batch in file.iter_batches(batch_size=rows, columns=list(columns)):
-            frame = _frame(pa.Table.from_batches([batch]), str(path))
+            frame = _frame(pa.Table.from_batches([batch]), str(path), words)
             frame.index = range(done, done + len(frame))
             done += len(frame)
             yield frame
         if done == 0:
-            yield _frame(file.schema_arrow.empty_table().select(list(columns)), str(path))
+            yield _frame(file.schema_arrow.empty_table().select(list(columns)), str(path), words)
 
 
 def parquet_names(path: Path) -> list[str]:
@@ -86,9 +88,12 @@ def open_parquet(path: Path) -> Iterator[Any]:
         ) from None
 
 
-def _frame(table: Any, name: str) -> Any:
+def _frame(table: Any, name: str, words: Sequence[str]) -> Any:
     pa = import_pyarrow("reading a Parquet file")
-    for column in table.schema:
+    for i, column in enumerate(table.schema):
+        if column.name in words and pa.types.is_integer(column.type):
+            # With gaps among them pandas would make 7 the number 7.0.
+            table = table.set_column(i, column.name, table.column(i).cast(pa.string()))
         if pa.types.is_nested(column.type):
             raise TableError(
                 f"{name}, column {shown(column.name)}: its cells are of type "
