@@ -56,6 +56,12 @@ def check_numbers(page, report, setting):
         assert text == expected[key]
 
 
+# Where the number of decimals changes, halves have to be rounded, and at the limits.
+EDGES = [
+    (10, 5), (0.1, 0.05), (0.001, 0.0005), (1, 0.5), (1, 0), (1e9, 5e8), (1e-6, 0), (0.5, 0.125)
+]  # fmt: skip
+
+
 def random_prices(rng):
     """Prices of all magnitudes, some of them round."""
     error = float(f"{10 ** rng.uniform(-4, 8):.{rng.integers(1, 7)}g}")
@@ -68,9 +74,8 @@ def test_every_number_is_that_of_python(reports, visit, kind):
     report, rng = reports[kind], np.random.default_rng(KINDS.index(kind))
     page = visit(report)
     check_numbers(page, report, report.setting)
-    settings = [
-        Setting(int(rng.integers(len(report.tallies))), *random_prices(rng)) for _ in range(100)
-    ]
+    prices = EDGES + [random_prices(rng) for _ in range(92)]
+    settings = [Setting(int(rng.integers(len(report.tallies))), *pair) for pair in prices]
     keys = list(report.numbers(report.setting))
     for setting, shown in zip(settings, page.evaluate(TRY_ALL, [settings, keys]), strict=True):
         expected = report.numbers(setting)

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 pd = pytest.importorskip("pandas")
 
-from rejo.datasets._tables import MISSING as DATASETS_MISSING  # noqa: E402
 from rejo.tables import MISSING, TableError, read_table  # noqa: E402
 
 
@@ -41,10 +40,6 @@ def refused(path, **options):
     assert message.isprintable()
     assert path.name in message
     return message
-
-
-def test_missing_is_what_it_is_for_datasets():
-    assert MISSING == DATASETS_MISSING
 
 
 @pytest.mark.parametrize("sep", [",", ";", "\t", "|"])

@@ -12,12 +12,11 @@ from rejo.datasets._catalogue import CATALOGUE, Dataset
 from rejo.datasets._tables import (
     BLANKS,
     data_folder,
-    did_you_mean,
-    import_pandas,
     in_order,
     read_frame,
     read_header,
 )
+from rejo.tables._errors import did_you_mean, import_pandas
 
 
 def fetch(

@@ -3,13 +3,14 @@
 import csv
 import os
 from collections.abc import Hashable, Iterable, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sklearn.utils import Bunch
 
-MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL")
+from rejo.tables import MISSING
+from rejo.tables._errors import did_you_mean, import_pandas
+
 SEPARATORS = (",", ";", "\t")
 BLANKS = r"\s+"  # any run of blanks
 
@@ -104,15 +105,6 @@ def load_table(
         DESCR=f"{path.name}: {len(frame)} rows, {data.shape[1]} features, "
         f"{len(classes)} classes in column {target!r}.",
     )
-
-
-def import_pandas(who: str) -> Any:
-    """Return the pandas module; the error names the extra to install."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError(f'{who} needs pandas: pip install "rejo[pandas]"') from None
-    return pd
 
 
 def data_folder(data_home: str | os.PathLike[str] | None) -> Path | None:
@@ -238,13 +230,6 @@ def in_order(y: Any, order: Sequence[Hashable], source: Any) -> Any:
             f"{unknown}; add them in their place, or correct the table"
         )
     return y.astype(pd.CategoricalDtype(classes, ordered=True))
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """End of an error message: the known words close to this one, whatever their case."""
-    by_lower = {name.lower(): name for name in known}
-    close = [by_lower[match] for match in get_close_matches(word.lower(), by_lower, cutoff=0.5)]
-    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
 def _check_column(frame: Any, path: Path, parameter: str, column: str) -> None:

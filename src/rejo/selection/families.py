@@ -236,9 +236,11 @@ def rivals_of(choice: Choice, n_classes: int, random_state: int | None = 0) -> d
 def _risks(estimator: Any, X: Any, y: Any, costs: list[float], folds: Any) -> Floats:
     """Mean cost of a case (n_folds,), over the reject costs."""
     with warnings.catch_warnings():
-        # Corners of a grid that do not converge, or that reject all, lose by their cost.
+        # Corners of a grid that do not converge, or that reject all, lose by their cost; a rare
+        # class may be in few folds if the cases were drawn.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", "The model rejects", UserWarning)
+        for message in ("The model rejects", "The least populated class"):
+            warnings.filterwarnings("ignore", message, UserWarning)
         curve = reject_curve(estimator, X, y, reject_costs=costs, cv=folds)
     risks: Floats = curve.risks.mean(axis=0)
     return risks

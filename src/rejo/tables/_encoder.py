@@ -192,7 +192,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if name not in there:
                 raise ValueError(
                     f"X has no column {shown(name)}, which was used in training"
-                    f"{did_you_mean(name, there)} its columns are: {listed(X.columns)}"
+                    f"{did_you_mean(name, there) or ';'} its columns are: {listed(X.columns)}"
                 )
         widths = [width(kind, self.learnt_[name]) for name, kind in self.kinds_.items()]
         starts = np.cumsum([0, *widths]).tolist()

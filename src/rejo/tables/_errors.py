@@ -34,10 +34,10 @@ def listed(names: Iterable[object]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Part of a message: the known names close to this one, whatever their case."""
-    by_lower = {name.lower(): name for name in known}
-    close = [by_lower[match] for match in get_close_matches(word.lower(), by_lower, cutoff=0.6)]
-    return f"; did you mean {' or '.join(map(shown, close))}?" if close else ";"
+    """End of a message: the known words close to this one, whatever their case."""
+    by_lower = {str(name).lower(): name for name in known}
+    close = [by_lower[match] for match in get_close_matches(word.lower(), by_lower, cutoff=0.5)]
+    return f"; did you mean {' or '.join(map(shown, close))}?" if close else ""
 
 
 def check_columns(name: str, needed: Iterable[str], there: Iterable[str]) -> None:
@@ -47,7 +47,7 @@ def check_columns(name: str, needed: Iterable[str], there: Iterable[str]) -> Non
         if column not in known:
             raise TableError(
                 f"{name} has no column {shown(column)}, which is needed"
-                f"{did_you_mean(column, known)} its columns are: {listed(known)}"
+                f"{did_you_mean(column, known) or ';'} its columns are: {listed(known)}"
             )
 
 

@@ -1,0 +1,188 @@
+"""Help, exit codes and errors: one line each, whatever goes wrong."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+
+import rejo
+from rejo import cli
+
+COMMAND = [sys.executable, "-m", "rejo.cli"]
+COMMANDS = ["demo", "train", "predict", "evaluate", "inspect", "compare", "reproduce"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def start(*words, **options):
+    return subprocess.Popen(
+        [*COMMAND, *map(str, words)], stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, **options
+    )
+
+
+def test_help_needs_no_heavy_import():
+    code = (
+        "import sys\n"
+        "from rejo.cli import main\n"
+        f"for words in [['--help']] + [[name, '--help'] for name in {COMMANDS}]:\n"
+        "    try:\n        main(words)\n"
+        "    except SystemExit as stop:\n        assert stop.code == 0\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'pandas', 'matplotlib', 'skops', 'jinja2'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=ENVIRONMENT
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    for name in COMMANDS:
+        assert f"usage: rejo {name}" in done.stdout
+
+
+def test_version(run):
+    assert run("--version") == (0, f"rejo {rejo.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "COMMAND"),
+        (("dance",), "invalid choice: 'dance'"),
+        (("train",), "arguments are required: DATA, --target, -o/--output"),
+        (("train", "t.csv", "--target", "y", "-o", "m", "--reject-cost", "0.6"), "at most 0.5"),
+        (("train", "t.csv", "--target", "y", "-o", "m", "--reject-cost", "0"), "above 0"),
+        (("train", "t.csv", "--target", "y", "-o", "m", "--reject-cost", "nan"), "above 0"),
+        (("train", "t.csv", "--target", "y", "-o", "m", "--max-error", "5"), "for 5 % write 0.05"),
+        (("train", "t.csv", "--target", "y", "-o", "m", "--review-budget", "lots"), "a share"),
+        (("train", "t.csv", "--target", "y", "-o", "m", "--costs", "5,1"), "error=5000,review=40"),
+        (("train", "t.csv", "--target", "y", "-o", "m", "--costs", "error=5,review=3"), "no case"),
+        (("train", "t.csv", "--target", "y", "-o", "m", "--costs", "error=5,review=6"), "cheaper"),
+        (("train", "t.csv", "--target", "y", "-o", "m", "--sep", ";;"), "one character"),
+        (("train", "t.csv", "--target", "y", "-o", "m", "--drop", "a,,b"), "different names"),
+        (("train", "t.csv", "--target", "y", "-o", "m", "--order", "a,a"), "different names"),
+        (("demo", "--seed", "-1"), "--seed: must be an integer"),
+        (("demo", "--seed", "4294967295"), "--seed: must be an integer"),
+        (("compare", "--demo", "--jobs", "0"), "--jobs: must be an integer from 1 on"),
+        (("compare", "--demo", "--folds", "1"), "--folds: must be an integer from 2 on"),
+    ],
+)
+def test_wrong_usage(refused, words, message):
+    line = refused(2, *words)
+    assert message in line
+    assert "--help" in line
+
+
+def test_a_percentage_is_a_share():
+    assert cli._options.share("10%") == cli._options.share("0.1") == 0.1
+
+
+# ---- failures of every kind ---------------------------------------------------------------
+
+
+def raising(error):
+    def run(arguments):
+        raise error
+
+    return run
+
+
+def test_interruption(run, monkeypatch):
+    monkeypatch.setattr(cli.demo, "run", raising(KeyboardInterrupt()))
+    assert run("demo") == (130, "", "rejo: interrupted\n")
+
+
+def test_a_bug_is_one_line_too(refused, monkeypatch):
+    monkeypatch.setattr(cli.demo, "run", raising(RuntimeError("the flux\n is lost")))
+    line = refused(1, "demo")
+    assert "RuntimeError: the flux is lost" in line
+    assert "REJO_TRACEBACK=1" in line
+
+
+def test_a_bug_shows_where_on_request(run, monkeypatch):
+    monkeypatch.setattr(cli.demo, "run", raising(RuntimeError("the flux is lost")))
+    monkeypatch.setenv("REJO_TRACEBACK", "1")
+    with pytest.raises(RuntimeError, match="the flux is lost"):
+        run("demo")
+
+
+def test_a_file_that_cannot_be_read(refused, model, folder):
+    assert "nowhere.csv" in refused(2, "predict", model, "nowhere.csv")
+    assert "nowhere.rejo" in refused(2, "inspect", "nowhere.rejo")
+    line = refused(2, "train", "nowhere.csv", "--target", "y", "--reject-cost", "0.2", "-o", "m")
+    assert "nowhere.csv: No such file" in line
+    assert list(folder.iterdir()) == []
+
+
+def test_warnings_are_one_line(run, monkeypatch):
+    def warn(arguments):
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.warn("something\nis odd", stacklevel=1)
+
+    monkeypatch.setattr(cli.demo, "run", warn)
+    assert run("demo") == (0, "", "rejo: warning: something is odd\n")
+
+
+@pytest.mark.parametrize(
+    ("package", "words", "extra"),
+    [
+        ("pandas", ("train", "t.csv", "--target", "y", "--reject-cost", "0.2", "-o", "m"), "pandas"),
+        ("jinja2", ("train", "t.csv", "--target", "y", "--reject-cost", "0.2", "-o", "m",
+                    "--report", "r.html"), "report"),
+        ("pyarrow", ("train", "t.parquet", "--target", "y", "--reject-cost", "0.2", "-o", "m"),
+         "parquet"),
+        ("skops", ("inspect", "m.rejo"), "files"),
+    ],
+)  # fmt: skip
+def test_a_missing_extra_is_named(refused, folder, monkeypatch, package, words, extra):
+    (folder / "t.csv").write_text("x,y\n1,a\n")
+    (folder / "t.parquet").write_bytes(b"PAR1")
+    (folder / "m.rejo").write_bytes(b"PK\3\4")
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, package, None)
+    assert f'pip install "rejo[{extra}]"' in refused(2, *words)
+    assert not (folder / "m").exists()
+
+
+# ---- a process of its own -----------------------------------------------------------------
+
+
+def test_interrupted_training_leaves_nothing(folder, table):
+    table(1500).to_csv("big.csv", index=False)
+    training = start(
+        "train", "big.csv", "--target", "grade", "--reject-cost", "0.2", "-o", "m.rejo",
+        stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert "1,500 rows" in training.stdout.readline()
+    time.sleep(0.5)
+    training.send_signal(signal.SIGINT)
+    _, err = training.communicate(timeout=60)
+    assert (training.returncode, err) == (130, "rejo: interrupted\n")
+    assert [path.name for path in folder.iterdir()] == ["big.csv"]
+
+
+def test_a_reader_who_leaves_early_sees_no_error(model, table):
+    table(3000).to_csv("many.csv", index=False)
+    predicting = start("predict", model, "many.csv", stdout=subprocess.PIPE)
+    head = subprocess.run(
+        ["head", "-1"], stdin=predicting.stdout, capture_output=True, text=True, check=True
+    )
+    predicting.stdout.close()
+    assert head.stdout.startswith("case,decision,")
+    assert predicting.wait(timeout=60) == 0
+    assert predicting.stderr.read() == ""
+    predicting.stderr.close()
+
+
+def test_a_full_disk_is_one_line(model, cases):
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full on this system")
+    for words in (("predict", model, cases), ("inspect", model)):
+        with open("/dev/full", "w") as full:
+            process = start(*words, stdout=full)
+            _, err = process.communicate(timeout=60)
+        assert (process.returncode, err) == (2, "rejo: error: No space left on device\n")
