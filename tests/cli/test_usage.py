@@ -134,13 +134,12 @@ def test_warnings_are_one_line(run, monkeypatch):
                     "--report", "r.html"), "report"),
         ("pyarrow", ("train", "t.parquet", "--target", "y", "--reject-cost", "0.2", "-o", "m"),
          "parquet"),
-        ("skops", ("inspect", "m.rejo"), "files"),
+        ("skops", ("train", "t.csv", "--target", "y", "--reject-cost", "0.2", "-o", "m"), "files"),
     ],
 )  # fmt: skip
 def test_a_missing_extra_is_named(refused, folder, monkeypatch, package, words, extra):
     (folder / "t.csv").write_text("x,y\n1,a\n")
     (folder / "t.parquet").write_bytes(b"PAR1")
-    (folder / "m.rejo").write_bytes(b"PK\3\4")
     for name in [name for name in sys.modules if name.split(".")[0] == package]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, package, None)

@@ -36,6 +36,14 @@ class Opened(NamedTuple):
         return None if label is None else str(label)
 
 
+def check_saving() -> None:
+    """Refuse before the work what would fail after it."""
+    try:
+        import skops  # noqa: F401
+    except ImportError:
+        raise CommandError('a model file needs skops: pip install "rejo[files]"') from None
+
+
 def open_model(path: Path) -> Opened:
     """Open a model file."""
     from rejo.cli._training import prepare_of

@@ -9,6 +9,7 @@ from typing import Any
 from rejo.cli import _options as options
 from rejo.cli._cases import Cases, add_labelled, read_cases
 from rejo.cli._files import check_apart, check_output, write_text
+from rejo.cli._models import check_saving
 from rejo.cli._reporting import check_report, made_by, this_command, training_report
 from rejo.cli._training import FOLDS, Trained, prepare_of, train
 
@@ -46,6 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
     target = options.target_options(arguments)
     check_apart(arguments.data, arguments.output, arguments.report)
     path = check_output(arguments.output, force=arguments.force)
+    check_saving()
     if arguments.report is not None:
         check_output(arguments.report, (".html", ".htm"), force=arguments.force, option="--report")
         check_report()

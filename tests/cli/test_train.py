@@ -1,0 +1,454 @@
+"""``rejo train``: from tables of all kinds to a model at its operating point."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rejo
+from rejo import cli
+from rejo.cli._training import CALIBRATION
+from rejo.persistence import inspect, load
+
+FIXED = ("--target", "grade", "--reject-cost", "0.2", "--model", "logistic", "-o", "m.rejo")
+
+
+def files():
+    from pathlib import Path
+
+    return sorted(path.name for path in Path.cwd().iterdir())
+
+
+def train(run, *words):
+    """Train with ``--json``; return the result."""
+    code, out, err = run("train", *words, "--json")
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+# ---- tables -------------------------------------------------------------------------------
+
+
+def test_numbers_categories_dates_missing_values_and_constants(run, table):
+    table().to_csv("t.csv", index=False)
+    code, out, err = run("train", "t.csv", "--id", "case", *FIXED)
+    assert (code, err) == (0, "")
+    assert "t.csv: 120 rows. Classes: bad (60), good (60)." in out
+    assert "Columns used: 5 (2 numbers, 2 categories, 1 date)." in out
+    assert "Left out: unit (the same value everywhere)." in out
+    assert files() == ["m.rejo", "t.csv"]
+    kinds = load("m.rejo").best_estimator_[0].kinds_
+    assert kinds == {
+        "age": "number", "income": "number", "job": "category", "since": "date",
+        "region": "category",
+    }  # fmt: skip
+
+
+def test_how_the_table_is_written_does_not_matter(run, table):
+    """The same model from commas, semicolons with a decimal comma, tabs, a BOM and Parquet."""
+    frame = table()
+    frame.to_csv("comma.csv", index=False)
+    frame.to_csv("semicolon.csv", index=False, sep=";", decimal=",")
+    frame.to_csv("tab.tsv", index=False, sep="\t")
+    frame.to_csv("bom.csv", index=False, encoding="utf-8-sig")
+    frame.to_csv("utf16.csv", index=False, encoding="utf-16")
+    frame.to_csv("zipped.csv.gz", index=False)
+    hashes = set()
+    for path in ("comma.csv", "semicolon.csv", "tab.tsv", "bom.csv", "utf16.csv", "zipped.csv.gz"):
+        train(run, path, "--id", "case", *FIXED, "--force")
+        found = inspect("m.rejo")
+        hashes.add((found.data_hash, found.payload_hash))
+    assert len(hashes) == 1
+
+
+def test_parquet(run, table):
+    frame = table()
+    frame["since"] = pd.to_datetime(frame["since"])
+    frame.to_parquet("t.parquet")
+    result = train(run, "t.parquet", "--id", "case", *FIXED)
+    assert result["columns"]["since"] == "date"
+
+
+def test_options_say_how_to_read(run, table):
+    frame = table()
+    frame["job"] = frame["job"].fillna("").str.replace("cook", "köchin")
+    frame.to_csv("t.csv", index=False, sep="|", encoding="latin-1")
+    result = train(run, "t.csv", *FIXED, "--sep", "|", "--encoding", "latin-1", "--decimal", ".")
+    assert result["columns"]["age"] == "number"
+    assert "köchin" in str(load("m.rejo").best_estimator_[0].learnt_["job"])
+
+
+def test_from_standard_input(run, table, monkeypatch):
+    import io
+
+    data = table().to_csv(index=False).encode()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    code, out, _ = run("train", "-", *FIXED)
+    assert code == 0
+    assert out.startswith("stdin: 120 rows.")
+
+
+def test_columns_that_are_no_features(run, table):
+    table().to_csv("t.csv", index=False)
+    words = ("--id", "case", "--group", "region", "--drop", "since,job")
+    result = train(run, "t.csv", *words, *FIXED)
+    assert list(result["columns"]) == ["age", "income"]
+    assert inspect("m.rejo").table == {"target": "grade", "id": "case", "group": "region"}
+
+
+# ---- classes ------------------------------------------------------------------------------
+
+
+def test_the_order_of_three_classes_must_be_known(run, refused, table):
+    table(classes=("low", "middle", "high")).to_csv("t.csv", index=False)
+    line = refused(2, "train", "t.csv", *FIXED)
+    assert "3 classes" in line
+    assert "--order high,low,middle" in line
+    assert files() == ["t.csv"]
+    result = train(run, "t.csv", *FIXED, "--order", "low,middle,high")
+    assert result["classes"] == ["low", "middle", "high"]
+    assert load("m.rejo").classes_.tolist() == ["low", "middle", "high"]
+
+
+def test_an_order_of_other_classes(refused, table):
+    table(classes=("low", "middle", "high")).to_csv("t.csv", index=False)
+    assert "'high'" in refused(2, "train", "t.csv", *FIXED, "--order", "low,middle")
+    line = refused(3, "train", "t.csv", *FIXED, "--order", "low,middle,high,top")
+    assert "no row has the class 'top'" in line
+
+
+def test_numbers_sort_as_numbers(run, table):
+    table(classes=("9", "10", "100")).to_csv("t.csv", index=False)
+    assert train(run, "t.csv", *FIXED)["classes"] == ["9", "10", "100"]
+
+
+def test_a_class_called_review(run, table):
+    table(classes=("review", "good")).to_csv("t.csv", index=False)
+    train(run, "t.csv", *FIXED)
+    model = load("m.rejo")
+    assert model.reject_label_ not in model.classes_.tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.assign(grade="good"), "all rows have the same class, 'good'"),
+        (lambda t: t.assign(grade=t["age"]), "is it a measurement?"),
+        (lambda t: t.assign(grade=t["case"].add("x")), "is it the right column?"),
+        (lambda t: t.assign(grade=t["grade"].where(t.index != 41)), "row 42, column 'grade'"),
+        (lambda t: t[(t["grade"] == "good") | (t.index < 2)], "has 1 rows, and 5 are needed"),
+        (lambda t: t.iloc[:0], "no rows|no data|only a header|same class"),
+        (lambda t: t[["grade", "case"]], "no column|no use"),
+        (lambda t: t[["grade", "unit"]], "the same value everywhere"),
+    ],
+)
+def test_tables_that_cannot_be_learned_from(refused, table, change, message):
+    frame = table()
+    frame.loc[0, "grade"], frame.loc[1, "grade"] = "bad", "good"
+    change(frame).to_csv("t.csv", index=False)
+    line = refused(3, "train", "t.csv", *FIXED)
+    assert re.search(message, line), line
+    assert files() == ["t.csv"]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xff\xfe", b"grade\n", b"\x00\x01\x02,\n"])
+def test_files_that_are_no_tables(refused, folder, content):
+    (folder / "t.csv").write_bytes(content)
+    refused(3, "train", "t.csv", *FIXED)
+    assert files() == ["t.csv"]
+
+
+def test_a_folder_is_no_table(refused, folder):
+    (folder / "t.csv").mkdir()
+    assert "folder" in refused(3, "train", "t.csv", *FIXED)
+
+
+@pytest.mark.parametrize("option", ["--target", "--id", "--group", "--drop"])
+def test_an_unknown_column(refused, table, option):
+    table().to_csv("t.csv", index=False)
+    line = refused(3, "train", "t.csv", *FIXED, option, "Region" if option != "--target" else "Grade")
+    assert "did you mean 'region'?" in line or "did you mean 'grade'?" in line
+
+
+def test_a_column_has_one_role(refused, table):
+    table().to_csv("t.csv", index=False)
+    assert "different columns" in refused(2, "train", "t.csv", *FIXED, "--id", "grade")
+
+
+# ---- the operating point ------------------------------------------------------------------
+
+LOGISTIC = ("--target", "grade", "--id", "case", "--model", "logistic", "-o", "m.rejo", "--force")
+
+
+def test_each_of_the_four_targets(run, table):
+    table(200).to_csv("t.csv", index=False)
+    price = train(run, "t.csv", *LOGISTIC, "--reject-cost", "0.2")
+    assert price["reject_cost"] == 0.2
+    same = train(run, "t.csv", *LOGISTIC, "--costs", "error=100,review=20")
+    assert same["reject_cost"] == pytest.approx(0.2)
+    assert same["expected"] == price["expected"]
+    assert inspect("m.rejo").table["prices"] == {"error": 100.0, "review": 20.0}
+    budget = train(run, "t.csv", *LOGISTIC, "--review-budget", "15%")
+    assert budget["expected"]["rejection_rate"]["estimate"] <= 0.15
+    error = train(run, "t.csv", *LOGISTIC, "--max-error", "0.12")
+    assert error["expected"]["accepted_error_rate"]["estimate"] <= 0.12
+    assert error["operating_point"]["target"] == {"max_error": 0.12}
+
+
+def test_a_guarantee(run, table):
+    table(300).to_csv("t.csv", index=False)
+    result = train(run, "t.csv", *LOGISTIC, "--review-budget", "0.3", "--confidence", "0.9")
+    assert "With 90 % confidence" in result["summary"]
+    guarantee = load("m.rejo").guarantee_
+    assert guarantee.bound <= 0.3
+
+
+def test_the_cases_that_prove_a_guarantee_are_not_tuned_on(run, table, monkeypatch):
+    """Nothing that is chosen changes with their classes."""
+    import rejo.selection.families as families
+
+    seen, choose = [], families.choose_family
+
+    def spy(names, prepare, X, y, **options):
+        seen.append(set(X.index))
+        return choose(names, prepare, X, y, **options)
+
+    monkeypatch.setattr(families, "choose_family", spy)
+    table(300).to_csv("t.csv", index=False)
+    words = ("--review-budget", "0.3", "--confidence", "0.9")
+    result = train(run, "t.csv", *LOGISTIC, *words)
+    assert len(seen[0]) == round((1 - CALIBRATION) * 300)
+    risks = result["risks"]
+    frame = table(300)
+    proof = ~frame.index.isin(list(seen[0]))
+    frame.loc[proof, "grade"] = frame.loc[proof, "grade"].map({"good": "bad", "bad": "good"})
+    frame.to_csv("t.csv", index=False)
+    with pytest.raises(AssertionError):  # no model keeps to anything on such cases
+        assert train(run, "t.csv", *LOGISTIC, "--max-error", "0.2", "--confidence", "0.9")
+    assert seen[1] == seen[0]
+    again = train(run, "t.csv", *LOGISTIC, "--review-budget", "0.9", "--confidence", "0.9")
+    assert again["risks"] == risks
+
+
+def test_a_class_too_rare_for_a_guarantee(run, refused, table):
+    frame = table()
+    frame.loc[:4, "grade"] = "worse"
+    frame.to_csv("t.csv", index=False)
+    words = (*LOGISTIC, "--order", "worse,bad,good", "--review-budget", "0.5", "--confidence", "0.9")
+    codes = set()
+    for seed in range(25):
+        code, _, err = run("train", "t.csv", *words, "--seed", seed)
+        codes.add(code)
+        assert code in (0, 3, 5), err
+        if code == 3:
+            assert "'worse' is so rare" in err
+            break
+    assert 1 not in codes
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--reject-cost", "0.2", "--review-budget", "0.1"),
+        ("--max-error", "0.1", "--costs", "error=5,review=1"),
+        ("--reject-cost", "0.2", "--confidence", "0.9"),
+    ],
+)
+def test_one_target_and_no_more(refused, table, words):
+    table().to_csv("t.csv", index=False)
+    line = refused(2, "train", "t.csv", *LOGISTIC, *words)
+    assert "--review-budget" in line
+    assert files() == ["t.csv"]
+
+
+def test_a_target_that_cannot_be_reached(refused, table):
+    table().to_csv("t.csv", index=False)
+    for words in (("--max-error", "0.0001"), ("--max-error", "0.001", "--confidence", "0.95")):
+        line = refused(5, "train", "t.csv", *LOGISTIC, *words)
+        assert line.startswith("--max-error 0.00")
+        least = float(re.search(r"is (0\.\d+), at --reject-cost", line)[1])
+        assert 0 < least < 1
+    assert files() == ["t.csv"]
+
+
+# ---- the kind of model --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["logistic", "svm", "mlp", "boosting"])
+def test_each_kind_of_model(run, table, kind):
+    table().to_csv("t.csv", index=False)
+    words = ("--target", "grade", "--id", "case", "--reject-cost", "0.2", "-o", "m.rejo")
+    result = train(run, "t.csv", *words, "--model", kind)
+    assert result["family"] == kind
+    assert (result["n_training_rows"] > 0) == (kind == "svm")
+    model = load("m.rejo")
+    assert set(model.predict(table())) <= {"bad", "good", "review"}
+
+
+def test_auto_takes_the_least_risk_and_says_so(run, table, monkeypatch):
+    monkeypatch.setattr("rejo.selection.families.FAMILIES", ("logistic", "svm"))
+    table().to_csv("t.csv", index=False)
+    words = ("--target", "grade", "--id", "case", "--reject-cost", "0.2", "-o", "m.rejo")
+    code, out, _ = run("train", "t.csv", *words)
+    assert code == 0
+    rows = re.findall(r"^  (logistic|svm) +([\d.]+) ± [\d.]+(.*)$", out, flags=re.MULTILINE)
+    assert {name for name, _, _ in rows} == {"logistic", "svm"}
+    risks = [float(risk) for _, risk, _ in rows]
+    assert risks == sorted(risks)
+    assert "taken: the least" in rows[0][2]
+    assert rows[1][2] == ""
+    assert f"notes: rejo train, {rows[0][0]}" in str(inspect("m.rejo"))
+
+
+def test_auto_leaves_slow_machines_out(run, table, monkeypatch):
+    monkeypatch.setattr("rejo.selection.families.FAMILIES", ("logistic", "svm"))
+    monkeypatch.setattr("rejo.selection.families.MAX_SVM", 100)
+    table().to_csv("t.csv", index=False)
+    code, out, _ = run("train", "t.csv", *FIXED[:4], "-o", "m.rejo", "--id", "case")
+    assert code == 0
+    assert "logistic" in out
+    assert "svm: not tried on more than 100 rows" in out or len(re.findall("svm", out)) == 0
+
+
+def test_the_seed_makes_a_model_repeatable(run, table):
+    table().to_csv("t.csv", index=False)
+    hashes = []
+    for seed in ("0", "0", "1"):
+        words = ("--target", "grade", "--reject-cost", "0.2", "--model", "mlp", "-o", "m.rejo")
+        train(run, "t.csv", *words, "--id", "case", "--seed", seed, "--force")
+        hashes.append(inspect("m.rejo").payload_hash)
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
+# ---- what is told, and what is written ----------------------------------------------------
+
+
+def test_json_tells_the_same_and_nothing_else(run, table):
+    table().to_csv("t.csv", index=False)
+    words = ("t.csv", "--id", "case", *FIXED, "--force")
+    _, out, _ = run("train", *words)
+    result = train(run, *words)
+    assert result["summary"] in out
+    assert result["n_cases"] == 120
+    assert result["model"] == "m.rejo"
+    found = inspect("m.rejo")
+    assert result["expected"] == found.expected
+    assert result["operating_point"] == found.operating_point
+    assert load("m.rejo").summary() == result["summary"]
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory):
+    """A page, and what the command said."""
+    import os
+    from contextlib import redirect_stdout
+    from io import StringIO
+
+    home, before = tmp_path_factory.mktemp("reported"), os.getcwd()
+    return home, before, StringIO, redirect_stdout
+
+
+def test_the_report_is_one_page_of_its_own(run, table):
+    table(150).to_csv("t.csv", index=False)
+    words = (*FIXED, "--id", "case", "--group", "region", "--report", "r.html")
+    code, out, err = run("train", "t.csv", *words)
+    assert (code, err) == (0, "")
+    assert files() == ["m.rejo", "r.html", "t.csv"]
+    page = open("r.html", encoding="utf-8").read()
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:|//|file:)""", page)
+    assert not re.search(r"@import|url\((?!['\"]?(?:data:|#))", page)
+    assert "rejo train t.csv --target grade" in page
+    for word in ("region", "north", "south"):
+        assert word in page
+    headline = re.search(r"Report: r\.html \(\d+ KB\) says: (.*)", out)[1]
+    assert headline.split(",")[0] in re.sub("<[^>]+>", "", page)
+
+
+def test_nothing_is_replaced_unasked(refused, run, table, folder):
+    table().to_csv("t.csv", index=False)
+    for name in ("m.rejo", "r.html"):
+        (folder / name).write_text("precious")
+        line = refused(2, "train", "t.csv", "--id", "case", *FIXED, "--report", "r.html")
+        assert line == f"{name} exists; --force replaces it"
+        assert (folder / name).read_text() == "precious"
+        (folder / name).unlink()
+    (folder / "m.rejo").write_text("precious")
+    train(run, "t.csv", "--id", "case", *FIXED, "--force")
+    assert files() == ["m.rejo", "t.csv"]
+    load("m.rejo")
+
+
+def test_a_file_has_one_role(refused, table):
+    table().to_csv("t.csv", index=False)
+    before = open("t.csv").read()
+    words = ("--target", "grade", "--reject-cost", "0.2", "--model", "logistic", "--force")
+    assert "t.csv is named twice" in refused(2, "train", "t.csv", *words, "-o", "./t.csv")
+    assert "a.html is named twice" in refused(
+        2, "train", "t.csv", *words, "-o", "a.html", "--report", "a.html"
+    )
+    assert open("t.csv").read() == before
+    assert files() == ["t.csv"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-o", "nowhere/m.rejo"), "the folder of --output does not exist: nowhere"),
+        (("-o", "."), "--output is a folder: ."),
+        (("-o", "m.rejo", "--report", "r.pdf"), "--report must end in .html, .htm: r.pdf"),
+        (("-o", "m.rejo", "--report", "nowhere/r.html"), "the folder of --report does not exist"),
+    ],
+)
+def test_a_wrong_output_is_refused_before_any_work(refused, monkeypatch, words, message):
+    monkeypatch.setattr(cli.train, "read_cases", lambda arguments: pytest.fail("read"))
+    line = refused(2, "train", "t.csv", "--target", "y", "--reject-cost", "0.2", *words)
+    assert message in line
+    assert files() == []
+
+
+def test_a_failed_write_leaves_the_old_file(refused, table, folder, monkeypatch):
+    def refuse(source, target):
+        raise PermissionError(13, "Permission denied")
+
+    table().to_csv("t.csv", index=False)
+    (folder / "m.rejo").write_text("old")
+    monkeypatch.setattr("os.replace", refuse)
+    assert "Permission denied" in refused(2, "train", "t.csv", *FIXED, "--force")
+    assert files() == ["m.rejo", "t.csv"]
+    assert (folder / "m.rejo").read_text() == "old"
+
+
+@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_page_is_written_whole_or_not_at_all(folder, failure):
+    from rejo.cli._files import CommandError, write_whole
+
+    def half(file):
+        file.write(b"half")
+        raise failure
+
+    (folder / "old.html").write_text("old")
+    with pytest.raises((CommandError, KeyboardInterrupt)) as error:
+        write_whole(folder / "old.html", half)
+    if isinstance(failure, OSError):
+        assert "No space left on device" in str(error.value)
+    assert files() == ["old.html"]
+    assert (folder / "old.html").read_text() == "old"
+
+
+def test_warnings_of_models_that_are_not_taken_are_not_shown(run, table):
+    """At a tiny price of a review some candidates reject all."""
+    table(classes=("1", "2", "3", "4")).to_csv("t.csv", index=False)
+    code, _, err = run("train", "t.csv", "--id", "case", *FIXED[:2], *FIXED[4:],
+                       "--review-budget", "0.4", "--model", "boosting")  # fmt: skip
+    assert (code, err) == (0, "")
+
+
+def test_the_model_can_be_used_from_python(run, table):
+    table().to_csv("t.csv", index=False)
+    train(run, "t.csv", "--id", "case", *FIXED)
+    model = load("m.rejo")
+    assert isinstance(model, rejo.selection.RejectClassifierCV)
+    assert np.mean(model.predict_forced(table()) == table()["grade"]) > 0.7
