@@ -47,6 +47,7 @@ torch: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/transcripts.py
+	$(BIN)/python docs/report_picture.py
 	$(BIN)/python -m pytest docs README.md
 
 # The tests of the extension, built with AddressSanitizer and UBSan beside the normal build.

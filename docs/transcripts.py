@@ -4,7 +4,7 @@ A block of console text in Markdown is a transcript: lines that begin with ``$``
 others are what they printed. ``python docs/transcripts.py`` runs all commands of the pages, one
 page after the other in a fresh folder with the tables made here, and writes their output into the
 pages. ``--check`` writes nothing and fails if the words have changed: numbers, dates and hashes may
-differ from machine to machine.
+differ from machine to machine. ``--quick`` leaves out the blocks that are marked as slow.
 """
 
 import argparse
@@ -21,17 +21,20 @@ import pandas as pd
 import rejo
 
 PAGES = [Path(__file__).with_name("command-line.md")]
-BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^(?P<slow><!-- slow -->\n)?```console\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    parser.add_argument("--quick", action="store_true", help="leave out what takes long")
     arguments = parser.parse_args()
     changed = 0
     for page in PAGES:
         old = page.read_text("utf-8")
-        new = renew(old)
+        new = renew(old, quick=arguments.quick)
         if not arguments.check:
             page.write_text(new, "utf-8")
         elif words(old) != words(new):
@@ -40,7 +43,7 @@ def main() -> int:
     return int(changed > 0)
 
 
-def renew(text: str) -> str:
+def renew(text: str, *, quick: bool = False) -> str:
     """The page with the output of its commands as it is now."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
@@ -55,7 +58,10 @@ def renew(text: str) -> str:
         environment.pop("REJO_DATA", None)
 
         def run(block: re.Match[str]) -> str:
-            return "".join(transcript(c, home, environment) for c in commands(block[0]))
+            if quick and block["slow"]:
+                return block[0]
+            printed = (transcript(c, home, environment) for c in commands(block["text"]))
+            return f"{block['slow'] or ''}```console\n{''.join(printed)}```"
 
         return BLOCK.sub(run, text)
 

@@ -107,10 +107,15 @@ def prepare_of(model: Any) -> Any:
 
 
 def encoder_for(cases: Cases) -> Any:
-    """Return a preparation for the table, not fitted."""
-    from rejo.tables import TableEncoder
+    """Return a preparation for the table; refuse one without a column of use."""
+    from rejo.tables import TableEncoder, TableError
 
-    return TableEncoder(date_formats=cases.table.date_formats)
+    encoder = TableEncoder(date_formats=cases.table.date_formats)
+    try:
+        encoder.fit(cases.X)
+    except ValueError as error:
+        raise TableError(f"{cases.table.path}: {error}") from None
+    return encoder
 
 
 def _in_words_of_the_command(error: Any, guaranteed: bool) -> Any:

@@ -1,0 +1,36 @@
+"""A picture of the report, taken in Chromium: ``python docs/report_picture.py``."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+from transcripts import write_tables
+
+PICTURE = Path(__file__).with_name("report.png")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        write_tables(home)
+        words = "train loans.csv --target outcome --id application --group region --model logistic"
+        words += " --costs error=5000,review=700 -o loans.rejo --report report.html"
+        command = [sys.executable, "-m", "rejo.cli", *words.split()]
+        subprocess.run(command, cwd=home, check=True)
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path=shutil.which("chromium"), args=FLAGS
+            )
+            page = browser.new_page(viewport={"width": 1120, "height": 1830})
+            page.goto((home / "report.html").as_uri())
+            page.screenshot(path=PICTURE)
+            browser.close()
+    print(PICTURE)
+
+
+if __name__ == "__main__":
+    main()

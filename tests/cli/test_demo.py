@@ -1,0 +1,102 @@
+"""``rejo demo``: the whole way, in a folder of its own."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from rejo import cli
+from rejo.persistence import load
+
+FILES = sorted(cli.demo.FILES)
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """Folder of a demo that was run as a user would, and what it said."""
+    home = tmp_path_factory.mktemp("demo")
+    done = subprocess.run(
+        [sys.executable, "-m", "rejo.cli", "demo", "--model", "logistic"],
+        cwd=home, env=ENVIRONMENT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return home, done.stdout
+
+
+def listed(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_five_files_in_a_folder_of_its_own(demo):
+    home, out = demo
+    assert listed(home) == ["rejo-demo"]
+    assert listed(home / "rejo-demo") == FILES
+    for name in re.findall(r"rejo-demo/\w+\.\w+", out):
+        assert (home / name).exists(), name
+    assert re.search(r"^Open rejo-demo/report\.html in a browser", out, flags=re.MULTILINE)
+
+
+def test_its_commands_are_those_that_it_shows(demo):
+    home, out = demo
+    commands = re.findall(r"^\$ rejo (\w+) (.*)$", out, flags=re.MULTILINE)
+    assert [name for name, _ in commands] == ["train", "predict", "evaluate"]
+    page = (home / "rejo-demo" / "report.html").read_text(encoding="utf-8")
+    assert f"rejo train {commands[0][1]}" in page
+
+
+def test_what_it_leaves_can_be_used(demo):
+    home, out = demo
+    folder = home / "rejo-demo"
+    new = pd.read_csv(folder / "new_cases.csv", dtype={"patient": str})
+    found = pd.read_csv(folder / "decisions.csv", dtype={"patient": str})
+    assert found["patient"].tolist() == new["patient"].tolist()
+    assert found["decision"].tolist() == load(folder / "model.rejo").predict(new).tolist()
+    decided = found["decision"] != "review"
+    assert (found["decision"] == new["diagnosis"])[decided].mean() > 0.9
+    assert f"{(~decided).mean():.1%}) to review" in out
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Only the tables, not the commands that follow."""
+    commands = []
+    monkeypatch.setattr(cli.demo, "_do", lambda *words: commands.append(words))
+    return commands
+
+
+def test_a_second_demo_takes_another_folder(run, folder, quick):
+    for _ in range(3):
+        assert run("demo")[0] == 0
+    assert listed(folder) == ["rejo-demo", "rejo-demo-2", "rejo-demo-3"]
+    code, _, _ = run("demo", "--force")
+    assert code == 0
+    assert len(listed(folder)) == 3
+    assert "--force" in quick[-3]
+    assert quick[-3][1] == str(Path("rejo-demo/training.csv"))
+
+
+def test_a_folder_of_choice(run, refused, folder, quick):
+    assert run("demo", "-o", "deep/mine")[0] == 0
+    assert listed(folder / "deep" / "mine") == ["new_cases.csv", "training.csv"]
+    before = (folder / "deep" / "mine" / "training.csv").read_bytes()
+    assert "exists; --force replaces it" in refused(2, "demo", "-o", "deep/mine", "--seed", "1")
+    assert (folder / "deep" / "mine" / "training.csv").read_bytes() == before
+    assert run("demo", "-o", "deep/mine", "--seed", "1", "--force")[0] == 0
+    assert (folder / "deep" / "mine" / "training.csv").read_bytes() != before
+    (folder / "file").write_text("precious")
+    assert "must be a folder" in refused(2, "demo", "-o", "file")
+
+
+def test_no_case_is_both_old_and_new(run, folder, quick):
+    run("demo")
+    old, new = (
+        set(pd.read_csv(folder / "rejo-demo" / name, dtype=str)["patient"])
+        for name in ("training.csv", "new_cases.csv")
+    )
+    assert len(old) + len(new) == 569
+    assert not old & new

@@ -1,0 +1,157 @@
+"""``rejo evaluate``: what became of cases whose classes are known by now."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import rejo
+from rejo import RejoLinear
+from rejo.persistence import save
+
+
+def evaluate(run, *words):
+    code, out, err = run("evaluate", *words, "--json")
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+def test_rates_are_counts(run, model, cases):
+    result = evaluate(run, model, cases)
+    frame = pd.read_csv(cases, dtype={"case": str})
+    decided = rejo.load(model).predict(frame)
+    rejected = np.array([decision == "review" for decision in decided])
+    wrong = np.array([d not in ("review", y) for d, y in zip(decided, frame["grade"], strict=True)])
+    assert 0 < rejected.sum() < 60
+    assert result["n_cases"] == 60
+    seen = {name: rate["estimate"] for name, rate in result["seen"].items()}
+    assert seen == pytest.approx(
+        {
+            "rejection_rate": rejected.sum() / 60,
+            "error_rate": wrong.sum() / 60,
+            "accepted_error_rate": wrong.sum() / (~rejected).sum(),
+        }
+    )
+    for rate in [*result["seen"].values(), *result["expected"].values()]:
+        assert 0 <= rate["low"] <= rate["estimate"] <= rate["high"] <= 1
+
+
+def test_the_table_says_the_same(run, model, cases):
+    code, out, err = run("evaluate", model, cases)
+    assert (code, err) == (0, "")
+    seen = evaluate(run, model, cases)["seen"]
+    for title, name in (
+        ("sent to review", "rejection_rate"),
+        ("decided wrongly, of all", "error_rate"),
+        ("wrong, of the decided", "accepted_error_rate"),
+    ):
+        assert re.search(rf"^{title} +{seen[name]['estimate']:.1%}", out, flags=re.MULTILINE)
+    assert "What was seen agrees with what was expected" in out
+
+
+def test_cases_that_differ_from_those_of_the_training(run, model, cases):
+    frame = pd.read_csv(cases, dtype={"case": str})
+    frame["grade"] = frame["grade"].map({"bad": "good", "good": "bad"})
+    frame.to_csv("swapped.csv", index=False)
+    code, out, _ = run("evaluate", model, "swapped.csv")
+    assert code == 0
+    assert "Decided wrongly, of all: more than expected, beyond chance." in out
+    assert "may differ from those of the training" in out
+    assert "agrees" not in out
+    assert evaluate(run, model, "swapped.csv")["surprises"][:-1]
+
+    frame[["age", "income"]] = [40.0, 2000.0]  # between the classes
+    frame.to_csv("shifted.csv", index=False)
+    assert "Sent to review: more than expected" in run("evaluate", model, "shifted.csv")[1]
+
+
+def test_all_cases_to_review(run, model, cases):
+    frame = pd.read_csv(cases, dtype={"case": str})
+    best = frame[rejo.load(model).reject_mask(frame)]
+    best.to_csv("doubtful.csv", index=False)
+    seen = evaluate(run, model, "doubtful.csv")["seen"]
+    assert seen["rejection_rate"]["estimate"] == 1
+    assert seen["accepted_error_rate"]["estimate"] is None
+    assert re.search(r"wrong, of the decided +- ", run("evaluate", model, "doubtful.csv")[1])
+
+
+def test_a_model_without_expectations(run, table):
+    frame = table()
+    X = frame[["age"]]
+    save(make_pipeline(StandardScaler(), RejoLinear()).fit(X, frame["grade"]), "m.rejo")
+    frame.to_csv("t.csv", index=False)
+    code, out, _ = run("evaluate", "m.rejo", "t.csv", "--target", "grade")
+    assert code == 0
+    assert "expected" not in out.splitlines()[2]
+    assert "tells no rates to compare with" in out
+
+
+# ---- the page -----------------------------------------------------------------------------
+
+
+def test_the_page_tells_of_groups(run, model, cases):
+    code, out, err = run("evaluate", model, cases, "--report", "r.html")
+    assert (code, err) == (0, "")
+    assert "Report: r.html" in out
+    page = Path("r.html").read_text(encoding="utf-8")
+    for word in ("north", "south", "agrees with what was expected", "rejo evaluate"):
+        assert word in page
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:|//|file:)""", page)
+
+
+@pytest.mark.parametrize("group", ["job", "income", "case"])
+def test_any_column_may_be_a_group(run, model, cases, group):
+    words = ("--group", group, "--report", "r.html", "--costs", "error=50,review=5")
+    code, _, err = run("evaluate", model, cases, *words)
+    assert (code, err) == (0, "")
+    if group != "case":
+        assert "(missing)" in Path("r.html").read_text(encoding="utf-8")
+
+
+def test_the_group_of_the_training_may_be_absent(run, model, cases):
+    pd.read_csv(cases, dtype=str).drop(columns="region").to_csv("less.csv", index=False)
+    assert run("evaluate", model, "less.csv", "--report", "r.html")[0] == 0
+
+
+def test_nothing_is_replaced_unasked(refused, model, cases):
+    Path("r.html").write_text("precious")
+    assert refused(2, "evaluate", model, cases, "--report", "r.html").startswith("r.html exists")
+    assert Path("r.html").read_text() == "precious"
+    assert "named twice" in refused(2, "evaluate", model, "r.html", "--report", "r.html", "--force")
+
+
+# ---- what is wrong with a table -----------------------------------------------------------
+
+
+def test_a_class_that_the_model_does_not_know(refused, model, cases):
+    frame = pd.read_csv(cases, dtype=str)
+    frame.loc[41, "grade"] = "so-so"
+    frame.to_csv("t.csv", index=False)
+    line = refused(3, "evaluate", model, "t.csv")
+    assert "row 42, column 'grade': 'so-so' is no class" in line
+    assert "bad, good" in line
+    frame.loc[41, "grade"] = None
+    frame.to_csv("t.csv", index=False)
+    assert "row 42, column 'grade': the class is missing" in refused(3, "evaluate", model, "t.csv")
+
+
+def test_columns_that_are_not_there(refused, model, cases):
+    frame = pd.read_csv(cases, dtype=str)
+    frame.drop(columns="grade").to_csv("t.csv", index=False)
+    assert "no column 'grade'" in refused(3, "evaluate", model, "t.csv")
+    assert "no column 'Region'" in refused(3, "evaluate", model, cases, "--group", "Region")
+    assert "'age' is a feature" in refused(2, "evaluate", model, cases, "--target", "age")
+    frame.iloc[:0].to_csv("none.csv", index=False)
+    assert "no rows" in refused(3, "evaluate", model, "none.csv")
+
+
+def test_a_model_that_does_not_name_its_target(refused, table):
+    frame = table()
+    save(RejoLinear().fit(frame[["age"]], frame["grade"]), "m.rejo")
+    frame.to_csv("t.csv", index=False)
+    assert "--target" in refused(2, "evaluate", "m.rejo", "t.csv")

@@ -1,0 +1,352 @@
+"""``rejo predict``: the model's own decisions, row by row, in files that are whole."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import rejo
+from rejo import RejoLinear, cli
+from rejo.baselines import ThresholdRejectClassifier
+from rejo.persistence import save
+from rejo.tables import read_table
+
+COLUMNS = ["decision", "lower", "upper", "distance", "rank"]
+
+
+def read(path_or_text):
+    """Read an output with every cell as it is written."""
+    source = path_or_text if isinstance(path_or_text, Path) else io.StringIO(path_or_text)
+    return pd.read_csv(source, dtype=str, keep_default_na=False)
+
+
+def texts(ranks):
+    return ["" if pd.isna(rank) else str(rank) for rank in ranks]
+
+
+def files(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture
+def predict(run, folder):
+    """Predict into a file and read it."""
+
+    def command(*words):
+        code, _, err = run("predict", *words, "-o", "out.csv", "--force")
+        assert (code, err) == (0, ""), err
+        return read(folder / "out.csv")
+
+    return command
+
+
+def reviewed(model, path):
+    """What the model says of a table, by Python."""
+    return rejo.load(model).review(read_table(path, text=["case"]).frame)
+
+
+# ---- decisions ----------------------------------------------------------------------------
+
+
+def test_decisions_are_those_of_the_model(predict, model, cases):
+    found, expected = predict(model, cases), reviewed(model, cases)
+    assert found.columns.tolist() == ["case", *COLUMNS]
+    assert found["case"].tolist() == [f"{i + 1:04d}" for i in range(60)]
+    for name in ("decision", "lower", "upper"):
+        assert found[name].tolist() == expected[name].tolist()
+    np.testing.assert_allclose(found["distance"].astype(float), expected["distance"], rtol=1e-5)
+    assert texts(found["rank"]) == texts(expected["rank"])
+    assert 0 < (found["decision"] == "review").sum() < 60
+
+
+def test_ranks_count_the_reviews_of_the_whole_file(predict, model, cases, monkeypatch):
+    monkeypatch.setattr(cli.predict, "ROWS", 7)
+    found = predict(model, cases)
+    rejected = found["decision"] == "review"
+    ranks = found.loc[rejected, "rank"].astype(int)
+    assert sorted(ranks) == list(range(1, rejected.sum() + 1))
+    assert (found.loc[~rejected, "rank"] == "").all()
+    sureness = rejo.load(model).sureness(read_table(cases, text=["case"]).frame)[rejected]
+    assert (np.diff(sureness[np.argsort(ranks)]) >= 0).all()
+
+
+@pytest.mark.parametrize("rows", [1, 7, 59, 60, 61])
+def test_the_size_of_a_chunk_does_not_matter(predict, model, cases, monkeypatch, rows):
+    whole = predict(model, cases)
+    monkeypatch.setattr(cli.predict, "ROWS", rows)
+    pd.testing.assert_frame_equal(predict(model, cases), whole)
+
+
+def test_other_columns_and_another_order_do_not_matter(predict, model, cases):
+    whole = predict(model, cases)
+    frame = pd.read_csv(cases, dtype=str, keep_default_na=False)
+    frame["more"] = "=1+1"
+    frame = frame.drop(columns=["unit", "region", "grade"])
+    frame[sorted(frame.columns, reverse=True)].to_csv("other.csv", index=False)
+    pd.testing.assert_frame_equal(predict(model, "other.csv"), whole)
+    frame.to_csv("semicolon.csv", index=False, sep=";")
+    pd.testing.assert_frame_equal(predict(model, "semicolon.csv"), whole)
+
+
+def test_unseen_categories_and_missing_values(predict, model, cases):
+    frame = pd.read_csv(cases, dtype=str)
+    frame["job"] = "astronaut"
+    frame["since"] = None
+    frame.to_csv("odd.csv", index=False)
+    assert predict(model, "odd.csv")["decision"].isin(["bad", "good", "review"]).all()
+
+
+def test_row_numbers_without_row_names(predict, model, cases, monkeypatch):
+    monkeypatch.setattr(cli.predict, "ROWS", 7)
+    frame = pd.read_csv(cases, dtype=str).drop(columns="case")
+    frame.to_csv("nameless.csv", index=False)
+    found = predict(model, "nameless.csv")
+    assert found.columns.tolist() == ["row", *COLUMNS]
+    assert found["row"].tolist() == [str(i + 1) for i in range(60)]
+
+
+def test_another_column_of_row_names(predict, refused, model, cases):
+    assert predict(model, cases, "--id", "grade").columns[0] == "grade"
+    assert "did you mean 'case'" in refused(3, "predict", model, cases, "--id", "Case")
+    assert "'age' is a feature" in refused(2, "predict", model, cases, "--id", "age")
+
+
+def test_row_names_called_like_an_output(predict, model, cases):
+    pd.read_csv(cases, dtype=str).rename(columns={"case": "rank"}).to_csv("r.csv", index=False)
+    found = predict(model, "r.csv", "--id", "rank")
+    assert found.columns.tolist() == ["id rank", *COLUMNS]
+
+
+def test_no_rows(run, predict, model, cases):
+    header = cases.read_text().splitlines()[0]
+    Path("none.csv").write_text(header + "\n")
+    assert predict(model, "none.csv").columns.tolist() == ["case", *COLUMNS]
+    assert read(run("predict", model, "none.csv")[1]).empty
+    code, out, _ = run("predict", model, "none.csv", "-o", "out.csv", "--force", "--json")
+    assert code == 0
+    assert json.loads(out)["n_cases"] == 0
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        RejoLinear(class_order=["low", "middle", "high"]),
+        RejoLinear(class_order=["low", "middle", "high"], reject_cost=None),
+        ThresholdRejectClassifier(
+            LogisticRegression(C=1e-3), rule="chow", class_order=["low", "middle", "high"]
+        ),
+    ],
+)
+def test_a_model_that_was_fitted_in_python(predict, table, inner):
+    frame = table(150, classes=("low", "middle", "high"))
+    X, y = frame[["age", "income"]].fillna(0), frame["grade"]
+    X.assign(case=frame["case"]).to_csv("t.csv", index=False)
+    scaler = StandardScaler().fit(X)
+    Z = pd.DataFrame(scaler.transform(X), columns=X.columns)
+    Z.assign(case=frame["case"]).to_csv("scaled.csv", index=False)
+    for fitted, path in ((make_pipeline(scaler, inner).fit(X, y), "t.csv"),
+                         (inner.fit(Z, y), "scaled.csv")):  # fmt: skip
+        save(fitted, "m.rejo", overwrite=True)
+        found, expected = predict("m.rejo", path, "--id", "case"), inner.review(Z)
+        for name in ("decision", "lower", "upper"):
+            assert found[name].tolist() == expected[name].tolist()
+        assert texts(found["rank"]) == texts(expected["rank"])
+
+
+def test_a_model_that_does_not_name_its_columns(refused, table):
+    frame = table()
+    save(RejoLinear().fit(frame[["age"]].to_numpy(), frame["grade"]), "m.rejo")
+    frame.to_csv("t.csv", index=False)
+    assert "does not tell which columns" in refused(2, "predict", "m.rejo", "t.csv")
+
+
+# ---- ways in and out ----------------------------------------------------------------------
+
+
+def test_standard_input_and_output(run, predict, model, cases, monkeypatch):
+    whole = predict(model, cases)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(cases.read_bytes())))
+    code, out, err = run("predict", model, "-")
+    assert (code, err) == (0, "")
+    pd.testing.assert_frame_equal(read(out), whole)
+
+
+def test_parquet_in_and_out(run, predict, model, cases, monkeypatch):
+    pytest.importorskip("pyarrow")
+    whole = predict(model, cases)
+    frame = pd.read_csv(cases, dtype={"case": str})
+    frame.to_parquet("new.parquet")
+    pd.testing.assert_frame_equal(predict(model, "new.parquet"), whole)
+    monkeypatch.setattr(cli.predict, "ROWS", 7)
+    assert run("predict", model, "new.parquet", "-o", "out.parquet")[0] == 0
+    found = pd.read_parquet("out.parquet")
+    assert found.columns.tolist() == ["case", *COLUMNS]
+    for name in ("case", "decision", "lower", "upper"):
+        assert found[name].tolist() == whole[name].tolist()
+    assert texts(found["rank"].astype("Int64")) == texts(whole["rank"])
+
+
+def test_parquet_row_names_may_hold_anything(run, model, cases):
+    pytest.importorskip("pyarrow")
+    names = ["a\0b", "", "x\ny", 'q"q', "é", "=1+1"]
+    frame = pd.read_csv(cases, dtype={"case": str}).iloc[: len(names)].assign(case=names)
+    frame.to_parquet("new.parquet")
+    assert run("predict", model, "new.parquet", "-o", "out.parquet")[0] == 0
+    assert pd.read_parquet("out.parquet")["case"].tolist() == names
+
+
+def test_what_is_told(run, model, cases, folder):
+    code, out, _ = run("predict", model, cases, "-o", "out.csv")
+    assert code == 0
+    n = int((read(folder / "out.csv")["decision"] == "review").sum())
+    assert out == (
+        f"60 cases: {60 - n} decided, {n} ({n / 60:.1%}) to review, ranked. Decisions: out.csv\n"
+    )
+    _, out, _ = run("predict", model, cases, "-o", "out.csv", "--force", "--json")
+    assert json.loads(out) == {"output": "out.csv", "n_cases": 60, "decided": 60 - n, "review": n}
+
+
+def test_a_pipe_is_written_to(model, cases, run, folder):
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no named pipes on this system")
+    os.mkfifo("pipe")
+    with subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE, text=True) as reader:
+        assert run("predict", model, cases, "-o", "pipe")[0] == 0
+        assert len(read(reader.stdout.read())) == 60
+    assert files(folder) == ["new.csv", "pipe"]
+
+
+# ---- spreadsheets -------------------------------------------------------------------------
+
+
+def test_formulas_are_neutralised_and_numbers_are_not(predict, run, table, cases):
+    names = ["=1+1", "@x", "-2+3", "+a", "-5", "007", "+49", "x=1", "\tb", "=cmd|' /C calc'!A0"]
+    labels = {"bad": "=bad", "good": "+good"}
+    frame = table()
+    frame["grade"] = frame["grade"].map(labels)
+    frame.to_csv("t.csv", index=False)
+    words = ("--target", "grade", "--id", "case", "--reject-cost", "0.2", "--model", "logistic")
+    assert run("train", "t.csv", *words, "-o", "m.rejo")[0] == 0
+    new = pd.read_csv(cases, dtype=str).iloc[: len(names)].assign(case=names)
+    new.to_csv("new.csv", index=False)
+    found = predict("m.rejo", "new.csv")
+    dangerous = found["case"].str.startswith(("=", "@", "+a", "-2"))
+    assert not dangerous.any()
+    assert found["case"].tolist()[:8] == ["'=1+1", "'@x", "'-2+3", "'+a", "-5", "007", "+49", "x=1"]
+    assert found["decision"].isin(["'=bad", "'+good", "review"]).all()
+    assert found["lower"].unique().tolist() == ["'+good"]
+
+
+# ---- what is wrong with a table -----------------------------------------------------------
+
+
+def test_a_missing_column(refused, model, cases, folder):
+    pd.read_csv(cases, dtype=str).drop(columns="income").to_csv("less.csv", index=False)
+    line = refused(3, "predict", model, "less.csv", "-o", "out.csv")
+    assert "no column 'income'" in line
+    assert files(folder) == ["less.csv", "new.csv"]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "what"),
+    [("age", "old", "'old' is no number"), ("since", "soon", "'soon' is no date"),
+     ("income", "inf", "infinite")],
+)  # fmt: skip
+def test_a_bad_cell_in_a_late_chunk(refused, model, cases, folder, monkeypatch, column, value, what):
+    monkeypatch.setattr(cli.predict, "ROWS", 7)
+    frame = pd.read_csv(cases, dtype=str)
+    frame.loc[50, column] = value
+    frame.to_csv("bad.csv", index=False)
+    (folder / "out.csv").write_text("old")
+    line = refused(3, "predict", model, "bad.csv", "-o", "out.csv", "--force")
+    assert f"column '{column}'" in line
+    assert what in line
+    assert "line 52" in line or "row 51" in line
+    assert files(folder) == ["bad.csv", "new.csv", "out.csv"]
+    assert (folder / "out.csv").read_text() == "old"
+
+
+def test_nothing_goes_to_standard_output_before_all_is_read(run, model, cases, monkeypatch):
+    monkeypatch.setattr(cli.predict, "ROWS", 7)
+    frame = pd.read_csv(cases, dtype=str)
+    frame.loc[50, "age"] = "old"
+    frame.to_csv("bad.csv", index=False)
+    code, out, _ = run("predict", model, "bad.csv")
+    assert (code, out) == (3, "")
+
+
+def test_a_row_that_is_too_short(refused, model, cases):
+    Path("short.csv").write_text(cases.read_text() + "0061,40\n")
+    assert "line 62" in refused(3, "predict", model, "short.csv")
+
+
+# ---- whole or not at all ------------------------------------------------------------------
+
+
+def test_nothing_is_replaced_unasked(refused, model, cases, folder):
+    (folder / "out.csv").write_text("precious")
+    line = refused(2, "predict", model, cases, "-o", "out.csv")
+    assert line == "out.csv exists; --force replaces it"
+    assert (folder / "out.csv").read_text() == "precious"
+    assert "folder" in refused(2, "predict", model, cases, "-o", ".")
+    assert "nowhere" in refused(2, "predict", model, cases, "-o", "nowhere/out.csv")
+
+
+def test_the_cases_are_not_replaced(refused, model, cases):
+    before = cases.read_bytes()
+    assert "named twice" in refused(2, "predict", model, cases, "-o", cases, "--force")
+    assert cases.read_bytes() == before
+
+
+SLOW = """
+import sys, time
+import rejo.cli.predict
+from rejo.cli import main
+from rejo.tables import TableWriter
+
+rejo.cli.predict.ROWS = 20
+write = TableWriter.write
+
+def slowly(self, frame):
+    write(self, frame)
+    self._file.flush()
+    print("wrote", flush=True)
+    time.sleep(0.02)
+
+TableWriter.write = slowly
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("n_writes", [0, 1, 5, 14])
+def test_killed_in_the_middle_of_writing(run, model, table, folder, n_writes):
+    """The old file or the new one is there, never a part."""
+    table(300, seed=2).to_csv("many.csv", index=False)
+    assert run("predict", model, "many.csv", "-o", "new.txt")[0] == 0
+    (folder / "out.csv").write_text("old")
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW, "predict", str(model), "many.csv", "-o", "out.csv", "--force"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    for _ in range(n_writes):
+        assert process.stdout.readline() == "wrote\n"
+    time.sleep(0.01 * (n_writes % 3))
+    process.send_signal(signal.SIGKILL)
+    process.stdout.close()
+    assert process.wait(timeout=60) == -signal.SIGKILL
+    found = (folder / "out.csv").read_text()
+    assert found in ("old", (folder / "new.txt").read_text())
+    assert found == "old" or n_writes == 14
