@@ -16,24 +16,23 @@ FILES = sorted(cli.demo.FILES)
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    """Folder of a demo that was run as a user would, and what it said."""
-    home = tmp_path_factory.mktemp("demo")
-    done = subprocess.run(
-        [sys.executable, "-m", "rejo.cli", "demo", "--model", "logistic"],
-        cwd=home, env=ENVIRONMENT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return home, done.stdout
-
-
 def listed(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_five_files_in_a_folder_of_its_own(demo):
-    home, out = demo
+def test_the_whole_way(folder):
+    """As a user runs it: five files, of which each is what it is said to be."""
+    done = subprocess.run(
+        [sys.executable, "-m", "rejo.cli", "demo", "--model", "logistic"],
+        env=ENVIRONMENT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    check_files(folder, done.stdout)
+    check_commands(folder, done.stdout)
+    check_decisions(folder, done.stdout)
+
+
+def check_files(home, out):
     assert listed(home) == ["rejo-demo"]
     assert listed(home / "rejo-demo") == FILES
     for name in re.findall(r"rejo-demo/\w+\.\w+", out):
@@ -41,16 +40,14 @@ def test_five_files_in_a_folder_of_its_own(demo):
     assert re.search(r"^Open rejo-demo/report\.html in a browser", out, flags=re.MULTILINE)
 
 
-def test_its_commands_are_those_that_it_shows(demo):
-    home, out = demo
+def check_commands(home, out):
     commands = re.findall(r"^\$ rejo (\w+) (.*)$", out, flags=re.MULTILINE)
     assert [name for name, _ in commands] == ["train", "predict", "evaluate"]
     page = (home / "rejo-demo" / "report.html").read_text(encoding="utf-8")
     assert f"rejo train {commands[0][1]}" in page
 
 
-def test_what_it_leaves_can_be_used(demo):
-    home, out = demo
+def check_decisions(home, out):
     folder = home / "rejo-demo"
     new = pd.read_csv(folder / "new_cases.csv", dtype={"patient": str})
     found = pd.read_csv(folder / "decisions.csv", dtype={"patient": str})

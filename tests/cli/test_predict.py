@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -155,10 +156,11 @@ def test_a_model_that_was_fitted_in_python(predict, table, inner):
     scaler = StandardScaler().fit(X)
     Z = pd.DataFrame(scaler.transform(X), columns=X.columns)
     Z.assign(case=frame["case"]).to_csv("scaled.csv", index=False)
-    for fitted, path in ((make_pipeline(scaler, inner).fit(X, y), "t.csv"),
-                         (inner.fit(Z, y), "scaled.csv")):  # fmt: skip
+    pipeline = make_pipeline(scaler, clone(inner)).fit(X, y)
+    expected = inner.fit(Z, y).review(Z)
+    for fitted, path in ((pipeline, "t.csv"), (inner, "scaled.csv")):
         save(fitted, "m.rejo", overwrite=True)
-        found, expected = predict("m.rejo", path, "--id", "case"), inner.review(Z)
+        found = predict("m.rejo", path, "--id", "case")
         for name in ("decision", "lower", "upper"):
             assert found[name].tolist() == expected[name].tolist()
         assert texts(found["rank"]) == texts(expected["rank"])
@@ -263,7 +265,9 @@ def test_a_missing_column(refused, model, cases, folder):
     [("age", "old", "'old' is no number"), ("since", "soon", "'soon' is no date"),
      ("income", "inf", "infinite")],
 )  # fmt: skip
-def test_a_bad_cell_in_a_late_chunk(refused, model, cases, folder, monkeypatch, column, value, what):
+def test_a_bad_cell_in_a_late_chunk(
+    refused, model, cases, folder, monkeypatch, column, value, what
+):
     monkeypatch.setattr(cli.predict, "ROWS", 7)
     frame = pd.read_csv(cases, dtype=str)
     frame.loc[50, column] = value

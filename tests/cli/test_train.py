@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
@@ -135,6 +134,7 @@ def test_a_class_called_review(run, table):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (lambda t: t.assign(grade=["1", "1.0", "2"] * 40), "among 1, 1.0, 2; write each class"),
         (lambda t: t.assign(grade="good"), "all rows have the same class, 'good'"),
         (lambda t: t.assign(grade=t["age"]), "is it a measurement?"),
         (lambda t: t.assign(grade=t["case"].add("x")), "is it the right column?"),
@@ -236,7 +236,15 @@ def test_a_class_too_rare_for_a_guarantee(refused, table):
     frame = table()
     frame.loc[:4, "grade"] = "worse"
     frame.to_csv("t.csv", index=False)
-    words = (*LOGISTIC, "--order", "worse,bad,good", "--review-budget", "0.5", "--confidence", "0.9")
+    words = (
+        *LOGISTIC,
+        "--order",
+        "worse,bad,good",
+        "--review-budget",
+        "0.5",
+        "--confidence",
+        "0.9",
+    )
     rows = np.arange(len(frame))
 
     def kept(seed):

@@ -129,21 +129,21 @@ def test_warnings_are_one_line(run, monkeypatch):
 @pytest.mark.parametrize(
     ("package", "words", "extra"),
     [
-        ("pandas", ("train", "t.csv", "--target", "y", "--reject-cost", "0.2", "-o", "m"), "pandas"),
-        ("jinja2", ("train", "t.csv", "--target", "y", "--reject-cost", "0.2", "-o", "m",
-                    "--report", "r.html"), "report"),
-        ("pyarrow", ("train", "t.parquet", "--target", "y", "--reject-cost", "0.2", "-o", "m"),
-         "parquet"),
-        ("skops", ("train", "t.csv", "--target", "y", "--reject-cost", "0.2", "-o", "m"), "files"),
+        ("pandas", ("t.csv", "-o", "m"), "pandas"),
+        ("jinja2", ("t.csv", "-o", "m", "--report", "r.html"), "report"),
+        ("pyarrow", ("t.parquet", "-o", "m"), "parquet"),
+        ("skops", ("t.csv", "-o", "m"), "files"),
     ],
-)  # fmt: skip
+)
 def test_a_missing_extra_is_named(refused, folder, monkeypatch, package, words, extra):
     (folder / "t.csv").write_text("x,y\n1,a\n")
     (folder / "t.parquet").write_bytes(b"PAR1")
     for name in [name for name in sys.modules if name.split(".")[0] == package]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, package, None)
-    assert f'pip install "rejo[{extra}]"' in refused(2, *words)
+    assert f'pip install "rejo[{extra}]"' in refused(
+        2, "train", *words, "--target", "y", "--reject-cost", "0.2"
+    )
     assert not (folder / "m").exists()
 
 

@@ -109,6 +109,11 @@ def _order(y: Any, order: Sequence[str] | None, target: str, path: str) -> list[
     if len(counts) > MAX_CLASSES:
         kind = "a measurement? Put it into classes first" if numbers else "the right column?"
         raise TableError(f"{where}: {len(counts)} different values; is it {kind}")
+    if numbers and len({float(label) for label in counts}) < len(counts):
+        raise TableError(
+            f"{where}: the same number is written in two ways, among {', '.join(sorted(counts))}; "
+            "write each class in one way"
+        )
     if len(counts) < 2:
         raise TableError(f"{where}: all rows have the same class, {next(iter(counts), '')!r}")
     if order is not None:

@@ -114,7 +114,8 @@ def encoder_for(cases: Cases) -> Any:
     try:
         encoder.fit(cases.X)
     except ValueError as error:
-        raise TableError(f"{cases.table.path}: {error}") from None
+        reason = str(error).replace("no column of X", "no column")
+        raise TableError(f"{cases.table.path}: {reason}") from None
     return encoder
 
 

@@ -12,6 +12,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.parallel import Parallel, delayed
 
 from rejo.estimators._steps import last_step
+from rejo.estimators._targets import class_indices, encode_classes
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.boundaries import BoundaryClassifier
 from rejo.selection._progress import progress
@@ -110,15 +111,17 @@ def cross_val_outcomes(
     costs = check_reject_costs(reject_costs)
     name = check_rejects(estimator)
     X, y, groups, _ = check_cases(X, y, groups, None, "cross_val_outcomes")
+    order = estimator.get_params().get(name.removesuffix("reject_cost") + "class_order")
+    classes, _ = encode_classes(y, order)
     folds = list(check_cv(cv, y, classifier=True).split(X, y, groups))
-    order = np.concatenate([test for _, test in folds])
-    if not np.array_equal(np.sort(order), np.arange(len(y))):
+    tested = np.concatenate([test for _, test in folds])
+    if not np.array_equal(np.sort(tested), np.arange(len(y))):
         raise ValueError("cv must put every case into exactly one test part, as a KFold does.")
-    cells = [delayed(_judge_fold)(estimator, name, costs, X, y, *fold) for fold in folds]
+    cells = [delayed(_judge_fold)(estimator, name, costs, X, y, classes, *fold) for fold in folds]
     parallel = Parallel(n_jobs=n_jobs, return_as="generator")
     parts = list(progress(parallel(cells), len(cells), "judging", show=verbose))
     fold = np.repeat(np.arange(len(folds)), [len(test) for _, test in folds])
-    place = np.argsort(order, kind="stable")  # of each case among the test parts
+    place = np.argsort(tested, kind="stable")  # of each case among the test parts
     return [_join(cost, [part[i] for part in parts], fold, place) for i, cost in enumerate(costs)]
 
 
@@ -182,12 +185,23 @@ Part = tuple[Judgement, Floats | None, Floats | None, float]
 
 
 def _judge_fold(
-    estimator: Any, name: str, costs: list[float], X: Any, y: Any, train: Any, test: Any
-) -> list[Part]:
-    return [
-        _look(model, X_test)
-        for model, X_test in fold_models(estimator, name, costs, X, y, None, train, test)
-    ]
+    estimator: Any, name: str, costs: list[float], X: Any, y: Any, classes: NDArray[Any],
+    train: Any, test: Any,
+) -> list[Part]:  # fmt: skip
+    parts = []
+    for model, X_test in fold_models(estimator, name, costs, X, y, None, train, test):
+        judgement, score, bands, cost = _look(model, X_test)
+        parts.append((_among(classes, model.classes_, judgement), score, bands, cost))
+    return parts
+
+
+def _among(classes: NDArray[Any], known: NDArray[Any], judgement: Judgement) -> Judgement:
+    """Judgement by a model that may not know all classes, with indices into all of them."""
+    if len(known) == len(classes):
+        return judgement
+    place = np.append(class_indices(known, classes), -1)  # a rejection stays -1
+    fields = ("decision", "forced", "lower", "upper")
+    return judgement._replace(**{name: place[getattr(judgement, name)] for name in fields})
 
 
 def _look(model: Any, X: Any) -> Part:
@@ -210,6 +224,7 @@ def _look(model: Any, X: Any) -> Part:
 def _join(cost: float, parts: list[Part], fold: Indices, place: Indices) -> Outcomes:
     """Put the test parts together, in the order of the cases; bands are means over the folds."""
     judgements, scores, bands, _ = zip(*parts, strict=True)
+    alike = len({None if band is None else band.shape for band in bands}) == 1
     joined = {
         name: np.concatenate([getattr(judgement, name) for judgement in judgements])[place]
         for name in ("decision", "forced", "lower", "sureness")
@@ -218,6 +233,6 @@ def _join(cost: float, parts: list[Part], fold: Indices, place: Indices) -> Outc
         cost,
         **joined,
         score=None if scores[0] is None else np.concatenate(scores)[place],
-        bands=None if bands[0] is None else np.mean(bands, axis=0),
+        bands=np.mean(bands, axis=0) if alike and bands[0] is not None else None,
         fold=fold[place],
     )
