@@ -185,7 +185,7 @@ def test_frames_that_cannot_be_used(frame, change, message):
 def test_what_cannot_be_learnt_from(frame):
     with pytest.raises(ValueError, match="no rows"):
         TableEncoder().fit(frame[:0])
-    with pytest.raises(ValueError, match=r"no column of X is of use: 'unit': the same value"):
+    with pytest.raises(ValueError, match=r"no column is of use: 'unit': the same value"):
         TableEncoder().fit(frame[["unit", "name"]])
     with pytest.raises(TypeError, match="must be a pandas DataFrame, got ndarray"):
         TableEncoder().fit(np.zeros((3, 2)))

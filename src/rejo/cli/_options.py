@@ -176,6 +176,13 @@ def folds(text: str) -> int:
     return int(text)
 
 
+def rows(text: str) -> int:
+    """Read a number of rows that is enough to compare on."""
+    if not text.isdecimal() or int(text) < 50:
+        raise argparse.ArgumentTypeError(f"must be an integer from 50 on, got {text!r}")
+    return int(text)
+
+
 def costs(text: str) -> dict[str, float]:
     """Read two prices: ``error=5000,review=40``."""
     pairs = [part.partition("=") for part in text.split(",")]

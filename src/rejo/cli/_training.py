@@ -113,9 +113,8 @@ def encoder_for(cases: Cases) -> Any:
     encoder = TableEncoder(date_formats=cases.table.date_formats)
     try:
         encoder.fit(cases.X)
-    except ValueError as error:
-        reason = str(error).replace("no column of X", "no column")
-        raise TableError(f"{cases.table.path}: {reason}") from None
+    except TableError as error:
+        raise TableError(f"{cases.table.path}: {error}") from None
     return encoder
 
 
@@ -124,8 +123,9 @@ def _in_words_of_the_command(error: Any, guaranteed: bool) -> Any:
     message = str(error).partition(" Raise it")[0]
     for parameter in ("review_budget", "max_error", "reject_cost"):
         message = message.replace(f"{parameter}=", f"--{parameter.replace('_', '-')} ")
-    advice = "give more cases, or ask for less --confidence" if guaranteed else "give better data"
-    return type(error)(f"{message} Raise it, or {advice}", error.attainable, error.reject_cost)
+    more = "or ask for less --confidence" if guaranteed else "or better columns"
+    advice = f"Raise it, try another --model, give more cases, {more}"
+    return type(error)(f"{message} {advice}", error.attainable, error.reject_cost)
 
 
 def _prices(target: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ HEADER, SCHEMA = "rejo.json", "schema.json"
 MEMBER = re.compile(r"rejo\.json|schema\.json|\d{1,20}\.np[yz]", re.ASCII)
 MAX_MEMBERS = 1_000_000
 MAX_HEADER = 1 << 20
+ORIGIN = "Model files come from rejo.save or rejo train"
 
 
 def read_bytes(path: Path, max_bytes: int) -> bytes:
@@ -52,7 +53,9 @@ def unpack(data: bytes) -> dict[str, bytes]:
             reason = f"it is not a zip file, or a broken one ({_first_line(error)})"
         else:
             reason = f"its zip structure is broken ({_first_line(error)})"
-        raise ModelFileError(f"not a model file: {reason}. Save the model by rejo.save") from None
+        raise ModelFileError(
+            f"not a model file: {reason}. Model files come from rejo.save or rejo train"
+        ) from None
 
 
 def _check_directory(parts: list[ZipInfo], size: int) -> None:
@@ -69,7 +72,9 @@ def _check_directory(parts: list[ZipInfo], size: int) -> None:
         raise ModelFileError("the file has two members of the same name")
     for name in (HEADER, SCHEMA):
         if name not in names:
-            raise ModelFileError(f"the file has no {name}. Save the model by rejo.save")
+            raise ModelFileError(
+                f"the file has no {name}. Model files come from rejo.save or rejo train"
+            )
     for part in parts:
         if part.compress_type != ZIP_STORED or part.compress_size != part.file_size:
             raise ModelFileError(f"member {part.filename} is compressed, as in no model file")

@@ -28,7 +28,7 @@ from rejo.tables._columns import (
     write_numbers,
 )
 from rejo.tables._dates import FORMATS
-from rejo.tables._errors import did_you_mean, listed, shown
+from rejo.tables._errors import TableError, did_you_mean, listed, shown
 
 SLAB = 2048  # rows
 
@@ -141,8 +141,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             else:
                 kinds[name], learnt[name] = kind, found
         if not kinds:
-            raise ValueError(
-                "no column of X is of use: "
+            raise TableError(
+                "no column is of use: "
                 + "; ".join(f"{shown(name)}: {why}" for name, why in list(left_out.items())[:10])
             )
         self.feature_names_in_ = np.array(list(X.columns), dtype=object)
