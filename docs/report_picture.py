@@ -7,13 +7,14 @@ import tempfile
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
-from transcripts import write_tables
 
 PICTURE = Path(__file__).with_name("report.png")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
 def main() -> None:
+    from transcripts import write_tables
+
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         write_tables(home)

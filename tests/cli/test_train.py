@@ -225,8 +225,8 @@ def test_the_cases_that_prove_a_guarantee_are_not_tuned_on(run, table, monkeypat
     proof = ~frame.index.isin(list(seen[0]))
     frame.loc[proof, "grade"] = frame.loc[proof, "grade"].map({"good": "bad", "bad": "good"})
     frame.to_csv("t.csv", index=False)
-    with pytest.raises(AssertionError):  # no model keeps to anything on such cases
-        assert train(run, "t.csv", *LOGISTIC, "--max-error", "0.2", "--confidence", "0.9")
+    words = ("t.csv", *LOGISTIC, "--max-error", "0.2", "--confidence", "0.9")
+    assert run("train", *words)[0] == 5  # no model keeps to anything on such cases
     assert seen[1] == seen[0]
     again = train(run, "t.csv", *LOGISTIC, "--review-budget", "0.9", "--confidence", "0.9")
     assert again["risks"] == risks
@@ -318,7 +318,7 @@ def test_auto_leaves_slow_machines_out(run, table, monkeypatch):
     code, out, _ = run("train", "t.csv", *FIXED[:4], "-o", "m.rejo", "--id", "case")
     assert code == 0
     assert "logistic" in out
-    assert "svm: not tried on more than 100 rows" in out or len(re.findall("svm", out)) == 0
+    assert "svm: not tried on more than 100 rows" in out
 
 
 def test_the_seed_makes_a_model_repeatable(run, table):

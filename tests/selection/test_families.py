@@ -88,7 +88,7 @@ def test_cases_are_drawn_if_there_are_many(data, monkeypatch):
     X, y = data
     seen = []
 
-    def risks(estimator, X, y, costs, folds):
+    def risks(estimator, X, y, costs, folds, groups):
         seen.append(np.array(y))
         return np.zeros(3)
 

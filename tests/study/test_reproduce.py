@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rejo.cli import CommandError, reproduce
+from rejo.cli import reproduce
+from rejo.cli._files import CommandError
 from rejo.study import read_archive, read_rows
 from rejo.study.paper import FIGURES
 

@@ -28,10 +28,12 @@ import shlex
 import sys
 import warnings
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import NoReturn
 
 from rejo import __version__
 from rejo.cli import compare, demo, evaluate, inspect, predict, reproduce, train
+from rejo.cli._files import printable, warn
 
 # By name: the modules of these errors are imported only by the commands that raise them.
 CODES = {"CommandError": 2, "TableError": 3, "ModelFileError": 4, "TargetUnattainable": 5}
@@ -39,6 +41,13 @@ CODES = {"CommandError": 2, "TableError": 3, "ModelFileError": 4, "TargetUnattai
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    if sys.stdout is None or sys.stderr is None:  # closed, as by `>&-`
+        return 2
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull)  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a word that the terminal cannot show is no bug
+            stream.reconfigure(errors="backslashreplace")
     words = sys.argv[1:] if argv is None else list(argv)
     arguments = build_parser().parse_args(words)
     arguments.command = shlex.join(["rejo", *words])
@@ -77,7 +86,7 @@ class _Parser(argparse.ArgumentParser):
     """Errors on one line, like all others."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"rejo: error: {' '.join(message.split())}; see {self.prog} --help\n")
+        self.exit(2, f"rejo: error: {printable(message)}; see {self.prog} --help\n")
 
 
 def _explain(error: Exception) -> int:
@@ -96,7 +105,7 @@ def _explain(error: Exception) -> int:
             f"this is a bug of rejo: {type(error).__name__}: {message}; REJO_TRACEBACK=1 shows "
             "where, please report it"
         )
-    print(f"rejo: error: {' '.join(message.split())}", file=sys.stderr)
+    print(f"rejo: error: {printable(message)}", file=sys.stderr)
     return code
 
 
@@ -109,4 +118,4 @@ def _silence_stdout() -> None:
 
 
 def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"rejo: warning: {' '.join(str(message).split())}", file=sys.stderr)
+    warn(str(message))

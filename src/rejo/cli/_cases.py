@@ -1,11 +1,12 @@
 """A labelled table as the commands need it: features, classes in their order, ids, groups."""
 
 import argparse
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rejo.cli._files import CommandError
+from rejo.cli._files import CommandError, printable, warn
 from rejo.cli._options import names, table_options
 
 MIN_PER_CLASS = 5  # so that every fold of five has one
@@ -18,7 +19,8 @@ class Cases(NamedTuple):
     X: Any  # DataFrame of the features, typed
     y: Any  # (n,) array of str
     classes: list[str]  # in their order, lowest first
-    groups: Any  # (n,) array of str, or None
+    groups: Any  # (n,) array of str, or None: reported on
+    together: Any  # (n,) array of str, or None: whose rows are never split
     table: Any  # as it was read
 
     def indices(self) -> Any:
@@ -28,10 +30,14 @@ class Cases(NamedTuple):
         names, place = np.unique(self.y, return_inverse=True)
         return np.array([self.classes.index(name) for name in names.tolist()])[place]
 
+    def together_of(self, X: Any) -> Any:
+        """Groups of some rows of ``X`` that are never split; None without any."""
+        return None if self.together is None else self.together[X.index.to_numpy()]
+
     def counts(self) -> str:
         """Classes with their numbers of cases."""
         found = Counter(self.y.tolist())
-        return ", ".join(f"{label} ({found[label]:,})" for label in self.classes)
+        return printable(", ".join(f"{label} ({found[label]:,})" for label in self.classes))
 
 
 def add_labelled(parser: Any, *, optional: bool = False) -> None:
@@ -57,7 +63,14 @@ def add_labelled(parser: Any, *, optional: bool = False) -> None:
     parser.add_argument(
         "--group",
         metavar="COL",
-        help="column whose values are reported on separately, such as region; it is no feature",
+        help="column whose values are reported on separately, such as region; it is no feature "
+        "(to keep rows together, see --together)",
+    )
+    parser.add_argument(
+        "--together",
+        metavar="COL",
+        help="column whose equal values belong together, such as a patient with several visits: "
+        "they are never both learned from and tested on; it is no feature",
     )
     parser.add_argument(
         "--drop",
@@ -72,22 +85,27 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     """Read the table and check what the options say of it."""
     import numpy as np
 
-    from rejo.tables import TableError, read_table
+    from rejo.tables import MISSING, TableError, read_table
     from rejo.tables._errors import check_columns
 
-    target, group = arguments.target, arguments.group
+    target, group, together = arguments.target, arguments.group, arguments.together
     text = [name for name in (target, arguments.id, group) if name is not None]
     if len(set(text)) < len(text):
         raise CommandError("--target, --id and --group must name different columns")
+    if together is not None and together not in text:
+        text.append(together)
+    if together == target:
+        raise CommandError("--together must not name the column of the classes")
     table = read_table(arguments.data, text=text, **table_options(arguments))
     frame = table.frame
     check_columns(table.path, arguments.drop, frame.columns)
     y = frame[target]
-    if y.isna().any():
-        row = int(np.flatnonzero(y.isna())[0])
+    missing = (y.isna() | y.isin(MISSING)).to_numpy()
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
         raise TableError(
             f"{table.path}, row {row + 1}, column {target!r}: the class is missing (in "
-            f"{int(y.isna().sum())} of {len(y)} rows); fill it in, or remove the row"
+            f"{int(missing.sum())} of {len(y)} rows); fill it in, or remove the row"
         )
     y = y.to_numpy(dtype=str)
     classes = _order(y, arguments.order, target, table.path)
@@ -96,7 +114,39 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     if not X.shape[1]:
         raise TableError(f"{table.path}: there is no column left to learn from")
     groups = None if group is None else frame[group].fillna("(missing)").to_numpy(dtype=str)
-    return Cases(X, y, classes, groups, table)
+    if together is None and arguments.id is not None:
+        _warn_of_repeated(frame[arguments.id], arguments.id)
+    kept = None if together is None else _together(frame[together], table.path)
+    return Cases(X, y, classes, groups, kept, table)
+
+
+def _warn_of_repeated(ids: Any, name: str) -> None:
+    """Rows of one person in training and test part make a model look better than it is."""
+    repeated = int(ids.duplicated(keep=False).sum())
+    if repeated:
+        warn(
+            f"{repeated:,} rows share their {name!r} with another row. If they are about the same "
+            f"person or thing, the rates below are too good: give --together {shlex.quote(name)}"
+        )
+
+
+def _together(column: Any, path: str) -> Any:
+    """Values (n,) whose rows are never split; a row without one is on its own."""
+    import numpy as np
+
+    from rejo.tables import TableError
+
+    values = column.to_numpy(dtype=object, copy=True)
+    alone = column.isna().to_numpy()
+    values[alone] = [f"row {i}" for i in np.flatnonzero(alone)]
+    values = values.astype(str)
+    n = len(np.unique(values))
+    if n < 2 * MIN_PER_CLASS:
+        raise TableError(
+            f"{path}, column {column.name!r}: {n} different values, and {2 * MIN_PER_CLASS} are "
+            "needed to keep their rows together in five parts"
+        )
+    return values
 
 
 def _order(y: Any, order: Sequence[str] | None, target: str, path: str) -> list[str]:

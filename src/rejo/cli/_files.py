@@ -1,6 +1,7 @@
 """Output files are written whole or not at all, and nothing is replaced unasked."""
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -8,6 +9,16 @@ from typing import BinaryIO
 
 class CommandError(Exception):
     """Something the user can put right; the message is one line."""
+
+
+def printable(text: str) -> str:
+    """One line without control characters, which a terminal would obey."""
+    return "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
+
+
+def warn(text: str) -> None:
+    """Say something the user should know, on stderr."""
+    print(f"rejo: warning: {printable(text)}", file=sys.stderr)
 
 
 def free_path(path: Path) -> Path:

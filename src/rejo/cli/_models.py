@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from rejo.cli._files import CommandError
+from rejo.cli._options import HIGHEST_PRICE, LEAST_PRICE
 
 
 class Opened(NamedTuple):
@@ -61,4 +62,20 @@ def open_model(path: Path) -> Opened:
             )
         kinds = dict.fromkeys(map(str, names), "number")
         encoder = SimpleNamespace(kinds_=kinds, date_formats_={})
-    return Opened(model, encoder, found, found.table or {})
+    return Opened(model, encoder, found, _check_table(found.table or {}, path))
+
+
+def _check_table(table: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Refuse what ``rejo train`` does not write into the header."""
+    from rejo.persistence import ModelFileError
+
+    names = [table.get(key) for key in ("target", "id", "group")]
+    fine = all(name is None or isinstance(name, str) for name in names)
+    prices = table.get("prices")
+    if prices is not None:
+        fine = fine and isinstance(prices, dict) and prices.keys() == {"error", "review"}
+        fine = fine and all(type(price) in (int, float) for price in prices.values())
+        fine = fine and LEAST_PRICE <= prices["review"] <= prices["error"] / 2 <= HIGHEST_PRICE / 2
+    if not fine:
+        raise ModelFileError(f"{path}: the header names no columns or prices as rejo train does.")
+    return table

@@ -6,6 +6,7 @@ from typing import Any
 
 from rejo.cli._files import CommandError
 
+LEAST_PRICE, HIGHEST_PRICE = 1e-6, 1e9  # those of the report
 MODELS = ("auto", "logistic", "svm", "mlp", "boosting")
 
 
@@ -193,9 +194,10 @@ def costs(text: str) -> dict[str, float]:
     if set(prices) != {"error", "review"} or len(pairs) != 2:
         raise argparse.ArgumentTypeError(f"must be like error=5000,review=40, got {text!r}")
     error, review = prices["error"], prices["review"]
-    if not 0 < review < error < float("inf"):
+    if not LEAST_PRICE <= review < error <= HIGHEST_PRICE:
         raise argparse.ArgumentTypeError(
-            f"must be positive, with a review cheaper than an error, got {text!r}"
+            f"must be prices from {LEAST_PRICE:g} to {HIGHEST_PRICE:g}, with a review cheaper than "
+            f"an error, got {text!r}"
         )
     if review > error / 2:
         raise argparse.ArgumentTypeError(

@@ -7,7 +7,7 @@ from typing import Any
 
 from rejo.cli._cases import Cases
 from rejo.cli._files import CommandError
-from rejo.cli._training import FOLDS, Trained, candidates
+from rejo.cli._training import Trained, candidates, folds_for
 
 SHARES = [0.01 * i for i in range(51)]
 
@@ -34,8 +34,6 @@ def training_report(
     n_jobs: int,
 ) -> tuple[str, str]:
     """Judge the training cases by cross-validation; return the page and its first sentence."""
-    from sklearn.model_selection import StratifiedKFold
-
     from rejo.report import make_report, render
     from rejo.selection import cross_val_outcomes, reject_curve
     from rejo.selection._expected import effective_size
@@ -47,8 +45,12 @@ def training_report(
     chosen_cost = model.reject_cost_
     costs = sorted({*CANDIDATES, chosen_cost})
     some = CANDIDATES[1::3]  # enough for the curve of a rival, which may take long
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
-    options: dict[str, Any] = {"reject_costs": costs, "cv": folds, "n_jobs": n_jobs}
+    options: dict[str, Any] = {
+        "reject_costs": costs,
+        "cv": folds_for(cases, seed),
+        "groups": cases.together,
+        "n_jobs": n_jobs,
+    }
     y = cases.indices()
     with candidates():
         points = cross_val_outcomes(trained.choice.estimator, cases.X, cases.y, **options)
@@ -62,7 +64,7 @@ def training_report(
         y,
         cases.classes,
         chosen=chosen,
-        size=effective_size(curve_of(points, y), None, len(y), chosen),
+        size=effective_size(curve_of(points, y), None, len(y), chosen, cases.together),
         prices=None if prices is None else (prices["error"], prices["review"]),
         groups=None if group is None else {group: cases.groups},
         rivals=rows,

@@ -40,6 +40,11 @@ class Spool:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
+    @property
+    def n_parts(self) -> int:
+        """Number of parts so far."""
+        return len(self._sureness)
+
     def add(self, names: list[str] | None, judgement: Judgement) -> None:
         """Keep the decisions on the next cases."""
         rejected = judgement.decision < 0

@@ -24,11 +24,14 @@ def train(
     cases: Cases, target: Mapping[str, Any], family: str, *, seed: int, n_jobs: int
 ) -> Trained:
     """Tune, choose the operating point, fit."""
-    from sklearn.model_selection import StratifiedKFold
-
+    from rejo.cli._files import CommandError
     from rejo.selection import RejectClassifierCV, TargetUnattainable
     from rejo.selection.families import FAMILIES, MAX_SVM, choose_family
 
+    if cases.together is not None and "confidence" in target:
+        raise CommandError(
+            "--confidence needs cases that are independent: it does not go with --together"
+        )
     names, left_out = [family], []
     if family == "auto":
         names = list(FAMILIES)
@@ -44,18 +47,27 @@ def train(
         cases.y[rows],
         class_order=cases.classes,
         reject_label=review_label(cases.classes),
+        groups=cases.together,
         **(_prices(target)),
         **common,
     )
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
-    options = common | {"cv": folds, "calibration_size": CALIBRATION}
+    options = common | {"cv": folds_for(cases, seed), "calibration_size": CALIBRATION}
     model = RejectClassifierCV(choice.estimator, **target, **options)
     with candidates():
         try:
-            model.fit(cases.X, cases.y)
+            model.fit(cases.X, cases.y, groups=cases.together)
         except TargetUnattainable as error:
             raise _in_words_of_the_command(error, "confidence" in target) from None
+    model.set_params(n_jobs=None)  # how it was fitted is no part of the model
     return Trained(model, choice, left_out)
+
+
+def folds_for(cases: Cases, seed: int) -> Any:
+    """Return the folds by which rates are estimated."""
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+    splitter = StratifiedKFold if cases.together is None else StratifiedGroupKFold
+    return splitter(FOLDS, shuffle=True, random_state=seed)
 
 
 @contextmanager

@@ -106,23 +106,23 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
     """All methods on the user's table, each with the preparation that ``train`` uses."""
     import numpy as np
     from sklearn.base import clone
-    from sklearn.model_selection import train_test_split
 
     from rejo.cli._training import encoder_for
     from rejo.selection import compare, standard_methods
+    from rejo.selection.families import draw_rows
 
     cases = read_cases(arguments)
     X, y = cases.X, cases.indices()
     note = f"{cases.table.path}: {len(y):,} rows. Classes: {cases.counts()}."
     if len(y) > arguments.max_rows:
-        rows, _ = train_test_split(
-            np.arange(len(y)),
-            train_size=arguments.max_rows,
-            stratify=y,
-            random_state=arguments.seed,
-        )
-        X, y = X.iloc[np.sort(rows)], y[np.sort(rows)]
+        rows = draw_rows(y, arguments.max_rows, arguments.seed)
+        X, y = X.iloc[rows], y[rows]
         note += f" Compared on {len(y):,} of them, drawn at random (--max-rows)."
+    if (rarest := int(np.bincount(y).min())) < arguments.folds:
+        raise CommandError(
+            f"--folds {arguments.folds} is more than the rarest class has rows, {rarest}"
+        )
+    together = cases.together_of(X)
     encoder = encoder_for(cases)
     n_features = clone(encoder).fit_transform(X).shape[1]
     n_train = len(y) * (arguments.folds - 1) // arguments.folds
@@ -142,6 +142,7 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
         param_grids={name: grids[name] for name in methods},
         cv=arguments.folds,
         inner_cv=INNER_FOLDS,
+        groups=together,
         random_state=arguments.seed,
         n_jobs=options.jobs(arguments, 10**6),
     )

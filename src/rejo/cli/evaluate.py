@@ -176,7 +176,12 @@ def _expected(opened: Opened, n: int) -> dict[str, Any]:
     """Rates, with their ranges, that so many cases should show; none if the model tells none."""
     if not hasattr(opened.model, "expect"):
         return {}
-    found: dict[str, Any] = opened.model.expect(n)._asdict()
+    from rejo.selection._expected import expect
+
+    model = opened.model
+    # At 95 %, whatever confidence the model was trained with.
+    R, E = model._rates
+    found: dict[str, Any] = expect(R, E, model._size, n, 0.95)._asdict()
     return {name: found[name] for name in RATES if found[name].estimate == found[name].estimate}
 
 

@@ -43,6 +43,12 @@ def run(arguments: argparse.Namespace) -> None:
     # Pipes and devices are written to, not replaced.
     if arguments.output != "-" and (output.is_file() or output.is_dir() or not output.exists()):
         check_output(output, force=arguments.force)
+    if arguments.json and arguments.output == "-":
+        raise CommandError("--json tells about a file: name one by -o FILE")
+    if output.suffix.lower() in (".parquet", ".pq"):
+        from rejo.tables._errors import import_pyarrow
+
+        import_pyarrow(f"writing {output}")
     opened = open_model(arguments.model)
     if arguments.id in opened.encoder.kinds_:
         raise CommandError(f"--id {arguments.id!r} is a feature of {arguments.model}")
@@ -71,10 +77,9 @@ def run(arguments: argparse.Namespace) -> None:
                 names = chunk[column].fillna("").astype(str).tolist()
             if len(chunk):
                 spool.add(names, opened.judge(chunk[features]))
-        n_parts = -(-spool.n_cases // ROWS)
         with TableWriter(arguments.output, force=arguments.force) as writer:
             empty = True
-            for part in progress(spool.parts(), n_parts, "writing"):
+            for part in progress(spool.parts(), spool.n_parts, "writing"):
                 writer.write(_frame(part, column, opened))
                 empty = False
             if empty:

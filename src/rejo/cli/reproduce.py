@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rejo.cli import _options as options
 from rejo.cli._files import CommandError, write_whole
 
 if TYPE_CHECKING:
@@ -60,12 +61,16 @@ def add(commands: Any) -> None:
     )
     parser.add_argument(
         "--repetitions",
-        type=_count,
+        type=options.count,
         metavar="N",
         help=f"draws or splits of the data (default: {USUAL.repetitions})",
     )
     parser.add_argument(
-        "--jobs", type=_count, default=-1, metavar="N", help="processes (default: one a core)"
+        "--jobs",
+        type=options.count,
+        default=-1,
+        metavar="N",
+        help="processes (default: one a core)",
     )
     parser.add_argument(
         "--dask", metavar="ADDRESS", help="compute on the workers of this Dask scheduler"
@@ -79,7 +84,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, default=FOLDER, metavar="DIR", help=f"default: {FOLDER}"
     )
-    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="default: 0")
+    parser.add_argument("--seed", type=options.seed, default=0, metavar="N", help="default: 0")
     parser.add_argument("--list", action="store_true", help="list the figures and stop")
     parser.set_defaults(run=run)
 
@@ -288,15 +293,3 @@ def _write(path: Path, content: bytes) -> None:
 
 def _put(content: bytes, file: Any) -> object:
     return file.write(content)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be an integer from 1 on, got {text!r}")
-    return int(text)
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"must be an integer from 0 on, got {text!r}")
-    return int(text)

@@ -8,7 +8,7 @@ from typing import Any
 
 from rejo.cli import _options as options
 from rejo.cli._cases import Cases, add_labelled, read_cases
-from rejo.cli._files import check_apart, check_output, write_text
+from rejo.cli._files import check_apart, check_output, printable, write_text
 from rejo.cli._models import check_saving
 from rejo.cli._reporting import check_report, made_by, this_command, training_report
 from rejo.cli._training import FOLDS, Trained, prepare_of, train
@@ -68,7 +68,10 @@ def run(arguments: argparse.Namespace) -> None:
         model, path, X=cases.X, y=cases.y, table=table, overwrite=arguments.force,
         notes=f"rejo train, {trained.choice.name}",
     )  # fmt: skip
-    say("\n" + model.summary() + "\n")
+    say("\n" + model.summary())
+    if model.guarantee_ is None:
+        say("Parameters were chosen on the same cases: these rates are slightly favourable.")
+    say("")
     found = rejo.persistence.inspect(path)
     rows = found.n_training_rows
     privacy = f", CONTAINS {rows:,} TRAINING ROWS" if rows else ", contains no training rows"
@@ -103,7 +106,7 @@ def describe_columns(encoder: Any) -> str:
     ]
     lines = [f"Columns used: {len(kinds)} ({', '.join(words)})."]
     lines += [f"Left out: {name} ({reason})." for name, reason in encoder.left_out_.items()]
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))
 
 
 def describe_choice(trained: Trained) -> str:
@@ -116,7 +119,8 @@ def describe_choice(trained: Trained) -> str:
     many = len(choice.reject_costs) > 1
     how = f"{FOLDS}-fold cross-validation of {choice.n_cases:,} cases, reject cost{'s' * many} {at}"
     if len(choice.risks) == 1:
-        return f"Model: {choice.name} ({params}; chosen by {how})."
+        lines = [f"Model: {choice.name} ({params}; chosen by {how})."]
+        return "\n".join([*lines, *(f"  {line}" for line in trained.left_out)])
     lines = [f"Mean cost of a case, by {how}:"]
     for name, risks in sorted(choice.risks.items(), key=lambda item: item[1].mean()):
         mark = f"  <- taken: the least ({params})" if name == choice.name else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,11 @@ class Expected(NamedTuple):
 
 
 def effective_size(
-    curve: RejectCurve, sample_weight: Floats | None, n_samples: int, chosen: int
+    curve: RejectCurve,
+    sample_weight: Floats | None,
+    n_samples: int,
+    chosen: int,
+    groups: Any = None,
 ) -> float:
     """Number of independent cases that estimates by cross-validation are worth.
 
@@ -38,13 +42,16 @@ def effective_size(
     ``(1 / J + n_test / n_train)`` that of one fold, in place of ``1 / J``; with five folds
     ``n`` cases are so worth ``n / 2.25``.  That is for folds that differ by chance alone.  If the
     rates of the ``chosen`` candidate differ by more, since its reject region changes from one
-    training set to the next, the cases are worth less in proportion.
+    training set to the next, the cases are worth less in proportion.  Cases of one group may all
+    be right or wrong together: a group is worth one case.
     """
     n = float(n_samples)
     total = n
     if sample_weight is not None:
         total = float(sample_weight.sum())
         n = total**2 / float(sample_weight @ sample_weight)  # Kish
+    if groups is not None:
+        n *= len(np.unique(groups)) / n_samples
     share = float(curve.sizes.mean()) / total
     if share >= 1:
         raise ValueError("cv tests on all cases: some must be left to learn from, as with cv=5.")

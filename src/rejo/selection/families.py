@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import ParameterGrid, StratifiedKFold, train_test_split
+from sklearn.model_selection import ParameterGrid, StratifiedGroupKFold, StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
@@ -116,6 +116,7 @@ def choose_family(
     class_order: Any = None,
     reject_label: Any = None,
     cv: int = 5,
+    groups: Any = None,
     max_cases: int = MAX_TUNING,
     random_state: int | None = 0,
     n_jobs: int | None = None,
@@ -135,8 +136,10 @@ def choose_family(
         For the models.
     cv : int, default=5
         Folds, stratified and shuffled.
+    groups : array-like of shape (n_samples,), default=None
+        Cases of one group, such as the visits of one patient, are never split.
     max_cases : int, default=3000
-        If there are more cases, so many are drawn, stratified.
+        If there are more cases, so many are drawn (:func:`draw_rows`).
     random_state : int, default=0
     n_jobs : int, default=None
         Processes, as in joblib.
@@ -158,16 +161,13 @@ def choose_family(
     'svm'
     """
     costs = check_reject_costs(reject_costs)
-    rows = np.arange(len(y))
-    if len(rows) > max_cases:
-        rows, _ = train_test_split(
-            rows, train_size=max_cases, stratify=np.asarray(y), random_state=random_state
-        )
-        rows = np.sort(rows)
+    rows = draw_rows(y, max_cases, random_state)
     X_some, y_some = _safe_indexing(X, rows), _safe_indexing(y, rows)
+    groups_some = None if groups is None else _safe_indexing(groups, rows)
     n_features = clone(prepare).fit_transform(X_some).shape[1]
     labels = {"class_order": class_order, "reject_label": reject_label}
-    folds = StratifiedKFold(cv, shuffle=True, random_state=random_state)
+    splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
+    folds = splitter(cv, shuffle=True, random_state=random_state)
     points = []
     for name in names:
         family = make_family(name, n_features, random_state)
@@ -181,7 +181,10 @@ def choose_family(
         )
         for _, family, params in points
     ]
-    cells = [delayed(_risks)(pipeline, X_some, y_some, costs, folds) for pipeline in pipelines]
+    cells = [
+        delayed(_risks)(pipeline, X_some, y_some, costs, folds, groups_some)
+        for pipeline in pipelines
+    ]
     parallel = Parallel(n_jobs=n_jobs, return_as="generator")
     risks = list(progress(parallel(cells), len(cells), "tuning", show=verbose))
     best: dict[str, int] = {}
@@ -198,6 +201,38 @@ def choose_family(
         costs,
         len(rows),
     )
+
+
+def draw_rows(y: Any, n: int, random_state: int | None = 0, least: int = 10) -> NDArray[np.intp]:
+    """Draw cases so that the classes keep their shares, but of rare ones at least a few.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Classes.
+    n : int
+        How many to draw, besides the few of rare classes; all if there are no more.
+    random_state : int, default=0
+    least : int, default=10
+        Of each class, if it has so many.
+
+    Returns
+    -------
+    rows : ndarray of int
+        Ascending.
+    """
+    labels, k = np.unique(np.asarray(y), return_inverse=True)
+    if len(k) <= n:
+        return np.arange(len(k))
+    random = np.random.RandomState(random_state)
+    counts = np.bincount(k, minlength=len(labels))
+    sizes, left = np.divmod(n * counts, len(k))
+    sizes[np.argsort(-left, kind="stable")[: n - sizes.sum()]] += 1  # largest remainders
+    sizes = np.maximum(np.minimum(counts, least), sizes)
+    drawn = [
+        random.permutation(np.flatnonzero(k == i))[:size] for i, size in enumerate(sizes.tolist())
+    ]
+    return np.sort(np.concatenate(drawn))
 
 
 def rivals_of(choice: Choice, n_classes: int, random_state: int | None = 0) -> dict[str, Any]:
@@ -233,7 +268,7 @@ def rivals_of(choice: Choice, n_classes: int, random_state: int | None = 0) -> d
     }
 
 
-def _risks(estimator: Any, X: Any, y: Any, costs: list[float], folds: Any) -> Floats:
+def _risks(estimator: Any, X: Any, y: Any, costs: list[float], folds: Any, groups: Any) -> Floats:
     """Mean cost of a case (n_folds,), over the reject costs."""
     with warnings.catch_warnings():
         # Corners of a grid that do not converge, or that reject all, lose by their cost; a rare
@@ -241,6 +276,6 @@ def _risks(estimator: Any, X: Any, y: Any, costs: list[float], folds: Any) -> Fl
         warnings.simplefilter("ignore", ConvergenceWarning)
         for message in ("The model rejects", "The least populated class"):
             warnings.filterwarnings("ignore", message, UserWarning)
-        curve = reject_curve(estimator, X, y, reject_costs=costs, cv=folds)
+        curve = reject_curve(estimator, X, y, reject_costs=costs, cv=folds, groups=groups)
     risks: Floats = curve.risks.mean(axis=0)
     return risks

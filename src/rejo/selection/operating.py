@@ -207,7 +207,7 @@ class RejectClassifierCV(RejectClassifier):
             model = self._candidate(params[best], {name: costs[best]})
             self.best_estimator_ = fit_weighted(model, X, y, sample_weight)
             self.guarantee_ = None
-            self._size = effective_size(self.curve_, sample_weight, len(y), best)
+            self._size = effective_size(self.curve_, sample_weight, len(y), best, groups)
         else:
             if sample_weight is not None or groups is not None:
                 raise ValueError(

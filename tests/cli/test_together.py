@@ -1,0 +1,67 @@
+"""Rows of one person are not both learned from and tested on."""
+
+import json
+
+import numpy as np
+import pytest
+
+pd = pytest.importorskip("pandas")
+
+MODEL = ("--model", "svm", "--reject-cost", "0.45", "-o", "m.rejo", "--force")
+
+
+@pytest.fixture
+def visits():
+    """Patients whose class has nothing to do with the features, but whose visits are alike."""
+    random = np.random.RandomState(0)
+    n = 60
+    x, y = random.normal(size=(n, 4)), random.permutation(np.repeat(["ill", "well"], n // 2))
+    who = np.repeat(np.arange(n), 5)
+    frame = pd.DataFrame(x[who] + random.normal(0, 0.05, (5 * n, 4)), columns=list("abcd"))
+    frame["patient"] = [f"p{i}" for i in who]
+    frame["class"] = y[who]
+    frame.to_csv("visits.csv", index=False)
+    return frame
+
+
+def cost(out):
+    found = json.loads(out)
+    rates = {name: found["expected"][f"{name}_rate"]["estimate"] for name in ("rejection", "error")}
+    return 0.45 * rates["rejection"] + rates["error"]
+
+
+def test_rates_are_those_of_new_patients(run, visits):
+    words = ("train", "visits.csv", "--target", "class", *MODEL, "--json")
+    code, out, err = run(*words, "--id", "patient")
+    assert code == 0
+    assert cost(out) < 0.1  # learned by heart
+    assert err.count("\n") == 1
+    assert "300 rows share their 'patient'" in err
+    assert "--together patient" in err
+    code, out, err = run(*words, "--id", "patient", "--together", "patient")
+    assert (code, err) == (0, "")
+    assert cost(out) > 0.35  # there is nothing to learn
+    interval = json.loads(out)["expected"]["rejection_rate"]
+    assert interval["low"] <= interval["estimate"] <= interval["high"]
+
+
+def test_the_report_and_the_comparison_keep_them_together(run, visits):
+    words = ("visits.csv", "--target", "class", "--together", "patient")
+    code, out, _ = run("train", *words, *MODEL, "--report", "r.html")
+    assert code == 0
+    assert "Columns used: 4 (4 numbers)." in out  # the patient is no feature
+    some = ("--methods", "rejo logistic,rejo SVM", "--folds", "3", "--reject-costs", "0.4")
+    code, out, _ = run("compare", *words, *some, "--jobs", "1", "--json")
+    assert code == 0
+    assert min(risks[0] for risks in json.loads(out)["risk"].values()) > 0.3
+
+
+def test_together_is_refused_where_it_makes_no_sense(refused, visits):
+    words = ("train", "visits.csv", "--target", "class", "-o", "m.rejo", "--together")
+    budget = ("--max-error", "0.3")
+    assert "--together" in refused(2, *words, "patient", *budget, "--confidence", "0.9")
+    assert "--together" in refused(2, *words, "class", *budget)
+    assert "'nobody'" in refused(3, *words, "nobody", *budget)
+    visits["half"] = np.arange(300) % 2
+    visits.to_csv("visits.csv", index=False)
+    assert "2 different values" in refused(3, *words, "half", *budget)
