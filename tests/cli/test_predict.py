@@ -100,12 +100,54 @@ def test_other_columns_and_another_order_do_not_matter(predict, model, cases):
     pd.testing.assert_frame_equal(predict(model, "semicolon.csv"), whole)
 
 
-def test_unseen_categories_and_missing_values(predict, model, cases):
+def test_words_and_gaps_that_training_did_not_show(run, model, cases):
     frame = pd.read_csv(cases, dtype=str)
-    frame["job"] = "astronaut"
-    frame["since"] = None
+    frame["job"] = frame["job"].mask(frame["job"] == "cook", "astronaut")
+    n_unseen = int((frame["job"] == "astronaut").sum())
+    frame.loc[:3, "age"] = None
     frame.to_csv("odd.csv", index=False)
-    assert predict(model, "odd.csv")["decision"].isin(["bad", "good", "review"]).all()
+    code, out, err = run("predict", model, "odd.csv", "-o", "out.csv", "--json")
+    assert code == 0
+    assert err.count("\n") == 1
+    assert f"'job' has words unknown to the model in {n_unseen}" in err
+    assert "'age' is missing in 4" in err
+    assert json.loads(out)["surprises"] == {
+        "age": {"unseen": 0, "missing": 4},
+        "job": {"unseen": n_unseen, "missing": 0},
+    }
+    decided = pd.read_csv("out.csv", dtype=str)["decision"]
+    assert decided.isin(["bad", "good", "review"]).all()
+    code, _, err = run("evaluate", model, "odd.csv")
+    assert code == 0
+    assert "words unknown to the model" in err
+
+
+@pytest.mark.parametrize(
+    "words", [("TRUE", "FALSE"), ("true", "false"), ("007", "012"), ("x", "y")]
+)
+def test_words_that_look_like_other_things(run, table, words):
+    """A word is the same in training and in prediction, whatever else is in the file."""
+    frame = table(200)
+    frame["flag"] = np.where(frame["grade"] == "bad", *words)
+    frame = frame[["case", "flag", "age", "grade"]]
+    frame.to_csv("t.csv", index=False)
+    code, _, _ = run(
+        "train", "t.csv", "--target", "grade", "--id", "case", "--model", "logistic",
+        "--reject-cost", "0.2", "-o", "m.rejo",
+    )  # fmt: skip
+    assert code == 0
+    code, _, err = run("predict", "m.rejo", "t.csv", "-o", "out.csv")
+    assert (code, err) == (0, "")
+    decision = pd.read_csv("out.csv", dtype=str)["decision"]
+    assert (decision == frame["grade"]).mean() > 0.99
+
+
+@pytest.mark.parametrize("name", ["NA", "NULL", "?", "nan", "None"])
+def test_names_of_cases_are_kept(predict, model, cases, name):
+    frame = pd.read_csv(cases, dtype=str, keep_default_na=False)
+    frame.loc[3, "case"] = name
+    frame.to_csv("named.csv", index=False)
+    assert predict(model, "named.csv")["case"].tolist() == frame["case"].tolist()
 
 
 def test_row_numbers_without_row_names(predict, model, cases, monkeypatch):
@@ -216,7 +258,8 @@ def test_what_is_told(run, model, cases, folder):
         f"60 cases: {60 - n} decided, {n} ({n / 60:.1%}) to review, ranked. Decisions: out.csv\n"
     )
     _, out, _ = run("predict", model, cases, "-o", "out.csv", "--force", "--json")
-    assert json.loads(out) == {"output": "out.csv", "n_cases": 60, "decided": 60 - n, "review": n}
+    told = {"output": "out.csv", "n_cases": 60, "decided": 60 - n, "review": n, "surprises": {}}
+    assert json.loads(out) == told
 
 
 def test_a_pipe_is_written_to(model, cases, run, folder):

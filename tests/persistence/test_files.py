@@ -436,3 +436,33 @@ def test_a_kill_leaves_the_old_file_or_the_new_one(tmp_path):
     )
     assert run.stdout == "whole\n", run.stderr
     assert Path(tmp_path / "model.rejo").exists()
+
+
+def test_a_prototype_of_a_table_need_not_be_fitted(applicants, path):
+    frame, labels = applicants
+    inner = Pipeline([("prepare", make_pipeline(TableEncoder())), ("model", RejoLinear())])
+    model = RejectClassifierCV(inner, max_error=0.4, reject_costs=[0.1, 0.3]).fit(frame, labels)
+    save(model, path)
+    loaded = load(path)
+    assert not hasattr(loaded.estimator[0][0], "kinds_")
+    same(loaded, model, frame)
+    del model.best_estimator_[0][0].kinds_
+    with pytest.raises(ModelFileError, match="TableEncoder: it is not fitted"):
+        save(model, path, overwrite=True)
+    same(load(path), loaded, frame)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and permissions of POSIX")
+def test_links_and_permissions(data, tmp_path):
+    real, link = tmp_path / "real.rejo", tmp_path / "link.rejo"
+    model = RejoLinear().fit(*data)
+    save(model, real)
+    real.chmod(0o640)
+    link.symlink_to(real)
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        save(model, link)
+    save(model, link, overwrite=True, notes="again")
+    assert link.is_symlink()
+    assert inspect(real).notes == "again"
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert sorted(os.listdir(tmp_path)) == ["link.rejo", "real.rejo"]

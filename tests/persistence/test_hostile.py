@@ -24,6 +24,7 @@ from rejo.baselines import ThresholdRejectClassifier
 from rejo.estimators import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
 from rejo.persistence import ModelFileError, inspect, load, save
 from rejo.persistence._container import pack, payload_hash, unpack
+from rejo.selection import RejectClassifierCV
 from rejo.tables import TableEncoder
 
 pd = pytest.importorskip("pandas")
@@ -41,6 +42,9 @@ def good(data, tmp_path_factory):
         "svc": RejoSVC().fit(X, y),
         "sparse": RejoSVC().fit(sparse.csr_matrix(np.where(X > 0, X, 0.0)), y),
         "mlp": RejoMLP((3,), random_state=0).fit(X, y),
+        "chosen": RejectClassifierCV(RejoLinear(), review_budget=0.3, reject_costs=[0.1, 0.3]).fit(
+            X, y
+        ),
         "pipeline": make_pipeline(StandardScaler(), RejoLinear()).fit(X, y),
         "inner": ReplicationClassifier(SVC()).fit(X, y),
         "tree": ReplicationClassifier(DecisionTreeClassifier(max_depth=3)).fit(X, y),
@@ -740,7 +744,14 @@ COLUMN = {
     "a_center_without_end": ("size", "center", float("inf")),
     "a_fill_value_that_is_a_word": ("size", "fill", "3"),
     "a_fill_value_that_is_a_whole_number": ("size", "fill", 3),
+    "a_scale_that_overflows": ("size", "scale", 1e-101),
+    "the_least_scale_there_is": ("size", "scale", 5e-324),
+    "a_scale_without_measure": ("size", "scale", 1e101),
+    "a_center_without_measure": ("size", "center", -1e101),
+    "a_fill_value_without_measure": ("size", "fill", 1e101),
+    "a_center_of_dates_without_measure": ("when", "center", 1e200),
     "a_date_beyond_all_calendars": ("when", "fill", 1e300),
+    "a_date_beyond_most_calendars": ("when", "fill", -1e9),
     "a_list_for_a_number": ("size", "fill", [1.0]),
     "a_number_for_a_truth_value": ("size", "missing", 1),
     "a_number_for_categories": ("colour", "categories", 3),
@@ -825,6 +836,60 @@ def more_columns_than_names(edit):
 @hostile("table", "no names")
 def names_that_are_no_array(edit):
     Column(edit, "feature_names_in_").set(["size", "colour", "when", "unit"])
+
+
+@hostile("table", "TableEncoder: it is not fitted")
+def a_table_that_was_never_learnt(edit):
+    Column(edit, "kinds_").remove()
+
+
+# ---- what to expect -----------------------------------------------------------------------
+
+NAN, INF = float("nan"), float("inf")
+EXPECTED = {
+    "a_rate_above_one": (("_rates", 0), 1.5, "shares of all cases"),
+    "a_negative_rate": (("_rates", 1), -0.1, "shares of all cases"),
+    "a_rate_that_is_no_number": (("_rates", 1), NAN, "shares of all cases"),
+    "a_rate_that_is_a_word": (("_rates", 0), "0.5", "shares of all cases"),
+    "rates_above_one_in_all": (("_rates", 0), 0.9999, "shares of all cases"),
+    "a_number_for_two_rates": (("_rates",), 0.5, "shares of all cases"),
+    "a_size_of_zero": (("_size",), 0.0, "not a positive number"),
+    "a_negative_size": (("_size",), -5.0, "not a positive number"),
+    "a_size_without_end": (("_size",), INF, "not a positive number"),
+    "a_size_that_is_no_number": (("_size",), NAN, "not a positive number"),
+    "a_size_that_is_a_word": (("_size",), "100", "not a positive number"),
+    "a_confidence_of_one": (("expected_", 4), 1.0, "expects is malformed"),
+    "a_confidence_of_zero": (("expected_", 4), 0.0, "expects is malformed"),
+    "a_confidence_that_is_no_number": (("expected_", 4), NAN, "expects is malformed"),
+    "a_batch_of_no_cases": (("expected_", 3), 0, "expects is malformed"),
+    "an_expected_rate_above_one": (("expected_", 0, 2), 1.01, "expects is malformed"),
+    "a_negative_expected_rate": (("expected_", 1, 1), -0.01, "expects is malformed"),
+    "an_expected_rate_that_is_a_word": (("expected_", 2, 0), "none", "expects is malformed"),
+    "a_number_for_an_interval": (("expected_", 2), 0.1, "expects is malformed"),
+    "a_number_for_all_that_is_expected": (("expected_",), 0.1, "expects is malformed"),
+    "a_chosen_cost_above_a_half": (("reject_cost_",), 0.51, r"not in \(0, 0.5\]"),
+    "a_chosen_cost_of_zero": (("reject_cost_",), 0.0, r"not in \(0, 0.5\]"),
+    "a_chosen_cost_that_is_no_number": (("reject_cost_",), NAN, r"not in \(0, 0.5\]"),
+}
+
+
+def register_expected():
+    for name, (path, value, message) in EXPECTED.items():
+
+        def change(edit, path=path, value=value):
+            content = edit.schema["content"]["content"]
+            for step in path[:-1]:
+                content = content[step]["content"]
+            content[path[-1]] = Column._scalar(value)
+
+        change.__name__ = name
+        hostile("chosen", message)(change)
+
+
+register_expected()
+
+
+# ---- the table in the header --------------------------------------------------------------
 
 
 @hostile("linear", "nested too deeply")

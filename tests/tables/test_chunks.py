@@ -196,3 +196,67 @@ def test_rows_must_be_positive(training):
     path, _, encoder = training
     with pytest.raises(ValueError, match="rows must be 1 or more, got 0"):
         next(read_chunks(path, encoder, rows=0))
+
+
+ODD = ["TRUE", "FALSE", "true", "false", "007", "010", "1.50", "1.5", "1", "1e3", "inf", "-0", "x"]
+ODD_SETS = [ODD[:2], ODD[2:4], ODD[4:6], ODD[6:8], ["TRUE", "false", "x"], ["1", "007"], ODD]
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+@given(words=st.sampled_from(ODD_SETS), data=st.data())
+def test_words_that_look_like_other_things(tmp_path_factory, size, words, data):
+    drawn = st.lists(st.sampled_from([*words, "", "NA"]), min_size=1, max_size=30)
+    known, new = ([*words, *words, *data.draw(drawn)], data.draw(drawn))
+    encoder = TableEncoder(min_count=1).fit(frame_of(known))
+    path = tmp_path_factory.mktemp("odd") / "new.csv"
+    path.write_text("w,n\n" + "".join(f"{cell},{i * i}\n" for i, cell in enumerate(new)))
+    frames = list(read_chunks(path, encoder, rows=size))
+    found = np.concatenate([encoder.transform(frame) for frame in frames])
+    np.testing.assert_array_equal(found, encoder.transform(frame_of(new)))
+    assert not any(encoder.surprises(frame).get("w", {}).get("unseen") for frame in frames)
+
+
+def frame_of(cells):
+    words = [None if cell in ("", "NA") else cell for cell in cells]
+    return pd.DataFrame({"w": pd.Series(words, dtype=object), "n": np.arange(len(cells)) ** 2})
+
+
+@pytest.mark.parametrize("words", [["TRUE", "FALSE"], ["true", "false"], ["007", "010"]])
+@pytest.mark.parametrize("size", [1, 1000])
+def test_pieces_of_such_words_give_what_the_whole_gives(tmp_path, words, size):
+    path = tmp_path / "a.csv"
+    path.write_text("w\n" + "\n".join(words * 20) + "\n")
+    whole = read_table(path).frame
+    encoder = TableEncoder().fit(whole)
+    assert encoder.learnt_["w"]["categories"] == sorted(words)
+    pieces = [encoder.transform(frame) for frame in read_chunks(path, encoder, rows=size)]
+    np.testing.assert_array_equal(np.concatenate(pieces), encoder.transform(whole))
+
+
+def test_names_are_kept_as_they_are_written(training, tmp_path):
+    _, _, encoder = training
+    path = tmp_path / "new.csv"
+    names = ["NA", "NULL", "?", "nan", "", " 07 ", "1.50", "TRUE"]
+    path.write_text("id,age,job,since\n" + "".join(f"{n},1,NA,2020-01-01\n" for n in names))
+    for size in (1, 100):
+        frame = pd.concat(
+            f.astype({"job": object}) for f in read_chunks(path, encoder, text=["id"], rows=size)
+        )
+        assert frame["id"].tolist() == [*names[:4], None, "07", "1.50", "TRUE"]
+        assert frame["job"].isna().all()
+    path.write_text("id,age,job,since\nNA,x,NA,2020-01-01\n")
+    assert "'x' is no number" in refused(path, encoder, text=["id"])
+
+
+@pytest.mark.parametrize("value", ["1e200", "-1e300", "1e400"])
+def test_a_number_that_would_overflow(training, tmp_path, value):
+    _, _, encoder = training
+    path = tmp_path / "new.csv"
+    path.write_text(f"age,job,since\n1e100,a,2020-01-01\n{value},a,2020-01-01\n")
+    message = refused(path, encoder)
+    assert message.startswith(
+        f"{path}, line 3, column 'age': the number is infinite or above 1e100"
+    )
+    path.write_text("age,job,since\n1e100,a,2020-01-01\n")
+    (frame,) = read_chunks(path, encoder)
+    assert encoder.transform(frame)[0, 0] == 1e6

@@ -169,6 +169,10 @@ def test_numbers_that_count_the_rows_also_in_a_fold():
     ("change", "message"),
     [
         (lambda f: f.assign(age=np.inf), "'age' holds an infinite number, first in row 0"),
+        (
+            lambda f: f.assign(age=1e200),
+            r"'age' holds 1e\+200, which is above 1e\+100, first in row 0",
+        ),
         (lambda f: f.drop(columns="job"), "no column 'job'.*its columns are"),
         (lambda f: f.assign(age="x"), "'age' was one of numbers in training"),
         (lambda f: f.assign(since="x"), "'since' was one of dates in training, and here holds 'x'"),
@@ -215,7 +219,7 @@ def test_dates_as_strings_follow_the_format(frame):
     np.testing.assert_array_equal(encoder.transform(strings), encoder.transform(frame))
 
 
-numbers = st.floats(-1e300, 1e300) | st.none()
+numbers = st.floats(-1e100, 1e100) | st.none()
 
 
 @given(values=st.lists(numbers, min_size=2, max_size=30), scale=st.booleans())
@@ -237,3 +241,49 @@ def test_each_row_is_in_one_level(words):
     assert set(np.unique(Z)) <= {0.0, 1.0}
     if Z.shape[1] > 1:
         assert (Z.sum(axis=1) == 1).all()
+
+
+def test_far_values_do_not_overflow(frame):
+    encoder = TableEncoder().fit(frame)
+    far = frame.assign(age=np.where(np.arange(300) % 2, 1e100, -1e100))
+    Z = encoder.transform(far)
+    assert set(Z[:, 0]) == {-1e6, 1e6}
+    assert np.isfinite(Z @ Z.T).all()
+    plain = TableEncoder(scale=False).fit(frame)
+    assert set(plain.transform(far)[:, 0]) == {-1e100, 1e100}
+    with pytest.raises(ValueError, match=r"column 'age' holds -1e\+300, which is above 1e\+100"):
+        encoder.fit(frame.assign(age=-1e300))
+
+
+def test_the_smallest_differences_are_no_scale():
+    frame = pd.DataFrame({"v": [0.0, 1e-200, 5e-324], "n": [1.0, 2.0, 4.0]})
+    encoder = TableEncoder().fit(frame)
+    assert encoder.learnt_["v"]["scale"] == 1.0
+    assert np.abs(encoder.transform(frame.assign(v=3.0))[:, 0]).max() == 3.0
+
+
+def test_surprises(frame):
+    encoder = TableEncoder().fit(frame)
+    assert encoder.surprises(frame) == {}
+    new = frame.astype({"flag": object})
+    new.loc[:9, ["age", "job", "sex", "since", "flag"]] = [np.nan, "new", "new", pd.NaT, None]
+    new.loc[10:14, "sex"] = None
+    assert encoder.surprises(new) == {  # age had gaps, job has a level for rare words
+        "sex": {"unseen": 10, "missing": 5},
+        "since": {"unseen": 0, "missing": 10},
+        "flag": {"unseen": 0, "missing": 10},
+    }
+    as_categories = new.astype({"sex": "category"})
+    assert encoder.surprises(as_categories)["sex"] == {"unseen": 10, "missing": 5}
+    with pytest.raises(ValueError, match="no column 'job'"):
+        encoder.surprises(frame.drop(columns="job"))
+
+
+@given(st.lists(st.sampled_from(["x", "y", "new", None]), min_size=1))
+def test_surprises_are_the_rows_without_a_level(words):
+    encoder = TableEncoder().fit(pd.DataFrame({"w": list("xyz") * 9, "v": np.arange(27.0) ** 2}))
+    new = pd.DataFrame({"w": pd.Series(words, dtype=object), "v": 1.0})
+    found = encoder.surprises(new).get("w", {"unseen": 0, "missing": 0})
+    levels = encoder.transform(new)[:, :3].sum(axis=1)
+    assert found["missing"] == words.count(None)
+    assert sum(found.values()) == (levels == 0).sum()

@@ -154,3 +154,44 @@ def test_without_pyarrow_the_error_names_the_extra(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"rejo\[parquet\]"):
         read_table(path)
+
+
+@pytest.mark.parametrize("gap", [False, True])
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([True, False], ["True", "False"]),
+        ([1, 2], ["1", "2"]),
+        ([1.0, 2.0], ["1", "2"]),
+        ([1.5, 2.0], ["1.5", "2"]),
+    ],
+)
+def test_words_that_are_no_strings_in_the_file(tmp_path, values, words, gap):
+    gaps = [None] * gap
+    known = pd.DataFrame({"w": pd.Series([*words * 20, *gaps], dtype=object)})
+    encoder = TableEncoder(min_count=1).fit(known)
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"w": [*values * 20, *gaps]}), path)
+    expected = encoder.transform(known)
+    for rows in (1, 1000):
+        frames = list(read_chunks(path, encoder, rows=rows))
+        pieces = np.concatenate([encoder.transform(frame) for frame in frames])
+        np.testing.assert_array_equal(pieces, expected)
+        assert not any(map(encoder.surprises, frames))
+    np.testing.assert_array_equal(encoder.transform(read_table(path).frame), expected)
+
+
+@pytest.mark.parametrize("value", [1e200, float("-inf")])
+def test_a_number_that_would_overflow(tmp_path, value):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"v": [1.0, 1e100, value]}), path)
+    encoder = TableEncoder().fit(pd.DataFrame({"v": [1.0, 2.0, 4.0]}))
+    for read in (read_table, lambda path: list(read_chunks(path, encoder, rows=2))):
+        with pytest.raises(TableError, match=r"row 3, column 'v': the number is infinite or above"):
+            read(path)
+
+
+def test_names_are_kept_as_they_are_written(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": ["NA", "", None, "?"], "v": [1.0, 2.0, 4.0, 8.0]}), path)
+    assert read_table(path, text=["id"]).frame["id"].tolist() == ["NA", None, None, "?"]

@@ -314,5 +314,41 @@ def test_whatever_the_csv_module_writes_is_read(tmp_path_factory, rows, sep):
         writer.writerow(["first", "second"])
         writer.writerows(rows)
     frame = read_table(path, text=["first", "second"], sep=sep).frame
-    expected = [[None if v.strip() in MISSING else v.strip() for v in row] for row in rows]
+    expected = [[v.strip() or None for v in row] for row in rows]
     assert frame.to_numpy().tolist() == expected
+
+
+def test_names_are_kept_as_they_are_written(write):
+    names = [*MISSING, "None", " x ", "-", "1.50", "TRUE"]
+    lines = [f"{name},{i}" for i, name in enumerate(names)]
+    frame = read_table(write("id,n\n" + "\n".join(lines) + "\n"), text=["id"]).frame
+    assert frame["id"].tolist() == [None, *names[1:-4], "x", "-", "1.50", "TRUE"]
+    assert read_table(write("id,n\nNA,1\n?,\nx,2\n")).frame["id"].tolist() == [None, None, "x"]
+
+
+@pytest.mark.parametrize("value", ["1e200", "-1.5e101", "9" * 120])
+def test_a_number_that_would_overflow(write, value):
+    path = write(f"a,b\n1,2\n1e100,3\n{value},4\n")
+    with pytest.raises(
+        TableError, match=r"line 4, column 'a': the number is infinite or above 1e1"
+    ):
+        read_table(path)
+    assert read_table(write("a\n1e100\n-1e100\n")).frame["a"].tolist() == [1e100, -1e100]
+
+
+@pytest.mark.parametrize("more", ["", "3;4\n", "?;\n", "2,5;3\n" * 9])
+@pytest.mark.parametrize("sep", [";", "\t", "|"])
+def test_two_decimal_marks(write, more, sep):
+    path = write(("a;b\n1,5;1.2\n" + more).replace(";", sep))
+    with pytest.raises(
+        TableError, match=r"comma in column 'a' and a point in column 'b'.*--decimal"
+    ):
+        read_table(path)
+    assert read_table(path, decimal=",").frame["a"][0] == 1.5
+    assert read_table(path, decimal=".").frame["b"][0] == 1.2
+
+
+def test_points_that_are_no_decimal_marks(write):
+    text = "a;version;since\n1,5;1.2;31.12.2020\n2,5;1.2b;1.2.2021\n"
+    assert read_table(write(text)).decimal == ","
+    assert read_table(write("a;b\n1.5;1,5 kg\n2;3\n")).decimal == "."

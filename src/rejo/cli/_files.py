@@ -40,9 +40,11 @@ def check_output(
         raise CommandError(f"the folder of {option} does not exist: {output.parent}")
     if output.is_dir():
         raise CommandError(f"{option} is a folder: {output}")
+    if output.exists() and not output.is_file():
+        return output  # a pipe or a device
     if output.exists() and not force:
         raise CommandError(f"{output} exists; --force replaces it")
-    if not os.access(output.parent, os.W_OK):
+    if not os.access(Path(os.path.realpath(output)).parent, os.W_OK):
         raise CommandError(f"cannot write to the folder of {option}: {output.parent}")
     return output
 
@@ -59,21 +61,19 @@ def check_apart(*paths: str | Path | None) -> None:
         seen.add(place)
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
+def write_whole(path: Path, write: Callable[[BinaryIO], object], *, force: bool = True) -> None:
     """Write a file beside its place and move it there, so that it is never seen half written."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    from rejo.tables._whole import WholeFile  # with NumPy, which --help does not need
+
     try:
-        with open(part, "xb") as file:
+        with WholeFile(path, force=force) as file:
             write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
+    except FileExistsError:
+        raise CommandError(f"{path} exists; --force replaces it") from None
     except OSError as error:
         raise CommandError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, *, force: bool = True) -> None:
     """Write a text file whole."""
-    write_whole(path, lambda file: file.write(text.encode("utf-8")))
+    write_whole(path, lambda file: file.write(text.encode("utf-8")), force=force)

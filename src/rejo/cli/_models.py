@@ -1,10 +1,11 @@
 """A model file, and how it reads tables."""
 
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from rejo.cli._files import CommandError
+from rejo.cli._files import CommandError, warn
 from rejo.cli._options import HIGHEST_PRICE, LEAST_PRICE
 
 
@@ -23,6 +24,12 @@ class Opened(NamedTuple):
         last, X = last_step(self.model, X)
         return last._judge(X)
 
+    def note_surprises(self, X: Any, found: dict[str, Counter[str]]) -> None:
+        """Count for each column the words and gaps that training did not show."""
+        if hasattr(self.encoder, "surprises"):
+            for name, counts in self.encoder.surprises(X).items():
+                found.setdefault(name, Counter()).update(counts)
+
     @property
     def classes(self) -> list[str]:
         """Classes in their order, lowest first."""
@@ -35,6 +42,19 @@ class Opened(NamedTuple):
 
         label = reject_label_of(self.model)
         return None if label is None else str(label)
+
+
+def warn_of_surprises(found: dict[str, Counter[str]], n: int) -> None:
+    """Say in one line which columns hold what training did not show."""
+    parts = []
+    for name, counts in found.items():
+        if counts["unseen"]:
+            parts.append(f"{name!r} has words unknown to the model in {counts['unseen']:,}")
+        if counts["missing"]:
+            parts.append(f"{name!r} is missing in {counts['missing']:,}")
+    if parts:
+        shown = "; ".join(parts[:5]) + ("; and more" if len(parts) > 5 else "")
+        warn(f"of {n:,} rows, {shown}; training had no such, and its decisions are less certain")
 
 
 def check_saving() -> None:

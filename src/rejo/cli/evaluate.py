@@ -3,12 +3,13 @@
 import argparse
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from rejo.cli import _options as options
 from rejo.cli._files import CommandError, check_apart, check_output, write_text
-from rejo.cli._models import Opened, open_model
+from rejo.cli._models import Opened, open_model, warn_of_surprises
 from rejo.cli._reporting import check_report, evaluation_report, made_by, this_command
 
 RATES = {
@@ -55,6 +56,9 @@ def run(arguments: argparse.Namespace) -> None:
     opened = open_model(arguments.model)
     frame, y, group, path = _read(arguments, opened)
     X = frame[list(opened.encoder.kinds_)]
+    surprises: dict[str, Counter[str]] = {}
+    opened.note_surprises(X, surprises)
+    warn_of_surprises(surprises, len(y))
     rates = _rates(opened.judge(X).decision, y)
     n = len(y)
     if arguments.json:
@@ -87,7 +91,7 @@ def run(arguments: argparse.Namespace) -> None:
         },
         command=this_command(arguments),
     )
-    write_text(arguments.report, page)
+    write_text(arguments.report, page, force=arguments.force)
     if not arguments.json:
         print(f"\nReport: {arguments.report}")
 

@@ -3,12 +3,13 @@
 import argparse
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from rejo.cli import _options as options
 from rejo.cli._files import CommandError, check_apart, check_output
-from rejo.cli._models import Opened, open_model
+from rejo.cli._models import Opened, open_model, warn_of_surprises
 
 ROWS = 50_000  # in memory at a time
 
@@ -69,6 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     features = list(opened.encoder.kinds_)
     column = None
+    surprises: dict[str, Counter[str]] = {}
     with Spool() as spool:
         for chunk in _counted(chunks):
             column = named if named in chunk.columns else None
@@ -77,6 +79,7 @@ def run(arguments: argparse.Namespace) -> None:
                 names = chunk[column].fillna("").astype(str).tolist()
             if len(chunk):
                 spool.add(names, opened.judge(chunk[features]))
+                opened.note_surprises(chunk[features], surprises)
         with TableWriter(arguments.output, force=arguments.force) as writer:
             empty = True
             for part in progress(spool.parts(), spool.n_parts, "writing"):
@@ -84,7 +87,8 @@ def run(arguments: argparse.Namespace) -> None:
                 empty = False
             if empty:
                 writer.write(_nothing(column))
-    _tell(arguments, spool.n_cases, spool.n_rejected, opened)
+    warn_of_surprises(surprises, spool.n_cases)
+    _tell(arguments, surprises, spool.n_cases, spool.n_rejected, opened)
 
 
 def _counted(chunks: Any) -> Any:
@@ -150,7 +154,13 @@ def _free(name: str) -> str:
     return f"id {name}" if name in taken else name
 
 
-def _tell(arguments: argparse.Namespace, n: int, n_rejected: int, opened: Opened) -> None:
+def _tell(
+    arguments: argparse.Namespace,
+    surprises: dict[str, Counter[str]],
+    n: int,
+    n_rejected: int,
+    opened: Opened,
+) -> None:
     if arguments.output == "-":
         return  # the decisions are the output
     if arguments.json:
@@ -159,6 +169,7 @@ def _tell(arguments: argparse.Namespace, n: int, n_rejected: int, opened: Opened
             "n_cases": n,
             "decided": n - n_rejected,
             "review": n_rejected,
+            "surprises": surprises,
         }
         json.dump(found, sys.stdout, indent=1)
         print()

@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> None:
             seed=arguments.seed,
             n_jobs=n_jobs,
         )
-        write_text(arguments.report, page)
+        write_text(arguments.report, page, force=arguments.force)
         say(f"Report: {arguments.report} ({_size(arguments.report)}) says: {headline}")
     if arguments.json:
         json.dump(_result(cases, trained, encoder, found, arguments), sys.stdout, indent=1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.ensemble._forest import ForestClassifier
 from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
 from sklearn.tree import BaseDecisionTree
@@ -34,11 +36,13 @@ from rejo.estimators.mlp import RejoMLP
 from rejo.estimators.replication import ReplicationClassifier
 from rejo.estimators.svm import RejoSVC
 from rejo.persistence._errors import ModelFileError
+from rejo.selection._expected import Expected
 from rejo.selection.operating import RejectClassifierCV
 from rejo.selection.svm_cv import RejoSVCCV
 from rejo.tables import TableEncoder
 from rejo.tables._columns import n_levels, width
 from rejo.tables._dates import FORMATS
+from rejo.tables._words import LARGEST
 
 
 def check_model(model: Any) -> None:
@@ -288,6 +292,34 @@ def _check_chosen(model: RejectClassifierCV | RejoSVCCV) -> None:
     _require(same, model, "its classes differ from those of its best_estimator_")
 
 
+def _check_expected(model: RejectClassifierCV) -> None:
+    if not hasattr(model, "expected_"):
+        return
+    rates, size, expected = model._rates, model._size, model.expected_
+    fine = isinstance(rates, tuple) and len(rates) == 2 and all(map(_is_share, rates))
+    _require(fine and sum(rates) <= 1 + 1e-9, model, "its rates are not shares of all cases")
+    fine = isinstance(size, float) and 0 < size < np.inf
+    _require(fine, model, "the number of cases behind its rates is not a positive number")
+    cost = model.reject_cost_
+    fine = isinstance(cost, float) and 0 < cost <= 0.5
+    _require(fine, model, f"the reject cost {cost!r:.40} is not in (0, 0.5]")
+    _require(isinstance(expected, Expected), model, "what it expects is malformed")
+    fine = isinstance(expected.confidence, float) and 0 < expected.confidence < 1
+    fine = fine and isinstance(expected.n_cases, Integral) and expected.n_cases >= 1
+    for interval in (expected.rejection_rate, expected.error_rate, expected.accepted_error_rate):
+        fine = fine and isinstance(interval, tuple) and len(interval) == 3
+        fine = fine and all(_is_share(rate) or _is_nan(rate) for rate in interval)
+    _require(fine, model, "what it expects is malformed")
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, float) and 0 <= value <= 1
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and bool(np.isnan(value))
+
+
 def _check_encoder(model: TableEncoder) -> None:
     if not hasattr(model, "kinds_"):
         return
@@ -321,8 +353,9 @@ def _is_column(kind: Any, learnt: Any, max_categories: int) -> bool:
         return False
     if not words:
         numbers = [learnt[entry] for entry in ("fill", "center", "scale")]
-        floats = all(type(number) is float and np.isfinite(number) for number in numbers)
-        return floats and learnt["scale"] > 0 and (kind == "number" or abs(learnt["fill"]) < 1e8)
+        floats = all(type(number) is float and abs(number) <= LARGEST for number in numbers)
+        days = kind == "number" or (floats and abs(learnt["fill"]) < 1e8)
+        return floats and days and learnt["scale"] >= 1 / LARGEST
     known, other = learnt["categories"], learnt["other"]
     fine = type(known) is list and type(other) is bool and _are_words(known)
     return fine and len(known) <= max_categories and n_levels(learnt) >= 2
@@ -349,11 +382,31 @@ def _check_pipeline(model: Pipeline) -> None:
     _require(
         model.memory is None, model, "memory names a cache of pickles. Use set_params(memory=None)"
     )
+    if _is_fitted(model.steps[-1][1]):  # and no prototype in a parameter
+        for encoder in _encoders(model):
+            _require(hasattr(encoder, "kinds_"), encoder, "it is not fitted")
     for (_, first), (_, second) in pairwise(model.steps):
         if isinstance(first, TableEncoder) and hasattr(first, "kinds_"):
             _check_encoder(first)
             same = getattr(second, "n_features_in_", None) in (None, _n_out(first))
             _require(same, model, "the table and the step after it do not agree in columns")
+
+
+def _encoders(model: Pipeline) -> Iterator[TableEncoder]:
+    """Those of a pipeline, and of the pipelines in it."""
+    for _, step in model.steps:
+        if isinstance(step, TableEncoder):
+            yield step
+        elif isinstance(step, Pipeline):
+            yield from _encoders(step)
+
+
+def _is_fitted(step: Any) -> bool:
+    try:
+        check_is_fitted(step)
+    except (NotFittedError, TypeError):
+        return False
+    return True
 
 
 def _check_tree(tree: Tree) -> None:
@@ -484,6 +537,7 @@ CHECKS: tuple[tuple[Any, Callable[[Any], None]], ...] = (
     (ThresholdRejectClassifier, _check_threshold),
     ((FrankHallReject, TwoClassifierReject), _check_independent),
     ((RejectClassifierCV, RejoSVCCV), _check_chosen),
+    (RejectClassifierCV, _check_expected),
     (TableEncoder, _check_encoder),
     (Pipeline, _check_pipeline),
     (Tree, _check_tree),

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import secrets
 from collections.abc import Mapping
-from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from rejo.persistence._errors import ModelFileError
+from rejo.tables._whole import WholeFile
 
 HEADER, SCHEMA = "rejo.json", "schema.json"
 MEMBER = re.compile(r"rejo\.json|schema\.json|\d{1,20}\.np[yz]", re.ASCII)
@@ -118,34 +116,18 @@ def parse_json(name: str, data: bytes) -> Any:
 
 def write_whole(path: Path, data: bytes, *, overwrite: bool) -> None:
     """Write a file so that at any moment the old one or the new one is there, whole."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with WholeFile(path, force=overwrite) as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+    except FileExistsError:
         check_free(path, overwrite)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
         raise
-    if os.name == "posix":  # the new name, too, must survive a loss of power
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            with suppress(OSError):  # which not every file system offers
-                os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 def check_free(path: Path, overwrite: bool) -> None:
     """Refuse to replace a file unasked."""
     if not overwrite and (path.exists() or path.is_symlink()):
         raise FileExistsError(f"{path} exists: give another path, or overwrite=True.")
-
-
-_BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -188,7 +188,8 @@ class RejectClassifierCV(RejectClassifier):
         sample_weight : array-like of shape (n_samples,), default=None
             Used in the fits and in the rates; not together with ``confidence``.
         groups : array-like of shape (n_samples,), default=None
-            For a splitter that keeps groups together; not together with ``confidence``.
+            For a splitter that keeps groups together; in the prediction intervals a group counts
+            as one case.  Not together with ``confidence``.
 
         Returns
         -------

@@ -8,14 +8,15 @@ wrong with a file is a ``TableError``: one line with the file, the place in it, 
 
 The modules, in the order to read them: ``_read`` and ``_chunks`` (whole tables, pieces), ``_csv``
 with ``_sniff``, ``_bytes`` and ``_rows`` (CSV files), ``_parquet``, ``_words`` and ``_dates`` (what
-stands in cells); ``_encoder`` with ``_columns``; ``_writer`` with ``_formulas``.
+stands in cells); ``_encoder`` with ``_columns``; ``_writer`` with ``_formulas``
+and ``_whole`` (files that appear whole).
 """
 
 from rejo.tables._chunks import read_chunks
-from rejo.tables._csv import MISSING
 from rejo.tables._encoder import TableEncoder
 from rejo.tables._errors import TableError
 from rejo.tables._read import Table, read_table
+from rejo.tables._sniff import MISSING
 from rejo.tables._writer import TableWriter
 
 __all__ = [

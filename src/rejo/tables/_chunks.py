@@ -14,7 +14,7 @@ from rejo.tables._dates import example, parse_dates
 from rejo.tables._errors import TableError, check_columns, import_pandas, shown
 from rejo.tables._parquet import is_parquet, parquet_chunks, parquet_names, typed
 from rejo.tables._rows import Block
-from rejo.tables._words import Words, number, spread, texts_of, words_of
+from rejo.tables._words import TOO_LARGE, Words, number, spread, texts_of, too_large, words_of
 
 
 def read_chunks(
@@ -37,7 +37,8 @@ def read_chunks(
     encoder : TableEncoder
         Fitted; its columns are read, each as the kind it was in training.
     text : iterable of str, default=()
-        Further columns, as the strings that stand in the file; None where a value is missing.
+        Further columns, as the strings that stand in the file, without blanks around them.  They
+        are names, so that ``NA`` or ``?`` is one as well: only an empty cell is missing (None).
     optional : iterable of str, default=()
         Those of ``text`` that the file may lack.
     rows : int, default=100_000
@@ -104,18 +105,21 @@ class _Typist:
         self.file = file
         self.kinds = {**encoder.kinds_, **dict.fromkeys(text, "text")}
         self.formats = encoder.date_formats_
-        types = {"number": np.float64, "category": "category", "date": object, "text": object}
-        self.types = {name: types[kind] for name, kind in self.kinds.items()}
+        self.text = text
+        # Words as objects: of TRUE and 007 pandas would make categories that are no strings.
+        self.types = {
+            name: np.float64 if kind == "number" else object for name, kind in self.kinds.items()
+        }
 
     def frame(self, block: Block) -> Any:
         pd = import_pandas("reading a table")
         names = list(self.kinds)
         try:
-            found = self.file.parse(block, names, self.types)
+            found = self.file.parse(block, names, self.types, self.text)
         except TableError:
             raise
         except (ValueError, TypeError):  # a cell is no number: find it, or see that it is missing
-            found = self.file.parse(block, names, dict.fromkeys(names, object))
+            found = self.file.parse(block, names, dict.fromkeys(names, object), self.text)
         index = pd.RangeIndex(block.row, block.row + len(found))
         columns = {
             # Else pandas would make its own type of what are texts.
@@ -143,12 +147,9 @@ class _Typist:
                 self._refuse(words, [v is None for v in values], block, name, "is no number")
                 column = spread(np.array(values, dtype=np.float64), words, np.nan)
             column = np.asarray(column)
-            infinite = np.flatnonzero(np.isinf(column))
-            if len(infinite):
-                raise TableError(
-                    f"{self.file.place(block, int(infinite[0]))}, column {shown(name)}: the number "
-                    "is infinite or too large; leave the cell empty if the value is not known"
-                )
+            if len(rows := too_large(column)):
+                where = self.file.place(block, int(rows[0]))
+                raise TableError(f"{where}, column {shown(name)}: {TOO_LARGE}")
             return column
         if kind == "text":
             return texts_of(column)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rejo.tables._dates import ISO, parse_dates
 from rejo.tables._errors import import_pandas, shown
+from rejo.tables._words import LARGEST, too_large, word_of
 
 Floats = NDArray[np.float64]
 Learnt = dict[str, Any]
@@ -21,6 +22,7 @@ MICROSECONDS = 86_400e6  # of a day
 MANY_WORDS = 50
 SIN, COS = np.sin(np.arange(12) * np.pi / 6), np.cos(np.arange(12) * np.pi / 6)
 FEWEST_ROWS_TO_COUNT = 10
+FARTHEST = 1e6  # standard deviations; no classifier overflows there
 
 
 def kind_of(column: Any) -> str:
@@ -45,7 +47,7 @@ def kind_of(column: Any) -> str:
 
 
 def as_floats(column: Any) -> Floats:
-    """Numbers, NaN where they are missing; an error if one is infinite."""
+    """Numbers, NaN where they are missing; an error if one is infinite or above 1e100."""
     pd = import_pandas("TableEncoder")
     if pd.api.types.is_timedelta64_dtype(column.dtype):
         column = column / pd.Timedelta(days=1)
@@ -59,11 +61,12 @@ def as_floats(column: Any) -> Floats:
                 f"({reason[:120]})"
             ) from None
     values: Floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    if np.isinf(values).any():
-        row = int(np.isinf(values).argmax())
+    if len(rows := too_large(values)):
+        value = float(values[rows[0]])
+        what = "an infinite number" if np.isinf(value) else f"{value:g}, which is above {LARGEST:g}"
         raise ValueError(
-            f"column {shown(column.name)} holds an infinite number, first in row {row}; use NaN "
-            "where a value is not known"
+            f"column {shown(column.name)} holds {what}, first in row {rows[0]}; use NaN where a "
+            "value is not known"
         )
     return values
 
@@ -109,7 +112,7 @@ def as_words(column: Any) -> tuple[NDArray[np.intp], list[str]]:
                 f"column {shown(column.name)} holds other things than single values"
             ) from None
         values = found.tolist()
-    words = [str(value) for value in values]
+    words = [word_of(value) for value in values]
     if len(set(words)) < len(words):  # 1 and "1" are the same to a file
         place = {word: i for i, word in enumerate(dict.fromkeys(words))}
         codes = np.array([*(place[word] for word in words), -1], dtype=np.intp)[codes]
@@ -134,7 +137,7 @@ def learn_number(values: Floats, scale: bool) -> Learnt | str:
         unit = max(float(np.abs(there).max()), np.finfo(float).tiny)  # squares must not overflow
         center = float((there / unit).mean()) * unit
         spread = float(np.std(there / unit)) * unit
-    if constant or not spread > 0:
+    if constant or spread < 1 / LARGEST:
         spread = 1.0
     return {
         "fill": float(np.median(there)),
@@ -203,14 +206,19 @@ def out_names(name: str, kind: str, learnt: Learnt) -> list[str]:
     return (days if kind == "date" else [name]) + [f"{name} missing"] * bool(learnt["missing"])
 
 
-def write_numbers(out: Floats, values: Floats, kind: str, learnt: Learnt) -> None:
-    """Write numbers, or days, into the columns of ``out``, (n_rows, width)."""
+def write_numbers(
+    out: Floats, values: Floats, kind: str, learnt: Learnt, largest: float = np.inf
+) -> None:
+    """Write numbers, or days, into the columns of ``out``, (n_rows, width).
+
+    What is beyond ``largest``, in standard deviations, is written as that.
+    """
     empty = np.isnan(values)
     any_empty = bool(empty.any())
     filled = np.where(empty, learnt["fill"], values) if any_empty else values
     standard = filled - learnt["center"]
     standard /= learnt["scale"]
-    out[:, 0] = standard
+    np.clip(standard, -largest, largest, out=out[:, 0])
     if kind == "date":
         month = filled.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
         out[:, 1], out[:, 2] = SIN[month], COS[month]
@@ -225,6 +233,15 @@ def levels_of(codes: NDArray[np.intp], words: list[str], learnt: Learnt) -> NDAr
     missing = n_levels(learnt) - 1 if learnt["missing"] else other
     levels = [*(place.get(word, other) for word in words), missing]
     return np.array(levels, dtype=np.intp)[codes]
+
+
+def count_unseen(codes: NDArray[np.intp], words: list[str], learnt: Learnt) -> int:
+    """Count the rows with a word that training did not know; none if it knew "other" words."""
+    known = set(learnt["categories"])
+    new = [i for i, word in enumerate(words) if word not in known]
+    if learnt["other"] or not new:
+        return 0
+    return int(np.bincount(codes[codes >= 0], minlength=len(words))[new].sum())
 
 
 def write_levels(out: Floats, levels: NDArray[np.intp]) -> None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from rejo.tables._bytes import Utf8, name_of, open_bytes
 from rejo.tables._errors import TableError, import_pandas
 from rejo.tables._rows import Block, blocks, code_columns, line_of
-from rejo.tables._sniff import sniff
-
-MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL")
-"""Entries that stand for a missing value; other words, such as ``None``, are values."""
+from rejo.tables._sniff import MISSING, sniff
 
 LARGEST_BLOCK = 1 << 27  # bytes
 
@@ -49,8 +46,17 @@ class CsvFile:
             size=size,
         )
 
-    def parse(self, block: Block, columns: Sequence[str], dtypes: Mapping[str, Any]) -> Any:
-        """DataFrame of some columns of a block; without a dtype, of the type that pandas finds."""
+    def parse(
+        self,
+        block: Block,
+        columns: Sequence[str],
+        dtypes: Mapping[str, Any],
+        text: Collection[str] = (),
+    ) -> Any:
+        """DataFrame of some columns of a block; without a dtype, of the type that pandas finds.
+
+        Those of ``text`` are strings as they are written, also such as ``NA`` and the empty one.
+        """
         pd = import_pandas("reading a table")
         try:
             frame = pd.read_csv(
@@ -58,10 +64,11 @@ class CsvFile:
                 header=None,
                 names=range(self._width),
                 usecols=[self._place[name] for name in columns],
-                dtype={self._place[name]: dtype for name, dtype in dtypes.items()},
+                dtype={self._place[name]: dtype for name, dtype in dtypes.items()}
+                | {self._place[name]: object for name in text},
                 sep=self.sep,
                 decimal=self.decimal,
-                na_values=list(MISSING),
+                na_values={self._place[name]: MISSING for name in columns if name not in text},
                 keep_default_na=False,
                 skipinitialspace=True,
                 low_memory=False,

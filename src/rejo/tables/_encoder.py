@@ -12,10 +12,12 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from rejo.tables._columns import (
+    FARTHEST,
     Floats,
     as_days,
     as_floats,
     as_words,
+    count_unseen,
     counts_the_rows,
     date_format,
     kind_of,
@@ -36,10 +38,11 @@ SLAB = 2048  # rows
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Turn a DataFrame with mixed columns into an array of numbers on comparable scales.
 
-    Numbers are standardised, missing ones replaced by the median, with a further column that says
-    where they were missing if training showed any.  Words become a column of 0 and 1 for each
-    frequent one, the rare ones together "other"; missing counts as a word; two words need one
-    column.  Dates become the days since 1970, as a number, and the month on a circle.
+    Numbers are standardised, and those beyond a million standard deviations brought there; missing
+    ones are replaced by the median, with a further column that says where they were missing if
+    training showed any.  Words become a column of 0 and 1 for each frequent one, the rare ones
+    together "other"; missing counts as a word; two words need one column.  Dates become the days
+    since 1970, as a number, and the month on a circle.
 
     Left out are columns without information (constant, or without values), words that hardly
     repeat (names, free text: more than 50, and different in more than half of the rows), and whole
@@ -185,6 +188,61 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         -------
         Z : ndarray of shape (n_samples, n_out), float64
         """
+        self._check_columns(X)
+        widths = [width(kind, self.learnt_[name]) for name, kind in self.kinds_.items()]
+        starts = np.cumsum([0, *widths]).tolist()
+        columns = [self._values(X[name], kind) for name, kind in self.kinds_.items()]
+        out = np.zeros((len(X), starts[-1]))
+        farthest = FARTHEST if self.scale else np.inf
+        # All columns of a few rows, then the next rows: what is written stays in the cache.
+        for first in range(0, len(X), SLAB):
+            rows = slice(first, first + SLAB)
+            for i, (name, kind) in enumerate(self.kinds_.items()):
+                part = out[rows, starts[i] : starts[i + 1]]
+                if kind == "category":
+                    write_levels(part, columns[i][rows])
+                else:
+                    write_numbers(part, columns[i][rows], kind, self.learnt_[name], farthest)
+        return out
+
+    def surprises(self, X: Any) -> dict[str, dict[str, int]]:
+        """Count what training did not show: new words, and gaps where there were none.
+
+        Such a row is encoded all the same, and decided, by what is known of its other columns.
+        Words that training saw too rarely to keep are not told from new ones: in a column where
+        these have a common "other", none counts as unseen.
+
+        Parameters
+        ----------
+        X : DataFrame
+            As for :meth:`transform`.
+
+        Returns
+        -------
+        counts : dict of str to dict
+            For each column with any, in how many rows the word is ``"unseen"``, and in how many
+            the value is ``"missing"`` although training had no gaps in this column.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from rejo.tables import TableEncoder
+        >>> X = pd.DataFrame({"age": [20, 40, 50], "job": ["clerk", "cook", "clerk"]})
+        >>> new = pd.DataFrame({"age": [30, None, 60], "job": ["baker", "cook", None]})
+        >>> TableEncoder().fit(X).surprises(new)
+        {'age': {'unseen': 0, 'missing': 1}, 'job': {'unseen': 1, 'missing': 1}}
+        """
+        self._check_columns(X)
+        found = {}
+        for name, kind in self.kinds_.items():
+            learnt, column = self.learnt_[name], X[name]
+            unseen = count_unseen(*as_words(column), learnt) if kind == "category" else 0
+            missing = 0 if learnt["missing"] else int(column.isna().sum())
+            if unseen or missing:
+                found[name] = {"unseen": unseen, "missing": missing}
+        return found
+
+    def _check_columns(self, X: Any) -> None:
         check_is_fitted(self)
         _check_frame(X)
         there = set(X.columns)
@@ -194,20 +252,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     f"X has no column {shown(name)}, which was used in training"
                     f"{did_you_mean(name, there) or ';'} its columns are: {listed(X.columns)}"
                 )
-        widths = [width(kind, self.learnt_[name]) for name, kind in self.kinds_.items()]
-        starts = np.cumsum([0, *widths]).tolist()
-        columns = [self._values(X[name], kind) for name, kind in self.kinds_.items()]
-        out = np.zeros((len(X), starts[-1]))
-        # All columns of a few rows, then the next rows: what is written stays in the cache.
-        for first in range(0, len(X), SLAB):
-            rows = slice(first, first + SLAB)
-            for i, (name, kind) in enumerate(self.kinds_.items()):
-                part = out[rows, starts[i] : starts[i + 1]]
-                if kind == "category":
-                    write_levels(part, columns[i][rows])
-                else:
-                    write_numbers(part, columns[i][rows], kind, self.learnt_[name])
-        return out
 
     def _values(self, column: Any, kind: str) -> NDArray[Any]:
         if kind == "category":

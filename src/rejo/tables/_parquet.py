@@ -18,6 +18,7 @@ from rejo.tables._errors import (
     listed,
     shown,
 )
+from rejo.tables._words import TOO_LARGE, too_large, word_of
 
 ENDINGS = (".parquet", ".pq")
 
@@ -126,15 +127,13 @@ def typed(column: Any, kind: str, name: str) -> Any:
         return column.astype("datetime64[us]")
     if kind == "number":
         values = pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan)
-        infinite = np.flatnonzero(np.isinf(values))
-        if len(infinite):
-            raise TableError(
-                f"{name}, row {infinite[0] + 1 + _first(column)}, column {shown(column.name)}: the "
-                "number is infinite; leave the cell empty if the value is not known"
-            )
+        if len(rows := too_large(values)):
+            where = f"{name}, row {rows[0] + 1 + _first(column)}, column {shown(column.name)}"
+            raise TableError(f"{where}: {TOO_LARGE}")
         return pd.Series(values, index=column.index, name=column.name)
     codes, words = pd.factorize(column)
-    texts = [str(word).strip() for word in words.tolist()]
+    as_text = str if kind == "text" else word_of
+    texts = [as_text(word).strip() for word in words.tolist()]
     cells = np.array([*(text or None for text in texts), None], dtype=object)[codes]
     return pd.Series(cells, index=column.index, name=column.name, dtype=object)
 

@@ -16,7 +16,18 @@ from rejo.tables._dates import DAY_FIRST, example, fitting_formats, parse_dates
 from rejo.tables._errors import TableError, check_columns, import_pandas, shown
 from rejo.tables._parquet import is_parquet, read_parquet
 from rejo.tables._rows import Block
-from rejo.tables._words import CODE, Words, cells, joined, numbers, spread, texts_of, words_of
+from rejo.tables._words import (
+    CODE,
+    TOO_LARGE,
+    Words,
+    cells,
+    joined,
+    numbers,
+    spread,
+    texts_of,
+    too_large,
+    words_of,
+)
 
 ROWS = 100_000  # in a block
 
@@ -56,10 +67,10 @@ def read_table(
 ) -> Table:
     r"""Read a table from a CSV or Parquet file; needs pandas (``rejo[pandas]``).
 
-    A column is one of numbers if every value in it is a finite number and none is written like
-    ``007``, which is a code; one of dates if every value fits one format; else one of words.  The
-    entries of :data:`~rejo.tables.MISSING` stand for missing values.  Columns without a name are
-    left out.
+    A column is one of numbers if every value in it is a number and none is written like ``007``,
+    which is a code; one of dates if every value fits one format; else one of words.  The entries of
+    :data:`~rejo.tables.MISSING` stand for missing values.  Columns without a name are left out.
+    Numbers that are infinite, or above 1e100, are refused.
 
     Parameters
     ----------
@@ -68,7 +79,8 @@ def read_table(
         (needs ``rejo[parquet]``); CSV files may be compressed by gzip.
     text : iterable of str, default=()
         Columns to keep as the strings that stand in the file, such as row names with leading
-        zeros, or class labels.
+        zeros, or class labels; without blanks around them.  ``NA`` or ``?`` is a name there like
+        any other: only an empty cell is missing (None).
     sep : str, default=None
         What separates the columns. ``None``: comma, semicolon, tab or bar, whichever splits the
         header and the first rows alike.
@@ -138,8 +150,9 @@ def _typed(file: CsvFile, text: list[str]) -> tuple[Any, dict[str, str]]:
                     for part, block in zip(parts[name], blocks, strict=True)
                 ]
             )
-        elif np.isinf(found).any():
-            raise TableError(_infinite(file, blocks, parts[name], name, found))
+        elif len(rows := too_large(found)):
+            where = _place(file, blocks, parts[name], int(rows[0]))
+            raise TableError(f"{where}, column {shown(name)}: {TOO_LARGE}")
         columns[name] = found
         parts[name] = []
     blocks.clear()
@@ -162,7 +175,7 @@ def _typed(file: CsvFile, text: list[str]) -> tuple[Any, dict[str, str]]:
 
 def _first_look(file: CsvFile, block: Block, text: list[str]) -> dict[str, Any]:
     """Return numbers for the columns that pandas takes for numbers, and words for the others."""
-    frame = file.parse(block, file.names, dict.fromkeys(text, object))
+    frame = file.parse(block, file.names, {}, text)
     numeric = [name for name in file.names if frame[name].dtype.kind in "iuf" and name not in text]
     codes = file.code_columns(block)
     again = _as_words(file, block, [name for name in numeric if name in codes])
@@ -205,18 +218,14 @@ def _all_numbers(parts: list[Any], decimal: str) -> NDArray[np.float64] | None:
     return np.concatenate(found) if found else np.empty(0)
 
 
-def _infinite(file: CsvFile, blocks: list[Block], parts: list[Any], name: str, values: Any) -> str:
-    row = int(np.flatnonzero(np.isinf(values))[0])
+def _place(file: CsvFile, blocks: list[Block], parts: list[Any], row: int) -> str:
+    """Say where a row of the file stands, for a message."""
     for block, part in zip(blocks, parts, strict=True):
         size = len(part.codes) if isinstance(part, Words) else len(part)
         if row < size:
-            where = file.place(block, row)
-            break
+            return file.place(block, row)
         row -= size
-    return (
-        f"{where}, column {shown(name)}: the number is infinite or too large; leave the cell empty "
-        "if the value is not known"
-    )
+    return file.name
 
 
 def _date_formats(file: CsvFile, columns: dict[str, Words]) -> dict[str, str]:

@@ -12,6 +12,10 @@ from rejo.tables._errors import TableError, listed, shown
 SEPARATORS = (",", ";", "\t", "|")
 NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t"}  # as a shell lets one write them
 LOOK = 50  # rows
+WHOLE_NUMBER = re.compile(r"[+-]?\d+")
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL")
+"""Entries that stand for a missing value; other words, such as ``None``, are values."""
+
 DOT_NUMBER = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 
@@ -68,7 +72,7 @@ def sniff(name: str, head: bytes, sep: str | None, decimal: str | None, whole: b
     names = [field.strip() for field in rows[0]]
     _check_names(name, names)
     if decimal is None:
-        decimal = "." if sep == "," else _decimal_mark(rows[1:])
+        decimal = "." if sep == "," else _decimal_mark(name, names, rows[1:])
     elif decimal not in (".", ",") or decimal == sep:
         raise TableError(
             f"{name}: the decimal mark must be '.' or ',' and not the separator, got "
@@ -136,8 +140,22 @@ def _check_names(name: str, names: list[str]) -> None:
         raise TableError(f"{name} has columns of the same name: {listed(twice)}; rename one")
 
 
-def _decimal_mark(rows: list[list[str]]) -> str:
-    cells = [cell.strip() for row in rows for cell in row]
-    commas = sum(COMMA_NUMBER.fullmatch(cell) is not None for cell in cells)
-    dots = sum(DOT_NUMBER.fullmatch(cell) is not None for cell in cells)
-    return "," if commas > dots else "."
+def _decimal_mark(name: str, names: list[str], rows: list[list[str]]) -> str:
+    """Return the mark that more cells have; an error if each has whole columns of numbers."""
+    fitting: dict[str, list[str]] = {",": [], ".": []}
+    counts = dict.fromkeys(fitting, 0)
+    for i, column in enumerate(names):
+        cells = [row[i].strip() for row in rows if i < len(row)]
+        cells = [cell for cell in cells if cell not in MISSING]
+        for mark, number in ((",", COMMA_NUMBER), (".", DOT_NUMBER)):
+            found = sum(number.fullmatch(cell) is not None for cell in cells)
+            counts[mark] += found
+            whole = sum(WHOLE_NUMBER.fullmatch(cell) is not None for cell in cells)
+            if found and found + whole == len(cells):
+                fitting[mark].append(column)
+    if fitting[","] and fitting["."]:
+        raise TableError(
+            f"{name}: numbers have a comma in column {shown(fitting[','][0])} and a point in "
+            f"column {shown(fitting['.'][0])}; name the decimal mark by --decimal"
+        )
+    return "," if counts[","] > counts["."] else "."

@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo.tables._csv import MISSING
 from rejo.tables._errors import import_pandas
+from rejo.tables._sniff import MISSING
 
 _MISSING = frozenset(MISSING)
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 CODE = re.compile(r"0\d+(?:[.,]\d*)?(?:[eE][+-]?\d+)?", re.ASCII)  # 007 is no number
 INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+LARGEST = 1e100  # of numbers; the squares of more would overflow
+TOO_LARGE = "the number is infinite or above 1e100; leave the cell empty if the value is not known"
 
 
 class Words(NamedTuple):
@@ -60,10 +62,8 @@ def cells(column: Words) -> NDArray[np.object_]:
 
 
 def texts_of(column: Any) -> NDArray[np.object_]:
-    """Return a Series of strings without blanks around them; None for missing values."""
-    texts = [value.strip() if type(value) is str else None for value in column.tolist()]
-    if not _MISSING.isdisjoint(texts):
-        texts = [None if text in _MISSING else text for text in texts]
+    """Return a Series of strings without blanks around them; None for empty ones."""
+    texts = [(value.strip() or None) if type(value) is str else None for value in column.tolist()]
     found = np.empty(len(texts), dtype=object)
     found[:] = texts
     return found
@@ -80,6 +80,18 @@ def number(word: str, decimal: str) -> float | None:
     if decimal == "," and "." in word:
         return None
     return float(text) if NUMBER.fullmatch(text) or INFINITE.fullmatch(text) else None
+
+
+def too_large(values: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Places of the numbers that are infinite, or so large that later steps would overflow."""
+    return np.flatnonzero(np.abs(values) > LARGEST)
+
+
+def word_of(value: Any) -> str:
+    """Return a value as a word; whole numbers are the same word as integers and as floats."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)
 
 
 def numbers(words: list[str], decimal: str) -> NDArray[np.float64] | None:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
-import stat
 import sys
-from contextlib import suppress
-from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
@@ -17,6 +13,7 @@ import numpy as np
 from rejo.tables._errors import import_pandas, import_pyarrow, listed
 from rejo.tables._formulas import all_harmless
 from rejo.tables._parquet import is_parquet
+from rejo.tables._whole import WholeFile
 
 SPECIAL = re.compile('[",\r\n]')
 
@@ -63,26 +60,11 @@ class TableWriter:
         self.force = force
         self._columns: list[str] | None = None
         self._parquet: Any = None
-        self._part: Path | None = None
         self._file: BinaryIO | None = None
-        self._owned = False
+        self._whole = None if self.path == "-" else WholeFile(self.path, force=force)
 
     def __enter__(self) -> Self:
-        if self.path == "-":
-            self._file = sys.stdout.buffer
-            return self
-        # The file that a link leads to is replaced, not the link.
-        self._place = Path(os.path.realpath(self.path))
-        if self._place.is_dir():
-            raise IsADirectoryError(f"{self.path} is a folder; name a file in it")
-        if self._place.exists() and not stat.S_ISREG(self._place.stat().st_mode):
-            self._file = open(self._place, "wb")  # a pipe or a device cannot be moved to
-            self._owned = True
-            return self
-        self._refuse_existing()
-        part = self._place.with_name(f".{self._place.name[:200]}.{secrets.token_hex(8)}.part")
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
-        self._part, self._file, self._owned = part, os.fdopen(descriptor, "wb"), True
+        self._file = sys.stdout.buffer if self._whole is None else self._whole.__enter__()
         return self
 
     def write(self, frame: Any) -> None:
@@ -137,44 +119,16 @@ class TableWriter:
     ) -> None:
         file, self._file = self._file, None
         try:
-            if file is not None and kind is None:
-                self._finish(file)
-        finally:
-            if self._owned and file is not None:
-                with suppress(OSError):
-                    file.close()
-            if self._part is not None:
-                self._part.unlink(missing_ok=True)
-
-    def _finish(self, file: BinaryIO) -> None:
-        if self._parquet is not None:
-            self._parquet.close()
-        file.flush()
-        if self._part is None:
-            return
-        os.fsync(file.fileno())
-        file.close()
-        if self.force:
-            with suppress(OSError):  # who may read the old one may read the new one
-                os.chmod(self._part, stat.S_IMODE(self._place.stat().st_mode))
-            os.replace(self._part, self._place)
-            return
-        try:
-            os.link(self._part, self._place)  # fails if the file has appeared meanwhile
-        except FileExistsError:
-            self._refuse_existing()
+            if kind is None and file is not None:
+                if self._parquet is not None:
+                    self._parquet.close()
+                file.flush()
+        except BaseException as failure:
+            kind, error, traceback = type(failure), failure, failure.__traceback__
             raise
-        except OSError:  # no links on this file system: reserve the name instead
-            try:
-                os.close(os.open(self._place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-            except FileExistsError:
-                self._refuse_existing()
-                raise
-            os.replace(self._part, self._place)
-
-    def _refuse_existing(self) -> None:
-        if not self.force and (self._place.exists() or self._place.is_symlink()):
-            raise FileExistsError(f"{self.path} exists; force replaces it")
+        finally:
+            if self._whole is not None:
+                self._whole.__exit__(kind, error, traceback)
 
 
 def _line(names: list[str]) -> str:
@@ -234,6 +188,3 @@ def _quoted(texts: list[str], alone: bool) -> list[str]:
         else text
         for text in texts
     ]
-
-
-_BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
