@@ -93,7 +93,7 @@ def save(
 
     Notes
     -----
-    A process that is killed while it writes may leave a hidden ``.tmp`` file beside ``path``.
+    A process that is killed while it writes may leave a hidden ``.part`` file beside ``path``.
 
     Examples
     --------

@@ -22,7 +22,7 @@ FORMULA = re.compile(rf"(?:[\t\r\n]|[{_NOTHING}]*[{_SIGNS}])")
 PART = re.compile(rf"(?<=[{_SPLITS}])(?={_SIGNED})[^{_SPLITS}]*")
 NUMBER = re.compile(r" *[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)? *", re.ASCII)
 # In cells put together, one a line: is there anything to look at?
-_ANY = re.compile(rf"^[\t\r]|(?:^|[{_SPLITS}]){_SIGNED}", re.MULTILINE)
+_ANY = re.compile(rf"^(?:[\t\r]|{_SIGNED})", re.MULTILINE)
 
 
 def harmless(text: str) -> str:
@@ -38,6 +38,7 @@ def _marked(text: str) -> str:
 def all_harmless(texts: list[str]) -> list[str]:
     """Return the texts, each harmless; quick if there is nothing to do."""
     together = "\n".join(texts)
-    if together.count("\n") == max(len(texts) - 1, 0) and not _ANY.search(together):
-        return texts
-    return [harmless(text) for text in texts]
+    split = together.count("\n") >= max(len(texts), 1) or any(c in together for c in ";\t\r")
+    if split or _ANY.search(together):
+        return [harmless(text) for text in texts]
+    return texts
