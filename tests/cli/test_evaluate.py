@@ -135,9 +135,25 @@ def test_a_class_that_the_model_does_not_know(refused, model, cases):
     line = refused(3, "evaluate", model, "t.csv")
     assert "row 42, column 'grade': 'so-so' is no class" in line
     assert "bad, good" in line
-    frame.loc[41, "grade"] = None
+
+
+def test_cases_whose_class_is_not_known_yet(run, refused, model, cases):
+    frame = pd.read_csv(cases, dtype=str)
+    frame.iloc[10:].to_csv("known.csv", index=False)
+    frame.loc[:9, "grade"] = [None, "NA"] * 5
     frame.to_csv("t.csv", index=False)
-    assert "row 42, column 'grade': the class is missing" in refused(3, "evaluate", model, "t.csv")
+    code, out, err = run("evaluate", model, "t.csv", "--json")
+    assert code == 0
+    assert "10 of 60 rows have no class yet" in err
+    _, known, _ = run("evaluate", model, "known.csv", "--json")
+    assert json.loads(out) == json.loads(known)
+    frame.loc[20, "grade"] = "so-so"
+    frame.to_csv("t.csv", index=False)
+    _, _, err = run("evaluate", model, "t.csv")
+    assert "row 21, column 'grade'" in err
+    frame["grade"] = None
+    frame.to_csv("t.csv", index=False)
+    assert run("evaluate", model, "t.csv")[0] == 3
 
 
 def test_columns_that_are_not_there(refused, model, cases):

@@ -142,6 +142,21 @@ def test_words_that_look_like_other_things(run, table, words):
     assert (decision == frame["grade"]).mean() > 0.99
 
 
+def test_other_units_show_in_the_share_of_reviews(run, table):
+    table(400).to_csv("t.csv", index=False)
+    words = ("--target", "grade", "--id", "case", "--model", "logistic", "--reject-cost", "0.2")
+    assert run("train", "t.csv", *words, "-o", "m.rejo")[0] == 0
+    frame = table(300, seed=5)
+    frame.to_csv("new.csv", index=False)
+    assert run("predict", "m.rejo", "new.csv", "-o", "out.csv")[2] == ""
+    frame["age"] *= 100
+    frame.to_csv("new.csv", index=False)
+    code, _, err = run("predict", "m.rejo", "new.csv", "-o", "out.csv", "--force")
+    assert code == 0
+    assert err.count("\n") == 1
+    assert "in the same units" in err
+
+
 @pytest.mark.parametrize("name", ["NA", "NULL", "?", "nan", "None"])
 def test_names_of_cases_are_kept(predict, model, cases, name):
     frame = pd.read_csv(cases, dtype=str, keep_default_na=False)

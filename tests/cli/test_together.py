@@ -56,6 +56,20 @@ def test_the_report_and_the_comparison_keep_them_together(run, visits):
     assert min(risks[0] for risks in json.loads(out)["risk"].values()) > 0.3
 
 
+def test_evaluation_counts_patients(run, visits):
+    words = ("visits.csv", "--target", "class", "--together", "patient")
+    assert run("train", *words, *MODEL)[0] == 0
+    code, out, _ = run("evaluate", "m.rejo", "visits.csv")
+    assert code == 0
+    assert "300 cases of 60 different 'patient'" in out
+    _, out, _ = run("evaluate", "m.rejo", "visits.csv", "--json")
+    rate = json.loads(out)["expected"]["error_rate"]
+    visits.drop(columns="patient").to_csv("visits.csv", index=False)
+    _, out, _ = run("evaluate", "m.rejo", "visits.csv", "--json")
+    alone = json.loads(out)["expected"]["error_rate"]
+    assert rate["high"] - rate["low"] >= alone["high"] - alone["low"]
+
+
 def test_together_is_refused_where_it_makes_no_sense(refused, visits):
     words = ("train", "visits.csv", "--target", "class", "-o", "m.rejo", "--together")
     budget = ("--max-error", "0.3")

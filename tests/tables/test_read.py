@@ -230,7 +230,7 @@ def test_header_only_and_one_column(write):
         (b"a,b\n1,2,3\n3\n", ["line 2", "3 fields"]),  # the counts balance
         (b'a,b\n"x\ny",2\n\n3,4,5,6\n', ["line 5", "4 fields"]),
         (b"a,b,a\n1,2,3\n", ["same name", "'a'", "rename"]),
-        (b"a,b\n1,\xe9\n", ["line 2", "0xe9", "--encoding latin-1"]),
+        (b"a,b\n1,\xe9\n", ["line 2", "0xe9", "--encoding cp1252"]),
         (b"a,b\n" + b"1,x\n" * 100_000 + b"1,\xff\n", ["line 100002", "0xff"]),
         (b"a,b\n1,\xc3", ["line 2", "encoding"]),
         (b"a,b\n1,x\0y\n", ["NUL", "line 2"]),

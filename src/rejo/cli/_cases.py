@@ -177,8 +177,8 @@ def _order(y: Any, order: Sequence[str] | None, target: str, path: str) -> list[
             raise TableError(f"{where}: no row has the class {absent[0]!r} that --order names")
     elif len(counts) > 2 and not numbers:
         raise CommandError(
-            f"{where} has {len(counts)} classes; say which is lowest, and so on, for instance "
-            f"--order {','.join(sorted(counts))}"
+            f"{where} has {len(counts)} classes without an order: give --order LOWEST,...,HIGHEST, "
+            f"with these in their places: {', '.join(sorted(counts))}"
         )
     else:
         classes = sorted(counts, key=float if numbers else str)

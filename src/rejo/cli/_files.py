@@ -57,7 +57,7 @@ def check_apart(*paths: str | Path | None) -> None:
             continue
         place = os.path.realpath(path)
         if place in seen:
-            raise CommandError(f"{path} is named twice: it would be replaced by another file")
+            raise CommandError(f"{path} is named twice: these must be different files")
         seen.add(place)
 
 

@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 from rejo.cli._files import CommandError, warn
 from rejo.cli._options import HIGHEST_PRICE, LEAST_PRICE
 
+FEW = 100  # independent cases that leave most questions open
+TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".html", ".htm")
+
 
 class Opened(NamedTuple):
     """A model, what it needs of a table, and what its file says."""
@@ -15,7 +18,7 @@ class Opened(NamedTuple):
     model: Any
     encoder: Any  # with kinds_ and date_formats_
     found: Any  # ModelFile
-    table: dict[str, Any]  # columns named in training: target, id, group
+    table: dict[str, Any]  # columns named in training: target, id, group, together
 
     def judge(self, X: Any) -> Any:
         """Return the judgement of each row of ``X``."""
@@ -30,6 +33,21 @@ class Opened(NamedTuple):
             for name, counts in self.encoder.surprises(X).items():
                 found.setdefault(name, Counter()).update(counts)
 
+    def expect(self, n: int, level: float) -> dict[str, Any]:
+        """Rates, with their ranges, that so many cases should show; none if it tells none."""
+        from rejo.selection._expected import expect
+
+        if not hasattr(self.model, "_rates"):
+            return {}
+        R, E = self.model._rates
+        found: dict[str, Any] = expect(R, E, self.model._size, n, level)._asdict()
+        return found
+
+    def say_if_vague(self) -> str:
+        """Sentence on ranges that are wide since the folds of the training differed; or nothing."""
+        size = getattr(self.model, "_size", 1e9)
+        return vague(size)
+
     @property
     def classes(self) -> list[str]:
         """Classes in their order, lowest first."""
@@ -42,6 +60,16 @@ class Opened(NamedTuple):
 
         label = reject_label_of(self.model)
         return None if label is None else str(label)
+
+
+def vague(size: float) -> str:
+    """Say so if estimates are worth few cases; else nothing."""
+    if size >= FEW:
+        return ""
+    return (
+        f"The ranges are wide: models trained on different parts of the table differed so much "
+        f"that these rates are worth about {size:.0f} independent cases."
+    )
 
 
 def warn_of_surprises(found: dict[str, Counter[str]], n: int) -> None:
@@ -68,9 +96,14 @@ def check_saving() -> None:
 def open_model(path: Path) -> Opened:
     """Open a model file."""
     from rejo.cli._training import prepare_of
-    from rejo.persistence import inspect, load
+    from rejo.persistence import ModelFileError, inspect, load
 
-    found = inspect(path)
+    try:
+        found = inspect(path)
+    except ModelFileError as error:
+        if path.suffix.lower() in TABLES:
+            raise ModelFileError(f"{error} Is it the table? The model comes first.") from None
+        raise
     model = load(path)
     encoder = prepare_of(model)
     if encoder is None:  # fitted in Python, on a frame of numbers
@@ -89,7 +122,7 @@ def _check_table(table: dict[str, Any], path: Path) -> dict[str, Any]:
     """Refuse what ``rejo train`` does not write into the header."""
     from rejo.persistence import ModelFileError
 
-    names = [table.get(key) for key in ("target", "id", "group")]
+    names = [table.get(key) for key in ("target", "id", "group", "together")]
     fine = all(name is None or isinstance(name, str) for name in names)
     prices = table.get("prices")
     if prices is not None:

@@ -194,10 +194,14 @@ def costs(text: str) -> dict[str, float]:
     if set(prices) != {"error", "review"} or len(pairs) != 2:
         raise argparse.ArgumentTypeError(f"must be like error=5000,review=40, got {text!r}")
     error, review = prices["error"], prices["review"]
-    if not LEAST_PRICE <= review < error <= HIGHEST_PRICE:
+    if not all(LEAST_PRICE <= price <= HIGHEST_PRICE for price in (error, review)):
         raise argparse.ArgumentTypeError(
-            f"must be prices from {LEAST_PRICE:g} to {HIGHEST_PRICE:g}, with a review cheaper than "
-            f"an error, got {text!r}"
+            f"must be prices from {LEAST_PRICE:g} to {HIGHEST_PRICE:g}, got {text!r}"
+        )
+    if review >= error:
+        raise argparse.ArgumentTypeError(
+            f"a review must be cheaper than the error that it prevents, got {text!r}; are they "
+            "swapped?"
         )
     if review > error / 2:
         raise argparse.ArgumentTypeError(

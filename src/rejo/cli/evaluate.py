@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rejo.cli import _options as options
-from rejo.cli._files import CommandError, check_apart, check_output, write_text
+from rejo.cli._files import CommandError, check_apart, check_output, warn, write_text
 from rejo.cli._models import Opened, open_model, warn_of_surprises
 from rejo.cli._reporting import check_report, evaluation_report, made_by, this_command
 
@@ -60,12 +60,15 @@ def run(arguments: argparse.Namespace) -> None:
     opened.note_surprises(X, surprises)
     warn_of_surprises(surprises, len(y))
     rates = _rates(opened.judge(X).decision, y)
-    n = len(y)
+    together = opened.table.get("together")
+    # Rows of one person may all be right or wrong together: they count as one case.
+    n = frame[together].nunique(dropna=False) if together in frame.columns else len(y)
     if arguments.json:
-        json.dump(_result(opened, rates, n, arguments), sys.stdout, indent=1)
+        json.dump(_result(opened, rates, len(y), n, arguments), sys.stdout, indent=1)
         print()
     else:
-        print(f"{path}: {n:,} cases, decided by {arguments.model}.\n")
+        of = "" if n == len(y) else f" of {n:,} different {together!r}"
+        print(f"{path}: {len(y):,} cases{of}, decided by {arguments.model}.\n")
         print(_compare(opened, rates, n) + "\n")
         print("\n".join(_notes(opened, rates, n)))
         if group is not None and arguments.report is None:
@@ -79,12 +82,13 @@ def run(arguments: argparse.Namespace) -> None:
         X,
         y,
         opened.classes,
+        size=n,
         title=f"{Path(path).name}: what was decided, and what went to review",
         notes=[" ".join(_notes(opened, rates, n))],
         prices=None if prices is None else (prices["error"], prices["review"]),
         groups=groups,
         provenance={
-            "Data": f"{Path(path).name}, {n:,} rows",
+            "Data": f"{Path(path).name}, {len(y):,} rows",
             "Model": f"{arguments.model.name}, saved {opened.found.date}",
             "Model hash (SHA-256)": opened.found.payload_hash,
             **made_by(),
@@ -107,10 +111,11 @@ def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str 
     if target is None:
         raise CommandError(f"{arguments.model} does not name the column of the classes: --target")
     group = arguments.group or opened.table.get("group")
-    text = list(dict.fromkeys([target] + [group] * (group is not None)))
+    kept = [target, group, opened.table.get("together")]
+    text = list(dict.fromkeys(name for name in kept if name is not None))
     if target in opened.encoder.kinds_:
         raise CommandError(f"--target {target!r} is a feature of {arguments.model}")
-    optional = [] if arguments.group else [name for name in text if name != target]
+    optional = [name for name in text if name not in (target, arguments.group)]
     chunks = read_chunks(
         arguments.data,
         opened.encoder,
@@ -118,21 +123,32 @@ def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str 
         optional=optional,
         **options.table_options(arguments),
     )
-    frame = pd.concat(list(chunks), ignore_index=True)
+    frame = pd.concat(list(chunks))
+    frame = _with_class(frame, target)
     path = "stdin" if arguments.data == "-" else arguments.data
     if not len(frame):
-        raise TableError(f"{path} has no rows")
+        raise TableError(f"{path} has no rows with a class in column {target!r}")
     classes = opened.classes
     y = pd.Index(classes).get_indexer(frame[target])
     if (y < 0).any():
         row = int(np.flatnonzero(y < 0)[0])
         value = frame[target].iloc[row]
-        what = "the class is missing" if pd.isna(value) else f"{str(value)[:40]!r} is no class"
+        what = f"{str(value)[:40]!r} is no class"
         raise TableError(
-            f"{path}, row {row + 1}, column {target!r}: {what}; the model knows "
+            f"{path}, row {frame.index[row] + 1}, column {target!r}: {what}; the model knows "
             + ", ".join(classes)
         )
     return frame, y, group if group in frame.columns else None, path
+
+
+def _with_class(frame: Any, target: str) -> Any:
+    """Rows whose class is known; it is said if there are others."""
+    from rejo.tables import MISSING
+
+    known = frame[target].notna() & ~frame[target].isin(MISSING)
+    if not known.all():
+        warn(f"{int((~known).sum()):,} of {len(known):,} rows have no class yet: left out")
+    return frame[known]
 
 
 def _texts(column: Any) -> Any:
@@ -177,16 +193,10 @@ def _percent(rate: float) -> str:
 
 
 def _expected(opened: Opened, n: int) -> dict[str, Any]:
-    """Rates, with their ranges, that so many cases should show; none if the model tells none."""
-    if not hasattr(opened.model, "expect"):
-        return {}
-    from rejo.selection._expected import expect
-
-    model = opened.model
-    # At 95 %, whatever confidence the model was trained with.
-    R, E = model._rates
-    found: dict[str, Any] = expect(R, E, model._size, n, 0.95)._asdict()
-    return {name: found[name] for name in RATES if found[name].estimate == found[name].estimate}
+    """Rates, with their ranges of 95 %, that so many cases should show."""
+    found = opened.expect(n, 0.95)
+    known = [name for name in RATES if name in found]
+    return {name: found[name] for name in known if found[name].estimate == found[name].estimate}
 
 
 def _surprises(opened: Opened, rates: dict[str, Any], n: int) -> list[str]:
@@ -212,7 +222,7 @@ def _notes(opened: Opened, rates: dict[str, Any], n: int) -> list[str]:
 
 
 def _result(
-    opened: Opened, rates: dict[str, Any], n: int, arguments: argparse.Namespace
+    opened: Opened, rates: dict[str, Any], n_cases: int, n: int, arguments: argparse.Namespace
 ) -> dict[str, Any]:
     from math import isfinite
 
@@ -221,7 +231,7 @@ def _result(
         for name, interval in rates.items()
     }
     return {
-        "n_cases": n,
+        "n_cases": n_cases,
         "seen": seen,
         "expected": {name: rate._asdict() for name, rate in _expected(opened, n).items()},
         "surprises": _surprises(opened, rates, n),

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from rejo.cli import _options as options
-from rejo.cli._files import CommandError, check_apart, check_output
+from rejo.cli._files import CommandError, check_apart, check_output, warn
 from rejo.cli._models import Opened, open_model, warn_of_surprises
 
+ENOUGH = 50  # cases whose share of reviews says something
 ROWS = 50_000  # in memory at a time
 
 
@@ -88,7 +89,21 @@ def run(arguments: argparse.Namespace) -> None:
             if empty:
                 writer.write(_nothing(column))
     warn_of_surprises(surprises, spool.n_cases)
+    _warn_of_share(opened, spool.n_cases, spool.n_rejected)
     _tell(arguments, surprises, spool.n_cases, spool.n_rejected, opened)
+
+
+def _warn_of_share(opened: Opened, n: int, n_rejected: int) -> None:
+    """Other units or another kind of case often show in how many go to review."""
+    if n < ENOUGH:
+        return
+    rate = opened.expect(n, 0.999).get("rejection_rate")
+    share = n_rejected / n
+    if rate is not None and not rate.low - 1e-9 <= share <= rate.high + 1e-9:
+        warn(
+            f"{share:.1%} go to review, where {rate.low:.1%} to {rate.high:.1%} were to be "
+            "expected of cases like those of the training: are the columns in the same units?"
+        )
 
 
 def _counted(chunks: Any) -> Any:

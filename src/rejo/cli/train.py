@@ -8,8 +8,8 @@ from typing import Any
 
 from rejo.cli import _options as options
 from rejo.cli._cases import Cases, add_labelled, read_cases
-from rejo.cli._files import check_apart, check_output, printable, write_text
-from rejo.cli._models import check_saving
+from rejo.cli._files import CommandError, check_apart, check_output, printable, write_text
+from rejo.cli._models import TABLES, check_saving, vague
 from rejo.cli._reporting import check_report, made_by, this_command, training_report
 from rejo.cli._training import FOLDS, Trained, prepare_of, train
 
@@ -46,6 +46,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Read, learn, save, tell."""
     target = options.target_options(arguments)
     check_apart(arguments.data, arguments.output, arguments.report)
+    if arguments.output.suffix.lower() in TABLES:
+        raise CommandError(f"-o {arguments.output} is the model, not a table: such as loans.rejo")
     path = check_output(arguments.output, force=arguments.force)
     check_saving()
     if arguments.report is not None:
@@ -61,7 +63,8 @@ def run(arguments: argparse.Namespace) -> None:
     model, encoder = trained.model, prepare_of(trained.model)
     say(describe_columns(encoder), flush=True)
     say(describe_choice(trained), flush=True)
-    table = {"target": arguments.target, "id": arguments.id, "group": arguments.group}
+    columns = {name: getattr(arguments, name) for name in ("target", "id", "group", "together")}
+    table: dict[str, Any] = {name: value for name, value in columns.items() if value is not None}
     if arguments.costs is not None:
         table["prices"] = arguments.costs
     rejo.persistence.save(
@@ -71,6 +74,8 @@ def run(arguments: argparse.Namespace) -> None:
     say("\n" + model.summary())
     if model.guarantee_ is None:
         say("Parameters were chosen on the same cases: these rates are slightly favourable.")
+    if wide := vague(model._size):
+        say(wide)
     say("")
     found = rejo.persistence.inspect(path)
     rows = found.n_training_rows

@@ -100,7 +100,7 @@ def _prices(data: Data, setting: Setting) -> dict[str, str]:
     name = names[lowest][:1].lower() + names[lowest][1:]
     return {
         "price-ratio": f"{text}.",
-        "cheapest": f"Cheapest at these prices: {name}{here}, at a cost of "
+        "cheapest": f"Cheapest point at these prices: {name}{here}, at a cost of "
         f"{fixed(cost, places)} per {BATCH:,} cases.",
     }
 

@@ -84,7 +84,7 @@ function priceTexts(data, { point, error, review }) {
   const name = data.texts["point-name"][lowest];
   return {
     "price-ratio": `${text}.`,
-    "cheapest": `Cheapest at these prices: ${name.slice(0, 1).toLowerCase()}${name.slice(1)}`
+    "cheapest": `Cheapest point at these prices: ${name.slice(0, 1).toLowerCase()}${name.slice(1)}`
       + `${here}, at a cost of ${fixed(cost, places)} per ${whole(BATCH)} cases.`,
   };
 }

@@ -18,7 +18,7 @@ import numpy as np
 from rejo.tables._errors import TableError, shown
 
 HEAD = 1 << 18  # bytes, enough to see how a table is written
-ENCODING_REMEDY = "save it as UTF-8, or name its encoding, e.g. --encoding latin-1"
+ENCODING_REMEDY = "save it as UTF-8, or name its encoding, such as --encoding cp1252 (Windows)"
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
