@@ -171,3 +171,17 @@ def test_a_model_that_does_not_name_its_target(refused, table):
     save(RejoLinear().fit(frame[["age"]], frame["grade"]), "m.rejo")
     frame.to_csv("t.csv", index=False)
     assert "--target" in refused(2, "evaluate", "m.rejo", "t.csv")
+
+
+def test_wide_ranges_are_said(run, table):
+    """Few cases, or folds that differ, leave most questions open."""
+    words = ("--target", "grade", "--id", "case", "--model", "logistic", "--reject-cost", "0.2")
+    table(400, seed=2).to_csv("new.csv", index=False)
+    for n, wide in ((100, True), (900, False)):
+        table(n).to_csv("t.csv", index=False)
+        code, told, _ = run("train", "t.csv", *words, "-o", "m.rejo", "--force")
+        assert code == 0
+        assert ("The ranges are wide" in told) == wide
+        _, out, _ = run("evaluate", "m.rejo", "new.csv")
+        assert "agrees with what was expected" in out
+        assert ("The ranges are wide" in out) == wide

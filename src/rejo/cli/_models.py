@@ -43,11 +43,6 @@ class Opened(NamedTuple):
         found: dict[str, Any] = expect(R, E, self.model._size, n, level)._asdict()
         return found
 
-    def say_if_vague(self) -> str:
-        """Sentence on ranges that are wide since the folds of the training differed; or nothing."""
-        size = getattr(self.model, "_size", 1e9)
-        return vague(size)
-
     @property
     def classes(self) -> list[str]:
         """Classes in their order, lowest first."""

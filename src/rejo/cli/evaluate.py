@@ -9,7 +9,7 @@ from typing import Any
 
 from rejo.cli import _options as options
 from rejo.cli._files import CommandError, check_apart, check_output, warn, write_text
-from rejo.cli._models import Opened, open_model, warn_of_surprises
+from rejo.cli._models import Opened, open_model, vague, warn_of_surprises
 from rejo.cli._reporting import check_report, evaluation_report, made_by, this_command
 
 RATES = {
@@ -217,7 +217,9 @@ def _notes(opened: Opened, rates: dict[str, Any], n: int) -> list[str]:
     if found := _surprises(opened, rates, n):
         return found
     if _expected(opened, n):
-        return ["What was seen agrees with what was expected when the model was trained."]
+        agrees = "What was seen agrees with what was expected when the model was trained."
+        wide = vague(opened.model._size)
+        return [agrees, wide] if wide else [agrees]
     return ["The file of the model tells no rates to compare with."]
 
 
