@@ -11,7 +11,9 @@ import pytest
 pd = pytest.importorskip("pandas")
 
 from rejo import load, save  # noqa: E402
+from rejo.cli import _options  # noqa: E402
 from rejo.persistence import inspect  # noqa: E402
+from rejo.report._numbers import HIGHEST_PRICE, LEAST_PRICE  # noqa: E402
 from rejo.selection import families  # noqa: E402
 
 PRICE = ("--target", "grade", "--id", "case", "--model", "logistic", "--reject-cost", "0.2")
@@ -57,6 +59,10 @@ def test_prices_that_no_page_can_show(refused, table, prices):
     table().to_csv("t.csv", index=False)
     words = ("--target", "grade", "--costs", prices, "-o", "m.rejo", "--report", "r.html")
     assert "1e-06 to 1e+09" in refused(2, "train", "t.csv", *words)
+
+
+def test_the_limits_of_prices_are_those_of_the_page():
+    assert (_options.LEAST_PRICE, _options.HIGHEST_PRICE) == (LEAST_PRICE, HIGHEST_PRICE)
 
 
 def test_ranges_are_of_95_percent_whatever_the_confidence(run, table):

@@ -130,6 +130,11 @@ def _warn_of_repeated(ids: Any, name: str) -> None:
         )
 
 
+def count_together(column: Any) -> int:
+    """Independent cases: rows of one value may all be right or wrong together, and count as one."""
+    return int(column.nunique() + column.isna().sum())
+
+
 def _together(column: Any, path: str) -> Any:
     """Values (n,) whose rows are never split; a row without one is on its own."""
     import numpy as np
@@ -140,7 +145,7 @@ def _together(column: Any, path: str) -> Any:
     alone = column.isna().to_numpy()
     values[alone] = [f"row {i}" for i in np.flatnonzero(alone)]
     values = values.astype(str)
-    n = len(np.unique(values))
+    n = count_together(column)
     if n < 2 * MIN_PER_CLASS:
         raise TableError(
             f"{path}, column {column.name!r}: {n} different values, and {2 * MIN_PER_CLASS} are "

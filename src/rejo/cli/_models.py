@@ -62,8 +62,8 @@ def vague(size: float) -> str:
     if size >= FEW:
         return ""
     return (
-        f"The ranges are wide: models trained on different parts of the table differed so much "
-        f"that these rates are worth about {size:.0f} independent cases."
+        f"The ranges are wide: these rates are worth about {size:.0f} independent cases, since "
+        "there are few, or models of different parts of the table differ."
     )
 
 

@@ -1,6 +1,5 @@
 """The pages of ``train`` and ``evaluate``, and what they say of where they come from."""
 
-import argparse
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -110,12 +109,6 @@ def evaluation_report(
         command=command,
     )
     return render(report)
-
-
-def this_command(arguments: argparse.Namespace) -> str:
-    """Return the command line as it was typed, without the folder of the program."""
-    typed: str = arguments.command
-    return typed
 
 
 def made_by() -> dict[str, str]:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from rejo.cli import _options as options
+from rejo.cli._cases import count_together
 from rejo.cli._files import CommandError, check_apart, check_output, warn, write_text
 from rejo.cli._models import Opened, open_model, vague, warn_of_surprises
-from rejo.cli._reporting import check_report, evaluation_report, made_by, this_command
+from rejo.cli._reporting import check_report, evaluation_report, made_by
 
 RATES = {
     "rejection_rate": "sent to review",
@@ -61,8 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
     warn_of_surprises(surprises, len(y))
     rates = _rates(opened.judge(X).decision, y)
     together = opened.table.get("together")
-    # Rows of one person may all be right or wrong together: they count as one case.
-    n = frame[together].nunique(dropna=False) if together in frame.columns else len(y)
+    n = count_together(frame[together]) if together in frame.columns else len(y)
     if arguments.json:
         json.dump(_result(opened, rates, len(y), n, arguments), sys.stdout, indent=1)
         print()
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> None:
             "Model hash (SHA-256)": opened.found.payload_hash,
             **made_by(),
         },
-        command=this_command(arguments),
+        command=arguments.command,
     )
     write_text(arguments.report, page, force=arguments.force)
     if not arguments.json:

@@ -42,8 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Read, decide, rank, write."""
     check_apart(arguments.model, arguments.cases, arguments.output)
     output = Path(arguments.output)
-    # Pipes and devices are written to, not replaced.
-    if arguments.output != "-" and (output.is_file() or output.is_dir() or not output.exists()):
+    if arguments.output != "-":
         check_output(output, force=arguments.force)
     if arguments.json and arguments.output == "-":
         raise CommandError("--json tells about a file: name one by -o FILE")

@@ -10,7 +10,7 @@ from rejo.cli import _options as options
 from rejo.cli._cases import Cases, add_labelled, read_cases
 from rejo.cli._files import CommandError, check_apart, check_output, printable, write_text
 from rejo.cli._models import TABLES, check_saving, vague
-from rejo.cli._reporting import check_report, made_by, this_command, training_report
+from rejo.cli._reporting import check_report, made_by, training_report
 from rejo.cli._training import FOLDS, Trained, prepare_of, train
 
 
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> None:
             prices=arguments.costs,
             group=arguments.group,
             provenance=_provenance(cases, trained, encoder, found),
-            command=this_command(arguments),
+            command=arguments.command,
             seed=arguments.seed,
             n_jobs=n_jobs,
         )
