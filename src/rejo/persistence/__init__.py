@@ -7,8 +7,9 @@ be on our own list of types, arrays as long as they say, and the parts of the mo
 that not even compiled code is led astray.  ``save`` refuses what ``load`` would.
 
 The modules, in the order to read them: ``_files`` (save, load, inspect), ``_container`` (the zip
-file), ``_trusted`` (the list), ``_schema`` and ``_arrays`` (before building), ``_checks`` (after),
-``_header``; and apart from them ``_onnx``, the export to other runtimes.
+file), ``_trusted`` (the list), ``_schema`` and ``_arrays`` (before building), ``_checks`` (after,
+with ``_checks_sklearn`` and ``_checks_tables``), ``_header``; and apart from them ``_onnx``, the
+export to other runtimes.
 """
 
 from rejo.persistence._errors import ModelFileError
