@@ -29,6 +29,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rejo._typing import Floats
+
 __all__ = [
     "costs_from_loss",
     "decode",
@@ -38,8 +40,6 @@ __all__ = [
     "replica_labels",
     "replicate",
 ]
-
-Floats = NDArray[np.float64]
 
 
 def replica_labels(n_classes: int, reject: bool = True) -> Floats:

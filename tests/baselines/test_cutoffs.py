@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rejo.baselines._cutoffs import best_cutoffs, class_thresholds
+from rejo.baselines.cutoffs import best_cutoffs, class_thresholds
 from rejo.replication import replica_costs
 
 COSTS = st.floats(0.01, 0.5)

@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 from rejo import ReplicationClassifier, cli
 from rejo.cli._training import CALIBRATION
 from rejo.persistence import inspect, load
-from rejo.selection import RejectClassifierCV, families
+from rejo.selection import RejectClassifierCV, catalogue, choice
 
 FIXED = ("--target", "grade", "--reject-cost", "0.2", "--model", "logistic", "-o", "m.rejo")
 
@@ -210,13 +210,13 @@ def test_a_guarantee(run, table):
 
 def test_the_cases_that_prove_a_guarantee_are_not_tuned_on(run, table, monkeypatch):
     """Nothing that is chosen changes with their classes."""
-    seen, choose = [], families.choose_family
+    seen, choose = [], choice.choose_family
 
     def spy(names, prepare, X, y, **options):
         seen.append(set(X.index))
         return choose(names, prepare, X, y, **options)
 
-    monkeypatch.setattr(families, "choose_family", spy)
+    monkeypatch.setattr(choice, "choose_family", spy)
     table(300).to_csv("t.csv", index=False)
     words = ("--review-budget", "0.3", "--confidence", "0.9")
     result = train(run, "t.csv", *LOGISTIC, *words)
@@ -298,7 +298,7 @@ def test_each_kind_of_model(run, table, kind):
 
 
 def test_auto_takes_the_least_risk_and_says_so(run, table, monkeypatch):
-    monkeypatch.setattr("rejo.selection.families.FAMILIES", ("logistic", "svm"))
+    monkeypatch.setattr("rejo.selection.catalogue.FAMILIES", ("logistic", "svm"))
     table().to_csv("t.csv", index=False)
     words = ("--target", "grade", "--id", "case", "--reject-cost", "0.2", "-o", "m.rejo")
     code, out, _ = run("train", "t.csv", *words)
@@ -313,8 +313,8 @@ def test_auto_takes_the_least_risk_and_says_so(run, table, monkeypatch):
 
 
 def test_auto_leaves_slow_machines_out(run, table, monkeypatch):
-    monkeypatch.setattr("rejo.selection.families.FAMILIES", ("logistic", "svm"))
-    monkeypatch.setattr("rejo.selection.families.MAX_SVM", 100)
+    monkeypatch.setattr("rejo.selection.catalogue.FAMILIES", ("logistic", "svm"))
+    monkeypatch.setattr("rejo.selection.choice.MAX_SVM", 100)
     table().to_csv("t.csv", index=False)
     code, out, _ = run("train", "t.csv", *FIXED[:4], "-o", "m.rejo", "--id", "case")
     assert code == 0
@@ -442,7 +442,7 @@ def test_warnings_of_models_that_are_not_taken_are_not_shown(run, table, monkeyp
     def careful(name, n_features, random_state):
         plain = LogisticRegression()
         model = ReplicationClassifier(plain, reject_cost=0.2)
-        return families.Family(model, {"estimator__C": (1e-6,)}, plain, "estimator__")
+        return catalogue.Family(model, {"estimator__C": (1e-6,)}, plain, "estimator__")
 
     frame = table()
     frame.to_csv("t.csv", index=False)
@@ -450,7 +450,7 @@ def test_warnings_of_models_that_are_not_taken_are_not_shown(run, table, monkeyp
         careful("", 1, 0).model.set_params(reject_cost=0.02, estimator__C=1e-6).fit(
             frame[["age"]], frame["grade"]
         )
-    monkeypatch.setattr(families, "make_family", careful)
+    monkeypatch.setattr(choice, "make_family", careful)
     code, _, err = run("train", "t.csv", *LOGISTIC, "--review-budget", "0.4")
     assert (code, err) == (0, "")
 

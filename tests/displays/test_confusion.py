@@ -114,7 +114,7 @@ def test_rejections_between_distant_classes_have_no_column():
     X = np.array([[0.0], [0.0], [0.0], [0.0], [5.0], [9.0], [9.0]])
     y = np.array([0, 2, 0, 2, 1, 1, 1])
     model = ThresholdRejectClassifier(LogisticRegression(), reject_cost=0.1).fit(X, y)
-    judgement = model._judge(X)
+    judgement = model.judge(X)
     distant = (judgement.decision < 0) & (judgement.upper - judgement.lower > 1)
     assert distant.any()
     with pytest.raises(ValueError, match="rejects between others too; use ordinal=False"):

@@ -203,7 +203,7 @@ def test_the_ranking_of_an_estimator():
     (curve,) = AccuracyRejectDisplay.from_estimator(model, X, y, "overall").curves
     linear, Z = model[-1], model[0].transform(X)
     expected = accuracy_reject_curve(
-        y, linear.predict_forced(Z), linear._judge(Z).sureness, accuracy="overall"
+        y, linear.predict_forced(Z), linear.judge(Z).sureness, accuracy="overall"
     )
     np.testing.assert_array_equal(curve.x, expected.rejection_rate)
     np.testing.assert_array_equal(curve.y, expected.accuracy)

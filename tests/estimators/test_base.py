@@ -14,8 +14,8 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from rejo import RejoLinear, RejoMLP, RejoSVC
-from rejo.estimators._targets import check_targets, choose_reject_label, encode_classes
 from rejo.estimators.boundaries import BoundaryClassifier
+from rejo.estimators.classes import check_targets, choose_reject_label, encode_classes
 
 
 class Ruler(BoundaryClassifier):

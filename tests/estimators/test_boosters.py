@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rejo import make_synthetic_1
 from rejo.datasets import bayes_risk
-from rejo.estimators import _inner
+from rejo.estimators import inner as inner_module
 from rejo.estimators.replication import ReplicationClassifier
 
 # XGBoost still has these, and warns that some day it will not.
@@ -53,13 +53,13 @@ def noisy():
 def rows(monkeypatch):
     """The rows that the fit was given."""
     seen = {}
-    fit = _inner.fit_inner
+    fit = inner_module.fit_inner
 
     def record(estimator, train, held_out):
         seen.update(train=train, held_out=held_out)
         fit(estimator, train, held_out)
 
-    monkeypatch.setattr(_inner, "fit_inner", record)
+    monkeypatch.setattr(inner_module, "fit_inner", record)
     return seen
 
 

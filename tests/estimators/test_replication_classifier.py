@@ -32,7 +32,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from rejo import RejoSVC, make_synthetic_1
 from rejo.datasets import bayes_risk
-from rejo.estimators import _inner
+from rejo.estimators import inner as inner_module
 from rejo.estimators.replication import ReplicationClassifier
 from rejo.replication import replica_costs, replicate
 
@@ -250,7 +250,7 @@ def test_prediction_holds_few_replicas_at_a_time(data, monkeypatch):
 def test_long_arrays_are_copied_in_parts(data, monkeypatch):
     X, y = data
     expected = ReplicationClassifier(LogisticRegression()).fit(X, y)
-    monkeypatch.setattr("rejo.estimators._rows.COPY", 7)
+    monkeypatch.setattr("rejo.estimators.rows.COPY", 7)
     same(ReplicationClassifier(LogisticRegression()).fit(X, y), expected, X)
 
 
@@ -376,8 +376,8 @@ def test_early_stopping_holds_out_points(noisy, monkeypatch):
         seen.update(train=train, held_out=held_out)
         return fit(estimator, train, held_out)
 
-    fit = _inner.fit_inner
-    monkeypatch.setattr(_inner, "fit_inner", record)
+    fit = inner_module.fit_inner
+    monkeypatch.setattr(inner_module, "fit_inner", record)
     inner = hist(max_iter=500, early_stopping=True, validation_fraction=0.25, random_state=0)
     model = ReplicationClassifier(inner).fit(X, y)
     assert model.estimator_.do_early_stopping_
@@ -390,7 +390,7 @@ def test_early_stopping_holds_out_points(noisy, monkeypatch):
 
 
 def test_early_stopping_auto_counts_points(data, noisy, monkeypatch):
-    monkeypatch.setattr(_inner, "HIST_ROWS", 100)
+    monkeypatch.setattr(inner_module, "HIST_ROWS", 100)
     assert not ReplicationClassifier(hist()).fit(*data).estimator_.do_early_stopping_
     large = ReplicationClassifier(hist()).fit(*noisy)
     assert large.estimator_.do_early_stopping_ == has_fit_parameter(hist(), "X_val")
@@ -406,11 +406,13 @@ def test_early_stopping_by_the_training_loss_needs_no_split(noisy):
 
 def test_early_stopping_without_validation_rows_is_refused(noisy, monkeypatch):
     monkeypatch.setattr(
-        _inner, "has_fit_parameter", lambda e, name: name != "X_val" and has_fit_parameter(e, name)
+        inner_module,
+        "has_fit_parameter",
+        lambda e, name: name != "X_val" and has_fit_parameter(e, name),
     )
     with pytest.raises(ValueError, match=r"early_stopping=True .* scikit-learn >= 1\.7"):
         ReplicationClassifier(hist(early_stopping=True)).fit(*noisy)
-    monkeypatch.setattr(_inner, "HIST_ROWS", 100)
+    monkeypatch.setattr(inner_module, "HIST_ROWS", 100)
     assert not ReplicationClassifier(hist()).fit(*noisy).estimator_.do_early_stopping_
 
 

@@ -221,7 +221,7 @@ def test_callable_kernel(data, monkeypatch):
     model = RejoSVC(kernel=kernel, tol=1e-5).fit(X, y)
     assert_allclose(model.boundary_scores(X), expected.boundary_scores(X), atol=1e-3)
     whole = model.boundary_scores(X)
-    monkeypatch.setattr("rejo.estimators.machine.CHUNK", 7 * len(model.support_))
+    monkeypatch.setattr("rejo.estimators.kernel_machine.CHUNK", 7 * len(model.support_))
     assert_allclose(model.boundary_scores(X), whole, atol=1e-12)
 
 

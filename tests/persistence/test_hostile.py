@@ -574,7 +574,7 @@ def the_same_class_twice(edit):
 
 @hostile("linear", "reject cost")
 def reject_cost_above_a_half(edit):
-    edit.scalar("_price", 5.0)
+    edit.scalar("reject_cost_", 5.0)
 
 
 @hostile("linear", "n_features_in_")
@@ -847,17 +847,17 @@ def a_table_that_was_never_learnt(edit):
 
 NAN, INF = float("nan"), float("inf")
 EXPECTED = {
-    "a_rate_above_one": (("_rates", 0), 1.5, "shares of all cases"),
-    "a_negative_rate": (("_rates", 1), -0.1, "shares of all cases"),
-    "a_rate_that_is_no_number": (("_rates", 1), NAN, "shares of all cases"),
-    "a_rate_that_is_a_word": (("_rates", 0), "0.5", "shares of all cases"),
-    "rates_above_one_in_all": (("_rates", 0), 0.9999, "shares of all cases"),
-    "a_number_for_two_rates": (("_rates",), 0.5, "shares of all cases"),
-    "a_size_of_zero": (("_size",), 0.0, "not a positive number"),
-    "a_negative_size": (("_size",), -5.0, "not a positive number"),
-    "a_size_without_end": (("_size",), INF, "not a positive number"),
-    "a_size_that_is_no_number": (("_size",), NAN, "not a positive number"),
-    "a_size_that_is_a_word": (("_size",), "100", "not a positive number"),
+    "a_rate_above_one": (("rates_", 0), 1.5, "shares of all cases"),
+    "a_negative_rate": (("rates_", 1), -0.1, "shares of all cases"),
+    "a_rate_that_is_no_number": (("rates_", 1), NAN, "shares of all cases"),
+    "a_rate_that_is_a_word": (("rates_", 0), "0.5", "shares of all cases"),
+    "rates_above_one_in_all": (("rates_", 0), 0.9999, "shares of all cases"),
+    "a_number_for_two_rates": (("rates_",), 0.5, "shares of all cases"),
+    "a_size_of_zero": (("n_effective_",), 0.0, "not a positive number"),
+    "a_negative_size": (("n_effective_",), -5.0, "not a positive number"),
+    "a_size_without_end": (("n_effective_",), INF, "not a positive number"),
+    "a_size_that_is_no_number": (("n_effective_",), NAN, "not a positive number"),
+    "a_size_that_is_a_word": (("n_effective_",), "100", "not a positive number"),
     "a_confidence_of_one": (("expected_", 4), 1.0, "expects is malformed"),
     "a_confidence_of_zero": (("expected_", 4), 0.0, "expects is malformed"),
     "a_confidence_that_is_no_number": (("expected_", 4), NAN, "expects is malformed"),

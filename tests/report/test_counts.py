@@ -11,7 +11,7 @@ from rejo.metrics import reject_confusion_matrix, wilson_interval
 from rejo.report import _format
 from rejo.report._collect import tally, tenth_sizes
 from rejo.report._tables import MAX_ROWS, MAX_VALUES
-from rejo.selection._expected import expect
+from rejo.selection.expected import expect
 
 Z = 1.959963984540054
 

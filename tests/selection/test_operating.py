@@ -19,7 +19,7 @@ from rejo.baselines import ThresholdRejectClassifier
 from rejo.datasets import make_synthetic_1, make_synthetic_2
 from rejo.estimators import RejoLinear, RejoSVC
 from rejo.selection import RejectClassifierCV, RejectCurve, TargetUnattainable, reject_curve
-from rejo.selection._expected import effective_size, expect
+from rejo.selection.expected import effective_size, expect
 
 TABLES = Path(os.environ.get("REJO_DATA") or Path(__file__).parents[3] / "shared" / "data")
 PIMA = TABLES / "pima_diabetes.csv"
@@ -73,7 +73,7 @@ def test_a_fresh_split_keeps_to_its_intervals(load, target):
     for seed in range(6):
         old, new, y_old, y_new = train_test_split(X, y, test_size=0.4, random_state=seed)
         model = RejectClassifierCV(pipeline, **target, per=len(y_new)).fit(old, y_old)
-        assert getattr(model.expected_, model._target.rate).estimate <= model._target.limit
+        assert getattr(model.expected_, model.target_.rate).estimate <= model.target_.limit
         for rate, interval in zip(rates(model, new, y_new), model.expected_[:3], strict=True):
             inside.append(interval.low - 1e-9 <= rate <= interval.high + 1e-9)
     # 18 times about 95 %, of which the three of a split go together.
@@ -173,7 +173,10 @@ def test_weights_and_groups_reach_the_folds(data):
     weight = np.where(y > 0, 3.0, 1.0)
     weighted = RejectClassifierCV(machine(), review_budget=0.3).fit(X, y, sample_weight=weight)
     assert weighted.curve_.sizes.sum() == pytest.approx(weight.sum())
-    assert weighted._size < RejectClassifierCV(machine(), review_budget=0.3).fit(X, y)._size
+    assert (
+        weighted.n_effective_
+        < RejectClassifierCV(machine(), review_budget=0.3).fit(X, y).n_effective_
+    )
 
 
 def test_is_a_scikit_learn_estimator(data):
@@ -294,7 +297,7 @@ def test_steps_from_a_grid_are_not_shared(data):
     train, test = train_test_split(np.arange(len(y)), test_size=0.3, random_state=0)
     again = clone(pipeline).set_params(rejolinear__reject_cost=model.reject_cost_)
     np.testing.assert_array_equal(model.predict(X), again.fit(X[train], y[train]).predict(X))
-    assert model.reject_mask(X[test]).mean() == pytest.approx(model._rates[0])
+    assert model.reject_mask(X[test]).mean() == pytest.approx(model.rates_[0])
 
 
 def test_folds_that_differ_by_more_than_chance_widen_the_intervals():

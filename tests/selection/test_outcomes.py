@@ -63,7 +63,7 @@ def test_every_case_is_judged_by_a_model_that_has_not_seen_it(ordered):
     for point in cross_val_outcomes(RejoLinear(), X, y, reject_costs=COSTS, cv=folds):
         for i, (train, test) in enumerate(folds):
             model = RejoLinear(reject_cost=point.reject_cost).fit(X[train], y[train])
-            judgement = model._judge(X[test])
+            judgement = model.judge(X[test])
             assert (point.fold[test] == i).all()
             for attribute in ("decision", "forced", "lower"):
                 np.testing.assert_array_equal(

@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kern
 
 from rejo import RejoSVC
 from rejo.replication import replica_costs, replica_labels
-from rejo.solvers import _reference, svm
+from rejo.solvers import reference, svm
 from rejo.solvers.types import Kernel
 
 compiled = pytest.mark.skipif(svm._svm is None, reason="the compiled solver was not built")
@@ -70,7 +70,7 @@ def test_every_instruction_set_solves(name, n, n_features, n_classes, kernel, en
     finally:
         svm._svm.use(best)
     assert solution.converged
-    K = _reference.gram(X, X, kernel)
+    K = reference.gram(X, X, kernel)
     if kernel.name == "linear":  # the thresholds are those of points that are not centred
         centred = X - X.mean(axis=0)
         b = solution.b + solution.weights @ X.mean(axis=0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rejo.solvers import _reference, svm
+from rejo.solvers import reference, svm
 from rejo.solvers.types import Kernel
 
 compiled = pytest.mark.skipif(svm._svm is None, reason="the compiled solver was not built")
@@ -36,8 +36,8 @@ def value(K, labels, caps, margins, h, solution):
 @pytest.mark.parametrize("h", [0.0, 0.5])
 def test_every_engine_agrees_with_the_reference(monkeypatch, name, engine, kernel, h):
     X, labels, caps, margins = problem()
-    K = _reference.gram(X, X, kernel)
-    expected = _reference.solve(K, labels, caps, h=h, tol=1e-6, margins=margins)
+    K = reference.gram(X, X, kernel)
+    expected = reference.solve(K, labels, caps, h=h, tol=1e-6, margins=margins)
     best = svm._svm.architectures()[0]
     try:
         svm._svm.use(name)
@@ -84,7 +84,7 @@ def test_equal_replicas_with_other_margins_are_not_twins():
     X, labels, caps, _ = problem(Q=1)
     labels, caps = np.repeat(labels, 2, axis=1), np.repeat(caps, 2, axis=1)
     margins = np.tile([1.0, 0.0], (len(X), 1))
-    K = _reference.gram(X, X, POLY)
+    K = reference.gram(X, X, POLY)
     solution = svm.Problem(X, POLY).solve(labels, caps, h=0.0, tol=1e-6, margins=margins)
     primal = value(K, labels, caps, margins, 0.0, solution)
     assert solution.objective == pytest.approx(primal, rel=1e-6)

@@ -15,9 +15,9 @@ from rejo.baselines import (
     ThresholdRejectClassifier,
     TwoClassifierReject,
 )
-from rejo.baselines._cutoffs import best_cutoffs
+from rejo.baselines.cutoffs import best_cutoffs
 from rejo.replication import loss_from_costs, replica_costs
-from rejo.solvers._reference import gram
+from rejo.solvers.reference import gram
 from rejo.study import METHODS, Cell, Study, run_cell
 from rejo.study._cells import DATASETS, REJECT_COSTS
 from rejo.study._data import Table, make_task

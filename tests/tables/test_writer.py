@@ -184,7 +184,7 @@ def test_nothing_is_left_after_an_error(tmp_path):
 def test_a_file_is_replaced_only_by_force(tmp_path):
     path, frame = tmp_path / "out.csv", pd.DataFrame({"a": [1]})
     path.write_text("old")
-    with pytest.raises(FileExistsError, match=r"out.csv exists; force replaces it"):
+    with pytest.raises(FileExistsError, match=r"out.csv exists; overwrite replaces it"):
         written(path, frame)
     path.chmod(0o640)
     assert written(path, frame, force=True) == "a\n1\n"

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo.baselines._wrapped import Floats, Indices, Wrapper, check_no_class_weight, fit_clones
-from rejo.estimators._inner import inner_scores
-from rejo.estimators._targets import Targets, check_targets
+from rejo._typing import Floats, Indices
+from rejo.baselines._wrapped import Wrapper, check_no_class_weight, fit_clones
 from rejo.estimators.boundaries import BoundaryClassifier
+from rejo.estimators.classes import Targets, check_targets
+from rejo.estimators.inner import inner_scores
 
 
 class IndependentBoundaries(Wrapper, BoundaryClassifier):

@@ -16,13 +16,12 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from rejo.estimators._inner import LEAST, family, inner_scores
-from rejo.estimators._rows import take_rows
-from rejo.estimators._targets import Targets
+from rejo._typing import Floats, Indices
+from rejo.estimators.classes import Targets
+from rejo.estimators.inner import LEAST, family, inner_scores
+from rejo.estimators.rows import take_rows
 from rejo.estimators.wrapper import WrapsClassifier, seed
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Fold = tuple[Indices, Indices]
 
 

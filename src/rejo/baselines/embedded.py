@@ -15,11 +15,10 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from rejo.baselines._machine import BinaryKernelMachine
-from rejo.estimators._targets import Indices
-from rejo.estimators.base import Floats
-from rejo.estimators.machine import Training
-from rejo.solvers import _reference, embedded
+from rejo._typing import Floats, Indices
+from rejo.baselines.binary_machine import BinaryKernelMachine
+from rejo.estimators.kernel_machine import Training
+from rejo.solvers import embedded, reference
 from rejo.solvers.embedded import Costs
 
 LARGEST_FEATURE = 1e150  # squares must stay finite
@@ -281,7 +280,7 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
         def column(i: int) -> Floats:
             if kernel.name == "precomputed":
                 return np.asarray(matrix[i])
-            return _reference.gram(points, points[i : i + 1], kernel)[:, 0]
+            return reference.gram(points, points[i : i + 1], kernel)[:, 0]
 
         Z, pivots = embedded.factorise(column, diagonal, max_rank=self.max_rank)
         if len(pivots) == 0:

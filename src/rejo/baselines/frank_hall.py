@@ -8,12 +8,13 @@ import numpy as np
 from sklearn.utils._param_validation import Options, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from rejo.baselines._cutoffs import best_cutoffs
+from rejo._typing import Floats
 from rejo.baselines._independent import IndependentBoundaries
-from rejo.baselines._wrapped import Floats, Fold, held_out_scores
-from rejo.estimators._inner import inner_scores
-from rejo.estimators._rows import take_rows
-from rejo.estimators._targets import Targets
+from rejo.baselines._wrapped import Fold, held_out_scores
+from rejo.baselines.cutoffs import best_cutoffs
+from rejo.estimators.classes import Targets
+from rejo.estimators.inner import inner_scores
+from rejo.estimators.rows import take_rows
 
 
 def _has_posteriors(self: Any) -> bool:

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
 
+from rejo._typing import Floats
 from rejo.baselines._independent import IndependentBoundaries
-from rejo.baselines._wrapped import Floats
-from rejo.estimators._rows import take_rows
+from rejo.estimators.rows import take_rows
 
 
 class TwoClassifierReject(IndependentBoundaries):

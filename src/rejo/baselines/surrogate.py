@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rejo.baselines._machine import BinaryKernelMachine
-from rejo.estimators.machine import Training
+from rejo.baselines.binary_machine import BinaryKernelMachine
+from rejo.estimators.kernel_machine import Training
 from rejo.replication import costs_from_loss
 from rejo.solvers import surrogate
 from rejo.solvers.surrogate import Hinges

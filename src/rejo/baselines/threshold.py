@@ -15,11 +15,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rejo.baselines._cutoffs import best_cutoffs, class_thresholds
+from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import (
-    Floats,
     Fold,
-    Indices,
     Wrapper,
     fit_clone,
     held_out_scores,
@@ -28,9 +26,10 @@ from rejo.baselines._wrapped import (
     scores,
     set_pairwise,
 )
-from rejo.estimators._rows import take_rows
-from rejo.estimators._targets import Targets, check_targets
+from rejo.baselines.cutoffs import best_cutoffs, class_thresholds
 from rejo.estimators.base import Judgement, RejectClassifier
+from rejo.estimators.classes import Targets, check_targets
+from rejo.estimators.rows import take_rows
 from rejo.replication import decode, replica_costs
 
 
@@ -263,7 +262,8 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
 
     # ---- decisions ------------------------------------------------------------------------
 
-    def _judge(self, X: Any) -> Judgement:
+    def judge(self, X: Any) -> Judgement:
+        """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`."""
         check_is_fitted(self)
         if self._rule != "score":
             return _judge_posteriors(self._posteriors(X), self.cutoffs_, self._rejects)

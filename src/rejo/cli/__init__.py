@@ -32,8 +32,9 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 from rejo import __version__
+from rejo._io import one_line
 from rejo.cli import compare, demo, evaluate, inspect, predict, reproduce, train
-from rejo.cli._files import printable, warn
+from rejo.cli._files import warn
 
 # By name: the modules of these errors are imported only by the commands that raise them.
 CODES = {"CommandError": 2, "TableError": 3, "ModelFileError": 4, "TargetUnattainable": 5}
@@ -86,7 +87,7 @@ class _Parser(argparse.ArgumentParser):
     """Errors on one line, like all others."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"rejo: error: {printable(message)}; see {self.prog} --help\n")
+        self.exit(2, f"rejo: error: {one_line(message)}; see {self.prog} --help\n")
 
 
 def _explain(error: Exception) -> int:
@@ -105,7 +106,7 @@ def _explain(error: Exception) -> int:
             f"this is a bug of rejo: {type(error).__name__}: {message}; REJO_TRACEBACK=1 shows "
             "where, please report it"
         )
-    print(f"rejo: error: {printable(message)}", file=sys.stderr)
+    print(f"rejo: error: {one_line(message)}", file=sys.stderr)
     return code
 
 

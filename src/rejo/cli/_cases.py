@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rejo.cli._files import CommandError, printable, warn
+from rejo._io import one_line
+from rejo.cli._files import CommandError, warn
 from rejo.cli._options import names, table_options
 
 MIN_PER_CLASS = 5  # so that every fold of five has one
@@ -37,7 +38,7 @@ class Cases(NamedTuple):
     def counts(self) -> str:
         """Classes with their numbers of cases."""
         found = Counter(self.y.tolist())
-        return printable(", ".join(f"{label} ({found[label]:,})" for label in self.classes))
+        return one_line(", ".join(f"{label} ({found[label]:,})" for label in self.classes))
 
 
 def add_labelled(parser: Any, *, optional: bool = False) -> None:
@@ -86,7 +87,7 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     import numpy as np
 
     from rejo.tables import MISSING, TableError, read_table
-    from rejo.tables._errors import check_columns
+    from rejo.tables.errors import check_columns
 
     target, group, together = arguments.target, arguments.group, arguments.together
     text = [name for name in (target, arguments.id, group) if name is not None]

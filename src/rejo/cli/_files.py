@@ -6,19 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+from rejo._io import WholeFile, one_line
+
 
 class CommandError(Exception):
     """Something the user can put right; the message is one line."""
 
 
-def printable(text: str) -> str:
-    """One line without control characters, which a terminal would obey."""
-    return "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
-
-
 def warn(text: str) -> None:
     """Say something the user should know, on stderr."""
-    print(f"rejo: warning: {printable(text)}", file=sys.stderr)
+    print(f"rejo: warning: {one_line(text)}", file=sys.stderr)
 
 
 def free_path(path: Path) -> Path:
@@ -63,10 +60,8 @@ def check_apart(*paths: str | Path | None) -> None:
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object], *, force: bool = True) -> None:
     """Write a file beside its place and move it there, so that it is never seen half written."""
-    from rejo.tables._whole import WholeFile  # with NumPy, which --help does not need
-
     try:
-        with WholeFile(path, force=force) as file:
+        with WholeFile(path, overwrite=force) as file:
             write(file)
     except FileExistsError:
         raise CommandError(f"{path} exists; --force replaces it") from None

@@ -19,7 +19,7 @@ class Trained(NamedTuple):
     """A fitted model, and how it was chosen."""
 
     model: Any  # RejectClassifierCV around a pipeline
-    choice: Any  # rejo.selection.families.Choice
+    choice: Any  # rejo.selection.choice.Choice
     left_out: list[str]  # families that were not tried, with the reason
 
 
@@ -29,7 +29,8 @@ def train(
     """Tune, choose the operating point, fit."""
     from rejo.cli._files import CommandError
     from rejo.selection import RejectClassifierCV, TargetUnattainable
-    from rejo.selection.families import FAMILIES, MAX_SVM, choose_family
+    from rejo.selection.catalogue import FAMILIES
+    from rejo.selection.choice import MAX_SVM, choose_family
 
     if cases.together is not None and "confidence" in target:
         raise CommandError(
@@ -147,7 +148,7 @@ def _in_words_of_the_command(error: Any, guaranteed: bool) -> Any:
 
 def _prices(target: Mapping[str, Any]) -> dict[str, Any]:
     """Return the reject cost that is asked for, if it is known before."""
-    from rejo.selection._targets import check_target
+    from rejo.selection.target import check_target
 
     if {"reject_cost", "cost_of"} & target.keys():
         every = dict.fromkeys(("review_budget", "max_error", "reject_cost", "cost_of", "per"))

@@ -109,7 +109,7 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
 
     from rejo.cli._training import encoder_for
     from rejo.selection import compare, standard_methods
-    from rejo.selection.families import draw_rows
+    from rejo.selection.choice import draw_rows
 
     cases = read_cases(arguments)
     X, y = cases.X, cases.indices()

@@ -10,7 +10,7 @@ from typing import Any
 from rejo.cli import _options as options
 from rejo.cli._cases import count_together
 from rejo.cli._files import CommandError, check_apart, check_output, warn, write_text
-from rejo.cli._models import Opened, open_model, vague, warn_of_surprises
+from rejo.cli._model_file import Opened, open_model, vague, warn_of_surprises
 from rejo.cli._reporting import check_report, evaluation_report, made_by
 
 RATES = {
@@ -218,7 +218,7 @@ def _notes(opened: Opened, rates: dict[str, Any], n: int) -> list[str]:
         return found
     if _expected(opened, n):
         agrees = "What was seen agrees with what was expected when the model was trained."
-        wide = vague(opened.model._size)
+        wide = vague(opened.model.n_effective_)
         return [agrees, wide] if wide else [agrees]
     return ["The file of the model tells no rates to compare with."]
 

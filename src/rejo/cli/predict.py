@@ -9,7 +9,7 @@ from typing import Any
 
 from rejo.cli import _options as options
 from rejo.cli._files import CommandError, check_apart, check_output, warn
-from rejo.cli._models import Opened, open_model, warn_of_surprises
+from rejo.cli._model_file import Opened, open_model, warn_of_surprises
 
 ENOUGH = 50  # cases whose share of reviews says something
 ROWS = 50_000  # in memory at a time
@@ -47,14 +47,14 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json and arguments.output == "-":
         raise CommandError("--json tells about a file: name one by -o FILE")
     if output.suffix.lower() in (".parquet", ".pq"):
-        from rejo.tables._errors import import_pyarrow
+        from rejo.tables.errors import import_pyarrow
 
         import_pyarrow(f"writing {output}")
     opened = open_model(arguments.model)
     if arguments.id in opened.encoder.kinds_:
         raise CommandError(f"--id {arguments.id!r} is a feature of {arguments.model}")
+    from rejo._io import progress
     from rejo.cli._spool import Spool
-    from rejo.selection._progress import progress
     from rejo.tables import TableWriter, read_chunks
 
     # A column named here must be there; that of the training may be absent.

@@ -6,10 +6,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from rejo._io import one_line
 from rejo.cli import _options as options
 from rejo.cli._cases import Cases, add_labelled, read_cases
-from rejo.cli._files import CommandError, check_apart, check_output, printable, write_text
-from rejo.cli._models import TABLES, check_saving, vague
+from rejo.cli._files import CommandError, check_apart, check_output, write_text
+from rejo.cli._model_file import TABLES, check_saving, vague
 from rejo.cli._reporting import check_report, made_by, training_report
 from rejo.cli._training import FOLDS, Trained, prepare_of, train
 
@@ -74,7 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
     say("\n" + model.summary())
     if model.guarantee_ is None:
         say("Parameters were chosen on the same cases: these rates are slightly favourable.")
-    if wide := vague(model._size):
+    if wide := vague(model.n_effective_):
         say(wide)
     say("")
     found = rejo.persistence.inspect(path)
@@ -111,7 +112,7 @@ def describe_columns(encoder: Any) -> str:
     ]
     lines = [f"Columns used: {len(kinds)} ({', '.join(words)})."]
     lines += [f"Left out: {name} ({reason})." for name, reason in encoder.left_out_.items()]
-    return "\n".join(map(printable, lines))
+    return "\n".join(map(one_line, lines))
 
 
 def describe_choice(trained: Trained) -> str:
@@ -136,11 +137,11 @@ def describe_choice(trained: Trained) -> str:
 
 def _report_notes(trained: Trained) -> list[str]:
     """Say what was asked for, and how the rates on the page came about."""
-    from rejo.selection._summary import promise, reason
+    from rejo.selection.summary import promise, reason
 
     model = trained.model
     notes = [
-        reason(model._target, model.reject_cost_),
+        reason(model.target_, model.reject_cost_),
         f"All rates are estimated by {FOLDS}-fold cross-validation: every case was judged by a "
         "model that had not seen it. The parameters were chosen on the same cases, so that the "
         "rates are slightly favourable.",

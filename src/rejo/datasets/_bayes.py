@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr, softmax
 
-from rejo.datasets._synthetic import (
+from rejo._typing import Floats
+from rejo.datasets.synthetic import (
     CUTS_1,
     CUTS_3,
     DEVIATIONS,
@@ -23,7 +24,6 @@ from rejo.datasets._synthetic import (
     N_SHIFTED,
     NOISE,
     SHIFT,
-    Floats,
     alpha_of,
 )
 

@@ -16,7 +16,7 @@ from rejo.datasets._tables import (
     read_frame,
     read_header,
 )
-from rejo.tables._errors import did_you_mean, import_pandas
+from rejo.tables.errors import did_you_mean, import_pandas
 
 
 def fetch(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sklearn.utils import Bunch
 
 from rejo.tables import MISSING
-from rejo.tables._errors import did_you_mean, import_pandas
+from rejo.tables.errors import did_you_mean, import_pandas
 
 SEPARATORS = (",", ";", "\t")
 BLANKS = r"\s+"  # any run of blanks

@@ -9,7 +9,7 @@ curves already take the next colour, line style and marker, and share their lege
 All of it needs matplotlib, ``pip install "rejo[plot]"``, which is imported when a picture is drawn.
 The modules, in the order to read them:
 
-``_style``
+``style``
     colours for readers of any colour vision, axes, and a legend beside them
 ``_models``
     what the pictures ask of a classifier, also of one in a pipeline or a search

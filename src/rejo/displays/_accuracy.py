@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._typing import Floats
+from rejo.displays._comparisons import curves_from_rows
 from rejo.displays._curves import (
     RANKING,
     Curve,
-    Floats,
     check_bayes,
     check_choice,
     check_curves,
@@ -17,9 +18,8 @@ from rejo.displays._curves import (
     draw_legend,
     draw_reference,
 )
-from rejo.displays._models import column, judge
-from rejo.displays._rows import curves_from_rows
-from rejo.displays._style import get_axes, percent, require_matplotlib, sober
+from rejo.displays._inputs import column, judge
+from rejo.displays.style import get_axes, percent, require_matplotlib, sober
 from rejo.metrics import accuracy_reject_curve, bootstrap_interval
 
 if TYPE_CHECKING:

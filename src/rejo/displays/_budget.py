@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rejo.displays._curves import RANKING, Curve, draw_curves, draw_legend, draw_reference
-from rejo.displays._models import column, judge
-from rejo.displays._style import from_zero, get_axes, percent, require_matplotlib, sober
+from rejo.displays._inputs import column, judge
+from rejo.displays.style import from_zero, get_axes, percent, require_matplotlib, sober
 from rejo.metrics import accuracy_reject_curve
-from rejo.metrics._labels import floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -163,7 +162,7 @@ class ReviewBudgetDisplay:
             The display, plotted.
         """
         require_matplotlib(cls.__name__)
-        true, score = column(y_true), np.asarray(confidence)
+        true, score = column(y_true), np.asarray(confidence, dtype=np.float64)
         n_rejected = None
         if rejected is not None:
             mask = np.asarray(rejected)
@@ -174,9 +173,9 @@ class ReviewBudgetDisplay:
                 )
             n_rejected = int(mask.sum())
             # Else the error is that of the curve.
-            if score.shape == mask.shape and np.isfinite(floats("confidence", score)).all():
+            if score.shape == mask.shape and np.isfinite(score).all():
                 pairs = np.column_stack([~mask, score])
-                score = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
+                score = np.unique(pairs, axis=0, return_inverse=True)[1].ravel().astype(np.float64)
         # To review a point is to reject it, and then to have it right.
         curve = accuracy_reject_curve(true, y_pred, score, accuracy="overall")
         display = cls(

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rejo.displays._models import column, judge
-from rejo.displays._style import BLUE, VERMILION, get_axes, legend, require_matplotlib, tint
-from rejo.estimators._steps import last_step
+from rejo.displays._inputs import column, judge
+from rejo.displays.style import BLUE, VERMILION, get_axes, legend, require_matplotlib, tint
+from rejo.estimators.pipelines import final_step
 from rejo.metrics import reject_confusion_matrix
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class RejectConfusionDisplay:
                 )
             y_pred, lower = model._outputs()[judgement.decision], model.classes_[judgement.lower]
         else:
-            model, X = last_step(estimator, X)
+            model, X = final_step(estimator, X)
             y_pred = model.predict(X)
         return cls.from_predictions(
             y,

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rejo.displays._style import LINE_COLOURS, LINE_STYLES, MARKERS, legend, wrap
+from rejo._typing import Floats
+from rejo.displays.style import LINE_COLOURS, LINE_STYLES, MARKERS, legend, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 REFITTING, RANKING = "by refitting", "by ranking"
 # Marks on the artists, by which a second plot into the same axes knows those of the first.

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from rejo.displays._models import column
-from rejo.displays._style import (
+from rejo.displays._inputs import column
+from rejo.displays.style import (
     MARKERS,
     REJECT_FACE,
     REJECT_HATCH,
@@ -19,7 +19,7 @@ from rejo.displays._style import (
     tint,
     wrap,
 )
-from rejo.estimators._steps import last_step
+from rejo.estimators.pipelines import final_step
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -158,7 +158,7 @@ class RejectRegionDisplay:
         axes = np.linspace(low - margin, high + margin, grid_resolution)  # (grid_resolution, 2)
         xx0, xx1 = np.meshgrid(axes[:, 0], axes[:, 1])
         grid = np.column_stack([xx0.ravel(), xx1.ravel()])
-        model, grid = last_step(estimator, _like(X, grid))
+        model, grid = final_step(estimator, _like(X, grid))
         scores, decisions = _evaluate(model, grid, xx0.shape)
         classes = model.classes_
         display = cls(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo.displays._comparisons import curves_from_rows
 from rejo.displays._curves import (
     REFERENCE,
     Curve,
@@ -16,8 +17,7 @@ from rejo.displays._curves import (
     draw_legend,
     draw_reference,
 )
-from rejo.displays._rows import curves_from_rows
-from rejo.displays._style import from_zero, get_axes, require_matplotlib, sober
+from rejo.displays.style import from_zero, get_axes, require_matplotlib, sober
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,14 +19,8 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from rejo.estimators._targets import (
-    Indices,
-    check_sample_weight,
-    choose_reject_label,
-    same_kind,
-)
-
-Floats = NDArray[np.float64]
+from rejo._typing import Floats, Indices
+from rejo.estimators.classes import check_sample_weight, choose_reject_label, same_kind
 
 
 class Judgement(NamedTuple):
@@ -43,7 +37,7 @@ class Judgement(NamedTuple):
 class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of the classifiers that decide the clear cases and send the others to review.
 
-    A subclass fits, calling :meth:`_set_labels`, and computes :meth:`_judge`; everything else
+    A subclass fits, calling :meth:`_set_labels`, and computes :meth:`judge`; everything else
     follows.  It has the parameters ``reject_cost``, ``class_order`` and ``reject_label``.
 
     Attributes
@@ -52,6 +46,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         The classes in their order, lowest first; without the reject label.
     reject_label_ : object
         What :meth:`predict` returns for a point that it rejects; ``None`` if it never does.
+    reject_cost_ : float or None
+        The ``reject_cost`` of the fit.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -61,12 +57,24 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     }
 
     @abstractmethod
-    def _judge(self, X: Any) -> Judgement:
-        """Everything there is to say of the rows of ``X``."""
+    def judge(self, X: Any) -> Judgement:
+        """Decide each point, and say how clear the decision is, as plain arrays.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        judgement : Judgement
+            Named tuple of arrays of shape (n_samples,): ``decision``, ``forced``, ``lower`` and
+            ``upper`` as indices into ``classes_`` (a ``decision`` of -1 is a rejection), and the
+            floats ``distance`` and ``sureness``.  :meth:`review` is the same as a DataFrame.
+        """
 
     def _decide(self, X: Any) -> Indices:
         """Class (n_samples,) as an index into ``classes_``, -1 where the point is rejected."""
-        return self._judge(X).decision
+        return self.judge(X).decision
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Decide, or reject.
@@ -95,7 +103,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         y_pred : ndarray of shape (n_samples,)
             Class labels; the same as :meth:`predict` on the points it accepts.
         """
-        forced = self._judge(X).forced
+        forced = self.judge(X).forced
         return self.classes_[forced]
 
     def reject_mask(self, X: Any) -> NDArray[np.bool_]:
@@ -132,7 +140,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
               :meth:`sureness`, and so on; equal ones in the order of their rows; missing for
               decided points.
         """
-        judgement = self._judge(X)
+        judgement = self.judge(X)
         return self._frame(X, judgement)
 
     def queue(self, X: Any, capacity: float | None = None, *, fill: bool = False) -> Any:
@@ -162,7 +170,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         >>> model.queue(X, capacity=5)["rank"].tolist()
         [1, 2, 3, 4, 5]
         """
-        judgement = self._judge(X)
+        judgement = self.judge(X)
         n = len(judgement.decision)
         rejected = judgement.decision < 0
         size = n if fill else int(rejected.sum())
@@ -186,7 +194,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             two classes, or where the posterior falls farthest below what is asked for.  It is a
             ``confidence`` for the curves and areas of :mod:`rejo.metrics`.
         """
-        return self._judge(X).sureness
+        return self.judge(X).sureness
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return 1 - risk, where the risk is ``reject_cost`` x rejections + errors.
@@ -226,7 +234,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Store the classes, the reject label and the price of a rejection."""
         self.reject_label_ = choose_reject_label(classes, self.reject_label) if rejects else None
         self.classes_ = classes
-        self._price = self.reject_cost  # that of the fit, whatever is set later
+        self.reject_cost_ = self.reject_cost  # that of the fit, whatever is set later
 
     def _outputs(self) -> NDArray[Any]:
         """Classes and, last, where the index -1 of a rejection finds it, the reject label."""
@@ -246,7 +254,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         check_consistent_length(index, y)
         losses = (self.classes_[index] != same_kind(y, self.classes_)).astype(np.float64)
         if self._rejects:
-            losses[index < 0] = self._price
+            losses[index < 0] = self.reject_cost_
         return losses
 
     def _frame(self, X: Any, judgement: Judgement) -> Any:

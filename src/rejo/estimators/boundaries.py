@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from rejo.estimators._targets import Indices, class_indices
-from rejo.estimators.base import Floats, Judgement, RejectClassifier
+from rejo._typing import Floats, Indices
+from rejo.estimators.base import Judgement, RejectClassifier
+from rejo.estimators.classes import class_indices
 from rejo.replication import costs_from_loss, decode, replica_costs, replica_labels
 
 
@@ -50,7 +51,8 @@ class BoundaryClassifier(RejectClassifier):
 
     # ---- what subclasses use -------------------------------------------------------------
 
-    def _judge(self, X: Any) -> Judgement:
+    def judge(self, X: Any) -> Judgement:
+        """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`."""
         scores = self.boundary_scores(X)  # (n_samples, n_boundaries)
         counts = (scores > 0).sum(axis=1)
         step = 2 if self._rejects else 1

@@ -13,15 +13,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from rejo.estimators._targets import (
+from rejo._typing import Floats
+from rejo.estimators.boundaries import BoundaryClassifier
+from rejo.estimators.classes import (
     check_sample_weight,
     check_targets,
     class_indices,
     stream_classes,
     times_class_weight,
 )
-from rejo.estimators.base import Floats
-from rejo.estimators.boundaries import BoundaryClassifier
 from rejo.solvers import linear
 
 LARGEST_CAP = 1e100  # squares of the gradients must stay finite

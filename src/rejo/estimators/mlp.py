@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
@@ -15,15 +14,15 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from rejo.estimators._targets import (
+from rejo._typing import Floats, Indices
+from rejo.estimators.boundaries import BoundaryClassifier
+from rejo.estimators.classes import (
     check_sample_weight,
     check_targets,
     class_indices,
     stream_classes,
     times_class_weight,
 )
-from rejo.estimators.base import Floats
-from rejo.estimators.boundaries import BoundaryClassifier
 from rejo.solvers.mlp import (
     Data,
     Moments,
@@ -36,8 +35,6 @@ from rejo.solvers.mlp import (
     unpack,
     value,
 )
-
-Indices = NDArray[np.intp]
 
 AUTO_BATCH = 200
 WORSE = 1.01  # times the loss of a constant: the fit failed

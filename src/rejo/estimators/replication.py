@@ -18,15 +18,13 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted
 
-from rejo.estimators import _inner
-from rejo.estimators._rows import column_names, extend_rows, has_nan, is_frame, take_rows
-from rejo.estimators._targets import check_targets
-from rejo.estimators.base import Floats
+from rejo._typing import Floats, Indices
+from rejo.estimators import inner
 from rejo.estimators.boundaries import BoundaryClassifier
+from rejo.estimators.classes import check_targets
+from rejo.estimators.rows import column_names, extend_rows, has_nan, is_frame, take_rows
 from rejo.estimators.wrapper import WrapsClassifier, seed
 from rejo.replication import extension_vectors
-
-Indices = NDArray[np.intp]
 
 CHUNK = 8_000_000  # values of the replicated rows held at a time in a prediction
 TIE = 1e-9  # scores that differ by less are in order
@@ -229,23 +227,23 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
                 f"rows, {n_features} + {n_marks} features, coding={self.coding_!r}, "
                 f"order={self.order_!r}"
             )
-        _inner.widen(estimator, n_features, n_marks)
+        inner.widen(estimator, n_features, n_marks)
         if self.order_ != "none" and self.coding_ != "onehot":
-            _inner.constrain(estimator, column_names(X), n_features, n_marks)
+            inner.constrain(estimator, column_names(X), n_features, n_marks)
         if self.scale_leaf_sizes:
-            _inner.scale_sizes(estimator, n_rows / len(k))
+            inner.scale_sizes(estimator, n_rows / len(k))
 
-        def rows(points: Indices | None = None) -> _inner.Rows:
+        def rows(points: Indices | None = None) -> inner.Rows:
             q, i = np.nonzero((weights if points is None else weights[points]).T)
             i = i if points is None else points[i]
-            return _inner.Rows(
+            return inner.Rows(
                 extend_rows(X, i, self._marks[q]),
                 positive[k[i], q].astype(np.intp),
                 weights[i, q],
                 None if self.margins_ is None else self.margins_[q],
             )
 
-        share = _inner.prepare_stopping(estimator, len(k), self.validation_fraction)
+        share = inner.prepare_stopping(estimator, len(k), self.validation_fraction)
         if share is None:
             train, held_out = rows(), None
         else:
@@ -255,7 +253,7 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
                 "loss_matrix leaves no costs on one side of all boundaries: nothing is to be told "
                 f"apart. Costs of the classes (rows) in the replicas: {costs.tolist()}."
             )
-        _inner.fit_inner(estimator, train, held_out)
+        inner.fit_inner(estimator, train, held_out)
         self.estimator_ = estimator
         del train, held_out
 
@@ -294,9 +292,9 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
         estimator, prefix = self._default(), "estimator__"
         if isinstance(estimator, Pipeline):
             name, last = estimator.steps[-1]
-            _inner.check_inner(last, f"{prefix}{name}__")
+            inner.check_inner(last, f"{prefix}{name}__")
         else:
-            _inner.check_inner(estimator, prefix)
+            inner.check_inner(estimator, prefix)
         estimator = clone(estimator)
         if self.random_state is not None:
             seed(estimator, random)
@@ -318,13 +316,13 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
     def _choose_coding(self, estimator: Any, X: Any) -> None:
         """Set ``coding_`` and ``order_``; refuse what the estimator or the coding cannot do."""
         name = type(estimator).__name__
-        can = _inner.can_constrain(estimator)
+        can = inner.can_constrain(estimator)
         self.coding_ = self.coding
         if self.coding == "auto":
             self.coding_ = "ordinal" if can else "thermometer"
         self.order_ = self.order
         if self.order == "auto":
-            ordered = can and _inner.boosts(estimator) and self.coding_ != "onehot"
+            ordered = can and inner.boosts(estimator) and self.coding_ != "onehot"
             self.order_ = "constraint" if ordered else "none"
         elif self.order == "constraint" and not can:
             raise ValueError(
@@ -339,14 +337,14 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
             )
         elif (
             self.order == "constraint"
-            and _inner.constraint_needs_complete_X(estimator)
+            and inner.constraint_needs_complete_X(estimator)
             and has_nan(X)
         ):
             raise ValueError(
                 f"X has missing values, which {name} does not take with order='constraint'. Impute "
                 "them, use HistGradientBoostingClassifier, or order='none'."
             )
-        elif self.order == "margin" and not (can and _inner.has_margin(estimator)):
+        elif self.order == "margin" and not (can and inner.has_margin(estimator)):
             raise ValueError(
                 f"order='margin' needs trees that start from a given score: XGBClassifier or "
                 f"LGBMClassifier, not {name}. Use order='auto'."
@@ -365,7 +363,7 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
             q = np.repeat(np.arange(Q), len(points))
             rows = extend_rows(X, np.tile(points, Q), self._marks[q])
             margin = None if self.margins_ is None else self.margins_[q]
-            scores[points] = _inner.inner_scores(self.estimator_, rows, margin).reshape(Q, -1).T
+            scores[points] = inner.inner_scores(self.estimator_, rows, margin).reshape(Q, -1).T
         return scores
 
     def _warn_of_extremes(self, scores: Floats, k: Indices, weight: Floats | None) -> None:

@@ -13,9 +13,9 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from rejo.estimators._targets import Targets
-from rejo.estimators.base import Floats
-from rejo.estimators.machine import KernelMachine, Training
+from rejo._typing import Floats
+from rejo.estimators.classes import Targets
+from rejo.estimators.kernel_machine import KernelMachine, Training
 from rejo.solvers.svm import Problem, Solution
 
 

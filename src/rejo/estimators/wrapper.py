@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
-from rejo.estimators._rows import is_frame
+from rejo.estimators.rows import is_frame
 
 
 class WrapsClassifier:

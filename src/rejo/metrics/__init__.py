@@ -11,6 +11,8 @@ twice. The modules, in the order to read them:
 
 ``_labels``
     which decisions are right, and which are rejections; checks of labels, weights and numbers
+``_tally``
+    the one count of right decisions, wrong decisions and rejections
 ``_rates``
     R, E, the risk, the accuracies, and the qualities of Condessa and colleagues
 ``_confusion``
@@ -52,12 +54,14 @@ from rejo.metrics._rates import (
     rejection_quality,
     rejection_rate,
 )
+from rejo.metrics._tally import Tally, tally
 
 __all__ = [
     "AccuracyRejectCurve",
     "Interval",
     "RateIntervals",
     "RiskCoverageCurve",
+    "Tally",
     "accepted_accuracy",
     "accuracy_reject_curve",
     "auarc",
@@ -78,5 +82,6 @@ __all__ = [
     "rejection_quality",
     "rejection_rate",
     "risk_coverage_curve",
+    "tally",
     "wilson_interval",
 ]

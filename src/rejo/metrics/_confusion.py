@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rejo._typing import Indices
 from rejo.metrics._labels import Outcomes, equal, floats, labels, outcomes, shares, weights
-
-Indices = NDArray[np.intp]
 
 
 class _Coded(NamedTuple):

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rejo.metrics._labels import Floats, number, outcomes, shares
+from rejo._typing import Floats
+from rejo.metrics._labels import number, outcomes, shares
 
 
 def expected_cost(

@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejo.metrics._labels import Floats, choice, floats, outcomes, shares
+from rejo._typing import Floats
+from rejo.metrics._labels import choice, floats, outcomes, shares
 
 SHARES = ("accepted", "overall")
 

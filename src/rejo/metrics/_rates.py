@@ -6,14 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejo.metrics._labels import agree, equal, labels, number, outcomes, shares
-
-
-class _Counts(NamedTuple):
-    """How many points (or how much weight) were decided rightly, rejected, decided wrongly."""
-
-    right: float
-    rejected: float
-    wrong: float
+from rejo.metrics._tally import Tally, tally
 
 
 class _Qualities(NamedTuple):
@@ -56,8 +49,7 @@ def rejection_rate(
     >>> rejection_rate([0, 0, 1, 1], [0, -1, 0, 1], reject_label=-1)
     0.25
     """
-    counts = _count(y_true, y_pred, reject_label, sample_weight)
-    return counts.rejected / sum(counts)
+    return float(_count(y_true, y_pred, reject_label, sample_weight).rejection_rate)
 
 
 def error_rate(
@@ -95,8 +87,7 @@ def error_rate(
     >>> error_rate([0, 0, 1, 1], [0, -1, 0, 1], reject_label=-1)
     0.25
     """
-    counts = _count(y_true, y_pred, reject_label, sample_weight)
-    return counts.wrong / sum(counts)
+    return float(_count(y_true, y_pred, reject_label, sample_weight).error_rate)
 
 
 def empirical_risk(
@@ -141,8 +132,7 @@ def empirical_risk(
     0.3
     """
     cost = number("reject_cost", reject_cost, 0, 1)
-    counts = _count(y_true, y_pred, reject_label, sample_weight)
-    return (cost * counts.rejected + counts.wrong) / sum(counts)
+    return float(_count(y_true, y_pred, reject_label, sample_weight).risk(cost))
 
 
 def accepted_accuracy(
@@ -183,8 +173,7 @@ def accepted_accuracy(
     >>> accepted_accuracy([0, 1], [-1, -1], reject_label=-1)
     nan
     """
-    right, _, wrong = _count(y_true, y_pred, reject_label, sample_weight)
-    return right / (right + wrong) if right + wrong > 0 else float("nan")
+    return float(_count(y_true, y_pred, reject_label, sample_weight).accepted_accuracy)
 
 
 def overall_accuracy(
@@ -226,7 +215,7 @@ def overall_accuracy(
     0.75
     """
     counts = _count(y_true, y_pred, reject_label, sample_weight)
-    return (counts.right + counts.rejected) / sum(counts)
+    return float((counts.right + counts.rejected) / counts.total)
 
 
 def classification_quality(
@@ -331,12 +320,12 @@ def rejection_quality(
 
 def _count(
     y_true: ArrayLike, y_pred: ArrayLike, reject_label: Any, sample_weight: ArrayLike | None
-) -> _Counts:
+) -> Tally:
     """Check the arguments, and weigh right decisions, rejections and wrong decisions."""
     found = outcomes(y_true, y_pred, reject_label)
     weight = shares(sample_weight, len(found.true))
-    parts = found.right, found.rejected, found.wrong
-    return _Counts(*(float(weight[part].sum()) for part in parts))
+    index = np.where(found.rejected, -1, found.right.astype(np.intp))  # 1: right, 0: wrong
+    return tally(index, np.ones(len(index), dtype=np.intp), weight)
 
 
 def _qualities(

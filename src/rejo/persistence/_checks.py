@@ -22,7 +22,7 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 from sklearn.utils.validation import check_is_fitted
 
-from rejo.baselines._machine import BinaryKernelMachine
+from rejo.baselines.binary_machine import BinaryKernelMachine
 from rejo.baselines.frank_hall import FrankHallReject
 from rejo.baselines.pairs import TwoClassifierReject
 from rejo.baselines.threshold import ThresholdRejectClassifier
@@ -44,7 +44,7 @@ from rejo.persistence._checks_sklearn import (
 from rejo.persistence._checks_tables import check_encoder, check_pipeline
 from rejo.persistence._errors import ModelFileError
 from rejo.persistence._require import is_floats, require
-from rejo.selection._expected import Expected
+from rejo.selection.expected import Expected
 from rejo.selection.operating import RejectClassifierCV
 from rejo.selection.svm_cv import RejoSVCCV
 from rejo.tables import TableEncoder
@@ -116,7 +116,7 @@ def _check_rejecting(model: RejectClassifier) -> None:
         model,
         f"the reject label {reject!r:.40} is also a class, or no label",
     )
-    price = getattr(model, "_price", None)
+    price = getattr(model, "reject_cost_", None)
     require(
         price is None or (isinstance(price, (int, float)) and 0 < price <= 0.5),
         model,
@@ -283,7 +283,7 @@ def _check_chosen(model: RejectClassifierCV | RejoSVCCV) -> None:
 def _check_expected(model: RejectClassifierCV) -> None:
     if not hasattr(model, "expected_"):
         return
-    rates, size, expected = model._rates, model._size, model.expected_
+    rates, size, expected = model.rates_, model.n_effective_, model.expected_
     fine = isinstance(rates, tuple) and len(rates) == 2 and all(map(_is_share, rates))
     require(fine and sum(rates) <= 1 + 1e-9, model, "its rates are not shares of all cases")
     fine = isinstance(size, float) and 0 < size < np.inf

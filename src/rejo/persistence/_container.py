@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
+from rejo._io import WholeFile
 from rejo.persistence._errors import ModelFileError
-from rejo.tables._whole import WholeFile
 
 HEADER, SCHEMA = "rejo.json", "schema.json"
 MEMBER = re.compile(r"rejo\.json|schema\.json|\d{1,20}\.np[yz]", re.ASCII)
@@ -117,7 +117,7 @@ def parse_json(name: str, data: bytes) -> Any:
 def write_whole(path: Path, data: bytes, *, overwrite: bool) -> None:
     """Write a file so that at any moment the old one or the new one is there, whole."""
     try:
-        with WholeFile(path, force=overwrite) as file:
+        with WholeFile(path, overwrite=overwrite) as file:
             file.write(data)
     except FileExistsError:
         check_free(path, overwrite)

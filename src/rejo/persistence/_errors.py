@@ -1,4 +1,4 @@
-"""The one error of this package, and text from files that is safe to show."""
+"""The one error of this room."""
 
 
 class ModelFileError(ValueError):
@@ -6,8 +6,3 @@ class ModelFileError(ValueError):
 
     The message is one line: the file, what is wrong with it, and what to do.
     """
-
-
-def printable(text: str) -> str:
-    """Replace what would break the line, or steer a terminal."""
-    return "".join(character if character.isprintable() else "?" for character in text)

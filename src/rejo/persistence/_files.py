@@ -15,6 +15,7 @@ from zipfile import ZipFile
 import sklearn
 from sklearn.exceptions import InconsistentVersionWarning
 
+from rejo._io import printable
 from rejo.metrics import Interval
 from rejo.persistence._checks import check_model, rejecting_part
 from rejo.persistence._container import (
@@ -29,7 +30,7 @@ from rejo.persistence._container import (
     unpack,
     write_whole,
 )
-from rejo.persistence._errors import ModelFileError, printable
+from rejo.persistence._errors import ModelFileError
 from rejo.persistence._header import (
     ModelFile,
     check_header,
@@ -42,7 +43,7 @@ from rejo.persistence._header import (
 )
 from rejo.persistence._schema import Schema, renumber
 from rejo.persistence._trusted import TRUSTED_TYPES
-from rejo.selection._expected import Expected
+from rejo.selection.expected import Expected
 
 MAX_BYTES = 1 << 31
 

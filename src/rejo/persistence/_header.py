@@ -17,7 +17,8 @@ import sklearn
 from scipy.sparse import csr_array, issparse
 
 import rejo
-from rejo.persistence._errors import ModelFileError, printable
+from rejo._io import printable
+from rejo.persistence._errors import ModelFileError
 from rejo.persistence._schema import Node, Schema, type_name
 from rejo.persistence._trusted import ESTIMATORS
 
@@ -176,11 +177,11 @@ def _update(digest: Any, values: Any) -> None:
 
 def operating_point(decider: Any) -> dict[str, Any]:
     """Return the price of a rejection that the model was fitted for, and its target."""
-    point: dict[str, Any] = {"reject_cost": getattr(decider, "_price", None)}
+    point: dict[str, Any] = {"reject_cost": getattr(decider, "reject_cost_", None)}
     loss = getattr(decider, "_loss", None)
     if loss is not None:
         point = {"loss_matrix": np.asarray(loss, dtype=np.float64).tolist()}
-    target, guarantee = getattr(decider, "_target", None), getattr(decider, "guarantee_", None)
+    target, guarantee = getattr(decider, "target_", None), getattr(decider, "guarantee_", None)
     if target is not None:
         point["target"] = {target.name: target.limit}
     if guarantee is not None:

@@ -102,8 +102,8 @@ TRUSTED = MappingProxyType(
         "SliceNode": _in("builtins", "slice"),
         "TupleNode": _in("builtins", "tuple")
         | _in("rejo.metrics._intervals", "Interval")
-        | _in("rejo.selection._expected", "Expected")
-        | _in("rejo.selection._targets", "Target")
+        | _in("rejo.selection.expected", "Expected")
+        | _in("rejo.selection.target", "Target")
         | _in("rejo.selection.guarantee", "Guarantee")
         | _in("rejo.solvers._linear_streams", "Stream")
         | _in("rejo.solvers.mlp", "Moments"),

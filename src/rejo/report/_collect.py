@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo._typing import Indices
 from rejo.report._format import wilson
 
 if TYPE_CHECKING:
     from rejo.selection.outcomes import Outcomes
 
-Indices = NDArray[np.intp]
 
 N_STEPS = 100  # of the curve over the review budget
 N_TENTHS = 10

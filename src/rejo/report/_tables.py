@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo._typing import Indices
 from rejo.report._format import clean
 
 if TYPE_CHECKING:
     from rejo.selection.outcomes import Outcomes
 
-Indices = NDArray[np.intp]
 
 N_BINS = 40
 MAX_VALUES = 30  # of a column, without "all others"

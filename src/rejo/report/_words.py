@@ -20,7 +20,7 @@ from rejo.report._format import (
     share,
     whole,
 )
-from rejo.selection._expected import Expected, expect
+from rejo.selection.expected import Expected, expect
 
 Range = tuple[int, int]
 

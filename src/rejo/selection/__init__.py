@@ -1,9 +1,9 @@
 """From a fitted method to a choice: comparisons, paths over the reject cost, operating points."""
 
+from rejo.selection.catalogue import standard_methods
+from rejo.selection.choice import choose_family
 from rejo.selection.comparison import Comparison, Difference, compare, corrected_t_test
-from rejo.selection.families import choose_family
 from rejo.selection.guarantee import Guarantee, TargetUnattainable, simultaneous_bounds
-from rejo.selection.methods import standard_methods
 from rejo.selection.operating import RejectClassifierCV
 from rejo.selection.outcomes import Outcomes, cross_val_outcomes, ranking_outcomes
 from rejo.selection.path import RejectCurve, reject_curve

@@ -15,20 +15,17 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 
-from rejo.estimators._kernels import check_gram, check_symmetric, choose_gamma
-from rejo.estimators._targets import check_sample_weight, check_targets, encode_classes
+from rejo._typing import Floats, Indices
+from rejo.estimators.classes import check_sample_weight, check_targets, encode_classes
+from rejo.estimators.kernels import check_gram, check_symmetric, choose_gamma
 from rejo.estimators.svm import RejoSVC
 from rejo.replication import decode, replica_costs, replica_labels
-from rejo.solvers._reference import gram
+from rejo.solvers.reference import gram
 from rejo.solvers.svm import FACTOR_FROM, Kernel, Problem, Solution, evaluate
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 class Grid(NamedTuple):

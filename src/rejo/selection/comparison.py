@@ -24,9 +24,9 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from rejo import metrics
-from rejo.selection._models import cost_parameter, decisions_of
-from rejo.selection._progress import progress
-from rejo.selection.methods import standard_methods
+from rejo._io import progress
+from rejo.estimators.pipelines import cost_parameter, decisions_of
+from rejo.selection.catalogue import standard_methods
 from rejo.selection.path import check_reject_costs
 
 REJECT_COSTS = (0.04, 0.12, 0.2, 0.28, 0.36)

@@ -13,11 +13,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rejo._typing import Floats
 from rejo.metrics import binomial_upper_bound
-
-Floats = NDArray[np.float64]
 
 
 class TargetUnattainable(ValueError):

@@ -15,13 +15,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split, available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rejo.estimators._steps import last_step
-from rejo.estimators._targets import encode_classes
+from rejo._typing import Floats
 from rejo.estimators.base import Judgement, RejectClassifier
+from rejo.estimators.classes import encode_classes
+from rejo.estimators.pipelines import final_step
 from rejo.metrics import error_rate, rejection_rate
-from rejo.selection._expected import Expected, effective_size, expect
-from rejo.selection._summary import summarise
-from rejo.selection._targets import TARGETS, Target, check_target
+from rejo.selection.expected import Expected, effective_size, expect
 from rejo.selection.guarantee import Guarantee, TargetUnattainable, simultaneous_bounds
 from rejo.selection.path import (
     REJECT_COSTS,
@@ -32,8 +31,8 @@ from rejo.selection.path import (
     fit_weighted,
     reject_curve,
 )
-
-Floats = NDArray[np.float64]
+from rejo.selection.summary import summarise
+from rejo.selection.target import TARGETS, Target, check_target
 
 # At a cost of 1/2 nothing is rejected, so that any review budget can be kept.
 CANDIDATES = (0.02, *REJECT_COSTS, 0.5)
@@ -208,7 +207,7 @@ class RejectClassifierCV(RejectClassifier):
             model = self._candidate(params[best], {name: costs[best]})
             self.best_estimator_ = fit_weighted(model, X, y, sample_weight)
             self.guarantee_ = None
-            self._size = effective_size(self.curve_, sample_weight, len(y), best, groups)
+            self.n_effective_ = effective_size(self.curve_, sample_weight, len(y), best, groups)
         else:
             if sample_weight is not None or groups is not None:
                 raise ValueError(
@@ -216,13 +215,13 @@ class RejectClassifierCV(RejectClassifier):
                     "does not go with sample_weight or groups."
                 )
             best, params = self._calibrate(X, y, costs, target, name)
-        self._target = target
+        self.target_ = target
         self.reject_cost_ = costs[best]
         self.best_params_ = params[best]
-        self._rates = float(self.curve_.rejection_rate[best]), float(self.curve_.error_rate[best])
+        self.rates_ = float(self.curve_.rejection_rate[best]), float(self.curve_.error_rate[best])
         self._take_over()
         level = self.confidence or LEVEL
-        self.expected_ = expect(*self._rates, self._size, self.per or BATCH, level)
+        self.expected_ = expect(*self.rates_, self.n_effective_, self.per or BATCH, level)
         return self
 
     def expect(self, n_cases: int) -> Expected:
@@ -244,7 +243,7 @@ class RejectClassifierCV(RejectClassifier):
         check_is_fitted(self)
         if not isinstance(n_cases, Integral) or n_cases < 1:
             raise ValueError(f"n_cases must be a positive integer; got {n_cases!r}.")
-        return expect(*self._rates, self._size, int(n_cases), self.expected_.confidence)
+        return expect(*self.rates_, self.n_effective_, int(n_cases), self.expected_.confidence)
 
     def summary(self) -> str:
         """Say in plain words what was found.
@@ -255,7 +254,7 @@ class RejectClassifierCV(RejectClassifier):
             One paragraph.
         """
         check_is_fitted(self)
-        return summarise(self._target, self.reject_cost_, self.expected_, self.guarantee_)
+        return summarise(self.target_, self.reject_cost_, self.expected_, self.guarantee_)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Decide, or reject.
@@ -284,24 +283,25 @@ class RejectClassifierCV(RejectClassifier):
         -------
         scores : ndarray of shape (n_samples, n_boundaries)
         """
-        model, X = self._last_step(X)
+        model, X = self._final_step(X)
         return np.asarray(model.boundary_scores(X))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "expected_")
 
-    def _judge(self, X: Any) -> Judgement:
-        model, X = self._last_step(X)
-        judgement: Judgement = model._judge(X)
+    def judge(self, X: Any) -> Judgement:
+        """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`."""
+        model, X = self._final_step(X)
+        judgement: Judgement = model.judge(X)
         return judgement
 
     def _decide(self, X: Any) -> Any:
-        model, X = self._last_step(X)
+        model, X = self._final_step(X)
         return model._decide(X)
 
-    def _last_step(self, X: Any) -> tuple[Any, Any]:
+    def _final_step(self, X: Any) -> tuple[Any, Any]:
         check_is_fitted(self)
-        return last_step(self.best_estimator_, X)
+        return final_step(self.best_estimator_, X)
 
     def _check(self) -> tuple[Target, str]:
         """Return the target, and the name of the estimator's parameter for the reject cost."""
@@ -398,7 +398,7 @@ class RejectClassifierCV(RejectClassifier):
             str(target.rate), float(bounds[best]), target.limit, level,
             int(total[best]), len(costs),
         )  # fmt: skip
-        self._size = float(n)
+        self.n_effective_ = float(n)
         return best, params
 
     def _choose(self, target: Target, limits: Floats | None) -> int:
@@ -446,7 +446,6 @@ class RejectClassifierCV(RejectClassifier):
         model = self.best_estimator_
         last = _last(model)
         self.classes_, self.reject_label_ = last.classes_, last.reject_label_
-        self._price = self.reject_cost_
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
             if hasattr(model, name):

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 from sklearn.utils.parallel import Parallel, delayed
 
-from rejo.estimators._steps import last_step
-from rejo.estimators._targets import class_indices, encode_classes
+from rejo._io import progress
+from rejo._typing import Floats, Indices
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.boundaries import BoundaryClassifier
-from rejo.selection._progress import progress
+from rejo.estimators.classes import class_indices, encode_classes
+from rejo.estimators.pipelines import final_step
 from rejo.selection.path import (
     REJECT_COSTS,
     RejectCurve,
@@ -24,9 +25,6 @@ from rejo.selection.path import (
     check_rejects,
     fold_models,
 )
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,12 +204,12 @@ def _among(classes: NDArray[Any], known: NDArray[Any], judgement: Judgement) -> 
 
 def _look(model: Any, X: Any) -> Part:
     """Judgement, score, bands and price of a fitted model."""
-    last, X = last_step(model, X)
+    last, X = final_step(model, X)
     if not isinstance(last, RejectClassifier):
         raise TypeError(f"{type(last).__name__} is no classifier with a reject option.")
-    price = last._price
+    price = last.reject_cost_
     cost = np.nan if price is None else float(price)
-    judgement = last._judge(X)
+    judgement = last.judge(X)
     if not isinstance(last, BoundaryClassifier):
         return judgement, None, None, cost
     scores = last.boundary_scores(X)  # (n_samples, n_boundaries)

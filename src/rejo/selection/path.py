@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
@@ -15,13 +14,12 @@ from sklearn.utils import _safe_indexing, column_or_1d, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
 
-from rejo.estimators._targets import check_sample_weight, encode_classes
+from rejo._typing import Floats
+from rejo.estimators.classes import check_sample_weight, encode_classes
+from rejo.estimators.pipelines import cost_parameter, decisions_of
 from rejo.estimators.svm import RejoSVC
 from rejo.metrics import error_rate, rejection_rate
-from rejo.selection._models import cost_parameter, decisions_of
 from rejo.selection._svm_folds import Grid, count_outcomes
-
-Floats = NDArray[np.float64]
 
 REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))  # the paper's 0.04, 0.08, ..., 0.48
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rejo import metrics
-from rejo.selection._models import decisions_of, forced_of
+from rejo.estimators.pipelines import decisions_of, forced_of
 
 # Measure -> whether more is better.
 BETTER = {

@@ -11,7 +11,8 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, Real
 from sklearn.utils.validation import check_is_fitted
 
-from rejo.estimators.base import Floats, Judgement, RejectClassifier
+from rejo._typing import Floats
+from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.svm import RejoSVC
 from rejo.selection._svm_folds import Grid, count_outcomes
 from rejo.selection.path import REJECT_COSTS, RejectCurve, check_cases, check_reject_costs
@@ -184,9 +185,10 @@ class RejoSVCCV(RejectClassifier):
         check_is_fitted(self)
         return self.best_estimator_.boundary_scores(X)
 
-    def _judge(self, X: Any) -> Judgement:
+    def judge(self, X: Any) -> Judgement:
+        """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`."""
         check_is_fitted(self)
-        return self.best_estimator_._judge(X)
+        return self.best_estimator_.judge(X)
 
     def _decide(self, X: Any) -> Any:
         check_is_fitted(self)

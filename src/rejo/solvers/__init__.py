@@ -1,5 +1,5 @@
 """Solvers: arrays of floats in, a named tuple of arrays out.
 
 They know nothing of labels, estimators or validation.  ``svm`` chooses the
-engine; ``_reference`` is the same algorithm in plain NumPy, to read first.
+engine; ``reference`` is the same algorithm in plain NumPy, to read first.
 """

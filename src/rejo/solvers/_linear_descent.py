@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from rejo._typing import Floats
 from rejo.solvers._linear_objective import Objective
-from rejo.solvers.types import Floats
 
 NARROW = 1500  # features; up to here a Hessian is built and factorised
 REFRESH = 8  # steps with one Hessian of a sample

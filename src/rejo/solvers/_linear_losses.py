@@ -9,11 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rejo.solvers.types import Floats
-
-Indices = NDArray[np.intp]
+from rejo._typing import Floats, Indices
 
 FAR = 300.0  # scores beyond this need more care: their exponentials overflow
 

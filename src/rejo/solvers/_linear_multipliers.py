@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from rejo._typing import Floats
 from rejo.solvers import _linear_descent as descent
 from rejo.solvers._linear_objective import Objective
-from rejo.solvers.types import Floats
 
 SHRINK = 0.3  # of delta, from one round of multipliers to the next
 FAST = 0.2  # of the gap: after such a round delta may stay

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from rejo.solvers._linear_losses import Indices, Logistic, Multipliers
-from rejo.solvers.types import Floats
+from rejo._typing import Floats, Indices
+from rejo.solvers._linear_losses import Logistic, Multipliers
 
 BLOCK = 1 << 16  # entries of X, or points x replicas, at a time: they stay in the cache
 

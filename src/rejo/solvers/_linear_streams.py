@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from rejo._typing import Floats, Indices
 from rejo.solvers._linear_descent import minimise
-from rejo.solvers._linear_losses import Indices, make_loss
+from rejo.solvers._linear_losses import make_loss
 from rejo.solvers._linear_objective import Objective
-from rejo.solvers.types import Floats
 
 CURVED = 500  # features; up to here a stream keeps the curvature seen
 BATCH = 128  # points of a gradient step

@@ -22,8 +22,9 @@ from scipy.sparse import issparse
 from scipy.special import expit
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from rejo._typing import Floats
 from rejo.solvers.svm import Problem
-from rejo.solvers.types import Floats, Kernel
+from rejo.solvers.types import Kernel
 
 SLOPES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 # Flat sigmoids blur J so much that all starts meet in one place, often one where everything is

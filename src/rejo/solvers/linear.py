@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from rejo._typing import Floats, Indices
 from rejo.solvers import _linear_descent as descent
 from rejo.solvers import _linear_multipliers as multipliers
-from rejo.solvers._linear_losses import Indices, make_loss
+from rejo.solvers._linear_losses import make_loss
 from rejo.solvers._linear_objective import Objective, products
 from rejo.solvers._linear_streams import Stream, advance, begin, resume
-from rejo.solvers.types import Floats
 
 __all__ = [
     "LinearSolution",

@@ -19,10 +19,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize as scipy_minimize
 
-Floats = NDArray[np.float64]
+from rejo._typing import Floats
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam
 GROW, SHRINK, FIRST_STEP, LEAST_STEP, LARGEST_STEP = 1.2, 0.5, 0.07, 1e-8, 50.0  # Rprop

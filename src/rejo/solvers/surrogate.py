@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, logit
 
+from rejo._typing import Floats
 from rejo.solvers.svm import Problem
-from rejo.solvers.types import Floats, Solution
+from rejo.solvers.types import Solution
 
 
 class Hinges(NamedTuple):

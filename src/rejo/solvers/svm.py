@@ -13,7 +13,7 @@ the replicas of a point add up to any convex loss of straight pieces (see ``surr
 
 Three compiled engines share this: pairs of variables on a Gram matrix in memory; an
 interior point on a low-rank factor of it, with a crossover to an exact active set; and
-pairs within working sets, where neither fits.  ``_reference`` runs where they were not built.
+pairs within working sets, where neither fits.  ``reference`` runs where they were not built.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from rejo.solvers import _reference
-from rejo.solvers.types import Floats, Kernel, Solution
+from rejo._typing import Floats
+from rejo.solvers import reference
+from rejo.solvers.types import Kernel, Solution
 
 try:
     from rejo.solvers import _svm
@@ -107,8 +108,8 @@ class Problem:
     ) -> Solution:  # fmt: skip
         if not hasattr(self, "_gram"):
             Z = self.X if self._mean is None else self.X - self._mean
-            self._gram = _reference.gram(Z, Z, self.kernel)
-        return _reference.solve(
+            self._gram = reference.gram(Z, Z, self.kernel)
+        return reference.solve(
             self._gram, labels, caps, h=h, tol=tol, max_iter=max_iter, u=u, margins=margins
         )
 
@@ -209,7 +210,7 @@ def evaluate(X: Any, basis: Any, coef: Floats, kernel: Kernel) -> Floats:
     if _svm is None:
         chunk = max(1, CHUNK // max(1, len(coef)))
         starts = range(0, X.shape[0], chunk)
-        blocks = [_reference.gram(X[i : i + chunk], basis, kernel) @ coef for i in starts]
+        blocks = [reference.gram(X[i : i + chunk], basis, kernel) @ coef for i in starts]
         return np.concatenate(blocks) if blocks else np.empty(0)
     if issparse(X):
         rows = X.data, X.indices, X.indptr

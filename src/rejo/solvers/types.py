@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from rejo._typing import Floats
 
 
 class Kernel(NamedTuple):

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from rejo.baselines._cutoffs import best_cutoffs
+from rejo._typing import Floats, Indices
+from rejo.baselines.cutoffs import best_cutoffs
 from rejo.replication import replica_costs
-from rejo.study._outcomes import Floats, Indices, Tried, crossed, first_least, outputs_of, risk
+from rejo.study._outcomes import Tried, crossed, first_least, outputs_of, risk
 
 
 def choose_cutoffs(

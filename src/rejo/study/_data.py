@@ -23,6 +23,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+from rejo._typing import Floats, Indices
 from rejo.datasets import (
     available,
     fetch,
@@ -33,8 +34,6 @@ from rejo.datasets import (
 )
 from rejo.study._cells import DATASETS, Cell, seed_of
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Fold = tuple[Indices, Indices]
 
 N_TEST = 5000

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from rejo._typing import Indices
 from rejo.baselines import EmbeddedRejectSVC
 from rejo.study._data import Task
 from rejo.study._grids import Grid
-from rejo.study._outcomes import Indices, Tried, first_least, risk
+from rejo.study._outcomes import Tried, first_least, risk
 
 TUNING: dict[str, Any] = {"n_starts": 1, "tol": 1e-4}
 

@@ -13,10 +13,11 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo._typing import Floats, Indices
 from rejo.replication import replica_costs, replica_labels
 from rejo.solvers import linear
-from rejo.solvers._reference import gram
-from rejo.study._data import Floats, Indices, Task
+from rejo.solvers.reference import gram
+from rejo.study._data import Task
 from rejo.study._grids import Grid, snake
 from rejo.study._machines import kernel_of
 from rejo.study._outcomes import Tried, crossed, first_least, outputs_of, risk

@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rejo._typing import Floats, Indices
 from rejo.baselines.threshold import _calibrate, _calibrated
 from rejo.replication import replica_costs, replica_labels
 from rejo.selection import RejoSVCCV
-from rejo.solvers._reference import gram
+from rejo.solvers.reference import gram
 from rejo.solvers.svm import Kernel, Problem
 from rejo.study._cutoffs import choose_cutoffs, decide
-from rejo.study._data import Floats, Indices, Task
+from rejo.study._data import Task
 from rejo.study._grids import Grid, snake
 from rejo.study._outcomes import Tried, crossed, first_least, outputs_of, rates, risk
 

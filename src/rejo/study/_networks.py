@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.random import RandomState
 
+from rejo._typing import Floats, Indices
 from rejo.replication import replica_costs, replica_labels
 from rejo.solvers.mlp import Data, Network, forward, initialise, minimise, unpack
 from rejo.study._cutoffs import choose_cutoffs, decide
-from rejo.study._data import Floats, Indices, Task
+from rejo.study._data import Task
 from rejo.study._grids import Grid
 from rejo.study._outcomes import Tried, crossed, first_least, outputs_of, rates
 

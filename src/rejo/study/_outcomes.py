@@ -11,10 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo._typing import Floats, Indices
 from rejo.replication import loss_from_costs, replica_costs
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 class Tried(NamedTuple):

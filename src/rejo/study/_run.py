@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
 
-from rejo.selection._progress import progress as show_progress
+from rejo._io import progress as show_progress
 from rejo.study._cells import Cell, Study
 from rejo.study._data import Table, load
 from rejo.study._methods import compute

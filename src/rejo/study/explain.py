@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo._typing import Floats, Indices
 from rejo.datasets import make_synthetic_1, make_synthetic_3
-from rejo.datasets._synthetic import CUTS_1, CUTS_3, alpha_of
-from rejo.displays._style import REJECT_FACE, REJECT_HATCH, class_colours, require_matplotlib, tint
+from rejo.datasets.synthetic import CUTS_1, CUTS_3, alpha_of
+from rejo.displays.style import REJECT_FACE, REJECT_HATCH, class_colours, require_matplotlib, tint
 from rejo.replication import replica_costs, replicate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 COST, H, BIG_C = 0.2, 1.0, 10.0
 SHOWN = 9  # the sample of SeiLa2, picked because its boundaries cross

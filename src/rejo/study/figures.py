@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rejo.displays._style import LINE_COLOURS, percent, require_matplotlib, sober
+from rejo.displays.style import LINE_COLOURS, percent, require_matplotlib, sober
 from rejo.study.panels import Panel
 from rejo.study.paper import DATA, PaperFigure, label
 from rejo.study.verdict import Contrast, contrasts

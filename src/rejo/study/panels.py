@@ -5,12 +5,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rejo._typing import Floats
 from rejo.datasets import bayes_rates
 from rejo.study.paper import DATA
-
-Floats = NDArray[np.float64]
 
 Key = tuple[str, str, float]  # dataset, split, share
 Cells = dict[str, dict[int, dict[float, Mapping[str, Any]]]]  # method, repetition, reject cost

@@ -14,10 +14,10 @@ and ``_whole`` (files that appear whole).
 
 from rejo.tables._chunks import read_chunks
 from rejo.tables._encoder import TableEncoder
-from rejo.tables._errors import TableError
 from rejo.tables._read import Table, read_table
 from rejo.tables._sniff import MISSING
 from rejo.tables._writer import TableWriter
+from rejo.tables.errors import TableError
 
 __all__ = [
     "MISSING",

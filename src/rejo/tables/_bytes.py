@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from rejo.tables._errors import TableError, shown
+from rejo.tables.errors import TableError, shown
 
 HEAD = 1 << 18  # bytes, enough to see how a table is written
 ENCODING_REMEDY = "save it as UTF-8, or name its encoding, such as --encoding cp1252 (Windows)"

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo._typing import Floats
 from rejo.tables._dates import ISO, parse_dates
-from rejo.tables._errors import import_pandas, shown
 from rejo.tables._words import LARGEST, too_large, word_of
+from rejo.tables.errors import import_pandas, shown
 
-Floats = NDArray[np.float64]
 Learnt = dict[str, Any]
 
 MICROSECONDS = 86_400e6  # of a day

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from rejo.tables._bytes import Utf8, name_of, open_bytes
-from rejo.tables._errors import TableError, import_pandas
-from rejo.tables._rows import Block, blocks, code_columns, line_of
+from rejo.tables._records import Block, blocks, code_columns, line_of
 from rejo.tables._sniff import MISSING, sniff
+from rejo.tables.errors import TableError, import_pandas
 
 LARGEST_BLOCK = 1 << 27  # bytes
 

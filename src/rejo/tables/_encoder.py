@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from rejo._typing import Floats
 from rejo.tables._columns import (
     FARTHEST,
-    Floats,
     as_days,
     as_floats,
     as_words,
@@ -30,7 +30,7 @@ from rejo.tables._columns import (
     write_numbers,
 )
 from rejo.tables._dates import FORMATS
-from rejo.tables._errors import TableError, did_you_mean, listed, shown
+from rejo.tables.errors import TableError, did_you_mean, listed, shown
 
 SLAB = 2048  # rows
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rejo.tables._errors import (
+from rejo.tables._words import TOO_LARGE, too_large, word_of
+from rejo.tables.errors import (
     TableError,
     check_columns,
     import_pandas,
@@ -18,7 +19,6 @@ from rejo.tables._errors import (
     listed,
     shown,
 )
-from rejo.tables._words import TOO_LARGE, too_large, word_of
 
 ENDINGS = (".parquet", ".pq")
 

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from rejo.tables._errors import TableError, listed, shown
+from rejo.tables.errors import TableError, listed, shown
 
 SEPARATORS = (",", ";", "\t", "|")
 NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t"}  # as a shell lets one write them

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo.tables._errors import import_pandas
 from rejo.tables._sniff import MISSING
+from rejo.tables.errors import import_pandas
 
 _MISSING = frozenset(MISSING)
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)

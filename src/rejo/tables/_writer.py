@@ -10,10 +10,10 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
-from rejo.tables._errors import import_pandas, import_pyarrow, listed
+from rejo._io import WholeFile
 from rejo.tables._formulas import all_harmless
 from rejo.tables._parquet import is_parquet
-from rejo.tables._whole import WholeFile
+from rejo.tables.errors import import_pandas, import_pyarrow, listed
 
 SPECIAL = re.compile('[",\r\n]')
 
@@ -61,7 +61,7 @@ class TableWriter:
         self._columns: list[str] | None = None
         self._parquet: Any = None
         self._file: BinaryIO | None = None
-        self._whole = None if self.path == "-" else WholeFile(self.path, force=force)
+        self._whole = None if self.path == "-" else WholeFile(self.path, overwrite=force)
 
     def __enter__(self) -> Self:
         self._file = sys.stdout.buffer if self._whole is None else self._whole.__enter__()

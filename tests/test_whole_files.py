@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from rejo.tables._whole import WholeFile
+from rejo._io import WholeFile
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions, links and pipes of POSIX")
 
@@ -38,7 +38,7 @@ def test_permissions(tmp_path, umask):
         assert mode(part) == 0o600
     assert mode(path) == 0o640  # as of a plain open
     path.chmod(0o604)
-    put(path, force=True)
+    put(path, overwrite=True)
     assert mode(path) == 0o604
     assert path.read_bytes() == b"new"
     assert os.listdir(tmp_path) == ["a"]
@@ -50,9 +50,9 @@ def test_what_a_link_leads_to_is_replaced(tmp_path):
     real, link = tmp_path / "there" / "real", tmp_path / "link"
     link.symlink_to(real)
     put(link)  # leads to nothing yet
-    with pytest.raises(FileExistsError, match=r"link exists; force replaces it"):
+    with pytest.raises(FileExistsError, match=r"link exists; overwrite replaces it"):
         put(link)
-    put(link, b"newer", force=True)
+    put(link, b"newer", overwrite=True)
     assert link.is_symlink()
     assert real.read_bytes() == b"newer"
     assert sorted(os.listdir(tmp_path)) == ["link", "there"]
@@ -60,7 +60,7 @@ def test_what_a_link_leads_to_is_replaced(tmp_path):
     loop.symlink_to(loop)
     for force in (True, False):
         with pytest.raises(OSError, match="symbolic links"):
-            put(loop, force=force)
+            put(loop, overwrite=force)
     assert loop.is_symlink()
 
 
@@ -71,7 +71,7 @@ def test_a_pipe_stays_one(tmp_path, force):
     os.mkfifo(path)
     reader = threading.Thread(target=lambda: read.append(path.read_bytes()))
     reader.start()
-    put(path, force=force)
+    put(path, overwrite=force)
     reader.join()
     assert read == [b"new"]
     assert stat.S_ISFIFO(os.stat(path).st_mode)
@@ -95,11 +95,11 @@ def test_a_file_that_appears_meanwhile(tmp_path, monkeypatch, links, force):
     if not links:
         monkeypatch.setattr(os, "link", refuse)
     if force:
-        with WholeFile(path, force=True) as file:
+        with WholeFile(path, overwrite=True) as file:
             path.write_bytes(b"theirs")
             file.write(b"new")
     else:
-        with pytest.raises(FileExistsError, match="force replaces it"), WholeFile(path) as file:
+        with pytest.raises(FileExistsError, match="overwrite replaces it"), WholeFile(path) as file:
             path.write_bytes(b"theirs")
     assert path.read_bytes() == (b"new" if force else b"theirs")
     assert os.listdir(tmp_path) == ["a"]
@@ -115,9 +115,9 @@ def test_nothing_is_left_after_an_error(tmp_path, monkeypatch, force, broken):
     monkeypatch.setattr(os, "link", refuse)
     monkeypatch.setattr(os, broken, refuse)
     with pytest.raises(PermissionError, match="not here"):
-        put(tmp_path / "a", force=force)
+        put(tmp_path / "a", overwrite=force)
     assert os.listdir(tmp_path) == []
-    with pytest.raises(KeyboardInterrupt), WholeFile(tmp_path / "a", force=force):
+    with pytest.raises(KeyboardInterrupt), WholeFile(tmp_path / "a", overwrite=force):
         raise KeyboardInterrupt
     assert os.listdir(tmp_path) == []
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
+from rejo._typing import Floats, Indices, Mask
 
 SLACK = 1e-12  # share of the total cost by which two risks differ through rounding only
 

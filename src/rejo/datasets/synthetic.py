@@ -7,7 +7,8 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-Floats = NDArray[np.float64]
+from rejo._typing import Floats
+
 Integers = NDArray[np.int64]
 
 # SyntheticI and III: where the zones of alpha meet. A zone with one class and a zone of transition

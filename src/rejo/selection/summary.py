@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rejo.metrics import Interval
-from rejo.selection._expected import Expected
-from rejo.selection._targets import Target
+from rejo.selection.expected import Expected
 from rejo.selection.guarantee import Guarantee
+from rejo.selection.target import Target
 
 
 def summarise(

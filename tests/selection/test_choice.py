@@ -9,8 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from rejo import make_synthetic_1
 from rejo.baselines import FrankHallReject, ThresholdRejectClassifier, TwoClassifierReject
-from rejo.selection import choose_family, families, reject_curve
-from rejo.selection.families import FAMILIES, make_family, rivals_of
+from rejo.selection import choice as choices
+from rejo.selection import choose_family, reject_curve
+from rejo.selection.catalogue import FAMILIES, make_family, rivals_of
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +93,7 @@ def test_cases_are_drawn_if_there_are_many(data, monkeypatch):
         seen.append(np.array(y))
         return np.zeros(3)
 
-    monkeypatch.setattr(families, "_risks", risks)
+    monkeypatch.setattr(choices, "_risks", risks)
     choice = choose_family(["logistic"], StandardScaler(), X, y, cv=3, max_cases=60)
     assert choice.n_cases == 60
     shares = (y == "low").mean(), (seen[0] == "low").mean()
@@ -109,8 +110,8 @@ def test_rivals_have_the_parameters_of_the_choice(name, n_classes):
     params = {key: list(values)[-1] for key, values in family.grid.items()}
     labels = {"class_order": [*"abc"][:n_classes], "reject_label": "ask"}
     model = family.model.set_params(**params, **labels)
-    pipeline = families.Pipeline([("prepare", StandardScaler()), ("model", model)])
-    choice = families.Choice(name, pipeline, params, {name: np.zeros(5)}, [0.2], 100)
+    pipeline = choices.Pipeline([("prepare", StandardScaler()), ("model", model)])
+    choice = choices.Choice(name, pipeline, params, {name: np.zeros(5)}, [0.2], 100)
     rivals = rivals_of(choice, n_classes)
     kinds = [type(rival[-1]) for rival in rivals.values()]
     pair = TwoClassifierReject if n_classes == 2 else FrankHallReject

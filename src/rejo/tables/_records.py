@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo.tables._bytes import Utf8, count_lines
-from rejo.tables._errors import TableError
+from rejo.tables.errors import TableError
 
 QUOTE, NEWLINE, RETURN, BLANK, ZERO = b'"\n\r 0'
 LONGEST_ROW = 1 << 26  # bytes; more is a quote that was never closed

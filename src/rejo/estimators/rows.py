@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from rejo._typing import Floats, Indices
 
 COPY = 1 << 16  # rows copied at a time
 
 
 def is_frame(X: Any) -> bool:
+    """Return whether ``X`` is a data frame."""
     return hasattr(X, "iloc") and hasattr(X, "columns")
 
 
@@ -26,10 +25,12 @@ def column_names(X: Any) -> list[str] | None:
 
 
 def take_rows(X: Any, rows: Indices) -> Any:
+    """Return some rows of an array, a sparse matrix or a frame."""
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def has_nan(X: Any) -> bool:
+    """Return whether a value is missing."""
     if is_frame(X):
         return bool(X.isna().to_numpy().any())
     return bool(np.isnan(X.data if sparse.issparse(X) else X).any())

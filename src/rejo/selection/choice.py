@@ -1,4 +1,4 @@
-"""Four kinds of model for a table, tuned and compared on the same folds."""
+"""Which model for this table? Families tuned and compared on the same folds."""
 
 from __future__ import annotations
 
@@ -7,42 +7,20 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import ParameterGrid, StratifiedGroupKFold, StratifiedKFold
-from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.svm import SVC
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
-from rejo.baselines import FrankHallReject, ThresholdRejectClassifier, TwoClassifierReject
-from rejo.estimators import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
-from rejo.selection._progress import progress
-from rejo.selection.methods import COSTS, DECAYS, WIDTHS
+from rejo._io import progress
+from rejo._typing import Floats, Indices
+from rejo.selection.catalogue import make_family
 from rejo.selection.path import REJECT_COSTS, check_reject_costs, reject_curve
 
-Floats = NDArray[np.float64]
-
-FAMILIES = ("logistic", "svm", "mlp", "boosting")
 MAX_TUNING = 3_000  # cases that parameters are chosen on: more hardly change the choice
 MAX_SVM = 5_000  # cases above which a kernel machine takes too long to be tried unasked
-
-
-class Family(NamedTuple):
-    """A kind of model with a reject option, its grid, and the plain classifier it corresponds to.
-
-    ``plain`` has the same parameters; ``inside`` is what stands before their names in the grid of
-    the model.
-    """
-
-    model: Any
-    grid: dict[str, Any]
-    plain: Any
-    inside: str = ""
 
 
 class Choice(NamedTuple):
@@ -70,40 +48,6 @@ class Choice(NamedTuple):
     risks: dict[str, Floats]
     reject_costs: list[float]
     n_cases: int
-
-
-def make_family(name: str, n_features: int, random_state: int | None = 0) -> Family:
-    """Return a family by its name, for standardised features.
-
-    Parameters
-    ----------
-    name : {"logistic", "svm", "mlp", "boosting"}
-    n_features : int
-        The widths of kernels depend on it.
-    random_state : int, default=0
-
-    Returns
-    -------
-    family : Family
-    """
-    if name == "logistic":
-        strengths = (0.003, 0.03, 0.3, 3.0, 30.0)
-        return Family(RejoLinear(), {"C": strengths}, LogisticRegression(max_iter=1000))
-    if name == "svm":
-        widths = [width / n_features for width in WIDTHS]
-        return Family(RejoSVC(), {"C": COSTS, "gamma": widths}, SVC())
-    if name == "mlp":
-        seed: Any = {"random_state": random_state}
-        plain = MLPClassifier((10,), "tanh", solver="lbfgs", max_iter=300, **seed)
-        return Family(RejoMLP((10,), max_iter=300, **seed), {"alpha": DECAYS}, plain)
-    if name == "boosting":
-        # Few bins: scikit-learn finds them one by one if the rows have weights.
-        plain = HistGradientBoostingClassifier(
-            learning_rate=0.06, max_bins=32, early_stopping=False, random_state=random_state
-        )
-        grid = {"estimator__max_leaf_nodes": (4, 15)}
-        return Family(ReplicationClassifier(plain), grid, plain, "estimator__")
-    raise ValueError(f"family={name!r} must be one of {', '.join(FAMILIES)}.")
 
 
 def choose_family(
@@ -203,7 +147,7 @@ def choose_family(
     )
 
 
-def draw_rows(y: Any, n: int, random_state: int | None = 0, least: int = 10) -> NDArray[np.intp]:
+def draw_rows(y: Any, n: int, random_state: int | None = 0, least: int = 10) -> Indices:
     """Draw cases so that the classes keep their shares, but of rare ones at least a few.
 
     Parameters
@@ -233,39 +177,6 @@ def draw_rows(y: Any, n: int, random_state: int | None = 0, least: int = 10) -> 
         random.permutation(np.flatnonzero(k == i))[:size] for i, size in enumerate(sizes.tolist())
     ]
     return np.sort(np.concatenate(drawn))
-
-
-def rivals_of(choice: Choice, n_classes: int, random_state: int | None = 0) -> dict[str, Any]:
-    """Other ways to reject with the plain classifier of a choice, with the same parameters.
-
-    Parameters
-    ----------
-    choice : Choice
-    n_classes : int
-    random_state : int, default=0
-
-    Returns
-    -------
-    rivals : dict of str to Pipeline
-    """
-    family = make_family(choice.name, 1, random_state)
-    params = {key.removeprefix(family.inside): value for key, value in choice.params.items()}
-    plain = clone(family.plain).set_params(**params)
-    ways: dict[str, Any] = {
-        "one classifier, Chow's rule": ThresholdRejectClassifier(plain, rule="chow"),
-    }
-    if n_classes == 2:
-        ways["two classifiers"] = TwoClassifierReject(plain)
-    else:
-        ways["two classifiers a boundary"] = FrankHallReject(plain, per_split=2)
-    model = choice.estimator[-1]
-    labels = {"class_order": model.class_order, "reject_label": model.reject_label}
-    return {
-        name: Pipeline(
-            [("prepare", clone(choice.estimator[0])), ("model", way.set_params(**labels))]
-        )
-        for name, way in ways.items()
-    }
 
 
 def _risks(estimator: Any, X: Any, y: Any, costs: list[float], folds: Any, groups: Any) -> Floats:

@@ -5,19 +5,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo.estimators._steps import last_step
 from rejo.estimators.base import Judgement
+from rejo.estimators.pipelines import final_step
 
 
 def judge(estimator: Any, X: Any) -> tuple[Any, Judgement]:
     """Return the classifier, and what it makes of each row of ``X``."""
-    model, X = last_step(estimator, X)
-    if not hasattr(model, "_judge"):
+    model, X = final_step(estimator, X)
+    if not hasattr(model, "judge"):
         raise TypeError(
             f"estimator must be a classifier of this package, got {type(model).__name__}; for "
             "another one use from_predictions, with its decisions and a confidence"
         )
-    return model, model._judge(X)
+    return model, model.judge(X)
 
 
 def column(y: Any) -> NDArray[Any]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import betabinom, chi2
 
+from rejo._typing import Floats
 from rejo.metrics import Interval
 from rejo.selection.path import ROUNDING, RejectCurve
-
-Floats = NDArray[np.float64]
 
 
 class Expected(NamedTuple):

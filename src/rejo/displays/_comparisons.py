@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rejo.displays._curves import Curve, Floats, check_choice
+from rejo._typing import Floats
+from rejo.displays._curves import Curve, check_choice
 
 BANDS = ("deviation", "quantiles", None)
 QUANTILES = (0.05, 0.95)

@@ -1,4 +1,7 @@
-"""Files that are there whole at the end, or not at all."""
+"""What every room that writes for people needs: whole files, safe text, a line of progress.
+
+Nothing here imports NumPy: ``rejo --help`` must not wait for it.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,54 @@ import errno
 import os
 import secrets
 import stat
+import sys
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
+T = TypeVar("T")
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
+
+
+def printable(text: str) -> str:
+    """Replace what a terminal would obey: control and other invisible characters."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def one_line(text: str) -> str:
+    """Return :func:`printable` text on a single line."""
+    return printable(" ".join(text.split()))
+
+
+def progress(
+    items: Iterable[T], total: int, title: str, *, show: bool | None = None
+) -> Iterator[T]:
+    """Pass the items on, and write how many came and how long the others will take.
+
+    By default (``show=None``) only if stderr is a terminal.
+    """
+    if not (sys.stderr.isatty() if show is None else show):
+        yield from items
+        return
+    start = monotonic()
+    try:
+        for done, item in enumerate(items, start=1):
+            left = (monotonic() - start) / done * (total - done)
+            sys.stderr.write(f"\r{title}: {done}/{total}, {_clock(left)} left \033[K")
+            sys.stderr.flush()
+            yield item
+    finally:
+        sys.stderr.write("\r\033[K")
+        sys.stderr.flush()
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(int(minutes), 60)
+    return f"{hours}:{minutes:02}:{int(seconds):02}" if hours else f"{minutes}:{int(seconds):02}"
 
 
 class WholeFile:
@@ -25,19 +70,19 @@ class WholeFile:
     Parameters
     ----------
     path : str or path-like
-    force : bool, default=False
+    overwrite : bool, default=False
         Replace a file that exists.
 
     Raises
     ------
     FileExistsError
-        If the file exists, or has appeared meanwhile, without ``force``.
+        If the file exists, or has appeared meanwhile, without ``overwrite``.
 
     Examples
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from rejo.tables._whole import WholeFile
+    >>> from rejo._io import WholeFile
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "a.txt")
     ...     with WholeFile(path) as file:
@@ -48,9 +93,9 @@ class WholeFile:
     all of it
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         self.path = os.fspath(path)
-        self.force = force
+        self.overwrite = overwrite
         self._part: Path | None = None
         self._file: BinaryIO | None = None
 
@@ -63,7 +108,7 @@ class WholeFile:
             raise IsADirectoryError(f"{self.path} is a folder; name a file in it")
         if self._place.is_symlink():
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), self.path)
-        if not self.force and self._place.exists():
+        if not self.overwrite and self._place.exists():
             raise self._exists()
         part = self._place.with_name(f".{self._place.name[:40]}.{secrets.token_hex(8)}.part")
         # What a plain file may be read by is asked of an empty one: nothing else tells safely.
@@ -102,7 +147,7 @@ class WholeFile:
             _sync_folder(self._place.parent)
 
     def _move(self, part: Path) -> None:
-        if self.force:
+        if self.overwrite:
             os.replace(part, self._place)
             return
         try:
@@ -136,7 +181,7 @@ class WholeFile:
             return 0
 
     def _exists(self) -> FileExistsError:
-        return FileExistsError(f"{self.path} exists; force replaces it")
+        return FileExistsError(f"{self.path} exists; overwrite replaces it")
 
 
 def _create(path: Path, mode: int) -> int:

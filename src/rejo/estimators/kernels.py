@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-Floats = NDArray[np.float64]
+from rejo._typing import Floats
 
 # Sixteen rows, evenly spread, and pairs of them that tell what a kernel sees.
 PROBES = np.arange(16)

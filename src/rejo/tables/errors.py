@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
+from rejo._io import printable
+
 LONGEST_VALUE = 60
 MOST_NAMES = 30
 
@@ -17,7 +19,7 @@ class TableError(ValueError):
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__("".join(c if c.isprintable() else "?" for c in message))
+        super().__init__(printable(message))
 
 
 def shown(value: object) -> str:

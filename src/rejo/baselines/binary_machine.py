@@ -10,9 +10,9 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from rejo.estimators._targets import Targets
-from rejo.estimators.base import Floats
-from rejo.estimators.machine import KernelMachine
+from rejo._typing import Floats
+from rejo.estimators.classes import Targets
+from rejo.estimators.kernel_machine import KernelMachine
 
 
 class BinaryKernelMachine(KernelMachine):

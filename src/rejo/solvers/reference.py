@@ -24,7 +24,8 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import safe_sparse_dot
 
-from rejo.solvers.types import Floats, Kernel, Solution
+from rejo._typing import Floats
+from rejo.solvers.types import Kernel, Solution
 
 TINY = 1e-12  # floor of a curvature: duplicate points have none
 NEWTON_EVERY = 50  # pair steps between two Newton steps

@@ -10,7 +10,7 @@ from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
-Indices = NDArray[np.intp]
+from rejo._typing import Indices
 
 LARGEST_WEIGHT = 1e100
 

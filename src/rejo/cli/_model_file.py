@@ -22,10 +22,10 @@ class Opened(NamedTuple):
 
     def judge(self, X: Any) -> Any:
         """Return the judgement of each row of ``X``."""
-        from rejo.estimators._steps import last_step
+        from rejo.estimators.pipelines import final_step
 
-        last, X = last_step(self.model, X)
-        return last._judge(X)
+        last, X = final_step(self.model, X)
+        return last.judge(X)
 
     def note_surprises(self, X: Any, found: dict[str, Counter[str]]) -> None:
         """Count for each column the words and gaps that training did not show."""
@@ -35,12 +35,12 @@ class Opened(NamedTuple):
 
     def expect(self, n: int, level: float) -> dict[str, Any]:
         """Rates, with their ranges, that so many cases should show; none if it tells none."""
-        from rejo.selection._expected import expect
+        from rejo.selection.expected import expect
 
-        if not hasattr(self.model, "_rates"):
+        if not hasattr(self.model, "rates_"):
             return {}
-        R, E = self.model._rates
-        found: dict[str, Any] = expect(R, E, self.model._size, n, level)._asdict()
+        R, E = self.model.rates_
+        found: dict[str, Any] = expect(R, E, self.model.n_effective_, n, level)._asdict()
         return found
 
     @property
@@ -51,7 +51,7 @@ class Opened(NamedTuple):
     @property
     def review_label(self) -> str | None:
         """What stands for a review; ``None`` if the model decides every case."""
-        from rejo.selection._models import reject_label_of
+        from rejo.estimators.pipelines import reject_label_of
 
         label = reject_label_of(self.model)
         return None if label is None else str(label)

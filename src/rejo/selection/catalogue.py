@@ -1,13 +1,15 @@
-"""Data replication and its rivals, each with a grid to be tuned on: the usual comparison."""
+"""The methods that rejo knows: models for a table, data replication and its rivals."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
@@ -18,11 +20,95 @@ from rejo.baselines import (
     ThresholdRejectClassifier,
     TwoClassifierReject,
 )
-from rejo.estimators import RejoLinear, RejoMLP, RejoSVC
+from rejo.estimators import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
 
+if TYPE_CHECKING:
+    from rejo.selection.choice import Choice
+
+FAMILIES = ("logistic", "svm", "mlp", "boosting")
 COSTS = (0.5, 4.0, 32.0, 256.0)  # C of a support vector machine
 WIDTHS = (0.3, 1.5, 6.0)  # gamma x number of features, for standardised features
 DECAYS = (1e-2, 1e-1, 1.0, 10.0)  # weight decay of a network
+
+
+class Family(NamedTuple):
+    """A kind of model with a reject option, its grid, and the plain classifier it corresponds to.
+
+    ``plain`` has the same parameters; ``inside`` is what stands before their names in the grid of
+    the model.
+    """
+
+    model: Any
+    grid: dict[str, Any]
+    plain: Any
+    inside: str = ""
+
+
+def make_family(name: str, n_features: int, random_state: int | None = 0) -> Family:
+    """Return a family by its name, for standardised features.
+
+    Parameters
+    ----------
+    name : {"logistic", "svm", "mlp", "boosting"}
+    n_features : int
+        The widths of kernels depend on it.
+    random_state : int, default=0
+
+    Returns
+    -------
+    family : Family
+    """
+    if name == "logistic":
+        strengths = (0.003, 0.03, 0.3, 3.0, 30.0)
+        return Family(RejoLinear(), {"C": strengths}, LogisticRegression(max_iter=1000))
+    if name == "svm":
+        widths = [width / n_features for width in WIDTHS]
+        return Family(RejoSVC(), {"C": COSTS, "gamma": widths}, SVC())
+    if name == "mlp":
+        seed: Any = {"random_state": random_state}
+        plain = MLPClassifier((10,), "tanh", solver="lbfgs", max_iter=300, **seed)
+        return Family(RejoMLP((10,), max_iter=300, **seed), {"alpha": DECAYS}, plain)
+    if name == "boosting":
+        # Few bins: scikit-learn finds them one by one if the rows have weights.
+        plain = HistGradientBoostingClassifier(
+            learning_rate=0.06, max_bins=32, early_stopping=False, random_state=random_state
+        )
+        grid = {"estimator__max_leaf_nodes": (4, 15)}
+        return Family(ReplicationClassifier(plain), grid, plain, "estimator__")
+    raise ValueError(f"family={name!r} must be one of {', '.join(FAMILIES)}.")
+
+
+def rivals_of(choice: Choice, n_classes: int, random_state: int | None = 0) -> dict[str, Any]:
+    """Other ways to reject with the plain classifier of a choice, with the same parameters.
+
+    Parameters
+    ----------
+    choice : Choice
+    n_classes : int
+    random_state : int, default=0
+
+    Returns
+    -------
+    rivals : dict of str to Pipeline
+    """
+    family = make_family(choice.name, 1, random_state)
+    params = {key.removeprefix(family.inside): value for key, value in choice.params.items()}
+    plain = clone(family.plain).set_params(**params)
+    ways: dict[str, Any] = {
+        "one classifier, Chow's rule": ThresholdRejectClassifier(plain, rule="chow"),
+    }
+    if n_classes == 2:
+        ways["two classifiers"] = TwoClassifierReject(plain)
+    else:
+        ways["two classifiers a boundary"] = FrankHallReject(plain, per_split=2)
+    model = choice.estimator[-1]
+    labels = {"class_order": model.class_order, "reject_label": model.reject_label}
+    return {
+        name: Pipeline(
+            [("prepare", clone(choice.estimator[0])), ("model", way.set_params(**labels))]
+        )
+        for name, way in ways.items()
+    }
 
 
 def standard_methods(

@@ -12,10 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from rejo.estimators._kernels import check_gram, check_symmetric, choose_gamma
-from rejo.estimators._targets import Targets, check_targets
-from rejo.estimators.base import Floats
+from rejo._typing import Floats
 from rejo.estimators.boundaries import BoundaryClassifier
+from rejo.estimators.classes import Targets, check_targets
+from rejo.estimators.kernels import check_gram, check_symmetric, choose_gamma
 from rejo.solvers.svm import Kernel, Solution, evaluate
 
 CHUNK = 2_000_000  # kernel values held at a time in a prediction with a callable kernel
