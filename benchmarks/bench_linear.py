@@ -65,7 +65,7 @@ def our_accuracy(model: RejoLinear, X: Floats, y: Labels) -> tuple[float, float]
     best = linear.solve(X, y, labels, caps, tol=1e-15)
     loss = Logistic(labels, caps)
     F = linear.Objective(X, y, None, loss, labels.shape[1], model.h)
-    value, gradient = F(np.concatenate([model.coef_[0], model.thresholds_]))
+    value, gradient = F(np.concatenate([model.coef_[0], -model.thresholds_]))
     start = F(np.zeros_like(gradient))[1]
     return _accuracy(value, best.objective, gradient, start)
 

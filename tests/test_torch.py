@@ -66,7 +66,7 @@ def same_network(torch, rejo_torch, model):
         dtype=torch.float64,
     )  # fmt: skip
     head.direction.weight.data = torch.tensor(model.coefs_[-1].T)
-    head.free.data = torch.tensor(model.thresholds_)
+    head.free.data = torch.tensor(-model.thresholds_)
     return torch.nn.Sequential(*layers, head)
 
 
@@ -135,12 +135,12 @@ def test_a_training_loop_comes_near_the_bayes_risk(torch, rejo_torch, ordered):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 6])
-def test_ordered_thresholds_fall_whatever_the_parameters(torch, rejo_torch, n_classes):
+def test_ordered_thresholds_rise_whatever_the_parameters(torch, rejo_torch, n_classes):
     torch.manual_seed(n_classes)
     head = rejo_torch.ReplicationHead(4, n_classes, ordered=True)
     for parameter in (head.first, head.gaps):
         parameter.data.normal_(std=20)
-    assert (head.thresholds.diff() <= 0).all()
+    assert (head.thresholds.diff() >= 0).all()
     assert (head(torch.randn(7, 4)).diff(dim=-1) <= 1e-4).all()
     assert set(dict(head.named_parameters())) == {"direction.weight", "first", "gaps"}
 
@@ -149,7 +149,7 @@ def test_ordered_thresholds_fall_whatever_the_parameters(torch, rejo_torch, n_cl
 @pytest.mark.parametrize("ordered", [True, False])
 def test_the_first_thresholds_are_even_around_zero(torch, rejo_torch, reject, ordered):
     b = rejo_torch.ReplicationHead(4, 3, reject=reject, ordered=ordered, gap=2.0).thresholds
-    expected = [3.0, 1.0, -1.0, -3.0] if reject else [1.0, -1.0]
+    expected = [-3.0, -1.0, 1.0, 3.0] if reject else [-1.0, 1.0]
     assert_allclose(b.detach().numpy(), expected, rtol=1e-6)
 
 

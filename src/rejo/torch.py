@@ -38,9 +38,9 @@ class ReplicationHead(torch.nn.Module):
     reject : bool, default=True
         Two boundaries between neighbouring classes (a reject region) or one.
     ordered : bool, default=False
-        Guarantee falling thresholds: ``b_q`` is ``b_0`` less a sum of positive gaps, which are
-        what is learned.  Otherwise the thresholds are free, as in the paper; their order
-        then changes no decision, but the columns of the scores need not fall.
+        Guarantee rising thresholds: the head learns the first and the positive gaps after it.
+        Otherwise the thresholds are free, as in the paper; their order then changes no
+        decision, but the columns of the scores need not fall.
     gap : float, default=1.0
         Distance between neighbouring thresholds at the start; positive.
 
@@ -49,7 +49,7 @@ class ReplicationHead(torch.nn.Module):
     direction : torch.nn.Linear
         ``w``, without a bias.
     thresholds : torch.Tensor of shape (n_boundaries,)
-        ``b_q``.
+        Cut points on ``w . features``: ``-b_q``.
     """
 
     def __init__(
@@ -91,6 +91,10 @@ class ReplicationHead(torch.nn.Module):
 
     @property
     def thresholds(self) -> Any:
+        """Cut points (n_boundaries,) on ``w . features``."""
+        return -self._offsets()
+
+    def _offsets(self) -> Any:
         """``b_q`` (n_boundaries,)."""
         if not self.ordered:
             return self.free
@@ -98,11 +102,11 @@ class ReplicationHead(torch.nn.Module):
 
     def forward(self, features: Any) -> Any:
         """Scores (..., n_boundaries) of features (..., in_features)."""
-        return self.direction(features) + self.thresholds
+        return self.direction(features) + self._offsets()
 
     def penalty(self, h: float = 1.0) -> Any:
         """Regulariser of the head, ``1/2 (|w|^2 + 1/h^2 sum_{q>=1} (b_q - b_0)^2)``."""
-        b = self.thresholds
+        b = self._offsets()
         squares = self.direction.weight.square().sum() + (b - b[0]).square().sum() / h**2
         return 0.5 * squares
 

@@ -97,8 +97,8 @@ def test_attributes(data, loss, reject_cost, n_boundaries):
     assert model.reject_label_ == (None if reject_cost is None else -1)
     assert model.coef_.shape == (1, 2)
     assert model.thresholds_.shape == (n_boundaries,)
-    assert (np.diff(model.thresholds_) <= 0).all()
-    assert_allclose(model.boundary_scores(X), X @ model.coef_.T + model.thresholds_)
+    assert (np.diff(model.thresholds_) >= 0).all()
+    assert_allclose(model.boundary_scores(X), X @ model.coef_.T - model.thresholds_)
     assert 0 <= model.optimality_gap_ <= model.tol
     assert model.objective_ > 0
     assert model.n_iter_ >= 1
@@ -117,7 +117,7 @@ def test_predictions_count_the_positive_scores(data):
     assert_array_equal(model.reject_mask(X), counts % 2 == 1)
     forced = model.predict_forced(X)
     assert_array_equal(forced[~model.reject_mask(X)], model.predict(X)[~model.reject_mask(X)])
-    on_a_boundary = np.array([[-model.thresholds_[1] / model.coef_[0, 0], 0.0]])
+    on_a_boundary = np.array([[model.thresholds_[1] / model.coef_[0, 0], 0.0]])
     on_a_boundary = on_a_boundary + np.array([[-1e-9, 0.0], [0.0, 0.0], [1e-9, 0.0]])
     counts = (model.boundary_scores(on_a_boundary) > 0).sum(axis=1)
     assert_array_equal(model._counts(on_a_boundary), counts)
@@ -128,7 +128,7 @@ def test_without_rejection_two_classes_are_a_plain_logistic_regression(binary):
     ours = RejoLinear(reject_cost=None, tol=1e-12).fit(X, y)
     theirs = LogisticRegression(tol=1e-10, solver="newton-cholesky").fit(X, y)
     assert_allclose(ours.coef_, theirs.coef_, rtol=1e-5)
-    assert_allclose(ours.thresholds_, theirs.intercept_, rtol=1e-4)
+    assert_allclose(-ours.thresholds_, theirs.intercept_, rtol=1e-4)
 
 
 def diabetes_grades(n_classes):
@@ -174,7 +174,7 @@ def test_the_boundaries_are_those_of_chow(reject_cost):
     model = RejoLinear(reject_cost=reject_cost, C=1e3, h=1e3, tol=1e-12).fit(X, y)
     # w.x + b_q = 0 must be logit p = +-log((1 - w_r) / w_r): b_q = b +- that.
     gap = np.log((1 - reject_cost) / reject_cost)
-    found = np.concatenate([model.coef_[0], model.thresholds_])
+    found = np.concatenate([model.coef_[0], -model.thresholds_])
     truth = np.concatenate([w, [b + gap, b - gap]])
     costs = np.where(y[:, None] == [0, 1], reject_cost, 1 - reject_cost)  # (n, 2)
     s = 1 / (1 + np.exp(-model.boundary_scores(X)))

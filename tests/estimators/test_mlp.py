@@ -91,10 +91,10 @@ def test_attributes(data, solver, reject_cost, n_boundaries):
     assert_array_equal(model.classes_, [0, 1, 2])
     assert model.reject_label_ == (None if reject_cost is None else -1)
     assert model.thresholds_.shape == (n_boundaries,)
-    assert (np.diff(model.thresholds_) <= 0).all()
+    assert (np.diff(model.thresholds_) >= 0).all()
     assert [W.shape for W in model.coefs_] == [(2, 5), (5, 4), (4, 1)]
     assert [c.shape for c in model.intercepts_] == [(5,), (4,), (n_boundaries,)]
-    assert_array_equal(model.intercepts_[-1], model.thresholds_)
+    assert_array_equal(model.intercepts_[-1], -model.thresholds_)
     assert model.n_layers_ == 4
     assert len(model.loss_curve_) == model.n_iter_ >= 1
     assert model.best_loss_ == min(model.loss_curve_)
@@ -105,7 +105,7 @@ def test_attributes(data, solver, reject_cost, n_boundaries):
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu", "logistic"])
-def test_scores_are_the_network_plus_the_thresholds(data, activation):
+def test_scores_are_the_network_minus_the_thresholds(data, activation):
     X, y = data
     model = make(hidden_layer_sizes=(6, 4), activation=activation, alpha=1.0).fit(X, y)
     function = {
@@ -116,7 +116,7 @@ def test_scores_are_the_network_plus_the_thresholds(data, activation):
     a = X
     for W, c in zip(model.coefs_[:-1], model.intercepts_[:-1], strict=True):
         a = function(a @ W + c)
-    scores = a @ model.coefs_[-1] + model.thresholds_
+    scores = a @ model.coefs_[-1] - model.thresholds_
     assert_allclose(model.boundary_scores(X), scores, atol=1e-12)
     counts = (scores > 0).sum(axis=1)
     assert_array_equal(model.predict(X), np.where(counts % 2, -1, counts // 2))
@@ -134,7 +134,7 @@ def test_the_objective_of_the_attributes_is_the_one_reported(n_classes):
     signs = np.where(k > j, 1, -1)
     costs = np.where(k == j + q % 2, 0.3, 0.7) * weight[:, None]
     b = model._theta[-j.size :]  # as solved, not sorted
-    f = model.boundary_scores(X) - model.thresholds_ + b
+    f = model.boundary_scores(X) + model.thresholds_ + b
     squares = sum((W**2).sum() for W in model.coefs_) + ((b - b[0]) ** 2).sum() / 4
     total = (costs * np.logaddexp(0, -signs * f)).sum() + 0.15 * squares
     assert model.objective_ == pytest.approx(total / weight.sum(), rel=1e-10)
@@ -149,7 +149,7 @@ def test_sorted_thresholds_decide_as_those_solved_for():
         model = make(hidden_layer_sizes=(), alpha=50.0, random_state=seed).fit(X, y)
         b = model._theta[-6:]
         found |= bool((np.diff(b) > 1e-6).any())
-        g = model.boundary_scores(X)[:, :1] - model.thresholds_[0]
+        g = model.boundary_scores(X)[:, :1] + model.thresholds_[0]
         counts = (g + b > 0).sum(axis=1)
         assert_array_equal(model.predict(X), np.where(counts % 2, -1, counts // 2))
     assert found

@@ -43,7 +43,7 @@ def same(model, other, X, rtol=1e-6):
 
 
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid"])
-def test_scores_are_the_kernel_expansion_plus_the_thresholds(data, kernel):
+def test_scores_are_the_kernel_expansion_minus_the_thresholds(data, kernel):
     X, y = data
     model = RejoSVC(kernel=kernel, gamma=0.3, coef0=0.5, degree=2).fit(X, y)
     inner = X @ model.support_vectors_.T
@@ -53,7 +53,7 @@ def test_scores_are_the_kernel_expansion_plus_the_thresholds(data, kernel):
         "rbf": rbf_kernel(X, model.support_vectors_, gamma=0.3),
         "sigmoid": np.tanh(0.3 * inner + 0.5),
     }[kernel]
-    expected = (K @ model.dual_coef_[0])[:, None] + model.thresholds_
+    expected = (K @ model.dual_coef_[0])[:, None] - model.thresholds_
     assert_allclose(model.boundary_scores(X), expected, atol=1e-5)
 
 
@@ -65,7 +65,7 @@ def test_attributes(data, reject_cost, n_boundaries):
     assert_array_equal(model.classes_, [0, 1, 2])
     assert model.reject_label_ == (None if reject_cost is None else -1)
     assert model.thresholds_.shape == (n_boundaries,)
-    assert (np.diff(model.thresholds_) <= 0).all()
+    assert (np.diff(model.thresholds_) >= 0).all()
     assert model.dual_coef_.shape == (1, n_support)
     assert model.dual_coef_.sum() == pytest.approx(0, abs=1e-8)
     assert_array_equal(model.support_vectors_, X[model.support_])
@@ -82,7 +82,7 @@ def test_coef_is_for_the_linear_kernel_only(data):
     X, y = data
     model = RejoSVC(kernel="linear").fit(X, y)
     assert_allclose(model.coef_, model.dual_coef_ @ model.support_vectors_, atol=1e-10)
-    assert_allclose(model.boundary_scores(X), X @ model.coef_.T + model.thresholds_)
+    assert_allclose(model.boundary_scores(X), X @ model.coef_.T - model.thresholds_)
     with pytest.raises(AttributeError, match="linear kernel"):
         _ = RejoSVC().fit(X, y).coef_
     assert not hasattr(RejoSVC().fit(X, y), "coef_")

@@ -267,7 +267,12 @@ def wrong_checksum(edit):
 
 @hostile("linear", "Upgrade rejo")
 def newer_format(edit):
-    edit.header["format_version"] = 2
+    edit.header["format_version"] = 3
+
+
+@hostile("linear", "earlier version of rejo.*Train the model again")
+def older_format(edit):
+    edit.header["format_version"] = 1
 
 
 @hostile("linear", "format version")
@@ -512,7 +517,7 @@ def nan_thresholds(edit):
     edit.array("thresholds_", lambda b: changed(b, 0, np.nan))
 
 
-@hostile("svc", "falling order")
+@hostile("svc", "rising order")
 def unordered_thresholds(edit):
     edit.array("thresholds_", lambda b: b[::-1])
 

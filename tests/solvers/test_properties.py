@@ -79,10 +79,10 @@ def test_thresholds_are_sorted_and_sorting_changes_no_prediction(case):
     problem, labels, caps = case.problem()
     solution = problem.solve(labels, caps, h=case.parameters["h"], tol=TIGHT)
     model = case.fit()
-    assert (np.diff(model.thresholds_) <= 0).all()
-    assert_allclose(model.thresholds_, np.sort(solution.b)[::-1], atol=1e-3)
-    g = model.boundary_scores(case.X)[:, :1] - model.thresholds_[0]
-    for b in (solution.b, model.thresholds_):
+    assert (np.diff(model.thresholds_) >= 0).all()
+    assert_allclose(model.thresholds_, np.sort(-solution.b), atol=1e-3)
+    g = model.boundary_scores(case.X)[:, :1] + model.thresholds_[0]
+    for b in (solution.b, -model.thresholds_):
         clear = np.abs(g + b).min(axis=1) > 2e-3
         counts = (g + b > 0).sum(axis=1)
         assert_array_equal(counts[clear], model._counts(case.X)[clear])
@@ -114,7 +114,7 @@ def test_three_classes_may_have_thresholds_out_of_order():
     else:
         pytest.fail("all thresholds came out in order")
     model = RejoSVC(kernel="linear", C=2.0**-5, h=h, tol=1e-6).fit(X, y)
-    assert (np.diff(model.thresholds_) <= 0).all()
+    assert (np.diff(model.thresholds_) >= 0).all()
 
 
 @properties

@@ -88,7 +88,7 @@ class RejoLinear(BoundaryClassifier):
     coef_ : ndarray of shape (1, n_features)
         ``w``.
     thresholds_ : ndarray of shape (n_boundaries,)
-        ``b_q``, falling.
+        Cut points on ``w.x``, lowest first: ``-b_q``, sorted.
     objective_ : float
         Value of the minimised function; after ``fit`` only.
     optimality_gap_ : float
@@ -255,7 +255,7 @@ class RejoLinear(BoundaryClassifier):
             if first:
                 stream = linear.begin(X, labels.shape[1], **how)
             else:
-                start = self.coef_[0], self.thresholds_
+                start = self.coef_[0], -self.thresholds_
                 stream = linear.resume(
                     X, k, labels, caps, weight, start=start, n_seen=self._n_fitted, **how
                 )
@@ -267,7 +267,7 @@ class RejoLinear(BoundaryClassifier):
         return self._store(w, b, stream.n_steps)
 
     def boundary_scores(self, X: Any) -> Floats:
-        """Score of every point for every boundary: ``w.x + thresholds_``.
+        """Score of every point for every boundary: ``w.x - thresholds_``.
 
         Parameters
         ----------
@@ -278,13 +278,13 @@ class RejoLinear(BoundaryClassifier):
         scores : ndarray of shape (n_samples, n_boundaries)
             Falling from left to right; the number of positive ones is the decision.
         """
-        return self._evaluate(X)[:, None] + self.thresholds_
+        return self._evaluate(X)[:, None] - self.thresholds_
 
     def _counts(self, X: Any) -> NDArray[np.intp]:
         g = self._evaluate(X)
         counts = np.zeros(len(g), dtype=np.intp)
-        for b in self.thresholds_:
-            counts += g > -b
+        for threshold in self.thresholds_:
+            counts += g > threshold
         return counts
 
     def _evaluate(self, X: Any) -> Floats:
@@ -315,7 +315,7 @@ class RejoLinear(BoundaryClassifier):
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
         same = self.coef_.shape[1] == n_features and len(self.thresholds_) == n_replicas
-        return (self.coef_[0], self.thresholds_) if same else None
+        return (self.coef_[0], -self.thresholds_) if same else None
 
     def _warn(self, solution: linear.LinearSolution) -> None:
         bound = solution.n_iter >= self.max_iter
@@ -330,6 +330,6 @@ class RejoLinear(BoundaryClassifier):
 
     def _store(self, w: Floats, b: Floats, n_iter: int) -> Self:
         self.coef_ = w[None, :].copy()
-        self.thresholds_ = -np.sort(-b)  # sorting changes no count
+        self.thresholds_ = np.sort(-b)  # sorting changes no count
         self.n_iter_ = n_iter
         return self

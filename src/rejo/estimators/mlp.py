@@ -141,11 +141,11 @@ class RejoMLP(BoundaryClassifier):
     reject_label_ : object
         Label of a rejection; ``None`` if the model never rejects.
     thresholds_ : ndarray of shape (n_boundaries,)
-        ``b_q``, falling.
+        Cut points on ``G``, lowest first: ``-b_q``, sorted.
     coefs_ : list of ndarray of shape (n_units, n_units of the next layer)
         Weights of each layer.
     intercepts_ : list of ndarray
-        Biases of each layer; the last are the ``thresholds_``.
+        Biases of each layer; the last are ``-thresholds_``.
     n_layers_ : int
         Number of layers, with that of the features and that of the output.
     objective_ : float
@@ -341,7 +341,7 @@ class RejoMLP(BoundaryClassifier):
         return self._store(solution, net, solution.loss_curve[-1], continued)
 
     def boundary_scores(self, X: Any) -> Floats:
-        """Score of every point for every boundary: ``G(x) + thresholds_``.
+        """Score of every point for every boundary: ``G(x) - thresholds_``.
 
         Parameters
         ----------
@@ -352,12 +352,12 @@ class RejoMLP(BoundaryClassifier):
         scores : ndarray of shape (n_samples, n_boundaries)
             Falling from left to right; the number of positive ones is the decision.
         """
-        return self._output(X)[:, None] + self.thresholds_
+        return self._output(X)[:, None] - self.thresholds_
 
     def _counts(self, X: Any) -> Indices:
-        """Count the boundaries below each point, ``G(x) > -b_q``, without a score for each."""
+        """Count the thresholds below each point without a score for each."""
         g = self._output(X)
-        return np.searchsorted(-self.thresholds_, g)
+        return np.searchsorted(self.thresholds_, g)
 
     def _output(self, X: Any) -> Floats:
         """``G`` at the rows of ``X``."""
@@ -474,8 +474,8 @@ class RejoMLP(BoundaryClassifier):
     def _store(self, solution: Solution, net: Network, objective: float, continued: bool) -> Self:
         self._theta, self._moments = solution.theta, solution.moments
         self.coefs_, self.intercepts_ = unpack(solution.theta, net)
-        self.thresholds_ = -np.sort(-self.intercepts_[-1])  # sorting changes no count
-        self.intercepts_[-1] = self.thresholds_
+        self.thresholds_ = np.sort(-self.intercepts_[-1])  # sorting changes no count
+        self.intercepts_[-1] = -self.thresholds_
         self.n_layers_ = len(net.units)
         self.n_iter_ = len(solution.loss_curve)
         self.objective_ = objective

@@ -80,7 +80,7 @@ class RejoSVC(KernelMachine):
     reject_label_ : object
         Label of a rejection; ``None`` if the model never rejects.
     thresholds_ : ndarray of shape (n_boundaries,)
-        ``b_q``, falling.
+        Cut points on ``g``, lowest first: ``-b_q``, sorted.
     support_ : ndarray of shape (n_SV,)
         Rows of the training set with a coefficient in ``g``.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_SV, n_features)
@@ -231,7 +231,7 @@ class RejoSVC(KernelMachine):
         return models
 
     def boundary_scores(self, X: Any) -> Floats:
-        """Score of every point for every boundary: ``g(x) + thresholds_``.
+        """Score of every point for every boundary: ``g(x) - thresholds_``.
 
         Parameters
         ----------
@@ -246,7 +246,7 @@ class RejoSVC(KernelMachine):
         """
         check_is_fitted(self)
         X = self._check_X(X, reset=False, accept_sparse=self.kernel != "precomputed")
-        return self._evaluate(X)[:, None] + self.thresholds_
+        return self._evaluate(X)[:, None] - self.thresholds_
 
     def _boxes(self, targets: Targets) -> tuple[Floats, Floats]:
         """Labels and ``C`` x costs x weights (n, Q) of the points in the replicas."""
@@ -266,5 +266,5 @@ class RejoSVC(KernelMachine):
 
     def _store(self, training: Training, solution: Solution) -> Self:
         self._set_solution(training, solution)
-        self.thresholds_ = -np.sort(-solution.b)  # sorting changes no count
+        self.thresholds_ = np.sort(-solution.b)  # sorting changes no count
         return self

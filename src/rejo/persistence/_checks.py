@@ -134,10 +134,7 @@ def _check_boundaries(model: Any) -> None:
         return
     b = model.thresholds_
     require(is_floats(b, 1), model, "thresholds_ are not finite numbers")
-    if isinstance(model, BinaryKernelMachine):  # cut-offs, not offsets
-        require((np.diff(b) >= 0).all(), model, "thresholds_ are not in rising order")
-    else:
-        require((np.diff(b) <= 0).all(), model, "thresholds_ are not in falling order")
+    require((np.diff(b) >= 0).all(), model, "thresholds_ are not in rising order")
     require(len(b) == _n_boundaries(model), model, "thresholds_ and classes_ do not agree")
 
 

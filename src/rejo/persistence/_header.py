@@ -22,7 +22,7 @@ from rejo.persistence._errors import ModelFileError
 from rejo.persistence._schema import Node, Schema, type_name
 from rejo.persistence._trusted import ESTIMATORS
 
-FORMAT, VERSION = "rejo-model", 1
+FORMAT, VERSION = "rejo-model", 2  # 2: thresholds_ rise
 
 MAX_TABLE_DEPTH, MAX_TABLE_VALUES = 4, 10_000
 
@@ -254,9 +254,14 @@ def check_header(header: Any) -> dict[str, Any]:
     version = header.get("format_version")
     if type(version) is not int or version < 1:
         raise ModelFileError(f"rejo.json has the format version {version!r:.20}")
+    if version < VERSION:
+        raise ModelFileError(
+            f"the file has format version {version}, from an earlier version of rejo; this one "
+            f"reads version {VERSION}. Train the model again"
+        )
     if version > VERSION:
         raise ModelFileError(
-            f"the file has format version {version}, this version of rejo reads up to {VERSION}. "
+            f"the file has format version {version}, this version of rejo reads version {VERSION}. "
             "Upgrade rejo"
         )
     if header.keys() != TYPES.keys() or not all(

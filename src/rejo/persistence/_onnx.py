@@ -134,7 +134,7 @@ class _Graph:
         if type(model) not in kinds:
             raise _unsupported(model, "a model", "RejoSVC, RejoLinear, RejoMLP or a pipeline")
         g = kinds[type(model)](model, X)  # (n, 1)
-        return self.add("Add", g, model.thresholds_[None, :]), model
+        return self.add("Sub", g, model.thresholds_[None, :]), model
 
     def svc(self, model: RejoSVC, X: str) -> str:
         if model.kernel == "linear":
