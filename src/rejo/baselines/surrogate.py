@@ -14,7 +14,7 @@ from rejo.estimators.kernel_machine import Training
 from rejo.replication import costs_from_loss
 from rejo.solvers import surrogate
 from rejo.solvers.surrogate import Hinges
-from rejo.solvers.svm import Problem, Solution
+from rejo.solvers.svm import KernelSolution, Problem
 
 
 class SurrogateRejectSVC(BinaryKernelMachine):
@@ -180,7 +180,8 @@ class SurrogateRejectSVC(BinaryKernelMachine):
         """
         training = self._prepare(X, y, sample_weight)
         hinges = self._hinges()
-        return self._store(training, hinges, self._solve(training, hinges))
+        solution = self._check_solution(self._solve(training, hinges), self.max_iter)
+        return self._store(training, hinges, solution)
 
     def _hinges(self) -> Hinges:
         """The loss as a table of hinges."""
@@ -214,8 +215,8 @@ class SurrogateRejectSVC(BinaryKernelMachine):
             )
         return surrogate.double_hinge(lower, upper)
 
-    def _solve(self, training: Training, hinges: Hinges) -> Solution:
-        solution = surrogate.solve(
+    def _solve(self, training: Training, hinges: Hinges) -> KernelSolution:
+        return surrogate.solve(
             Problem(training.matrix, training.kernel, self.cache_size),
             training.targets.indices,
             self._caps(training.targets),
@@ -224,9 +225,8 @@ class SurrogateRejectSVC(BinaryKernelMachine):
             max_iter=self.max_iter,
             verbose=self.verbose,
         )
-        return self._check_solution(solution, self.max_iter)
 
-    def _store(self, training: Training, hinges: Hinges, solution: Solution) -> Self:
+    def _store(self, training: Training, hinges: Hinges, solution: KernelSolution) -> Self:
         self._set_labels(training.targets.classes, rejects=True)
         self._loss = self.loss_matrix  # that of the fit, whatever is set later
         self._set_solution(training, solution)

@@ -16,7 +16,7 @@ from rejo._typing import Floats
 from rejo.estimators.boundaries import BoundaryClassifier
 from rejo.estimators.classes import Targets, check_targets
 from rejo.estimators.kernels import check_gram, check_symmetric, choose_gamma
-from rejo.solvers.svm import Kernel, Solution, evaluate
+from rejo.solvers.svm import Kernel, KernelSolution, evaluate
 
 CHUNK = 2_000_000  # kernel values held at a time in a prediction with a callable kernel
 LARGEST_CAP = 1e100  # squares of the duals must stay finite
@@ -113,7 +113,7 @@ class KernelMachine(BoundaryClassifier):
             )
         return caps
 
-    def _check_solution(self, solution: Solution, max_iter: int) -> Solution:
+    def _check_solution(self, solution: KernelSolution, max_iter: int) -> KernelSolution:
         """Refuse what overflowed; warn, at the caller of ``fit``, of what did not converge."""
         if not np.isfinite(solution.objective):
             raise ValueError(
@@ -129,11 +129,11 @@ class KernelMachine(BoundaryClassifier):
                 + ("Raise max_iter, scale" if bound else "Scale")
                 + " the features, lower C, or raise tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         return solution
 
-    def _set_solution(self, training: Training, solution: Solution) -> None:
+    def _set_solution(self, training: Training, solution: KernelSolution) -> None:
         """Store the support vectors, the function they carry, and how good it is."""
         points, _, _, targets = training
         B = solution.u.sum(axis=1)

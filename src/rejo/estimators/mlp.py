@@ -27,7 +27,7 @@ from rejo.solvers.mlp import (
     Data,
     Moments,
     Network,
-    Solution,
+    NetworkSolution,
     constant,
     forward,
     initialise,
@@ -46,7 +46,7 @@ class _Run(NamedTuple):
     before: float
     after: float
     trivial: float
-    solution: Solution
+    solution: NetworkSolution
 
 
 def _streams(model: RejoMLP) -> bool:
@@ -416,7 +416,7 @@ class RejoMLP(BoundaryClassifier):
         held_out: Data | None = None,
         moments: Moments | None = None,
         max_iter: int = 1,
-    ) -> Solution:
+    ) -> NetworkSolution:
         solution = minimise(
             theta,
             data,
@@ -471,7 +471,9 @@ class RejoMLP(BoundaryClassifier):
             return
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
-    def _store(self, solution: Solution, net: Network, objective: float, continued: bool) -> Self:
+    def _store(
+        self, solution: NetworkSolution, net: Network, objective: float, continued: bool
+    ) -> Self:
         self._theta, self._moments = solution.theta, solution.moments
         self.coefs_, self.intercepts_ = unpack(solution.theta, net)
         self.thresholds_ = np.sort(-self.intercepts_[-1])  # sorting changes no count

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from rejo._typing import Floats
 from rejo.estimators.classes import Targets
 from rejo.estimators.kernel_machine import KernelMachine, Training
-from rejo.solvers.svm import Problem, Solution
+from rejo.solvers.svm import KernelSolution, Problem, Step
 
 
 class RejoSVC(KernelMachine):
@@ -175,7 +175,11 @@ class RejoSVC(KernelMachine):
         """
         training = self._prepare(X, y, sample_weight)
         problem = Problem(training.matrix, training.kernel, self.cache_size)
-        return self._store(training, self._solve(problem, *self._boxes(training.targets)))
+        labels, caps = self._boxes(training.targets)
+        solution = problem.solve(
+            labels, caps, h=self.h, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose
+        )
+        return self._store(training, self._check_solution(solution, self.max_iter))
 
     def fit_path(
         self,
@@ -212,22 +216,15 @@ class RejoSVC(KernelMachine):
         problem = Problem(training.matrix, training.kernel, self.cache_size)
         costs = [self.reject_cost] if reject_costs is None else reject_costs
         models: list[Self] = []
-        u: Floats | None = None
-        caps: Floats | None = None
         for reject_cost, C in product(costs, [self.C] if Cs is None else Cs):
             model = copy(unfitted)  # a clone takes as long as a fit that starts well
             model.reject_cost, model.C = reject_cost, C
             model._check_parameters()
-            before = caps
-            labels, caps = model._boxes(training.targets)
-            if u is not None and before is not None and before.shape == caps.shape:
-                # What was at its bound stays there, the rest keeps its value.
-                u = np.where(np.abs(u) >= before, labels * caps, np.clip(u, -caps, caps))
-            else:
-                u = None
-            solution = model._solve(problem, labels, caps, u)
-            models.append(model._store(training, solution))
-            u = solution.u
+            models.append(model)
+        steps = (Step(*model._boxes(training.targets), self.h) for model in models)
+        path = problem.solve_path(steps, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
+        for model, solution in zip(models, path, strict=True):
+            model._store(training, model._check_solution(solution, self.max_iter))
         return models
 
     def boundary_scores(self, X: Any) -> Floats:
@@ -256,15 +253,7 @@ class RejoSVC(KernelMachine):
             caps *= targets.weight[:, None]
         return labels[targets.indices], self._check_caps(caps)
 
-    def _solve(
-        self, problem: Problem, labels: Floats, caps: Floats, u: Floats | None = None
-    ) -> Solution:
-        solution = problem.solve(
-            labels, caps, h=self.h, tol=self.tol, max_iter=self.max_iter, u=u, verbose=self.verbose
-        )
-        return self._check_solution(solution, self.max_iter)
-
-    def _store(self, training: Training, solution: Solution) -> Self:
+    def _store(self, training: Training, solution: KernelSolution) -> Self:
         self._set_solution(training, solution)
         self.thresholds_ = np.sort(-solution.b)  # sorting changes no count
         return self

@@ -25,7 +25,7 @@ from rejo.estimators.kernels import check_gram, check_symmetric, choose_gamma
 from rejo.estimators.svm import RejoSVC
 from rejo.replication import decode, replica_costs, replica_labels
 from rejo.solvers.reference import gram
-from rejo.solvers.svm import FACTOR_FROM, Kernel, Problem, Solution, evaluate
+from rejo.solvers.svm import FACTOR_FROM, Kernel, KernelSolution, Problem, evaluate
 
 
 class Grid(NamedTuple):
@@ -201,7 +201,7 @@ def _run_fold(
 
 def _solve_all(
     model: RejoSVC, problem: Problem, fold: _Fold, grid: Grid
-) -> Iterator[tuple[tuple[int, int, int], Solution]]:
+) -> Iterator[tuple[tuple[int, int, int], KernelSolution]]:
     """Place (cost, C, h) and solution of every model, each solved from the one before.
 
     The reject costs go up for one ``C`` and down for the next: all steps are short.

@@ -62,7 +62,7 @@ class Moments(NamedTuple):
     n_steps: int
 
 
-class Solution(NamedTuple):
+class NetworkSolution(NamedTuple):
     """What a minimisation returns."""
 
     theta: Floats  # parameters; the thresholds, last, are not sorted
@@ -291,7 +291,7 @@ def minimise(
     moments: Moments | None = None,
     rng: np.random.RandomState | None = None,
     verbose: bool = False,
-) -> Solution:
+) -> NetworkSolution:
     """Minimise ``J`` from ``theta``, until it or the validation loss does not fall any more.
 
     With validation data the best parameters on these are returned.  A loss that is not
@@ -312,7 +312,7 @@ def minimise(
             )
     if validation is not None:
         theta = _best(trace, theta)
-    return Solution(
+    return NetworkSolution(
         theta,
         trace.losses,
         trace.validation_losses,

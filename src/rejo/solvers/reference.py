@@ -25,7 +25,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import safe_sparse_dot
 
 from rejo._typing import Floats
-from rejo.solvers.types import Kernel, Solution
+from rejo.solvers.types import Kernel, KernelSolution
 
 TINY = 1e-12  # floor of a curvature: duplicate points have none
 NEWTON_EVERY = 50  # pair steps between two Newton steps
@@ -62,7 +62,7 @@ def solve(
     max_iter: int = -1,
     u: Floats | None = None,  # (n, Q) a warm start
     margins: Floats | None = None,  # (n, Q); None: 1
-) -> Solution:
+) -> KernelSolution:
     """Pairs by second-order selection, with Newton steps on the free variables.
 
     Stops when no pair violates optimality by more than ``tol`` (the rule of LIBSVM
@@ -111,7 +111,7 @@ def solve(
     B = u.sum(axis=1)
     basis = np.flatnonzero(B)
     converged = bool(violation <= tol and gap <= tol)
-    return Solution(u, b, basis, B[basis], objective, gap, n_iter, converged)
+    return KernelSolution(u, b, basis, B[basis], objective, gap, n_iter, converged)
 
 
 def _feasible(u: Floats, lo: Floats, hi: Floats) -> Floats:

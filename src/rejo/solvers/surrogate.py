@@ -19,7 +19,7 @@ from scipy.special import entr, logit
 
 from rejo._typing import Floats
 from rejo.solvers.svm import Problem
-from rejo.solvers.types import Solution
+from rejo.solvers.types import KernelSolution
 
 
 class Hinges(NamedTuple):
@@ -92,7 +92,7 @@ def solve(
     tol: float = 1e-3,
     max_iter: int = -1,
     verbose: bool = False,
-) -> Solution:
+) -> KernelSolution:
     """Minimise ``1/2 |g|^2 + sum_i weight_i loss_y(g(x_i) + b)``; both entries of ``b`` are it."""
     margins = hinges.margins[k]  # (n, Q)
     labels = np.where(k, 1.0, -1.0)[:, None] + np.zeros_like(margins)

@@ -19,6 +19,7 @@ pairs within working sets, where neither fits.  ``reference`` runs where they we
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -27,14 +28,14 @@ from scipy.sparse import csr_matrix, issparse
 
 from rejo._typing import Floats
 from rejo.solvers import reference
-from rejo.solvers.types import Kernel, Solution
+from rejo.solvers.types import Kernel, KernelSolution, Step, path_order
 
 try:
     from rejo.solvers import _svm
 except ImportError:  # built without a compiler
     _svm = None  # type: ignore[assignment]
 
-__all__ = ["Floats", "Kernel", "Problem", "Solution", "evaluate"]
+__all__ = ["Kernel", "KernelSolution", "Problem", "Step", "evaluate", "path_order"]
 
 SINGLE_TOL = 1e-4  # from this tolerance on, kernel values in single precision are enough
 SINGLE_RANGE = 1e5  # ... if the duals and kernel values are not larger than this
@@ -70,7 +71,7 @@ class Problem:
         u: Floats | None = None,  # (n, Q) a warm start
         verbose: bool = False,
         margins: Floats | None = None,  # (n, Q); None: 1
-    ) -> Solution:
+    ) -> KernelSolution:
         """Solve until violations and the relative duality gap are at most ``tol``.
 
         The thresholds, duals and gap are those of the last iterate.
@@ -92,6 +93,32 @@ class Problem:
         b = solution.b if self._mean is None else solution.b - w @ self._mean
         return solution._replace(b=b, weights=w)
 
+    def solve_path(
+        self,
+        steps: Iterable[Step],
+        *,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        verbose: bool = False,
+    ) -> Iterator[KernelSolution]:
+        """Solve a sequence of problems, each from the solution of the one before.
+
+        The steps share their labels; where the number of replicas changes, the path starts anew.
+        ``path_order`` gives a good order of the points of a grid.
+        """
+        u = before = None
+        for labels, caps, h in steps:
+            if u is None or before is None or before.shape != caps.shape:
+                u = None
+            else:
+                # Duals at their bound stay there, the others keep their value.
+                u = np.where(np.abs(u) >= before, labels * caps, np.clip(u, -caps, caps))
+            solution = self.solve(
+                labels, caps, h=h, tol=tol, max_iter=max_iter, u=u, verbose=verbose
+            )
+            yield solution
+            u, before = solution.u, caps
+
     def _weights(self, B: Floats) -> Floats:
         """Feature weights ``sum_i B_i x_i`` (p,) of a linear kernel, in blocks."""
         if self._mean is None:
@@ -105,7 +132,7 @@ class Problem:
     def _reference(
         self, labels: Floats, caps: Floats, margins: Floats | None, u: Floats | None,
         h: float, tol: float, max_iter: int, verbose: bool,
-    ) -> Solution:  # fmt: skip
+    ) -> KernelSolution:  # fmt: skip
         if not hasattr(self, "_gram"):
             Z = self.X if self._mean is None else self.X - self._mean
             self._gram = reference.gram(Z, Z, self.kernel)
@@ -116,7 +143,7 @@ class Problem:
     def _compiled(
         self, labels: Floats, caps: Floats, margins: Floats | None, u: Floats | None,
         h: float, tol: float, max_iter: int, verbose: bool,
-    ) -> Solution:  # fmt: skip
+    ) -> KernelSolution:  # fmt: skip
         limit = 1_000_000 + 100 * len(labels) if max_iter < 0 else max_iter
         engine, single = self._engine(labels, caps, tol)
         spent, eps = 0, tol
@@ -146,7 +173,7 @@ class Problem:
             basis = np.flatnonzero(B)
             coef = B[basis]
             weights = rest[1] if rest else None  # a linear kernel has its weights, no pivots
-        return Solution(u, b, basis, coef, primal, gap, spent, done, weights)
+        return KernelSolution(u, b, basis, coef, primal, gap, spent, done, weights)
 
     def _engine(self, labels: Floats, caps: Floats, tol: float) -> tuple[str, bool]:
         """Which engine, and whether in single precision."""

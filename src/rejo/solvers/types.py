@@ -1,7 +1,8 @@
-"""What goes into a solver and what comes out of it."""
+"""What goes into the kernel solvers, what comes out, and the order of a path of solves."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,15 @@ class Kernel(NamedTuple):
     coef0: float = 0.0
 
 
-class Solution(NamedTuple):
+class Step(NamedTuple):
+    """One problem of a path of solves on the same training points."""
+
+    labels: Floats  # (n, Q) of +1 and -1
+    caps: Floats  # (n, Q) C * cost, 0 where a point does not take part
+    h: float = 1.0
+
+
+class KernelSolution(NamedTuple):
     """What a solve returns; every array is in the order of the training points."""
 
     u: Floats  # (n, Q) signed duals
@@ -31,3 +40,16 @@ class Solution(NamedTuple):
     n_iter: int
     converged: bool
     weights: Floats | None = None  # (p,) linear kernel only: g(x) = weights . x
+
+
+def path_order(n_costs: int, n_Cs: int, n_hs: int = 1) -> Iterator[tuple[int, int, int]]:
+    """Indices (cost, C, h) of a grid, such that each problem is close to the one before.
+
+    The costs go up for one ``C`` and down for the next.
+    """
+    costs = list(range(n_costs))
+    for h in range(n_hs):
+        for c in range(n_Cs):
+            for w in costs:
+                yield w, c, h
+            costs.reverse()
