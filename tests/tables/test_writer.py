@@ -171,7 +171,7 @@ def test_nothing_is_left_after_an_error(tmp_path):
     path.write_text("old")
 
     def interrupted():
-        with TableWriter(path, force=True) as writer:
+        with TableWriter(path, overwrite=True) as writer:
             writer.write(pd.DataFrame({"a": [1]}))
             raise KeyboardInterrupt
 
@@ -181,13 +181,15 @@ def test_nothing_is_left_after_an_error(tmp_path):
     assert path.read_text() == "old"
 
 
-def test_a_file_is_replaced_only_by_force(tmp_path):
+def test_a_file_is_replaced_only_if_asked(tmp_path):
     path, frame = tmp_path / "out.csv", pd.DataFrame({"a": [1]})
     path.write_text("old")
     with pytest.raises(FileExistsError, match=r"out.csv exists; overwrite replaces it"):
         written(path, frame)
     path.chmod(0o640)
-    assert written(path, frame, force=True) == "a\n1\n"
+    with pytest.raises(TypeError, match="it is now called 'overwrite'"):
+        written(path, frame, force=True)
+    assert written(path, frame, overwrite=True) == "a\n1\n"
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert os.listdir(tmp_path) == ["out.csv"]
 
@@ -220,7 +222,7 @@ def test_links_and_devices(tmp_path):
     real, link = tmp_path / "real.csv", tmp_path / "link.csv"
     real.write_text("old")
     link.symlink_to(real)
-    written(link, pd.DataFrame({"a": [1]}), force=True)
+    written(link, pd.DataFrame({"a": [1]}), overwrite=True)
     assert link.is_symlink()
     assert real.read_text() == "a\n1\n"
     with TableWriter("/dev/null") as writer:
@@ -242,7 +244,7 @@ SCRIPT = """
 import sys, pandas as pd
 from rejo.tables import TableWriter
 frame = pd.DataFrame({"a": ["x" * 50] * 10_000})
-with TableWriter(sys.argv[1], force=True) as writer:
+with TableWriter(sys.argv[1], overwrite=True) as writer:
     for _ in range(100_000):
         writer.write(frame)
         print("written", file=sys.stderr, flush=True)

@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> None:
             if len(chunk):
                 spool.add(names, opened.judge(chunk[features]))
                 opened.note_surprises(chunk[features], surprises)
-        with TableWriter(arguments.output, force=arguments.force) as writer:
+        with TableWriter(arguments.output, overwrite=arguments.force) as writer:
             empty = True
             for part in progress(spool.parts(), spool.n_parts, "writing"):
                 writer.write(_frame(part, column, opened))

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from rejo.persistence._require import require
 from rejo.tables import TableEncoder
-from rejo.tables._columns import n_levels, width
-from rejo.tables._dates import FORMATS
-from rejo.tables._words import LARGEST
+from rejo.tables.columns import n_levels, width
+from rejo.tables.dates import FORMATS
+from rejo.tables.words import LARGEST
 
 
 def check_encoder(model: TableEncoder) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from rejo.tables._csv import CsvFile, open_csv
-from rejo.tables._dates import example, parse_dates
 from rejo.tables._parquet import is_parquet, parquet_chunks, parquet_names, typed
 from rejo.tables._records import Block
-from rejo.tables._words import TOO_LARGE, Words, number, spread, texts_of, too_large, words_of
+from rejo.tables.dates import example, parse_dates
 from rejo.tables.errors import TableError, check_columns, import_pandas, shown
+from rejo.tables.words import TOO_LARGE, Words, number, spread, texts_of, too_large, words_of
 
 
 def read_chunks(

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from rejo._typing import Floats
-from rejo.tables._columns import (
+from rejo.tables.columns import (
     FARTHEST,
     as_days,
     as_floats,
@@ -29,7 +29,7 @@ from rejo.tables._columns import (
     write_levels,
     write_numbers,
 )
-from rejo.tables._dates import FORMATS
+from rejo.tables.dates import FORMATS
 from rejo.tables.errors import TableError, did_you_mean, listed, shown
 
 SLAB = 2048  # rows

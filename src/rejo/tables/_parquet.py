@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from rejo.tables._words import TOO_LARGE, too_large, word_of
 from rejo.tables.errors import (
     TableError,
     check_columns,
@@ -19,6 +18,7 @@ from rejo.tables.errors import (
     listed,
     shown,
 )
+from rejo.tables.words import TOO_LARGE, too_large, word_of
 
 ENDINGS = (".parquet", ".pq")
 

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo.tables._csv import CsvFile, open_csv
-from rejo.tables._dates import DAY_FIRST, example, fitting_formats, parse_dates
 from rejo.tables._parquet import is_parquet, read_parquet
 from rejo.tables._records import Block
-from rejo.tables._words import (
+from rejo.tables.dates import DAY_FIRST, example, fitting_formats, parse_dates
+from rejo.tables.errors import TableError, check_columns, import_pandas, shown
+from rejo.tables.words import (
     CODE,
     TOO_LARGE,
     Words,
@@ -27,7 +28,6 @@ from rejo.tables._words import (
     too_large,
     words_of,
 )
-from rejo.tables.errors import TableError, check_columns, import_pandas, shown
 
 ROWS = 100_000  # in a block
 

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
+from rejo._errors import renamed
 from rejo._io import WholeFile
 from rejo.tables._formulas import all_harmless
 from rejo.tables._parquet import is_parquet
@@ -30,13 +31,13 @@ class TableWriter:
     path : str or path-like
         ``-`` is standard output; a name that ends in ``.parquet`` or ``.pq`` is a Parquet file
         (needs ``rejo[parquet]``).
-    force : bool, default=False
-        Replace a file that exists.
+    overwrite : bool, default=False
+        Replace an existing file.
 
     Raises
     ------
     FileExistsError
-        If the file exists, or has appeared meanwhile, without ``force``.
+        If the file exists and ``overwrite`` is False.
 
     Examples
     --------
@@ -55,13 +56,14 @@ class TableWriter:
     <BLANKLINE>
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    @renamed(force="overwrite")
+    def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         self.path = os.fspath(path)
-        self.force = force
+        self.overwrite = overwrite
         self._columns: list[str] | None = None
         self._parquet: Any = None
         self._file: BinaryIO | None = None
-        self._whole = None if self.path == "-" else WholeFile(self.path, overwrite=force)
+        self._whole = None if self.path == "-" else WholeFile(self.path, overwrite=overwrite)
 
     def __enter__(self) -> Self:
         self._file = sys.stdout.buffer if self._whole is None else self._whole.__enter__()

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Floats
-from rejo.tables._dates import ISO, parse_dates
-from rejo.tables._words import LARGEST, too_large, word_of
+from rejo.tables.dates import ISO, parse_dates
 from rejo.tables.errors import import_pandas, shown
+from rejo.tables.words import LARGEST, too_large, word_of
 
 Learnt = dict[str, Any]
 
