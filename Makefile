@@ -12,7 +12,7 @@ export OPENBLAS_NUM_THREADS = 1
 .PHONY: demo test slow torch lint types imports bench docs sanitize all clean
 
 demo: $(INSTALLED)
-	$(BIN)/rejo demo --force
+	$(BIN)/rejo demo --overwrite
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -n 2

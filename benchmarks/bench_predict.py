@@ -68,7 +68,7 @@ def predict(model: Path, cases: Path, out: Path) -> tuple[float, float]:
         "sys.exit(code)"
     )
     start = perf_counter()
-    words = ["predict", model, cases, "-o", out, "--force"]
+    words = ["predict", model, cases, "-o", out, "--overwrite"]
     result = subprocess.run(
         [sys.executable, "-c", code, *map(str, words)],
         stdout=subprocess.PIPE,

@@ -18,7 +18,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         write_tables(home)
-        words = "train loans.csv --target outcome --id application --group region --model logistic"
+        words = "train loans.csv --target outcome --id application --by region --model logistic"
         words += " --costs error=5000,review=700 -o loans.rejo --report report.html"
         command = [sys.executable, "-m", "rejo.cli", *words.split()]
         subprocess.run(command, cwd=home, check=True)

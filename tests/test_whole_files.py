@@ -58,20 +58,20 @@ def test_what_a_link_leads_to_is_replaced(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["link", "there"]
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
-    for force in (True, False):
+    for overwrite in (True, False):
         with pytest.raises(OSError, match="symbolic links"):
-            put(loop, overwrite=force)
+            put(loop, overwrite=overwrite)
     assert loop.is_symlink()
 
 
 @posix
-@pytest.mark.parametrize("force", [True, False])
-def test_a_pipe_stays_one(tmp_path, force):
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_a_pipe_stays_one(tmp_path, overwrite):
     path, read = tmp_path / "pipe", []
     os.mkfifo(path)
     reader = threading.Thread(target=lambda: read.append(path.read_bytes()))
     reader.start()
-    put(path, overwrite=force)
+    put(path, overwrite=overwrite)
     reader.join()
     assert read == [b"new"]
     assert stat.S_ISFIFO(os.stat(path).st_mode)
@@ -89,19 +89,19 @@ def test_a_pipe_without_a_name(tmp_path):
 
 
 @pytest.mark.parametrize("links", [True, False])
-@pytest.mark.parametrize("force", [True, False])
-def test_a_file_that_appears_meanwhile(tmp_path, monkeypatch, links, force):
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_a_file_that_appears_meanwhile(tmp_path, monkeypatch, links, overwrite):
     path = tmp_path / "a"
     if not links:
         monkeypatch.setattr(os, "link", refuse)
-    if force:
+    if overwrite:
         with WholeFile(path, overwrite=True) as file:
             path.write_bytes(b"theirs")
             file.write(b"new")
     else:
         with pytest.raises(FileExistsError, match="overwrite replaces it"), WholeFile(path) as file:
             path.write_bytes(b"theirs")
-    assert path.read_bytes() == (b"new" if force else b"theirs")
+    assert path.read_bytes() == (b"new" if overwrite else b"theirs")
     assert os.listdir(tmp_path) == ["a"]
 
 
@@ -109,15 +109,15 @@ def refuse(*_):
     raise PermissionError(1, "not here")
 
 
-@pytest.mark.parametrize("force", [True, False])
+@pytest.mark.parametrize("overwrite", [True, False])
 @pytest.mark.parametrize("broken", ["replace", "fsync"])
-def test_nothing_is_left_after_an_error(tmp_path, monkeypatch, force, broken):
+def test_nothing_is_left_after_an_error(tmp_path, monkeypatch, overwrite, broken):
     monkeypatch.setattr(os, "link", refuse)
     monkeypatch.setattr(os, broken, refuse)
     with pytest.raises(PermissionError, match="not here"):
-        put(tmp_path / "a", overwrite=force)
+        put(tmp_path / "a", overwrite=overwrite)
     assert os.listdir(tmp_path) == []
-    with pytest.raises(KeyboardInterrupt), WholeFile(tmp_path / "a", overwrite=force):
+    with pytest.raises(KeyboardInterrupt), WholeFile(tmp_path / "a", overwrite=overwrite):
         raise KeyboardInterrupt
     assert os.listdir(tmp_path) == []
 
@@ -144,9 +144,9 @@ def test_a_page_of_a_command(tmp_path):
     from rejo.cli._files import CommandError, write_text, write_whole
 
     path = tmp_path / "a.html"
-    write_text(path, "first", force=False)
-    with pytest.raises(CommandError, match=r"a.html exists; --force replaces it"):
-        write_text(path, "second", force=False)
+    write_text(path, "first", overwrite=False)
+    with pytest.raises(CommandError, match=r"a.html exists; --overwrite replaces it"):
+        write_text(path, "second", overwrite=False)
     assert path.read_text() == "first"
     write_whole(path, lambda file: file.write(b"third"))
     assert path.read_text() == "third"
@@ -161,6 +161,6 @@ def test_a_command_may_write_to_a_device(tmp_path):
 
     from rejo.cli._files import check_output, write_text
 
-    path = check_output(Path("/dev/null"), force=False)
-    write_text(path, "gone", force=False)
+    path = check_output(Path("/dev/null"), overwrite=False)
+    write_text(path, "gone", overwrite=False)
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)

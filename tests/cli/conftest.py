@@ -89,7 +89,7 @@ def trained(tmp_path_factory):
     data, model = home / "cases.csv", home / "model.rejo"
     make_table().to_csv(data, index=False)
     code = cli.main(
-        ["train", str(data), "--target", "grade", "--id", "case", "--group", "region",
+        ["train", str(data), "--target", "grade", "--id", "case", "--by", "region",
          "--reject-cost", "0.2", "--model", "logistic", "-o", str(model)]
     )  # fmt: skip
     assert code == 0

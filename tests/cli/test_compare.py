@@ -36,7 +36,7 @@ def quick(monkeypatch):
     return names
 
 
-WORDS = ("t.csv", "--target", "grade", "--drop", "case", "--folds", "2", "--jobs", "1")
+WORDS = ("t.csv", "--target", "grade", "--drop", "case", "--folds", "2", "--n-jobs", "1")
 
 
 def test_every_method_is_printed(run, table, quick):

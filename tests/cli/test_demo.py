@@ -70,10 +70,10 @@ def test_a_second_demo_takes_another_folder(run, folder, quick):
     for _ in range(3):
         assert run("demo")[0] == 0
     assert listed(folder) == ["rejo-demo", "rejo-demo-2", "rejo-demo-3"]
-    code, _, _ = run("demo", "--force")
+    code, _, _ = run("demo", "--overwrite")
     assert code == 0
     assert len(listed(folder)) == 3
-    assert "--force" in quick[-3]
+    assert "--overwrite" in quick[-3]
     assert quick[-3][1] == str(Path("rejo-demo/training.csv"))
 
 
@@ -81,9 +81,9 @@ def test_a_folder_of_choice(run, refused, folder, quick):
     assert run("demo", "-o", "deep/mine")[0] == 0
     assert listed(folder / "deep" / "mine") == ["new_cases.csv", "training.csv"]
     before = (folder / "deep" / "mine" / "training.csv").read_bytes()
-    assert "exists; --force replaces it" in refused(2, "demo", "-o", "deep/mine", "--seed", "1")
+    assert "exists; --overwrite replaces it" in refused(2, "demo", "-o", "deep/mine", "--seed", "1")
     assert (folder / "deep" / "mine" / "training.csv").read_bytes() == before
-    assert run("demo", "-o", "deep/mine", "--seed", "1", "--force")[0] == 0
+    assert run("demo", "-o", "deep/mine", "--seed", "1", "--overwrite")[0] == 0
     assert (folder / "deep" / "mine" / "training.csv").read_bytes() != before
     (folder / "file").write_text("precious")
     assert "must be a folder" in refused(2, "demo", "-o", "file")

@@ -48,7 +48,7 @@ def test_the_number_of_processes_leaves_no_trace(run, table):
     table(150).to_csv("t.csv", index=False)
     hashes = []
     for jobs in ("1", "2"):
-        code, _, _ = run("train", "t.csv", *PRICE, "--jobs", jobs, "-o", f"m{jobs}.rejo")
+        code, _, _ = run("train", "t.csv", *PRICE, "--n-jobs", jobs, "-o", f"m{jobs}.rejo")
         assert code == 0
         hashes.append(inspect(f"m{jobs}.rejo").payload_hash)
     assert hashes[0] == hashes[1]
@@ -82,7 +82,7 @@ def test_ranges_are_of_95_percent_whatever_the_confidence(run, table):
     [
         {"id": ["case"]},
         {"target": 5},
-        {"group": {"a": 1}},
+        {"by": {"a": 1}},
         {"target": "grade", "prices": 5},
         {"target": "grade", "prices": {"error": "x", "review": 1}},
         {"target": "grade", "prices": {"error": 1.0}},

@@ -104,16 +104,16 @@ def test_the_page_tells_of_groups(run, model, cases):
     assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:|//|file:)""", page)
 
 
-@pytest.mark.parametrize("group", ["job", "income", "case"])
-def test_any_column_may_be_a_group(run, model, cases, group):
-    words = ("--group", group, "--report", "r.html", "--costs", "error=50,review=5")
+@pytest.mark.parametrize("column", ["job", "income", "case"])
+def test_any_column_may_be_reported_on(run, model, cases, column):
+    words = ("--by", column, "--report", "r.html", "--costs", "error=50,review=5")
     code, _, err = run("evaluate", model, cases, *words)
     assert (code, err) == (0, "")
-    if group != "case":
+    if column != "case":
         assert "(missing)" in Path("r.html").read_text(encoding="utf-8")
 
 
-def test_the_group_of_the_training_may_be_absent(run, model, cases):
+def test_the_column_to_report_on_may_be_absent(run, model, cases):
     pd.read_csv(cases, dtype=str).drop(columns="region").to_csv("less.csv", index=False)
     assert run("evaluate", model, "less.csv", "--report", "r.html")[0] == 0
 
@@ -122,7 +122,9 @@ def test_nothing_is_replaced_unasked(refused, model, cases):
     Path("r.html").write_text("precious")
     assert refused(2, "evaluate", model, cases, "--report", "r.html").startswith("r.html exists")
     assert Path("r.html").read_text() == "precious"
-    assert "named twice" in refused(2, "evaluate", model, "r.html", "--report", "r.html", "--force")
+    assert "named twice" in refused(
+        2, "evaluate", model, "r.html", "--report", "r.html", "--overwrite"
+    )
 
 
 # ---- what is wrong with a table -----------------------------------------------------------
@@ -160,7 +162,7 @@ def test_columns_that_are_not_there(refused, model, cases):
     frame = pd.read_csv(cases, dtype=str)
     frame.drop(columns="grade").to_csv("t.csv", index=False)
     assert "no column 'grade'" in refused(3, "evaluate", model, "t.csv")
-    assert "no column 'Region'" in refused(3, "evaluate", model, cases, "--group", "Region")
+    assert "no column 'Region'" in refused(3, "evaluate", model, cases, "--by", "Region")
     assert "'age' is a feature" in refused(2, "evaluate", model, cases, "--target", "age")
     frame.iloc[:0].to_csv("none.csv", index=False)
     assert "no rows" in refused(3, "evaluate", model, "none.csv")
@@ -179,7 +181,7 @@ def test_wide_ranges_are_said(run, table):
     table(400, seed=2).to_csv("new.csv", index=False)
     for n, wide in ((100, True), (900, False)):
         table(n).to_csv("t.csv", index=False)
-        code, told, _ = run("train", "t.csv", *words, "-o", "m.rejo", "--force")
+        code, told, _ = run("train", "t.csv", *words, "-o", "m.rejo", "--overwrite")
         assert code == 0
         assert ("The ranges are wide" in told) == wide
         _, out, _ = run("evaluate", "m.rejo", "new.csv")

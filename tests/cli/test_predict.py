@@ -45,7 +45,7 @@ def predict(run, folder):
     """Predict into a file and read it."""
 
     def command(*words):
-        code, _, err = run("predict", *words, "-o", "out.csv", "--force")
+        code, _, err = run("predict", *words, "-o", "out.csv", "--overwrite")
         assert (code, err) == (0, ""), err
         return read(folder / "out.csv")
 
@@ -151,7 +151,7 @@ def test_other_units_show_in_the_share_of_reviews(run, table):
     assert run("predict", "m.rejo", "new.csv", "-o", "out.csv")[2] == ""
     frame["age"] *= 100
     frame.to_csv("new.csv", index=False)
-    code, _, err = run("predict", "m.rejo", "new.csv", "-o", "out.csv", "--force")
+    code, _, err = run("predict", "m.rejo", "new.csv", "-o", "out.csv", "--overwrite")
     assert code == 0
     assert err.count("\n") == 1
     assert "in the same units" in err
@@ -191,7 +191,7 @@ def test_no_rows(run, predict, model, cases):
     Path("none.csv").write_text(header + "\n")
     assert predict(model, "none.csv").columns.tolist() == ["case", *COLUMNS]
     assert read(run("predict", model, "none.csv")[1]).empty
-    code, out, _ = run("predict", model, "none.csv", "-o", "out.csv", "--force", "--json")
+    code, out, _ = run("predict", model, "none.csv", "-o", "out.csv", "--overwrite", "--json")
     assert code == 0
     assert json.loads(out)["n_cases"] == 0
 
@@ -272,7 +272,7 @@ def test_what_is_told(run, model, cases, folder):
     assert out == (
         f"60 cases: {60 - n} decided, {n} ({n / 60:.1%}) to review, ranked. Decisions: out.csv\n"
     )
-    _, out, _ = run("predict", model, cases, "-o", "out.csv", "--force", "--json")
+    _, out, _ = run("predict", model, cases, "-o", "out.csv", "--overwrite", "--json")
     told = {"output": "out.csv", "n_cases": 60, "decided": 60 - n, "review": n, "surprises": {}}
     assert json.loads(out) == told
 
@@ -331,7 +331,7 @@ def test_a_bad_cell_in_a_late_chunk(
     frame.loc[50, column] = value
     frame.to_csv("bad.csv", index=False)
     (folder / "out.csv").write_text("old")
-    line = refused(3, "predict", model, "bad.csv", "-o", "out.csv", "--force")
+    line = refused(3, "predict", model, "bad.csv", "-o", "out.csv", "--overwrite")
     assert f"column '{column}'" in line
     assert what in line
     assert "line 52" in line or "row 51" in line
@@ -359,7 +359,7 @@ def test_a_row_that_is_too_short(refused, model, cases):
 def test_nothing_is_replaced_unasked(refused, model, cases, folder):
     (folder / "out.csv").write_text("precious")
     line = refused(2, "predict", model, cases, "-o", "out.csv")
-    assert line == "out.csv exists; --force replaces it"
+    assert line == "out.csv exists; --overwrite replaces it"
     assert (folder / "out.csv").read_text() == "precious"
     assert "folder" in refused(2, "predict", model, cases, "-o", ".")
     assert "nowhere" in refused(2, "predict", model, cases, "-o", "nowhere/out.csv")
@@ -367,7 +367,7 @@ def test_nothing_is_replaced_unasked(refused, model, cases, folder):
 
 def test_the_cases_are_not_replaced(refused, model, cases):
     before = cases.read_bytes()
-    assert "named twice" in refused(2, "predict", model, cases, "-o", cases, "--force")
+    assert "named twice" in refused(2, "predict", model, cases, "-o", cases, "--overwrite")
     assert cases.read_bytes() == before
 
 
@@ -398,7 +398,17 @@ def test_killed_in_the_middle_of_writing(run, model, table, folder, n_writes):
     assert run("predict", model, "many.csv", "-o", "new.txt")[0] == 0
     (folder / "out.csv").write_text("old")
     process = subprocess.Popen(
-        [sys.executable, "-c", SLOW, "predict", str(model), "many.csv", "-o", "out.csv", "--force"],
+        [
+            sys.executable,
+            "-c",
+            SLOW,
+            "predict",
+            str(model),
+            "many.csv",
+            "-o",
+            "out.csv",
+            "--overwrite",
+        ],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},

@@ -59,7 +59,7 @@ def test_how_the_table_is_written_does_not_matter(run, table):
     frame.to_csv("zipped.csv.gz", index=False)
     hashes = set()
     for path in ("comma.csv", "semicolon.csv", "tab.tsv", "bom.csv", "utf16.csv", "zipped.csv.gz"):
-        train(run, path, "--id", "case", *FIXED, "--force")
+        train(run, path, "--id", "case", *FIXED, "--overwrite")
         found = inspect("m.rejo")
         hashes.add((found.data_hash, found.payload_hash))
     assert len(hashes) == 1
@@ -92,10 +92,10 @@ def test_from_standard_input(run, table, monkeypatch):
 
 def test_columns_that_are_no_features(run, table):
     table().to_csv("t.csv", index=False)
-    words = ("--id", "case", "--group", "region", "--drop", "since,job")
+    words = ("--id", "case", "--by", "region", "--drop", "since,job")
     result = train(run, "t.csv", *words, *FIXED)
     assert list(result["columns"]) == ["age", "income"]
-    assert inspect("m.rejo").table == {"target": "grade", "id": "case", "group": "region"}
+    assert inspect("m.rejo").table == {"target": "grade", "id": "case", "by": "region"}
 
 
 # ---- classes ------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def test_a_folder_is_no_table(refused, folder):
     assert "folder" in refused(3, "train", "t.csv", *FIXED)
 
 
-@pytest.mark.parametrize("option", ["--target", "--id", "--group", "--drop"])
+@pytest.mark.parametrize("option", ["--target", "--id", "--by", "--drop"])
 def test_an_unknown_column(refused, table, option):
     table().to_csv("t.csv", index=False)
     line = refused(3, "train", "t.csv", *FIXED, option, "Region")
@@ -182,7 +182,17 @@ def test_a_column_has_one_role(refused, table):
 
 # ---- the operating point ------------------------------------------------------------------
 
-LOGISTIC = ("--target", "grade", "--id", "case", "--model", "logistic", "-o", "m.rejo", "--force")
+LOGISTIC = (
+    "--target",
+    "grade",
+    "--id",
+    "case",
+    "--model",
+    "logistic",
+    "-o",
+    "m.rejo",
+    "--overwrite",
+)
 
 
 def test_each_of_the_four_targets(run, table):
@@ -327,7 +337,7 @@ def test_the_seed_makes_a_model_repeatable(run, table):
     hashes = []
     for seed in ("0", "0", "1"):
         words = ("--target", "grade", "--reject-cost", "0.2", "--model", "mlp", "-o", "m.rejo")
-        train(run, "t.csv", *words, "--id", "case", "--seed", seed, "--force")
+        train(run, "t.csv", *words, "--id", "case", "--seed", seed, "--overwrite")
         hashes.append(inspect("m.rejo").payload_hash)
     assert hashes[0] == hashes[1] != hashes[2]
 
@@ -337,7 +347,7 @@ def test_the_seed_makes_a_model_repeatable(run, table):
 
 def test_json_tells_the_same_and_nothing_else(run, table):
     table().to_csv("t.csv", index=False)
-    words = ("t.csv", "--id", "case", *FIXED, "--force")
+    words = ("t.csv", "--id", "case", *FIXED, "--overwrite")
     _, out, _ = run("train", *words)
     result = train(run, *words)
     assert result["summary"] in out
@@ -351,7 +361,7 @@ def test_json_tells_the_same_and_nothing_else(run, table):
 
 def test_the_report_is_one_page_of_its_own(run, table):
     table(150).to_csv("t.csv", index=False)
-    words = (*FIXED, "--id", "case", "--group", "region", "--report", "r.html")
+    words = (*FIXED, "--id", "case", "--by", "region", "--report", "r.html")
     code, out, err = run("train", "t.csv", *words)
     assert (code, err) == (0, "")
     assert files() == ["m.rejo", "r.html", "t.csv"]
@@ -370,11 +380,11 @@ def test_nothing_is_replaced_unasked(refused, run, table, folder):
     for name in ("m.rejo", "r.html"):
         (folder / name).write_text("precious")
         line = refused(2, "train", "t.csv", "--id", "case", *FIXED, "--report", "r.html")
-        assert line == f"{name} exists; --force replaces it"
+        assert line == f"{name} exists; --overwrite replaces it"
         assert (folder / name).read_text() == "precious"
         (folder / name).unlink()
     (folder / "m.rejo").write_text("precious")
-    train(run, "t.csv", "--id", "case", *FIXED, "--force")
+    train(run, "t.csv", "--id", "case", *FIXED, "--overwrite")
     assert files() == ["m.rejo", "t.csv"]
     load("m.rejo")
 
@@ -382,7 +392,7 @@ def test_nothing_is_replaced_unasked(refused, run, table, folder):
 def test_a_file_has_one_role(refused, table):
     table().to_csv("t.csv", index=False)
     before = Path("t.csv").read_text()
-    words = ("--target", "grade", "--reject-cost", "0.2", "--model", "logistic", "--force")
+    words = ("--target", "grade", "--reject-cost", "0.2", "--model", "logistic", "--overwrite")
     assert "t.csv is named twice" in refused(2, "train", "t.csv", *words, "-o", "./t.csv")
     assert "a.html is named twice" in refused(
         2, "train", "t.csv", *words, "-o", "a.html", "--report", "a.html"
@@ -414,7 +424,7 @@ def test_a_failed_write_leaves_the_old_file(refused, table, folder, monkeypatch)
     table().to_csv("t.csv", index=False)
     (folder / "m.rejo").write_text("old")
     monkeypatch.setattr("os.replace", refuse)
-    assert "Permission denied" in refused(2, "train", "t.csv", *FIXED, "--force")
+    assert "Permission denied" in refused(2, "train", "t.csv", *FIXED, "--overwrite")
     assert files() == ["m.rejo", "t.csv"]
     assert (folder / "m.rejo").read_text() == "old"
 

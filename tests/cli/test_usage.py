@@ -65,7 +65,7 @@ def test_version(run):
         (("train", "t.csv", "--target", "y", "-o", "m", "--order", "a,a"), "different names"),
         (("demo", "--seed", "-1"), "--seed: must be an integer"),
         (("demo", "--seed", "4294967295"), "--seed: must be an integer"),
-        (("compare", "--demo", "--jobs", "0"), "--jobs: must be an integer from 1 on"),
+        (("compare", "--demo", "--n-jobs", "0"), "--n-jobs: must be an integer from 1 on"),
         (("compare", "--demo", "--folds", "1"), "--folds: must be an integer from 2 on"),
     ],
 )
@@ -73,6 +73,32 @@ def test_wrong_usage(refused, words, message):
     line = refused(2, *words)
     assert message in line
     assert "--help" in line
+
+
+@pytest.mark.parametrize(
+    ("command", "old", "new"),
+    [
+        ("train", "--group", "--by"),
+        ("train", "--together", "--groups"),
+        ("train", "--force", "--overwrite"),
+        ("train", "--jobs", "--n-jobs"),
+        ("evaluate", "--group", "--by"),
+        ("predict", "--force", "--overwrite"),
+        ("demo", "--force", "--overwrite"),
+        ("compare", "--together", "--groups"),
+        ("reproduce", "--jobs", "--n-jobs"),
+    ],
+)
+def test_an_old_option_is_refused_by_its_new_name(refused, command, old, new):
+    for words in ([old], [old, "a"], [f"{old}=a"], ["a", "b", old]):
+        assert refused(2, command, *words) == (
+            f"{old} is now called {new}; see rejo {command} --help"
+        )
+
+
+def test_options_are_not_abbreviated(refused):
+    assert "--see" in refused(2, "demo", "--see", "1")
+    assert "--force" in refused(2, "inspect", "m.rejo", "--force")  # has no new name here
 
 
 def test_a_percentage_is_a_share():

@@ -93,10 +93,10 @@ def reports():
         "age": rng.choice([f"{i} to {i + 9}" for i in range(20, 90, 10)], 2000),
         "branch": np.array(["main"] * 1980 + ["new"] * 20),
     }
-    ordinal = simple_report(outcomes, y, ["low", "mid", "high", "top"], groups=groups)
+    ordinal = simple_report(outcomes, y, ["low", "mid", "high", "top"], by=groups)
     outcomes, y, chosen = share_cases(n_points=41)
     groups = {"sex": rng.choice(["f", "m"], len(y))}
-    share = simple_report(outcomes, y, chosen=chosen, axis="review_share", groups=groups)
+    share = simple_report(outcomes, y, chosen=chosen, axis="review_share", by=groups)
     return {"binary": binary, "ordinal": ordinal, "share": share}
 
 

@@ -292,7 +292,7 @@ def test_edges_of_what_there_is(make, visit):
     outcomes = [type(p)(*(getattr(p, key) if key not in ("score", "bands") else None
                           for key in p.__dataclass_fields__)) for p in outcomes]  # fmt: skip
     groups = {"same": np.zeros(40), "each": np.arange(40)}
-    for report in (one, make.report(outcomes, y, groups=groups)):
+    for report in (one, make.report(outcomes, y, by=groups)):
         page = visit(report, viewport={"width": 360, "height": 700})
         for point in range(len(report.tallies)):
             if len(report.tallies) > 1:

@@ -120,7 +120,7 @@ def test_rare_values_are_put_together(make):
     outcomes, y = make.cases(500, costs=(0.1, 0.2))
     values = np.array([f"value {i % 45:02d}" for i in range(500)], dtype=object)
     values[:100] = "common"
-    (column,) = make.report(outcomes, y, groups={"code": values}).columns
+    (column,) = make.report(outcomes, y, by={"code": values}).columns
     assert len(column.groups) == MAX_VALUES + 1
     assert column.groups[-1].value == f"all {46 - MAX_VALUES} other values"
     assert sum(group.n for group in column.groups) == 500
@@ -130,7 +130,7 @@ def test_rare_values_are_put_together(make):
 def test_columns_without_room_are_named(make):
     outcomes, y = make.cases(200, costs=(0.1, 0.2))
     codes = np.arange(200) % 30
-    report = make.report(outcomes, y, groups={f"column {i}": codes for i in range(6)})
+    report = make.report(outcomes, y, by={f"column {i}": codes for i in range(6)})
     assert sum(len(column.groups) for column in report.columns) <= MAX_ROWS
     assert report.left_out == ["column 3", "column 4", "column 5"]
 

@@ -69,7 +69,7 @@ def full_report(make, strings):
         for i in range(len(values) // 24)
     }
     report = make.report(
-        outcomes, y, groups=groups, rivals=make.rivals(strings), notes=strings,
+        outcomes, y, by=groups, rivals=make.rivals(strings), notes=strings,
         provenance={name: name for name in strings}, command="\n".join(strings),
     )  # fmt: skip
     return report

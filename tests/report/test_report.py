@@ -62,10 +62,10 @@ def test_size_of_a_large_report(make):
     }
     rivals = make.rivals([f"rival {i}" for i in range(8)])
     outcomes, y = make.cases(n, 5)
-    refits = render(make.report(outcomes, y, groups=groups, rivals=rivals))
+    refits = render(make.report(outcomes, y, by=groups, rivals=rivals))
     outcomes, y, chosen = make.share_cases(n, 5)
     shares = render(
-        make.report(outcomes, y, groups=groups, rivals=rivals, chosen=chosen, axis="review_share")
+        make.report(outcomes, y, by=groups, rivals=rivals, chosen=chosen, axis="review_share")
     )
     assert len(refits.encode()) < 400_000
     assert len(shares.encode()) < 400_000
@@ -75,7 +75,7 @@ def test_size_of_a_large_report(make):
 @pytest.mark.parametrize("width", [0.0, 100.0])
 def test_nothing_or_everything_reviewed(make, n_classes, width):
     outcomes, y = make.cases(50, n_classes, width=width, costs=(0.1, 0.2))
-    report = make.report(outcomes, y, groups={"half": np.arange(50) % 2})
+    report = make.report(outcomes, y, by={"half": np.arange(50) % 2})
     texts = report.numbers(Setting(0, 1.0, 0.1))
     assert texts["cases-review"] == ("0" if width == 0 else "1,000")
     assert ("none goes to review" if width == 0 else "all go to review") in texts["headline"]
@@ -86,7 +86,7 @@ def test_nothing_or_everything_reviewed(make, n_classes, width):
 
 def test_a_single_case_and_point(make):
     outcomes, _ = make.cases(1, costs=(0.1,))
-    report = make.report(outcomes, np.array([0]), ["no", "yes"], groups={"a": ["x"]})
+    report = make.report(outcomes, np.array([0]), ["no", "yes"], by={"a": ["x"]})
     assert "disabled" in render(report)
     assert report.numbers(report.setting)["groups-line"].startswith("No group has")
 
@@ -108,7 +108,7 @@ def test_without_scores_the_picture_is_left_out(make):
 def test_no_groups_no_table(make):
     outcomes, y = make.cases(50, costs=(0.1, 0.2))
     for groups in (None, {}):
-        html = render(make.report(outcomes, y, groups=groups))
+        html = render(make.report(outcomes, y, by=groups))
         assert 'id="groups-title"' not in html
 
 
@@ -132,7 +132,7 @@ def test_embedded_data_cannot_end_the_script():
         ({"prices": (1, 0.7)}, "prices must be"),
         ({"prices": (float("nan"), 0.7)}, "prices must be"),
         ({"confidence": 95}, "confidence must be between 0 and 1"),
-        ({"groups": {"a": ["x"]}}, r"groups\['a'\] must have shape"),
+        ({"by": {"a": ["x"]}}, r"by\['a'\] must have shape"),
         ({"y": np.array([0.5] * 50)}, "y must be a list of class indices"),
         ({"y": np.array([7] * 50)}, "y must have indices into classes"),
         ({"y": np.array([0] * 9)}, "has 50 cases, but y has 9"),

@@ -47,7 +47,7 @@ def test_list_tells_all_figures(capsys):
 
 
 def test_quick_run_draws_judges_and_goes_on(small, capsys):
-    options = ["--figure", "syntheticI-svm", "--quick", "--jobs", "1", "-o", "out"]
+    options = ["--figure", "syntheticI-svm", "--quick", "--n-jobs", "1", "-o", "out"]
     run(*options, "--repetitions", "2")
     out = capsys.readouterr().out
     assert "syntheticI-svm: 4 cells computed" in out
@@ -91,7 +91,7 @@ def test_failed_cells_are_told_and_the_rest_is_drawn(small, capsys, monkeypatch)
         raise RuntimeError("1 of 4 cells failed")
 
     monkeypatch.setattr("rejo.study.run", fail)
-    run("--figure", "syntheticI-svm", "--quick", "--jobs", "1", "-o", "out", "--repetitions", "2")
+    run("--figure", "syntheticI-svm", "--quick", "--n-jobs", "1", "-o", "out", "--repetitions", "2")
     assert "1 of 4 cells failed" in capsys.readouterr().err
     assert "some of its fits failed" in Path("out/index.html").read_text("utf-8")
 
@@ -132,7 +132,7 @@ def test_a_run_that_was_killed_before_its_first_table_goes_on(small, capsys):
     database = Path("out/rows/coarse-seed0/syntheticI-svm.sqlite")
     database.parent.mkdir(parents=True)
     database.touch()
-    options = ["--figure", "syntheticI-svm", "--quick", "--jobs", "1", "-o", "out"]
+    options = ["--figure", "syntheticI-svm", "--quick", "--n-jobs", "1", "-o", "out"]
     run(*options, "--repetitions", "1")
     assert "syntheticI-svm: 2 cells computed" in capsys.readouterr().out
 
@@ -146,7 +146,7 @@ def test_a_file_that_is_no_study_is_told_in_a_line(small):
 
 
 def test_more_repetitions_than_asked_for_are_told(small, capsys):
-    options = ["--figure", "syntheticI-svm", "--quick", "--jobs", "1", "-o", "out"]
+    options = ["--figure", "syntheticI-svm", "--quick", "--n-jobs", "1", "-o", "out"]
     run(*options, "--repetitions", "2")
     assert "as it was begun with" not in capsys.readouterr().out
     run(*options, "--repetitions", "1")

@@ -29,13 +29,20 @@ import sys
 import warnings
 from collections.abc import Sequence
 from io import TextIOWrapper
-from typing import NoReturn
+from itertools import takewhile
+from typing import Any, NoReturn
 
 from rejo import __version__
 from rejo._io import one_line
 from rejo.cli import compare, demo, evaluate, inspect, predict, reproduce, train
 from rejo.cli._files import warn
 
+RENAMED = {
+    "--group": "--by",
+    "--together": "--groups",
+    "--force": "--overwrite",
+    "--jobs": "--n-jobs",
+}
 # By name: the modules of these errors are imported only by the commands that raise them.
 CODES = {"CommandError": 2, "TableError": 3, "ModelFileError": 4, "TargetUnattainable": 5}
 
@@ -84,7 +91,17 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Errors on one line, like all others."""
+    """Options in full, errors on one line like all others."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, **options)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        for word in takewhile(lambda word: word != "--", args or ()):
+            old = word.partition("=")[0]
+            if RENAMED.get(old) in self._option_string_actions:
+                self.error(f"{old} is now called {RENAMED[old]}")
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"rejo: error: {one_line(message)}; see {self.prog} --help\n")

@@ -20,8 +20,8 @@ class Cases(NamedTuple):
     X: Any  # DataFrame of the features, typed
     y: Any  # (n,) array of str
     classes: list[str]  # in their order, lowest first
-    groups: Any  # (n,) array of str, or None: reported on
-    together: Any  # (n,) array of str, or None: whose rows are never split
+    by: Any  # (n,) array of str, or None: each value is reported on separately
+    groups: Any  # (n,) array of str, or None: rows of a group are never split
     table: Any  # as it was read
 
     def indices(self) -> Any:
@@ -31,9 +31,9 @@ class Cases(NamedTuple):
         names, place = np.unique(self.y, return_inverse=True)
         return np.array([self.classes.index(name) for name in names.tolist()])[place]
 
-    def together_of(self, X: Any) -> Any:
+    def groups_of(self, X: Any) -> Any:
         """Groups of some rows of ``X`` that are never split; None without any."""
-        return None if self.together is None else self.together[X.index.to_numpy()]
+        return None if self.groups is None else self.groups[X.index.to_numpy()]
 
     def counts(self) -> str:
         """Classes with their numbers of cases."""
@@ -62,16 +62,16 @@ def add_labelled(parser: Any, *, optional: bool = False) -> None:
         "--id", metavar="COL", help="column that names the cases, kept as it is written"
     )
     parser.add_argument(
-        "--group",
+        "--by",
         metavar="COL",
-        help="column whose values are reported on separately, such as region; it is no feature "
-        "(to keep rows together, see --together)",
+        help="report on each value of this column separately, for example region; it is not used "
+        "as a feature",
     )
     parser.add_argument(
-        "--together",
+        "--groups",
         metavar="COL",
-        help="column whose equal values belong together, such as a patient with several visits: "
-        "they are never both learned from and tested on; it is no feature",
+        help="rows with the same value in this column belong together, for example all visits of a "
+        "patient, and are never split between training and test; it is not used as a feature",
     )
     parser.add_argument(
         "--drop",
@@ -89,14 +89,14 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     from rejo.tables import MISSING, TableError, read_table
     from rejo.tables.errors import check_columns
 
-    target, group, together = arguments.target, arguments.group, arguments.together
-    text = [name for name in (target, arguments.id, group) if name is not None]
+    target, by, groups = arguments.target, arguments.by, arguments.groups
+    text = [name for name in (target, arguments.id, by) if name is not None]
     if len(set(text)) < len(text):
-        raise CommandError("--target, --id and --group must name different columns")
-    if together is not None and together not in text:
-        text.append(together)
-    if together == target:
-        raise CommandError("--together must not name the column of the classes")
+        raise CommandError("--target, --id and --by must name different columns")
+    if groups is not None and groups not in text:
+        text.append(groups)
+    if groups == target:
+        raise CommandError("--groups must not name the column of the classes")
     table = read_table(arguments.data, text=text, **table_options(arguments))
     frame = table.frame
     check_columns(table.path, arguments.drop, frame.columns)
@@ -114,11 +114,16 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     X = frame[[name for name in frame.columns if name not in others]]
     if not X.shape[1]:
         raise TableError(f"{table.path}: there is no column left to learn from")
-    groups = None if group is None else frame[group].fillna("(missing)").to_numpy(dtype=str)
-    if together is None and arguments.id is not None:
+    if groups is None and arguments.id is not None:
         _warn_of_repeated(frame[arguments.id], arguments.id)
-    kept = None if together is None else _together(frame[together], table.path)
-    return Cases(X, y, classes, groups, kept, table)
+    return Cases(
+        X,
+        y,
+        classes,
+        None if by is None else frame[by].fillna("(missing)").to_numpy(dtype=str),
+        None if groups is None else _groups(frame[groups], table.path),
+        table,
+    )
 
 
 def _warn_of_repeated(ids: Any, name: str) -> None:
@@ -127,16 +132,16 @@ def _warn_of_repeated(ids: Any, name: str) -> None:
     if repeated:
         warn(
             f"{repeated:,} rows share their {name!r} with another row. If they are about the same "
-            f"person or thing, the rates below are too good: give --together {shlex.quote(name)}"
+            f"person or thing, the rates below are too good: give --groups {shlex.quote(name)}"
         )
 
 
-def count_together(column: Any) -> int:
+def count_groups(column: Any) -> int:
     """Independent cases: rows of one value may all be right or wrong together, and count as one."""
     return int(column.nunique() + column.isna().sum())
 
 
-def _together(column: Any, path: str) -> Any:
+def _groups(column: Any, path: str) -> Any:
     """Values (n,) whose rows are never split; a row without one is on its own."""
     import numpy as np
 
@@ -146,7 +151,7 @@ def _together(column: Any, path: str) -> Any:
     alone = column.isna().to_numpy()
     values[alone] = [f"row {i}" for i in np.flatnonzero(alone)]
     values = values.astype(str)
-    n = count_together(column)
+    n = count_groups(column)
     if n < 2 * MIN_PER_CLASS:
         raise TableError(
             f"{path}, column {column.name!r}: {n} different values, and {2 * MIN_PER_CLASS} are "

@@ -28,7 +28,7 @@ def free_path(path: Path) -> Path:
 
 
 def check_output(
-    output: Path, endings: tuple[str, ...] = (), *, force: bool, option: str = "--output"
+    output: Path, endings: tuple[str, ...] = (), *, overwrite: bool, option: str = "--output"
 ) -> Path:
     """Refuse a file that cannot be written, before any work is done."""
     if endings and output.suffix.lower() not in endings:
@@ -39,8 +39,8 @@ def check_output(
         raise CommandError(f"{option} is a folder: {output}")
     if output.exists() and not output.is_file():
         return output  # a pipe or a device
-    if output.exists() and not force:
-        raise CommandError(f"{output} exists; --force replaces it")
+    if output.exists() and not overwrite:
+        raise CommandError(f"{output} exists; --overwrite replaces it")
     if not os.access(Path(os.path.realpath(output)).parent, os.W_OK):
         raise CommandError(f"cannot write to the folder of {option}: {output.parent}")
     return output
@@ -58,17 +58,17 @@ def check_apart(*paths: str | Path | None) -> None:
         seen.add(place)
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], object], *, force: bool = True) -> None:
+def write_whole(path: Path, write: Callable[[BinaryIO], object], *, overwrite: bool = True) -> None:
     """Write a file beside its place and move it there, so that it is never seen half written."""
     try:
-        with WholeFile(path, overwrite=force) as file:
+        with WholeFile(path, overwrite=overwrite) as file:
             write(file)
     except FileExistsError:
-        raise CommandError(f"{path} exists; --force replaces it") from None
+        raise CommandError(f"{path} exists; --overwrite replaces it") from None
     except OSError as error:
         raise CommandError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def write_text(path: Path, text: str, *, force: bool = True) -> None:
+def write_text(path: Path, text: str, *, overwrite: bool = True) -> None:
     """Write a text file whole."""
-    write_whole(path, lambda file: file.write(text.encode("utf-8")), force=force)
+    write_whole(path, lambda file: file.write(text.encode("utf-8")), overwrite=overwrite)

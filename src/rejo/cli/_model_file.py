@@ -18,7 +18,7 @@ class Opened(NamedTuple):
     model: Any
     encoder: Any  # with kinds_ and date_formats_
     found: Any  # ModelFile
-    table: dict[str, Any]  # columns named in training: target, id, group, together
+    table: dict[str, Any]  # columns named in training: target, id, by, groups
 
     def judge(self, X: Any) -> Any:
         """Return the judgement of each row of ``X``."""
@@ -117,7 +117,7 @@ def _check_table(table: dict[str, Any], path: Path) -> dict[str, Any]:
     """Refuse what ``rejo train`` does not write into the header."""
     from rejo.persistence import ModelFileError
 
-    names = [table.get(key) for key in ("target", "id", "group", "together")]
+    names = [table.get(key) for key in ("target", "id", "by", "groups")]
     fine = all(name is None or isinstance(name, str) for name in names)
     prices = table.get("prices")
     if prices is not None:

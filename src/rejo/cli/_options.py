@@ -90,25 +90,25 @@ def target_options(arguments: argparse.Namespace) -> dict[str, Any]:
     return target
 
 
-def add_jobs(parser: Any) -> None:
+def add_n_jobs(parser: Any) -> None:
     """Describe the number of processes."""
     parser.add_argument(
-        "--jobs", type=count, metavar="N", help="processes (default: one a core for large tables)"
+        "--n-jobs", type=count, metavar="N", help="processes (default: one a core for large tables)"
     )
 
 
-def jobs(arguments: argparse.Namespace, n_rows: int) -> int:
+def n_jobs(arguments: argparse.Namespace, n_rows: int) -> int:
     """Return the number of processes: small tables are done before others have started."""
-    if arguments.jobs is not None:
-        return int(arguments.jobs)
+    if arguments.n_jobs is not None:
+        return int(arguments.n_jobs)
     return 1 if n_rows < 2_000 else os.cpu_count() or 1
 
 
 def add_output(parser: Any, *names: str, metavar: str, help: str, **options: Any) -> None:
-    """Describe an output file, and ``--force`` once."""
+    """Describe an output file, and ``--overwrite`` once."""
     parser.add_argument(*names, metavar=metavar, help=help, **options)
-    if not any("--force" in action.option_strings for action in parser._actions):
-        parser.add_argument("--force", action="store_true", help="replace files that exist")
+    if not any("--overwrite" in action.option_strings for action in parser._actions):
+        parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
 
 
 def add_json(parser: Any) -> None:

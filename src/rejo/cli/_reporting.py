@@ -26,7 +26,7 @@ def training_report(
     title: str,
     notes: Sequence[str],
     prices: Mapping[str, float] | None,
-    group: str | None,
+    by: str | None,
     provenance: Mapping[str, str],
     command: str,
     seed: int,
@@ -47,7 +47,7 @@ def training_report(
     options: dict[str, Any] = {
         "reject_costs": costs,
         "cv": folds_for(cases, seed),
-        "groups": cases.together,
+        "groups": cases.groups,
         "n_jobs": n_jobs,
     }
     y = cases.indices()
@@ -63,9 +63,9 @@ def training_report(
         y,
         cases.classes,
         chosen=chosen,
-        size=effective_size(curve_of(points, y), None, len(y), chosen, cases.together),
+        size=effective_size(curve_of(points, y), None, len(y), chosen, cases.groups),
         prices=None if prices is None else (prices["error"], prices["review"]),
-        groups=None if group is None else {group: cases.groups},
+        by=None if by is None else {by: cases.by},
         rivals=rows,
         title=title,
         notes=notes,
@@ -85,7 +85,7 @@ def evaluation_report(
     title: str,
     notes: Sequence[str],
     prices: tuple[float, float] | None,
-    groups: Mapping[str, Any] | None,
+    by: Mapping[str, Any] | None,
     provenance: Mapping[str, str],
     command: str,
 ) -> str:
@@ -102,7 +102,7 @@ def evaluation_report(
         axis="review_share",
         size=size,
         prices=prices,
-        groups=groups,
+        by=by,
         title=title,
         notes=notes,
         provenance=provenance,

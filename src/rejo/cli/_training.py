@@ -32,9 +32,9 @@ def train(
     from rejo.selection.catalogue import FAMILIES
     from rejo.selection.choice import MAX_SVM, choose_family
 
-    if cases.together is not None and "confidence" in target:
+    if cases.groups is not None and "confidence" in target:
         raise CommandError(
-            "--confidence needs cases that are independent: it does not go with --together"
+            "--confidence needs cases that are independent: it does not go with --groups"
         )
     names, left_out = [family], []
     if family == "auto":
@@ -51,7 +51,7 @@ def train(
         cases.y[rows],
         class_order=cases.classes,
         reject_label=review_label(cases.classes),
-        groups=cases.together,
+        groups=cases.groups,
         **(_prices(target)),
         **common,
     )
@@ -61,7 +61,7 @@ def train(
     model = RejectClassifierCV(choice.estimator, **target, **options)
     with candidates():
         try:
-            model.fit(cases.X, cases.y, groups=cases.together)
+            model.fit(cases.X, cases.y, groups=cases.groups)
         except TargetUnattainable as error:
             raise _in_words_of_the_command(error, "confidence" in target) from None
     model.set_params(n_jobs=None)  # how it was fitted is no part of the model
@@ -72,7 +72,7 @@ def folds_for(cases: Cases, seed: int) -> Any:
     """Return the folds by which rates are estimated."""
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-    splitter = StratifiedKFold if cases.together is None else StratifiedGroupKFold
+    splitter = StratifiedKFold if cases.groups is None else StratifiedGroupKFold
     return splitter(FOLDS, shuffle=True, random_state=seed)
 
 

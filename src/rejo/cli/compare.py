@@ -69,7 +69,7 @@ def add(commands: Any) -> None:
     )
     options.add_table(parser)
     parser.add_argument("--seed", type=options.seed, default=0, metavar="N", help="default: 0")
-    options.add_jobs(parser)
+    options.add_n_jobs(parser)
     options.add_json(parser)
     parser.set_defaults(run=run)
 
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
             raise CommandError(f"--demo brings its own data: leave {arguments.data} or --demo out")
         results = {}
         for title, name in PROBLEMS.items():
-            results[title] = result = _compare(name, arguments.repetitions, arguments.jobs or 1)
+            results[title] = result = _compare(name, arguments.repetitions, arguments.n_jobs or 1)
             if not arguments.json:
                 print(f"{title}: {N_TRAIN} training points, {arguments.repetitions} training sets")
                 print(_table(result, name) + "\n", flush=True)
@@ -122,7 +122,7 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
         raise CommandError(
             f"--folds {arguments.folds} is more than the rarest class has rows, {rarest}"
         )
-    together = cases.together_of(X)
+    groups = cases.groups_of(X)
     encoder = encoder_for(cases)
     n_features = clone(encoder).fit_transform(X).shape[1]
     n_train = len(y) * (arguments.folds - 1) // arguments.folds
@@ -142,9 +142,9 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
         param_grids={name: grids[name] for name in methods},
         cv=arguments.folds,
         inner_cv=INNER_FOLDS,
-        groups=together,
+        groups=groups,
         random_state=arguments.seed,
-        n_jobs=options.jobs(arguments, 10**6),
+        n_jobs=options.n_jobs(arguments, 10**6),
     )
     return result, note
 
@@ -188,7 +188,7 @@ def _dump(found: Any) -> None:
     print()
 
 
-def _compare(name: str, repetitions: int, jobs: int) -> "Comparison":
+def _compare(name: str, repetitions: int, n_jobs: int) -> "Comparison":
     """All methods on training sets drawn anew, and one large test set."""
     import numpy as np
 
@@ -202,7 +202,7 @@ def _compare(name: str, repetitions: int, jobs: int) -> "Comparison":
     test = np.arange(repetitions * N_TRAIN, len(y))
     splits = [(np.arange(i * N_TRAIN, (i + 1) * N_TRAIN), test) for i in range(repetitions)]
     methods, grids = standard_methods(2, X.shape[1], N_TRAIN)
-    return compare(methods, X, y, reject_costs=COSTS, param_grids=grids, cv=splits, n_jobs=jobs)
+    return compare(methods, X, y, reject_costs=COSTS, param_grids=grids, cv=splits, n_jobs=n_jobs)
 
 
 def _table(result: "Comparison", name: str) -> str:

@@ -40,7 +40,7 @@ def add(commands: Any) -> None:
         "--model", choices=options.MODELS, default="auto", help="kind of model (default: auto)"
     )
     parser.add_argument("--seed", type=options.seed, default=0, metavar="N", help="default: 0")
-    parser.add_argument("--force", action="store_true", help="replace files of an earlier demo")
+    parser.add_argument("--overwrite", action="store_true", help="replace files of an earlier demo")
     parser.set_defaults(run=run)
 
 
@@ -49,13 +49,13 @@ def run(arguments: argparse.Namespace) -> None:
     folder = _folder(arguments)
     _write_tables(folder, arguments.seed)
     training, new, model, report, decisions = (str(folder / name) for name in FILES)
-    force = ["--force"] if arguments.force else []
+    overwrite = ["--overwrite"] if arguments.overwrite else []
     _do(
         "train", training, "--target", "diagnosis", "--id", "patient",
         "--review-budget", f"{arguments.review_budget:g}", "--model", arguments.model,
-        "--seed", str(arguments.seed), "-o", model, "--report", report, *force,
+        "--seed", str(arguments.seed), "-o", model, "--report", report, *overwrite,
     )  # fmt: skip
-    _do("predict", model, new, "-o", decisions, *force)
+    _do("predict", model, new, "-o", decisions, *overwrite)
     _do("evaluate", model, new)
     print(f"\nOpen {report} in a browser: move the slider, enter your prices.")
 
@@ -71,12 +71,12 @@ def _do(*words: str) -> None:
 
 
 def _folder(arguments: argparse.Namespace) -> Path:
-    folder: Path = arguments.output or (FOLDER if arguments.force else free_path(FOLDER))
+    folder: Path = arguments.output or (FOLDER if arguments.overwrite else free_path(FOLDER))
     if folder.exists() and not folder.is_dir():
         raise CommandError(f"--output must be a folder: {folder}")
     taken = [name for name in FILES if (folder / name).exists()]
-    if taken and not arguments.force:
-        raise CommandError(f"{folder / taken[0]} exists; --force replaces it")
+    if taken and not arguments.overwrite:
+        raise CommandError(f"{folder / taken[0]} exists; --overwrite replaces it")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

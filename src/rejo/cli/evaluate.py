@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rejo.cli import _options as options
-from rejo.cli._cases import count_together
+from rejo.cli._cases import count_groups
 from rejo.cli._files import CommandError, check_apart, check_output, warn, write_text
 from rejo.cli._model_file import Opened, open_model, vague, warn_of_surprises
 from rejo.cli._reporting import check_report, evaluation_report, made_by
@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
         "--target", metavar="COL", help="column of the classes (default: that of the training)"
     )
     parser.add_argument(
-        "--group", metavar="COL", help="column to report on (default: that of the training)"
+        "--by", metavar="COL", help="column to report on (default: that of the training)"
     )
     options.add_output(parser, "--report", type=Path, metavar="HTML", help="write a page about it")
     parser.add_argument(
@@ -52,31 +52,32 @@ def run(arguments: argparse.Namespace) -> None:
     """Read, decide, compare."""
     check_apart(arguments.model, arguments.data, arguments.report)
     if arguments.report is not None:
-        check_output(arguments.report, (".html", ".htm"), force=arguments.force, option="--report")
+        check_output(
+            arguments.report, (".html", ".htm"), overwrite=arguments.overwrite, option="--report"
+        )
         check_report()
     opened = open_model(arguments.model)
-    frame, y, group, path = _read(arguments, opened)
+    frame, y, by, path = _read(arguments, opened)
     X = frame[list(opened.encoder.kinds_)]
     surprises: dict[str, Counter[str]] = {}
     opened.note_surprises(X, surprises)
     warn_of_surprises(surprises, len(y))
     rates = _rates(opened.judge(X).decision, y)
-    together = opened.table.get("together")
-    n = count_together(frame[together]) if together in frame.columns else len(y)
+    groups = opened.table.get("groups")
+    n = count_groups(frame[groups]) if groups in frame.columns else len(y)
     if arguments.json:
         json.dump(_result(opened, rates, len(y), n, arguments), sys.stdout, indent=1)
         print()
     else:
-        of = "" if n == len(y) else f" of {n:,} different {together!r}"
+        of = "" if n == len(y) else f" of {n:,} different {groups!r}"
         print(f"{path}: {len(y):,} cases{of}, decided by {arguments.model}.\n")
         print(_compare(opened, rates, n) + "\n")
         print("\n".join(_notes(opened, rates, n)))
-        if group is not None and arguments.report is None:
-            print(f"\nBy {group}: see --report.")
+        if by is not None and arguments.report is None:
+            print(f"\nBy {by}: see --report.")
     if arguments.report is None:
         return
     prices = arguments.costs or opened.table.get("prices")
-    groups = None if group is None else {group: _texts(frame[group])}
     page = evaluation_report(
         opened.model,
         X,
@@ -86,7 +87,7 @@ def run(arguments: argparse.Namespace) -> None:
         title=f"{Path(path).name}: what was decided, and what went to review",
         notes=[" ".join(_notes(opened, rates, n))],
         prices=None if prices is None else (prices["error"], prices["review"]),
-        groups=groups,
+        by=None if by is None else {by: _texts(frame[by])},
         provenance={
             "Data": f"{Path(path).name}, {len(y):,} rows",
             "Model": f"{arguments.model.name}, saved {opened.found.date}",
@@ -95,13 +96,13 @@ def run(arguments: argparse.Namespace) -> None:
         },
         command=arguments.command,
     )
-    write_text(arguments.report, page, force=arguments.force)
+    write_text(arguments.report, page, overwrite=arguments.overwrite)
     if not arguments.json:
         print(f"\nReport: {arguments.report}")
 
 
 def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str | None, str]:
-    """Table, classes as indices (n,), the group column, and a name for the file."""
+    """Table, classes as indices (n,), the column of --by, and a name for the file."""
     import numpy as np
     import pandas as pd
 
@@ -110,12 +111,12 @@ def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str 
     target = arguments.target or opened.table.get("target")
     if target is None:
         raise CommandError(f"{arguments.model} does not name the column of the classes: --target")
-    group = arguments.group or opened.table.get("group")
-    kept = [target, group, opened.table.get("together")]
+    by = arguments.by or opened.table.get("by")
+    kept = [target, by, opened.table.get("groups")]
     text = list(dict.fromkeys(name for name in kept if name is not None))
     if target in opened.encoder.kinds_:
         raise CommandError(f"--target {target!r} is a feature of {arguments.model}")
-    optional = [name for name in text if name not in (target, arguments.group)]
+    optional = [name for name in text if name not in (target, arguments.by)]
     chunks = read_chunks(
         arguments.data,
         opened.encoder,
@@ -138,7 +139,7 @@ def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str 
             f"{path}, row {frame.index[row] + 1}, column {target!r}: {what}; the model knows "
             + ", ".join(classes)
         )
-    return frame, y, group if group in frame.columns else None, path
+    return frame, y, by if by in frame.columns else None, path
 
 
 def _with_class(frame: Any, target: str) -> Any:

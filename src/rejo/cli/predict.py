@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_apart(arguments.model, arguments.cases, arguments.output)
     output = Path(arguments.output)
     if arguments.output != "-":
-        check_output(output, force=arguments.force)
+        check_output(output, overwrite=arguments.overwrite)
     if arguments.json and arguments.output == "-":
         raise CommandError("--json tells about a file: name one by -o FILE")
     if output.suffix.lower() in (".parquet", ".pq"):
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> None:
             if len(chunk):
                 spool.add(names, opened.judge(chunk[features]))
                 opened.note_surprises(chunk[features], surprises)
-        with TableWriter(arguments.output, overwrite=arguments.force) as writer:
+        with TableWriter(arguments.output, overwrite=arguments.overwrite) as writer:
             empty = True
             for part in progress(spool.parts(), spool.n_parts, "writing"):
                 writer.write(_frame(part, column, opened))

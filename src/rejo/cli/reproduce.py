@@ -66,7 +66,7 @@ def add(commands: Any) -> None:
         help=f"draws or splits of the data (default: {USUAL.repetitions})",
     )
     parser.add_argument(
-        "--jobs",
+        "--n-jobs",
         type=options.count,
         default=-1,
         metavar="N",
@@ -175,7 +175,7 @@ def _compute(
             n_cells = run_study(
                 study,
                 database,
-                jobs=arguments.jobs,
+                jobs=arguments.n_jobs,
                 dask=arguments.dask,
                 data_home=arguments.data,
             )

@@ -38,7 +38,7 @@ def add(commands: Any) -> None:
     )
     options.add_table(parser)
     parser.add_argument("--seed", type=options.seed, default=0, metavar="N", help="default: 0")
-    options.add_jobs(parser)
+    options.add_n_jobs(parser)
     options.add_json(parser)
     parser.set_defaults(run=run)
 
@@ -49,27 +49,29 @@ def run(arguments: argparse.Namespace) -> None:
     check_apart(arguments.data, arguments.output, arguments.report)
     if arguments.output.suffix.lower() in TABLES:
         raise CommandError(f"-o {arguments.output} is the model, not a table: such as loans.rejo")
-    path = check_output(arguments.output, force=arguments.force)
+    path = check_output(arguments.output, overwrite=arguments.overwrite)
     check_saving()
     if arguments.report is not None:
-        check_output(arguments.report, (".html", ".htm"), force=arguments.force, option="--report")
+        check_output(
+            arguments.report, (".html", ".htm"), overwrite=arguments.overwrite, option="--report"
+        )
         check_report()
     import rejo.persistence
 
     cases = read_cases(arguments)
     say = _nothing if arguments.json else print
     say(f"{cases.table.path}: {len(cases.y):,} rows. Classes: {cases.counts()}.", flush=True)
-    n_jobs = options.jobs(arguments, len(cases.y))
+    n_jobs = options.n_jobs(arguments, len(cases.y))
     trained = train(cases, target, arguments.model, seed=arguments.seed, n_jobs=n_jobs)
     model, encoder = trained.model, prepare_of(trained.model)
     say(describe_columns(encoder), flush=True)
     say(describe_choice(trained), flush=True)
-    columns = {name: getattr(arguments, name) for name in ("target", "id", "group", "together")}
+    columns = {name: getattr(arguments, name) for name in ("target", "id", "by", "groups")}
     table: dict[str, Any] = {name: value for name, value in columns.items() if value is not None}
     if arguments.costs is not None:
         table["prices"] = arguments.costs
     rejo.persistence.save(
-        model, path, X=cases.X, y=cases.y, table=table, overwrite=arguments.force,
+        model, path, X=cases.X, y=cases.y, table=table, overwrite=arguments.overwrite,
         notes=f"rejo train, {trained.choice.name}",
     )  # fmt: skip
     say("\n" + model.summary())
@@ -89,13 +91,13 @@ def run(arguments: argparse.Namespace) -> None:
             title=f"{arguments.target}: what is decided, and what goes to review",
             notes=_report_notes(trained),
             prices=arguments.costs,
-            group=arguments.group,
+            by=arguments.by,
             provenance=_provenance(cases, trained, encoder, found),
             command=arguments.command,
             seed=arguments.seed,
             n_jobs=n_jobs,
         )
-        write_text(arguments.report, page, force=arguments.force)
+        write_text(arguments.report, page, overwrite=arguments.overwrite)
         say(f"Report: {arguments.report} ({_size(arguments.report)}) says: {headline}")
     if arguments.json:
         json.dump(_result(cases, trained, encoder, found, arguments), sys.stdout, indent=1)

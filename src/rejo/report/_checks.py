@@ -20,7 +20,7 @@ def check_cases(
     y: ArrayLike,
     n_classes: int,
     axis: str,
-    groups: Mapping[str, Any],
+    by: Mapping[str, Any],
 ) -> NDArray[np.intp]:
     """Return the true classes, if all there is of the cases belongs together."""
     true = np.asarray(y)
@@ -47,11 +47,9 @@ def check_cases(
             raise ValueError(
                 f'outcomes[{i}] has no reject_cost: such points are for axis="review_share".'
             )
-    for name, values in groups.items():
+    for name, values in by.items():
         if np.shape(values) != true.shape:
-            raise ValueError(
-                f"groups[{name!r}] must have shape {true.shape}; got {np.shape(values)}."
-            )
+            raise ValueError(f"by[{name!r}] must have shape {true.shape}; got {np.shape(values)}.")
     return true.astype(np.intp)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+from rejo._errors import renamed
 from rejo.report import _numbers
 from rejo.report._checks import check_cases, check_options, check_prices
 from rejo.report._collect import Tally, steps, tally, tenth_sizes
@@ -152,6 +153,7 @@ class Report:
         }
 
 
+@renamed(groups="by")
 def make_report(
     outcomes: Sequence[Outcomes],
     y: ArrayLike,
@@ -161,7 +163,7 @@ def make_report(
     axis: Axis = "reject_cost",
     size: float | None = None,
     prices: tuple[float, float] | None = None,
-    groups: Mapping[str, NDArray[Any]] | None = None,
+    by: Mapping[str, NDArray[Any]] | None = None,
     rivals: Sequence[Mapping[str, Any]] = (),
     title: str,
     notes: Sequence[str] = (),
@@ -187,8 +189,8 @@ def make_report(
         Number of independent cases that the estimates are worth; all by default.
     prices : (float, float), default=None
         Of an error and of a review; by default 1 and the reject cost of the chosen point.
-    groups : dict of {column: array of shape (n_samples,)}, default=None
-        Values by which cases are told apart, such as the region.
+    by : dict of {column: array of shape (n_samples,)}, default=None
+        Columns, such as the region, whose values are reported on separately.
     rivals : sequence of dict, default=()
         Rows with the keys ``method``, ``reject_cost``, ``R`` and ``E``, as those of a
         :class:`~rejo.selection.Comparison`.
@@ -218,13 +220,13 @@ def make_report(
     >>> report.numbers(report.setting)["headline"]
     'Of 1,000 cases, ... are decided automatically, about ... of them wrong (...); ... review.'
     """
-    true = check_cases(outcomes, y, len(classes), axis, groups or {})
+    true = check_cases(outcomes, y, len(classes), axis, by or {})
     n = len(true)
     check_options(len(outcomes), chosen, size, confidence)
     worth = 1.0 if size is None else float(size) / n
     z = _quantile(confidence)
     tallies = [tally(point, true, len(classes), worth, z) for point in outcomes]
-    columns, left_out = group_columns(outcomes, true, groups or {})
+    columns, left_out = group_columns(outcomes, true, by or {})
     return Report(
         tallies=tallies,
         ranges=[predict_ranges(found, worth * n, confidence) for found in tallies],

@@ -84,7 +84,7 @@ def _cells(cell: Indices, n_classes: int) -> list[list[int]]:
 
 
 def group_columns(
-    outcomes: Sequence[Outcomes], y: Indices, groups: Mapping[str, NDArray[Any]]
+    outcomes: Sequence[Outcomes], y: Indices, by: Mapping[str, NDArray[Any]]
 ) -> tuple[list[Column], list[str]]:
     """Count reviews and errors for each value of each column.
 
@@ -96,7 +96,7 @@ def group_columns(
     """
     columns: list[Column] = []
     left_out: list[str] = []
-    for name, values in groups.items():
+    for name, values in by.items():
         labels, code = _most_frequent([str(value) for value in values])
         if sum(len(column.groups) for column in columns) + len(labels) > MAX_ROWS:
             left_out.append(clean(str(name)))

@@ -7,7 +7,7 @@ import pytest
 
 pd = pytest.importorskip("pandas")
 
-MODEL = ("--model", "svm", "--reject-cost", "0.45", "-o", "m.rejo", "--force")
+MODEL = ("--model", "svm", "--reject-cost", "0.45", "-o", "m.rejo", "--overwrite")
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def test_rates_are_those_of_new_patients(run, visits):
     assert cost(out) < 0.1  # learned by heart
     assert err.count("\n") == 1
     assert "300 rows share their 'patient'" in err
-    assert "--together patient" in err
-    code, out, err = run(*words, "--id", "patient", "--together", "patient")
+    assert "--groups patient" in err
+    code, out, err = run(*words, "--id", "patient", "--groups", "patient")
     assert (code, err) == (0, "")
     assert cost(out) > 0.35  # there is nothing to learn
     interval = json.loads(out)["expected"]["rejection_rate"]
@@ -46,18 +46,18 @@ def test_rates_are_those_of_new_patients(run, visits):
 
 
 def test_the_report_and_the_comparison_keep_them_together(run, visits):
-    words = ("visits.csv", "--target", "class", "--together", "patient")
+    words = ("visits.csv", "--target", "class", "--groups", "patient")
     code, out, _ = run("train", *words, *MODEL, "--report", "r.html")
     assert code == 0
     assert "Columns used: 4 (4 numbers)." in out  # the patient is no feature
     some = ("--methods", "rejo logistic,rejo SVM", "--folds", "3", "--reject-costs", "0.4")
-    code, out, _ = run("compare", *words, *some, "--jobs", "1", "--json")
+    code, out, _ = run("compare", *words, *some, "--n-jobs", "1", "--json")
     assert code == 0
     assert min(risks[0] for risks in json.loads(out)["risk"].values()) > 0.3
 
 
 def test_evaluation_counts_patients(run, visits):
-    words = ("visits.csv", "--target", "class", "--together", "patient")
+    words = ("visits.csv", "--target", "class", "--groups", "patient")
     assert run("train", *words, *MODEL)[0] == 0
     code, out, _ = run("evaluate", "m.rejo", "visits.csv")
     assert code == 0
@@ -70,11 +70,11 @@ def test_evaluation_counts_patients(run, visits):
     assert rate["high"] - rate["low"] >= alone["high"] - alone["low"]
 
 
-def test_together_is_refused_where_it_makes_no_sense(refused, visits):
-    words = ("train", "visits.csv", "--target", "class", "-o", "m.rejo", "--together")
+def test_groups_are_refused_where_they_make_no_sense(refused, visits):
+    words = ("train", "visits.csv", "--target", "class", "-o", "m.rejo", "--groups")
     budget = ("--max-error", "0.3")
-    assert "--together" in refused(2, *words, "patient", *budget, "--confidence", "0.9")
-    assert "--together" in refused(2, *words, "class", *budget)
+    assert "--groups" in refused(2, *words, "patient", *budget, "--confidence", "0.9")
+    assert "--groups" in refused(2, *words, "class", *budget)
     assert "'nobody'" in refused(3, *words, "nobody", *budget)
     visits["half"] = np.arange(300) % 2
     visits.to_csv("visits.csv", index=False)
