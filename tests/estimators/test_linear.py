@@ -18,8 +18,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from rejo import RejoLinear, RejoSVC
+from rejo.solvers import linear
 
-LOSSES = ("logistic", "hinge", "squared_hinge")
+LOSSES = tuple(linear.LOSSES)
 
 
 def ordered_points(n=90, n_classes=3, seed=0):
@@ -471,3 +472,38 @@ def test_review_keeps_the_index(binary):
     assert_array_equal(table.index, frame.index)
     assert_array_equal(table.decision, model.predict(frame))
     assert model.feature_names_in_.tolist() == ["a", "b"]
+
+
+# ---- paths -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_path_is_the_separate_fits(loss):
+    X, y = ordered_points()
+    costs, Cs = [0.05, 0.2, 0.4, None], [0.1, 10.0]
+    weight = 1.0 + np.arange(len(y)) % 3  # with a row that has none
+    weight[5] = 0.0
+    base = RejoLinear(loss=loss, tol=1e-9)
+    models = base.fit_path(X, y, reject_costs=costs, Cs=iter(Cs), sample_weight=weight)
+    assert [(m.reject_cost, m.C) for m in models] == [(cost, C) for cost in costs for C in Cs]
+    assert not hasattr(base, "coef_")
+    for model in models:
+        alone = clone(model).fit(X, y, weight)
+        assert model.optimality_gap_ <= 1e-9
+        assert model.objective_ == pytest.approx(alone.objective_, rel=1e-8)
+        assert_allclose(model.boundary_scores(X), alone.boundary_scores(X), atol=1e-3)
+        assert model.reject_label_ == alone.reject_label_
+
+
+def test_a_path_of_defaults_is_one_fit():
+    X, y = ordered_points()
+    (model,) = RejoLinear().fit_path(X, y)
+    assert_array_equal(model.boundary_scores(X), RejoLinear().fit(X, y).boundary_scores(X))
+
+
+def test_a_path_refuses_costs_beside_a_loss_matrix():
+    X, y = ordered_points()
+    with pytest.raises(ValueError, match="reject_costs has no effect with a loss_matrix"):
+        RejoLinear(loss_matrix=np.eye(3)).fit_path(X, y, reject_costs=[0.1])
+    with pytest.raises(ValueError, match="'reject_cost'"):
+        RejoLinear().fit_path(X, y, reject_costs=[0.1, 0.7])

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
+from copy import copy
 from functools import lru_cache
+from itertools import product
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +19,7 @@ from rejo._typing import Floats, Indices
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.classes import class_indices
 from rejo.replication import costs_from_loss, decode, replica_costs, replica_labels
+from rejo.solvers.types import path_order
 
 
 class BoundaryClassifier(RejectClassifier):
@@ -32,6 +36,8 @@ class BoundaryClassifier(RejectClassifier):
         "loss_matrix": ["array-like", None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
+
+    C: float  # where there is one
 
     @abstractmethod
     def boundary_scores(self, X: Any) -> Floats:
@@ -86,6 +92,26 @@ class BoundaryClassifier(RejectClassifier):
         check_consistent_length(counts, y)
         loss = np.asarray(self._loss, dtype=np.float64)  # (n_classes, n_boundaries + 1)
         return loss[class_indices(y, self.classes_), counts]
+
+    def _path(
+        self, reject_costs: Iterable[float | None] | None, Cs: Iterable[float] | None
+    ) -> tuple[list[Self], list[int]]:
+        """Copies of this unfitted model for ``product(reject_costs, Cs)``; in which order to fit.
+
+        The order is one in which each fit is a good start for the next.
+        """
+        if reject_costs is not None and self.loss_matrix is not None:
+            raise ValueError("reject_costs has no effect with a loss_matrix; give one of the two.")
+        costs = [self.reject_cost] if reject_costs is None else list(reject_costs)
+        values = [self.C] if Cs is None else list(Cs)
+        models = []
+        for reject_cost, C in product(costs, values):
+            model = copy(self)  # a clone takes as long as a fit that starts well
+            model.reject_cost, model.C = reject_cost, C
+            model._check_parameters()
+            models.append(model)
+        order = [w * len(values) + c for w, c, _ in path_order(len(costs), len(values))]
+        return models, order
 
     def _set_classes(
         self, classes: NDArray[Any], n_boundaries: int | None = None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -16,6 +18,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from rejo._typing import Floats
 from rejo.estimators.boundaries import BoundaryClassifier
 from rejo.estimators.classes import (
+    Targets,
     check_sample_weight,
     check_targets,
     class_indices,
@@ -23,6 +26,7 @@ from rejo.estimators.classes import (
     times_class_weight,
 )
 from rejo.solvers import linear
+from rejo.solvers.types import Step
 
 LARGEST_CAP = 1e100  # squares of the gradients must stay finite
 
@@ -38,14 +42,15 @@ class RejoLinear(BoundaryClassifier):
         1/2 |w|^2 + 1/(2 h^2) sum_{q>=1} (b_q - b_0)^2
                   + C sum_iq c_iq loss(y_iq (w.x_i + b_q)),
 
-    with ``loss(m) = log(1 + exp(-m))``, ``max(0, 1 - m)`` or ``max(0, 1 - m)^2``.  The replicas are
-    never built: a pass over the data costs what it costs for one linear model.
+    with a convex ``loss`` of the margin, such as ``log(1 + exp(-m))``.  The replicas are never
+    built: a pass over the data costs what it costs for one linear model.
 
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the errors against the norm of ``w``; positive.
+        Inverse regularisation strength; positive.
     loss : {"logistic", "hinge", "squared_hinge"}, default="logistic"
+        ``log(1 + exp(-m))``, ``max(0, 1 - m)`` or ``max(0, 1 - m)^2``.
         With "logistic" and two classes, the boundaries tend to those of Chow's rule, at the
         probabilities ``reject_cost`` and ``1 - reject_cost``, where the logit is linear; the
         hinge, that of :class:`~rejo.RejoSVC`, does not have this property.
@@ -118,7 +123,7 @@ class RejoLinear(BoundaryClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BoundaryClassifier._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="neither")],
-        "loss": [StrOptions({"logistic", "hinge", "squared_hinge"})],
+        "loss": [StrOptions(set(linear.LOSSES))],
         "h": [Interval(Real, 1e-6, 1e6, closed="both")],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -176,34 +181,55 @@ class RejoLinear(BoundaryClassifier):
         -------
         self : RejoLinear
         """
-        self._check_parameters()
-        X = self._check_X(X, reset=True)
-        targets = check_targets(
-            X, y, sample_weight, self.class_order, self.class_weight, type(self).__name__
-        )
+        X, targets = self._prepare(X, y, sample_weight)
         labels, caps = self._boxes(targets.classes, targets.weight)
+        start = self._start(X.shape[1], labels.shape[1])
         solution = linear.solve(
-            X if targets.rows is None else X[targets.rows],
+            X, targets.indices, labels, caps, targets.weight, h=self.h, start=start,
+            **self._solver_params(),
+        )  # fmt: skip
+        return self._set_solution(self._check_solution(solution), len(targets.indices))
+
+    def fit_path(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        reject_costs: Iterable[float | None] | None = None,
+        Cs: Iterable[float] | None = None,
+        sample_weight: Any = None,
+    ) -> list[Self]:
+        """Fit one model for each pair of a reject cost and a ``C``.
+
+        Every fit starts from a solution close to its own.  This model itself is not changed.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+        reject_costs : iterable of float or None, default=None
+            ``None``: the ``reject_cost`` of this model only.
+        Cs : iterable of float, default=None
+            ``None``: the ``C`` of this model only.
+
+        Returns
+        -------
+        models : list of RejoLinear
+            In the order of ``itertools.product(reject_costs, Cs)``.
+        """
+        unfitted: Self = clone(self)
+        X, targets = unfitted._prepare(X, y, sample_weight)
+        models, order = unfitted._path(reject_costs, Cs)
+        path = linear.solve_path(
+            X,
             targets.indices,
-            labels,
-            caps,
+            (Step(*models[i]._boxes(targets.classes, targets.weight), self.h) for i in order),
             targets.weight,
-            loss=self.loss,
-            h=self.h,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            start=self._start(X.shape[1], labels.shape[1]),
-            verbose=self.verbose,
+            **self._solver_params(),
         )
-        if not np.isfinite(solution.objective):
-            raise ValueError("the scores overflow on X: scale the features, or lower C.")
-        if not solution.converged:
-            self._warn(solution)
-        self.__dict__.pop("_stream", None)
-        self._n_fitted = len(targets.indices)
-        self.objective_ = solution.objective
-        self.optimality_gap_ = solution.gap
-        return self._store(solution.w, solution.b, solution.n_iter)
+        for i, solution in zip(order, path, strict=True):
+            models[i]._set_solution(models[i]._check_solution(solution), len(targets.indices))
+        return models
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more chunk of a stream.
@@ -317,16 +343,41 @@ class RejoLinear(BoundaryClassifier):
         same = self.coef_.shape[1] == n_features and len(self.thresholds_) == n_replicas
         return (self.coef_[0], -self.thresholds_) if same else None
 
-    def _warn(self, solution: linear.LinearSolution) -> None:
-        bound = solution.n_iter >= self.max_iter
-        warnings.warn(
-            f"The solver stopped after {solution.n_iter} steps (max_iter={self.max_iter}) at a "
-            f"relative gap of {solution.gap:.1e}, with tol={self.tol:g}. "
-            + ("Raise max_iter, scale" if bound else "Scale")
-            + " the features, lower C, or raise tol.",
-            ConvergenceWarning,
-            stacklevel=3,
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Targets]:
+        """Validate the parameters and the data; keep the rows with a weight."""
+        self._check_parameters()
+        X = self._check_X(X, reset=True)
+        targets = check_targets(
+            X, y, sample_weight, self.class_order, self.class_weight, type(self).__name__
         )
+        return (X if targets.rows is None else X[targets.rows]), targets
+
+    def _solver_params(self) -> dict[str, Any]:
+        names = ("loss", "tol", "max_iter", "verbose")
+        return {name: getattr(self, name) for name in names}
+
+    def _check_solution(self, solution: linear.LinearSolution) -> linear.LinearSolution:
+        """Refuse what overflowed; warn, at the caller of ``fit``, of what did not converge."""
+        if not np.isfinite(solution.objective):
+            raise ValueError("the scores overflow on X: scale the features, or lower C.")
+        if not solution.converged:
+            bound = solution.n_iter >= self.max_iter
+            warnings.warn(
+                f"The solver stopped after {solution.n_iter} steps (max_iter={self.max_iter}) at a "
+                f"relative gap of {solution.gap:.1e}, with tol={self.tol:g}. "
+                + ("Raise max_iter, scale" if bound else "Scale")
+                + " the features, lower C, or raise tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return solution
+
+    def _set_solution(self, solution: linear.LinearSolution, n_fitted: int) -> Self:
+        self.__dict__.pop("_stream", None)
+        self._n_fitted = n_fitted
+        self.objective_ = solution.objective
+        self.optimality_gap_ = solution.gap
+        return self._store(solution.w, solution.b, solution.n_iter)
 
     def _store(self, w: Floats, b: Floats, n_iter: int) -> Self:
         self.coef_ = w[None, :].copy()

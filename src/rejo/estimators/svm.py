@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from copy import copy
-from itertools import product
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -209,22 +207,17 @@ class RejoSVC(KernelMachine):
         models : list of RejoSVC
             In the order of ``itertools.product(reject_costs, Cs)``.
         """
-        if reject_costs is not None and self.loss_matrix is not None:
-            raise ValueError("reject_costs has no effect with a loss_matrix; give one of the two.")
-        unfitted = clone(self)
+        unfitted: Self = clone(self)
         training = unfitted._prepare(X, y, sample_weight)
-        problem = Problem(training.matrix, training.kernel, self.cache_size)
-        costs = [self.reject_cost] if reject_costs is None else reject_costs
-        models: list[Self] = []
-        for reject_cost, C in product(costs, [self.C] if Cs is None else Cs):
-            model = copy(unfitted)  # a clone takes as long as a fit that starts well
-            model.reject_cost, model.C = reject_cost, C
-            model._check_parameters()
-            models.append(model)
-        steps = (Step(*model._boxes(training.targets), self.h) for model in models)
-        path = problem.solve_path(steps, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
-        for model, solution in zip(models, path, strict=True):
-            model._store(training, model._check_solution(solution, self.max_iter))
+        models, order = unfitted._path(reject_costs, Cs)
+        path = Problem(training.matrix, training.kernel, self.cache_size).solve_path(
+            (Step(*models[i]._boxes(training.targets), self.h) for i in order),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            verbose=self.verbose,
+        )
+        for i, solution in zip(order, path, strict=True):
+            models[i]._store(training, models[i]._check_solution(solution, self.max_iter))
         return models
 
     def boundary_scores(self, X: Any) -> Floats:

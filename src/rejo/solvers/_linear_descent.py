@@ -21,7 +21,7 @@ REFRESH = 8  # steps with one Hessian of a sample
 ROUNDING = 1e-14  # relative error of an objective
 FLAT = 1e-10  # least curvature, relative to the largest
 
-Report = Callable[[int, float, float], None]  # steps, value, relative excess
+OnStep = Callable[[int, float, float], None]  # steps, value, relative excess
 
 
 class Point(NamedTuple):
@@ -49,7 +49,7 @@ def minimise(
     max_iter: int,
     sample: Objective | None = None,
     stop: Callable[[Point], bool] | None = None,
-    report: Report | None = None,
+    report: OnStep | None = None,
 ) -> Descent:
     """Descend until half the Newton decrement is at most ``tol`` x value, or ``stop`` says so.
 

@@ -6,37 +6,60 @@ A loss is called with scores ``t`` (m,), thresholds ``b`` (Q,), classes ``k`` (m
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from rejo._typing import Floats, Indices
 
 FAR = 300.0  # scores beyond this need more care: their exponentials overflow
+Rows = slice | Indices
 
 
-def make_loss(loss: str, labels: Floats, caps: Floats, k: Indices, v: Floats | None) -> Any:
-    """The loss by its name, for points of the classes ``k`` and weights ``v``."""
-    if loss == "logistic":
-        return Logistic(labels, caps)
-    if loss == "squared_hinge":
-        return SquaredHinge(labels, caps)
-    mean = float(caps[caps > 0].mean()) * (1.0 if v is None else float(v.mean()))
-    return Multipliers(labels, caps, len(k), 1.0 / mean)
+class Loss:
+    """A loss of the scores ``t_i + b_q``, and what the solver needs to know about it.
 
+    To add one: write a subclass, and enter it in ``LOSSES`` below.
+    """
 
-class Logistic:
-    """``log(1 + exp(-y (t + b)))``; one exponential a point, as ``exp(t + b) = exp(t) exp(b)``."""
+    is_smooth: ClassVar[bool] = True  # False: minimised by the method of multipliers
+    bends_everywhere: ClassVar[bool] = False  # True: all points enter the Hessian
+    keeps_state: ClassVar[bool] = False  # True: the curvature is that of the last evaluation
 
-    def __init__(self, labels: Floats, caps: Floats) -> None:
-        self.caps = np.ascontiguousarray(caps.T)  # (Q, K)
-        self.below = np.where(labels.T < 0, self.caps, 0.0)
-        self.above = np.where(labels.T > 0, self.caps, 0.0).sum(axis=0)  # (K,)
+    def __init__(self, labels: Floats, caps: Floats, k: Indices, v: Floats | None) -> None:
+        # (Q, K), from (K, Q)
+        self.labels, self.caps = np.ascontiguousarray(labels.T), np.ascontiguousarray(caps.T)
 
     def __call__(
-        self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: slice | Indices
+        self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: Rows
     ) -> tuple[float, Floats, Floats]:
         """Sum (), derivative for the scores (m,), its sums for the thresholds (Q,)."""
+        raise NotImplementedError
+
+    def curvature(self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: Rows) -> Floats:
+        """Second derivatives (Q, m)."""
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        """Prepare for a new pass over all points."""
+
+    def sharpen(self) -> None:
+        """Prepare for gradient steps, which need no curvature."""
+
+
+class Logistic(Loss):
+    """``log(1 + exp(-y (t + b)))``; one exponential a point, as ``exp(t + b) = exp(t) exp(b)``."""
+
+    bends_everywhere = True
+
+    def __init__(self, labels: Floats, caps: Floats, k: Indices, v: Floats | None) -> None:
+        super().__init__(labels, caps, k, v)
+        self.below = np.where(self.labels < 0, self.caps, 0.0)
+        self.above = np.where(self.labels > 0, self.caps, 0.0).sum(axis=0)  # (K,)
+
+    def __call__(
+        self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: Rows
+    ) -> tuple[float, Floats, Floats]:
         c = _weighted(self.caps, k, v)
         # y = +1: log(1 + e), y = -1: (t + b) + log(1 + e), with e = exp(-t - b).
         if max(-t.min(initial=0.0), t.max(initial=0.0), np.abs(b).max()) < FAR:
@@ -56,25 +79,18 @@ class Logistic:
         slope -= above if v is None else above * v
         return float(value), slope, c.sum(axis=1) - (self.caps - self.below) @ totals
 
-    def curvature(
-        self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: slice | Indices
-    ) -> Floats:
-        """Second derivatives (Q, m)."""
+    def curvature(self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: Rows) -> Floats:
         e = np.exp(-np.abs(t + b[:, None]))
         c = np.take(self.caps, k, axis=1) * e / (1.0 + e) ** 2
         return c if v is None else c * v
 
 
-class SquaredHinge:
+class SquaredHinge(Loss):
     """``max(0, 1 - y (t + b))^2``."""
 
-    def __init__(self, labels: Floats, caps: Floats) -> None:
-        self.labels, self.caps = np.ascontiguousarray(labels.T), np.ascontiguousarray(caps.T)
-
     def __call__(
-        self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: slice | Indices
+        self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: Rows
     ) -> tuple[float, Floats, Floats]:
-        """Sum (), derivative for the scores (m,), its sums for the thresholds (Q,)."""
         y = np.take(self.labels, k, axis=1)
         missing = _missing(t, b, y)
         np.maximum(missing, 0.0, out=missing)
@@ -85,27 +101,35 @@ class SquaredHinge:
         c *= -2.0
         return float(value), c.sum(axis=0), c.sum(axis=1)
 
-    def curvature(
-        self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: slice | Indices
-    ) -> Floats:
-        """Second derivatives (Q, m)."""
+    def curvature(self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: Rows) -> Floats:
         y = np.take(self.labels, k, axis=1)
         c = 2.0 * np.take(self.caps, k, axis=1) * (_missing(t, b, y) > 0)
         return c if v is None else c * v
 
 
-class Multipliers:
-    """``max_a a m - delta/2 (a - z)^2`` over ``0 <= a <= cap``, ``m = 1 - y (t + b)``.
+class Hinge(Loss):
+    """``max(0, m)``, ``m = 1 - y (t + b)``, smoothed for a round of multipliers.
 
-    Keeps the duals ``a`` of the last evaluation, and sums from which a duality gap follows.
+    It is ``max_a a m - delta/2 (a - z)^2`` over ``0 <= a <= cap``, with the duals ``z`` of the last
+    round.  Keeps the duals ``a`` of the last evaluation, and sums from which a duality gap follows.
     """
 
-    def __init__(self, labels: Floats, caps: Floats, n: int, delta: float) -> None:
-        self.labels, self.caps = np.ascontiguousarray(labels.T), np.ascontiguousarray(caps.T)
-        self.delta = self.first_delta = delta
-        self.z = np.zeros((caps.shape[1], n))  # (Q, n)
+    is_smooth = False
+    keeps_state = True
+
+    def __init__(self, labels: Floats, caps: Floats, k: Indices, v: Floats | None) -> None:
+        super().__init__(labels, caps, k, v)
+        mean = float(caps[caps > 0].mean()) * (1.0 if v is None else float(v.mean()))
+        self.delta = self.first_delta = 1.0 / mean
+        self.z = np.zeros((caps.shape[1], len(k)))  # (Q, n)
         self.a = np.zeros_like(self.z)
+        self.reset()
+
+    def reset(self) -> None:
         self.hinge = self.total = 0.0  # sums of cap max(0, m) and of a
+
+    def sharpen(self) -> None:
+        self.delta *= 1e-3
 
     def next_round(self, shrink: float) -> None:
         """Take the duals found as the new centres."""
@@ -113,9 +137,8 @@ class Multipliers:
         self.delta *= shrink
 
     def __call__(
-        self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: slice | Indices
+        self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: Rows
     ) -> tuple[float, Floats, Floats]:
-        """Sum (), derivative for the scores (m,), its sums for the thresholds (Q,)."""
         y = np.take(self.labels, k, axis=1)
         c = _weighted(self.caps, k, v)
         missing, z = _missing(t, b, y), self.z[:, rows]
@@ -131,13 +154,17 @@ class Multipliers:
         a *= y
         return float(value), -a.sum(axis=0), -a.sum(axis=1)
 
-    def curvature(
-        self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: slice | Indices
-    ) -> Floats:
-        """Second derivatives (Q, m), at the point of the last evaluation."""
+    def curvature(self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: Rows) -> Floats:
         c = _weighted(self.caps, k, v)
         a = self.a[:, rows]
         return np.where((a > 0) & (a < c), 1.0 / self.delta, 0.0)
+
+
+LOSSES: dict[str, type[Loss]] = {
+    "logistic": Logistic,
+    "hinge": Hinge,
+    "squared_hinge": SquaredHinge,
+}
 
 
 def _missing(t: Floats, b: Floats, y: Floats) -> Floats:

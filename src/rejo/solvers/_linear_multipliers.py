@@ -25,7 +25,7 @@ def minimise(
     *,
     tol: float,
     max_iter: int,
-    report: descent.Report | None = None,
+    report: descent.OnStep | None = None,
 ) -> descent.Descent:
     """Minimise with the hinge, by rounds of smooth problems, until the duality gap is ``tol``."""
     gap, n_iter = np.inf, 0

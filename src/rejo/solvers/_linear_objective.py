@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from rejo._typing import Floats, Indices
-from rejo.solvers._linear_losses import Logistic, Multipliers
+from rejo.solvers._linear_losses import Loss
 
 BLOCK = 1 << 16  # entries of X, or points x replicas, at a time: they stay in the cache
 
@@ -29,21 +29,19 @@ class Objective:
         X: Any,  # (n, p) float64 or float32, or CSR of float64
         k: Indices,  # (n,)
         v: Floats | None,  # (n,) weights; None: all 1
-        loss: Any,
+        loss: Loss,
         n_replicas: int,
         h: float = 1.0,
         shift: Floats | None = None,  # (p,) subtracted from the rows of a dense X
         prior: tuple[Floats, Floats] | None = None,
     ) -> None:
-        self.X, self.k, self.v, self.loss, self.shift = X, k, v, loss, shift
+        self.X, self.k, self.v, self.shift = X, k, v, shift
+        self.loss: Any = loss
         self.n, self.p = X.shape
         self.Q, self.h = n_replicas, h
         self.sparse = issparse(X)
         self.prior = prior
-        # 1/(2 h^2) sum (b_q - b_0)^2 = 1/2 b' R b
-        self.R = np.eye(self.Q) / h**2
-        self.R[0, :] = self.R[:, 0] = -1.0 / h**2
-        self.R[0, 0] = (self.Q - 1) / h**2
+        self.R = threshold_penalty(n_replicas, h)
 
     def rows(self, subset: Indices | None = None) -> Iterator[slice | Indices]:
         """Blocks of points, or of a subset of them."""
@@ -81,8 +79,7 @@ class Objective:
         """Value and gradient (p + Q,)."""
         w, b = x[: self.p], x[self.p :]
         value, gradient = self.penalty(x)
-        if isinstance(self.loss, Multipliers):
-            self.loss.hinge = self.loss.total = 0.0
+        self.loss.reset()
         scores = self.X @ w if self.sparse else None
         slopes = np.empty(self.n) if self.sparse else None
         for rows in self.rows():
@@ -108,10 +105,10 @@ class Objective:
 
     def active(self, x: Floats) -> Indices | None:
         """Points that enter the Hessian; None: all."""
-        if isinstance(self.loss, Logistic):
+        if self.loss.bends_everywhere:
             return None
         w, b = x[: self.p], x[self.p :]
-        t = np.empty(self.n) if isinstance(self.loss, Multipliers) else self.scores(w)
+        t = np.empty(self.n) if self.loss.keeps_state else self.scores(w)
         bent = [
             self.loss.curvature(t[rows], b, self.k[rows], self.weight(rows), rows).any(axis=0)
             for rows in self.rows()
@@ -172,6 +169,14 @@ class Objective:
                     block * block if shift is None else (block - shift) ** 2
                 )
         return product, np.concatenate([1.0 + head, np.diag(self.R) + sums])
+
+
+def threshold_penalty(n_replicas: int, h: float) -> Floats:
+    """``R`` (Q, Q) with ``1/(2 h^2) sum_{q>=1} (b_q - b_0)^2 = 1/2 b' R b``."""
+    R = np.eye(n_replicas) / h**2
+    R[0, :] = R[:, 0] = -1.0 / h**2
+    R[0, 0] = (n_replicas - 1) / h**2
+    return R
 
 
 def products(X: Any, w: Floats) -> Floats:

@@ -9,8 +9,8 @@ from scipy.sparse import issparse
 
 from rejo._typing import Floats, Indices
 from rejo.solvers._linear_descent import minimise
-from rejo.solvers._linear_losses import make_loss
-from rejo.solvers._linear_objective import Objective
+from rejo.solvers._linear_losses import LOSSES
+from rejo.solvers._linear_objective import Objective, threshold_penalty
 
 CURVED = 500  # features; up to here a stream keeps the curvature seen
 BATCH = 128  # points of a gradient step
@@ -31,10 +31,9 @@ def begin(X: Any, n_replicas: int, loss: str, h: float) -> Stream:
     """Know nothing yet: the penalty alone; ``X`` (n, p) tells the scale of the points."""
     p = X.shape[1]
     x = np.zeros(p + n_replicas)
-    if loss != "hinge" and p <= CURVED:
-        empty = Objective(X[:0], np.empty(0, np.intp), None, None, n_replicas, h)
+    if LOSSES[loss].is_smooth and p <= CURVED:
         prior = np.eye(len(x))
-        prior[p:, p:] = empty.R
+        prior[p:, p:] = threshold_penalty(n_replicas, h)
         return Stream(x, x, prior, 0.0, 0, 0)
     squares = X.multiply(X).sum() if issparse(X) else np.square(X, dtype=np.float64).sum()
     pace = 1.0 / np.sqrt(max(float(squares) / X.shape[0], 1e-300))
@@ -59,7 +58,7 @@ def resume(
     stream = stream._replace(x=x, mean=x, n_seen=n_seen)
     if stream.memory.ndim == 1:
         return stream._replace(n_steps=-(-n_seen // BATCH))
-    objective = Objective(X, k, weight, make_loss(loss, labels, caps, k, weight), Q, h)
+    objective = Objective(X, k, weight, LOSSES[loss](labels, caps, k, weight), Q, h)
     seen = (objective.hessian(x) - stream.memory) * (n_seen / X.shape[0])
     return stream._replace(memory=stream.memory + seen)
 
@@ -84,7 +83,7 @@ def advance(
     """
     if stream.memory.ndim == 2:
         prior = (stream.x, stream.memory)
-        fit = make_loss(loss, labels, caps, k, weight)
+        fit = LOSSES[loss](labels, caps, k, weight)
         objective = Objective(X, k, weight, fit, labels.shape[1], h, prior=prior)
         done = minimise(objective, stream.x, tol=1e-10, max_iter=100)
         x, n_steps = done.point.x, stream.n_steps + done.n_iter
@@ -97,9 +96,8 @@ def advance(
     for start in range(0, len(k), BATCH):
         rows = order[start : start + BATCH]
         v = None if weight is None else weight[rows]
-        fit = make_loss(loss, labels, caps, k[rows], v)
-        if loss == "hinge":
-            fit.delta *= 1e-3
+        fit = LOSSES[loss](labels, caps, k[rows], v)
+        fit.sharpen()
         batch = Objective(X[rows], k[rows], v, fit, labels.shape[1], h)
         n_seen += len(rows)
         pull = batch.penalty(x)[1]

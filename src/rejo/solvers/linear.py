@@ -6,7 +6,7 @@ validation.  For points ``x_i`` of class ``k_i`` and weight ``v_i``,
     min  1/2 |w|^2 + 1/(2 h^2) sum_{q>=1} (b_q - b_0)^2
          + sum_iq v_i caps[k_i, q] loss(labels[k_i, q] (w.x_i + b_q)),
 
-with ``loss(m)`` one of ``log(1 + exp(-m))``, ``max(0, 1 - m)`` and ``max(0, 1 - m)^2``.
+with a ``loss`` of ``LOSSES``, such as ``log(1 + exp(-m))`` or ``max(0, 1 - m)``.
 
 The parts, in reading order: ``_linear_losses``; ``_linear_objective``, their sum over the points
 with its derivatives; ``_linear_descent``, which minimises it where it is smooth;
@@ -16,6 +16,7 @@ after another.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +25,13 @@ from scipy.sparse import issparse
 from rejo._typing import Floats, Indices
 from rejo.solvers import _linear_descent as descent
 from rejo.solvers import _linear_multipliers as multipliers
-from rejo.solvers._linear_losses import make_loss
+from rejo.solvers._linear_losses import LOSSES
 from rejo.solvers._linear_objective import Objective, products
 from rejo.solvers._linear_streams import Stream, advance, begin, resume
+from rejo.solvers.types import Step
 
 __all__ = [
+    "LOSSES",
     "LinearSolution",
     "Objective",
     "Stream",
@@ -37,6 +40,7 @@ __all__ = [
     "products",
     "resume",
     "solve",
+    "solve_path",
 ]
 
 SAMPLE = 25  # points for each parameter in the sample whose Hessian serves all points
@@ -83,14 +87,14 @@ def solve(
         x[p:] += 0.0 if shift is None else x[:p] @ shift
 
     def objective(points: Any, k: Indices, v: Floats | None) -> Objective:
-        return Objective(points, k, v, make_loss(loss, labels, caps, k, v), Q, h, shift)
+        return Objective(points, k, v, LOSSES[loss](labels, caps, k, v), Q, h, shift)
 
     def report(i: int, value: float, gap: float) -> None:
         print(f"[rejo] {loss}, step {i}: objective {value:.8g}, relative excess {gap:.1e}")
 
     every: dict[str, Any] = dict(tol=tol, max_iter=max_iter, report=report if verbose else None)
     whole = objective(X, k, weight)
-    if loss == "hinge":
+    if not whole.loss.is_smooth:
         done = multipliers.minimise(whole, x, **every)
     elif sample is None or p > descent.NARROW:
         done = descent.minimise(whole, x, **every)
@@ -105,6 +109,26 @@ def solve(
     if shift is not None:
         b -= w @ shift
     return LinearSolution(w, b, float(value), float(gap), gradient, n_iter, bool(converged))
+
+
+def solve_path(
+    X: Any,  # (n, p), as in `solve`
+    k: Indices,  # (n,)
+    steps: Iterable[Step],  # labels and caps (K, Q) of the classes, and h
+    weight: Floats | None = None,  # (n,)
+    **params: Any,
+) -> Iterator[LinearSolution]:
+    """Solve a sequence of problems, each from the solution of the one before.
+
+    Where the number of replicas changes, the path starts anew.
+    """
+    start = None
+    for labels, caps, h in steps:
+        if start is not None and len(start[1]) != labels.shape[1]:
+            start = None
+        solution = solve(X, k, labels, caps, weight, h=h, start=start, **params)
+        yield solution
+        start = solution.w, solution.b
 
 
 def _sample(k: Indices, n_classes: int, n_parameters: int) -> tuple[Indices, Floats] | None:
