@@ -1,6 +1,7 @@
 """The reduction, against the tables of the paper written out."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,6 +51,9 @@ TABLES = {
         -1;h -1;h -1;h -1;h +1;l
     """,
 }
+
+X1 = np.zeros((2, 1))
+COSTS = replica_costs(2, 0.2)
 
 
 def read_table(text, low, high):
@@ -154,7 +158,9 @@ def test_extension_vectors():
         extension_vectors(4, 0.5, "thermometer"),
         [[0, 0, 0], [0.5, 0, 0], [0.5, 0.5, 0], [0.5, 0.5, 0.5]],
     )
-    assert extension_vectors(1).shape == (1, 0)
+    assert_array_equal(extension_vectors(4, 0.5, "ordinal"), [[0], [0.5], [1], [1.5]])
+    for coding in ("onehot", "thermometer", "ordinal"):
+        assert extension_vectors(1, coding=coding).shape == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -183,6 +189,38 @@ def test_replicate_takes_lists_and_other_codings():
     assert_array_equal(wr, [3, 1])
 
 
+@pytest.mark.parametrize("coding", ["onehot", "thermometer", "ordinal"])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix, pd.DataFrame])
+def test_rows_without_weight_can_be_left_out(make, coding):
+    X, y = np.arange(12.0).reshape(4, 3), np.array([0, 1, 2, 3])
+    costs = replica_costs(4, 0.2, s=1)
+    settings = dict(h=2.0, coding=coding, sample_weight=[1, 0, 2, 3])
+    full = replicate(X, y, costs, **settings)
+    *kept, replica = replicate(make(X), y, costs, **settings, drop_zero=True, return_replica=True)
+    taking = full[2] > 0
+    assert 0 < taking.sum() < len(taking)
+    kept[0] = kept[0].toarray() if sparse.issparse(kept[0]) else np.asarray(kept[0])
+    for part, expected in zip(kept, full, strict=True):
+        assert_array_equal(part, expected[taking])
+    assert_array_equal(replica, np.repeat(np.arange(6), 4)[taking])
+
+
+def test_frames_stay_frames_and_keep_their_types():
+    X = pd.DataFrame({"a": [1.0, 2.0], "replica_0": pd.Categorical(["u", "v"])}, index=[7, 3])
+    Xr, _, _ = replicate(X, [0, 1], COSTS, h=4.0)
+    assert Xr.columns.tolist() == ["a", "replica_0", "_replica_0"]
+    assert Xr.index.tolist() == [0, 1, 2, 3]
+    assert Xr["replica_0"].dtype == X["replica_0"].dtype
+    assert Xr["_replica_0"].tolist() == [0, 0, 4, 4]
+    numbered, _, _ = replicate(pd.DataFrame([[1.0], [2.0]]), [0, 1], COSTS)
+    assert numbered.columns.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_floats_keep_their_precision(kind):
+    assert replicate(np.zeros((2, 1), dtype=kind), [0, 1], COSTS)[0].dtype == kind
+
+
 def test_decode():
     assert_array_equal(decode(np.arange(7)), [0, -1, 1, -1, 2, -1, 3])
     assert_array_equal(decode([0, 1, 2], reject=False), [0, 1, 2])
@@ -193,10 +231,6 @@ def test_decode():
 def test_a_point_on_the_right_side_everywhere_has_its_own_class(reject):
     counts = (replica_labels(5, reject) > 0).sum(axis=1)
     assert_array_equal(decode(counts, reject), np.arange(5))
-
-
-X1 = np.zeros((2, 1))
-COSTS = replica_costs(2, 0.2)
 
 
 @pytest.mark.parametrize(

@@ -29,11 +29,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rejo._typing import Floats
+from rejo._typing import Floats, Indices
+
+COPY = 1 << 16  # rows of an array copied at a time
+
+Coding = Literal["onehot", "thermometer", "ordinal"]
 
 __all__ = [
     "costs_from_loss",
     "decode",
+    "extend_rows",
     "extension_vectors",
     "loss_from_costs",
     "replica_costs",
@@ -169,23 +174,22 @@ def costs_from_loss(loss_matrix: ArrayLike) -> Floats:
     return np.abs(np.diff(loss, axis=1))
 
 
-def extension_vectors(
-    n_replicas: int, h: float = 1.0, coding: Literal["onehot", "thermometer"] = "onehot"
-) -> Floats:
-    """Extension features that tell the replicas apart.
+def extension_vectors(n_replicas: int, h: float = 1.0, coding: Coding = "onehot") -> Floats:
+    """Extension features that distinguish the replicas.
 
     Parameters
     ----------
     n_replicas : int
     h : float, default=1.0
         Size of an extension feature; small values keep the thresholds together.
-    coding : {"onehot", "thermometer"}, default="onehot"
-        Replica ``q`` has its own feature ``q - 1``, or all features below ``q``.
+    coding : {"onehot", "thermometer", "ordinal"}, default="onehot"
+        Replica ``q`` has its own feature ``q - 1``, as in the paper; or all features below
+        ``q``; or one feature with the value ``q`` (times ``h``), which suits trees.
 
     Returns
     -------
-    vectors : ndarray of shape (n_replicas, n_replicas - 1)
-        The first row is 0.
+    vectors : ndarray of shape (n_replicas, n_replicas - 1), or (n_replicas, 1) if ordinal
+        The first row is 0.  A single replica has no extension features.
     """
     _check_integer("n_replicas", n_replicas, 1)
     if not (isinstance(h, Real) and 0 < h < np.inf):
@@ -194,7 +198,9 @@ def extension_vectors(
         return h * np.eye(n_replicas, n_replicas - 1, k=-1)
     if coding == "thermometer":
         return h * np.tri(n_replicas, n_replicas - 1, k=-1)
-    raise ValueError(f"coding must be 'onehot' or 'thermometer'; got {coding!r}.")
+    if coding == "ordinal":
+        return h * np.arange(n_replicas, dtype=np.float64)[:, None][:, : n_replicas - 1]
+    raise ValueError(f"coding must be 'onehot', 'thermometer' or 'ordinal'; got {coding!r}.")
 
 
 def replicate(
@@ -203,14 +209,16 @@ def replicate(
     costs: ArrayLike,
     *,
     h: float = 1.0,
-    coding: Literal["onehot", "thermometer"] = "onehot",
+    coding: Coding = "onehot",
     sample_weight: ArrayLike | None = None,
-) -> tuple[Any, Floats, Floats]:
-    """Write the replicated training set out, for any binary learner with weights.
+    drop_zero: bool = False,
+    return_replica: bool = False,
+) -> Any:
+    """Build the replicated training set, for any binary classifier with sample weights.
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
+    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
         Class indices ``0..n_classes - 1``.
     costs : array-like of shape (n_classes, n_replicas)
@@ -219,15 +227,22 @@ def replicate(
         As in :func:`extension_vectors`.
     sample_weight : array-like of shape (n_samples,), default=None
         Multiplies the costs of all replicas of a point.
+    drop_zero : bool, default=False
+        Leave out the rows with weight 0.
+    return_replica : bool, default=False
+        Also return the replica of each row.
 
     Returns
     -------
-    X_replicated : (n_replicas * n_samples, n_features + n_replicas - 1)
-        Row ``q * n_samples + i`` is point ``i`` in replica ``q``.  Sparse if ``X`` is.
-    y_replicated : ndarray of shape (n_replicas * n_samples,)
+    X_replicated : (n_rows, n_features + n_extension_features)
+        Row ``q * n_samples + i`` is point ``i`` in replica ``q``, unless rows are dropped.
+        Sparse or a DataFrame if ``X`` is.
+    y_replicated : ndarray of shape (n_rows,)
         ``+1`` or ``-1``.
-    weight_replicated : ndarray of shape (n_replicas * n_samples,)
-        Zero for points that take no part in a replica (see ``s``).
+    weight_replicated : ndarray of shape (n_rows,)
+        0 for points that take no part in a replica (see ``s``).
+    replica : ndarray of int of shape (n_rows,)
+        Only if ``return_replica=True``.
 
     Examples
     --------
@@ -240,7 +255,7 @@ def replicate(
     """
     costs = _as_costs(costs)
     n_classes, n_replicas = costs.shape
-    X, k = X if hasattr(X, "tocsr") else np.asarray(X), np.asarray(y)
+    X, k = X if hasattr(X, "tocsr") or hasattr(X, "iloc") else np.asarray(X), np.asarray(y)
     n = X.shape[0]
     if k.shape != (n,):
         raise ValueError(f"y must have one entry for each of the {n} rows of X; got {k.shape}.")
@@ -252,15 +267,50 @@ def replicate(
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n,):
         raise ValueError(f"sample_weight must have shape ({n},) as y; got {weight.shape}.")
-    marks = np.repeat(extension_vectors(n_replicas, h, coding), n, axis=0)
+    vectors = extension_vectors(n_replicas, h, coding)
     labels = replica_labels(n_classes, reject=_has_reject(n_classes, n_replicas))
-    if isinstance(X, np.ndarray):
-        extended: Any = np.hstack([np.tile(X, (n_replicas, 1)), marks])
-    else:
+    weights = costs[k] * weight[:, None]  # (n_samples, n_replicas)
+    q, i = np.nonzero(weights.T if drop_zero else np.ones((n_replicas, n)))
+    replicated = extend_rows(X, i, vectors[q]), labels[k[i], q], weights[i, q]
+    return (*replicated, q) if return_replica else replicated
+
+
+def extend_rows(X: Any, rows: Indices, vectors: Floats) -> Any:
+    """Take rows of ``X`` and put extension features beside them.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix, DataFrame} of shape (n_samples, n_features)
+    rows : ndarray of int of shape (n_rows,)
+        Which rows to take, in which order.
+    vectors : ndarray of shape (n_rows, n_extension_features)
+
+    Returns
+    -------
+    extended : (n_rows, n_features + n_extension_features)
+        CSR if ``X`` is sparse.  In a DataFrame the new columns are ``replica_0``, ...
+    """
+    n_features = X.shape[1]
+    if hasattr(X, "tocsr"):
         from scipy import sparse
 
-        extended = sparse.hstack([sparse.vstack([X] * n_replicas), marks], format="csr")
-    return extended, labels[k].T.ravel(), (costs[k] * weight[:, None]).T.ravel()
+        extended = sparse.hstack([X.tocsr()[rows], sparse.csr_array(vectors)], format="csr")
+        return sparse.csr_matrix(extended)  # LightGBM takes no sparse arrays
+    if hasattr(X, "iloc"):
+        frame = X.iloc[rows].reset_index(drop=True)
+        named = all(isinstance(name, str) for name in X.columns)
+        if not named:  # names that scikit-learn ignores must not mix with strings
+            frame.columns = range(n_features)
+        for j, feature in enumerate(vectors.T):
+            frame[_free_name(j, X.columns) if named else n_features + j] = feature
+        return frame
+    kind = X.dtype if X.dtype.kind in "fO" else np.float64
+    array = np.empty((len(rows), n_features + vectors.shape[1]), dtype=kind)
+    array[:, n_features:] = vectors
+    for start in range(0, len(rows), COPY):
+        part = slice(start, start + COPY)
+        array[part, :n_features] = X[rows[part]]
+    return array
 
 
 def decode(counts: ArrayLike, reject: bool = True) -> NDArray[np.intp]:
@@ -286,6 +336,13 @@ def decode(counts: ArrayLike, reject: bool = True) -> NDArray[np.intp]:
     """
     N = np.asarray(counts, dtype=np.intp)
     return np.where(N % 2 == 1, -1, N // 2) if reject else N
+
+
+def _free_name(j: int, taken: Any) -> str:
+    name = f"replica_{j}"
+    while name in taken:
+        name = "_" + name
+    return name
 
 
 def _classes_and_replicas(n_classes: int, reject: bool) -> tuple[Any, Any, Any]:

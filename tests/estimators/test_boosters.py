@@ -121,7 +121,7 @@ def test_auto_leaves_forests_and_linear_boosters_free(noisy):
     X, y = noisy
     linear = ReplicationClassifier(xgboost(booster="gblinear"), reject_cost=0.4).fit(X, y)
     assert (linear.coding_, linear.order_) == ("thermometer", "none")
-    with pytest.raises(ValueError, match="order='constraint' needs an estimator with monotone"):
+    with pytest.raises(ValueError, match="order='constraint' needs an estimator with monotonic"):
         ReplicationClassifier(xgboost(booster="gblinear"), order="constraint").fit(X, y)
     rf = pytest.importorskip("xgboost").XGBRFClassifier(n_estimators=5, n_jobs=1)
     assert ReplicationClassifier(rf, reject_cost=0.4).fit(X, y).order_ == "none"

@@ -250,7 +250,7 @@ def test_prediction_holds_few_replicas_at_a_time(data, monkeypatch):
 def test_long_arrays_are_copied_in_parts(data, monkeypatch):
     X, y = data
     expected = ReplicationClassifier(LogisticRegression()).fit(X, y)
-    monkeypatch.setattr("rejo.estimators.rows.COPY", 7)
+    monkeypatch.setattr("rejo.replication.COPY", 7)
     same(ReplicationClassifier(LogisticRegression()).fit(X, y), expected, X)
 
 
@@ -507,7 +507,7 @@ def test_an_estimator_needs_scores(data):
         ({"loss_matrix": [[0, 1], [1, 0]]}, "loss_matrix has 2 rows, but y has 3 classes"),
         (
             {"loss_matrix": [[0, 0, 0], [0, 0, 0], [2, 1, 0]]},
-            "loss_matrix leaves no costs on one side",
+            "loss_matrix has no costs on one side",
         ),
     ],
 )
@@ -539,7 +539,7 @@ def test_rejecting_nearly_all_is_warned_of(binary):
 
 def test_rejecting_none_is_warned_of_where_it_costs():
     X, y = make_synthetic_1(600, random_state=0)
-    message = r"rejects 0\.0% .* of the {} nearest to a boundary \d+% .* costs 0\.1\. Raise h"
+    message = r"rejects 0\.0% .* \d+% of the {} nearest to a boundary .* costs only 0\.1\. Raise h"
     curved, straight = SVC(C=1, gamma=4), LogisticRegression(C=0.01)
     for inner, size in [(curved, 60), (straight, 600)]:
         with pytest.warns(UserWarning, match=message.format(size)):

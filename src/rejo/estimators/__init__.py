@@ -1,8 +1,9 @@
 """scikit-learn classifiers that may answer "review".
 
-``base`` holds the contract of all classifiers that may reject, ``boundaries`` what those by
-boundaries between ordered classes share (scores -> count -> labels); a module for each learner
-holds what differs.
+``base`` holds the contract of all classifiers that may reject, and ``boundaries`` what the
+classifiers by boundaries between ordered classes share (scores -> count -> labels).  Each learner
+has a module: ``linear``, ``svm`` and ``mlp`` solve the replicated problem without building the
+replicas; ``replication`` builds them, for any binary classifier.
 """
 
 from rejo.estimators.base import RejectClassifier

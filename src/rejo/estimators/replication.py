@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -22,14 +21,13 @@ from rejo._typing import Floats, Indices
 from rejo.estimators import inner
 from rejo.estimators.boundaries import BoundaryClassifier
 from rejo.estimators.classes import check_targets
-from rejo.estimators.rows import column_names, extend_rows, has_nan, is_frame, take_rows
+from rejo.estimators.replication_checks import choose_coding, warn_of_extremes
+from rejo.estimators.rows import column_names, is_frame, take_rows
 from rejo.estimators.wrapper import WrapsClassifier, seed
-from rejo.replication import extension_vectors
+from rejo.replication import extend_rows, extension_vectors, replicate
 
 CHUNK = 8_000_000  # values of the replicated rows held at a time in a prediction
 TIE = 1e-9  # scores that differ by less are in order
-EXTREME = 0.01  # shares of rejections below this, or above 1 - this, are looked at
-DOUBTFUL = 0.1  # share of the points nearest to a boundary whose errors are counted
 
 
 class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
@@ -205,21 +203,20 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
         if targets.rows is not None:
             X = take_rows(X, targets.rows)
         labels, costs = self._set_classes(targets.classes)
-        k = targets.indices
-        weights = costs[k]  # (n, Q)
-        if targets.weight is not None:
-            weights = weights * targets.weight[:, None]
-        positive = labels > 0  # (K, Q)
+        k, weight = targets.indices, targets.weight
 
         self.transformer_ = transformer
         if transformer is not None:
             routed = _routed_weights(transformer, targets.sample_weight)
             X = self._check_transformed(transformer.fit_transform(X, k, **routed), estimator)
-        self._choose_coding(estimator, X)
-        self._marks = _extension(costs.shape[1], self.h, self.coding_)  # (Q, n_marks)
-        self.margins_ = _margins(weights, positive[k]) if self.order_ == "margin" else None
+        self.coding_, self.order_ = choose_coding(estimator, X, self.coding, self.order)
+        self._marks = extension_vectors(costs.shape[1], self.h, self.coding_)  # (Q, n_marks)
+        self.margins_ = None
+        if self.order_ == "margin":
+            weights = costs[k] * (1.0 if weight is None else weight[:, None])  # (n, Q)
+            self.margins_ = _margins(weights, labels[k] > 0)
 
-        n_rows = int(np.count_nonzero(weights))
+        n_rows = int(np.count_nonzero(costs[k]))
         n_features, n_marks = X.shape[1], self._marks.shape[1]
         if self.verbose:
             print(
@@ -233,25 +230,20 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
         if self.scale_leaf_sizes:
             inner.scale_sizes(estimator, n_rows / len(k))
 
-        def rows(points: Indices | None = None) -> inner.Rows:
-            q, i = np.nonzero((weights if points is None else weights[points]).T)
-            i = i if points is None else points[i]
-            return inner.Rows(
-                extend_rows(X, i, self._marks[q]),
-                positive[k[i], q].astype(np.intp),
-                weights[i, q],
-                None if self.margins_ is None else self.margins_[q],
-            )
-
         share = inner.prepare_stopping(estimator, len(k), self.validation_fraction)
         if share is None:
-            train, held_out = rows(), None
+            train, held_out = self._replicate(X, k, costs, weight), None
         else:
-            train, held_out = map(rows, _split(k, share, estimator, random))
+            train, held_out = (
+                self._replicate(
+                    take_rows(X, part), k[part], costs, None if weight is None else weight[part]
+                )
+                for part in _split(k, share, estimator, random)
+            )
         if len(set(train.y.tolist())) < 2:
             raise ValueError(
-                "loss_matrix leaves no costs on one side of all boundaries: nothing is to be told "
-                f"apart. Costs of the classes (rows) in the replicas: {costs.tolist()}."
+                "loss_matrix has no costs on one side of all boundaries, so there is nothing to "
+                f"learn. Costs of the classes (rows) in the replicas: {costs.tolist()}."
             )
         inner.fit_inner(estimator, train, held_out)
         self.estimator_ = estimator
@@ -260,7 +252,10 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
         scores = self._scores(X)
         self.order_violations_ = int((np.diff(scores, axis=1) > TIE).any(axis=1).sum())
         if self._rejects:
-            self._warn_of_extremes(-np.sort(-scores, axis=1), k, targets.weight)
+            scores = -np.sort(-scores, axis=1)
+            cost = None if self.loss_matrix is not None else self.reject_cost
+            counts = (scores > 0).sum(axis=1)
+            warn_of_extremes(counts, self._middles(scores), k, weight, cost)
         return self
 
     def boundary_scores(self, X: Any) -> Floats:
@@ -313,42 +308,19 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
             ensure_all_finite="allow-nan" if tags.allow_nan else True,
         )
 
-    def _choose_coding(self, estimator: Any, X: Any) -> None:
-        """Set ``coding_`` and ``order_``; refuse what the estimator or the coding cannot do."""
-        name = type(estimator).__name__
-        can = inner.can_constrain(estimator)
-        self.coding_ = self.coding
-        if self.coding == "auto":
-            self.coding_ = "ordinal" if can else "thermometer"
-        self.order_ = self.order
-        if self.order == "auto":
-            ordered = can and inner.boosts(estimator) and self.coding_ != "onehot"
-            self.order_ = "constraint" if ordered else "none"
-        elif self.order == "constraint" and not can:
-            raise ValueError(
-                f"order='constraint' needs an estimator with monotone constraints; {name} has "
-                "none. Use order='none', or HistGradientBoostingClassifier, XGBClassifier, "
-                "LGBMClassifier, or scikit-learn's trees and forests."
-            )
-        elif self.order == "constraint" and self.coding_ == "onehot":
-            raise ValueError(
-                "order='constraint' cannot order the replicas with coding='onehot', where none but "
-                "the first has neighbours. Use coding='ordinal' or 'thermometer'."
-            )
-        elif (
-            self.order == "constraint"
-            and inner.constraint_needs_complete_X(estimator)
-            and has_nan(X)
-        ):
-            raise ValueError(
-                f"X has missing values, which {name} does not take with order='constraint'. Impute "
-                "them, use HistGradientBoostingClassifier, or order='none'."
-            )
-        elif self.order == "margin" and not (can and inner.has_margin(estimator)):
-            raise ValueError(
-                f"order='margin' needs trees that start from a given score: XGBClassifier or "
-                f"LGBMClassifier, not {name}. Use order='auto'."
-            )
+    def _replicate(self, X: Any, k: Indices, costs: Floats, weight: Floats | None) -> inner.Rows:
+        X, y, weight, q = replicate(
+            X,
+            k,
+            costs,
+            h=self.h,
+            coding=self.coding_,
+            sample_weight=weight,
+            drop_zero=True,
+            return_replica=True,
+        )
+        margin = None if self.margins_ is None else self.margins_[q]
+        return inner.Rows(X, (y > 0).astype(np.intp), weight, margin)
 
     # ---- scores ---------------------------------------------------------------------------
 
@@ -365,50 +337,6 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
             margin = None if self.margins_ is None else self.margins_[q]
             scores[points] = inner.inner_scores(self.estimator_, rows, margin).reshape(Q, -1).T
         return scores
-
-    def _warn_of_extremes(self, scores: Floats, k: Indices, weight: Floats | None) -> None:
-        """Warn if nearly all points are rejected, or nearly none although that costs more."""
-        counts = (scores > 0).sum(axis=1)
-        rejected = float(np.average(counts % 2 == 1, weights=weight))
-        if rejected > 1 - EXTREME:
-            warnings.warn(
-                f"The model rejects {rejected:.1%} of the training points. Raise reject_cost if "
-                "rejections are dearer than that, or give the estimator more freedom (weaker "
-                "regularisation, more features).",
-                UserWarning,
-                stacklevel=3,
-            )
-        cost = None if self.loss_matrix is not None else self.reject_cost
-        if rejected >= EXTREME or cost is None or cost >= 0.5:
-            return
-        middles = self._middles(scores)
-        wrong = (middles > 0).sum(axis=1) != k
-        nearest = np.argsort(np.abs(middles).min(axis=1))
-        for size in (int(DOUBTFUL * len(k)), len(k)):
-            w = np.ones(size) if weight is None else weight[nearest[:size]]
-            if not size:
-                continue
-            errors, n_effective = (
-                np.average(wrong[nearest[:size]], weights=w),
-                w.sum() ** 2 / (w @ w),
-            )
-            if errors > cost + 3 * np.sqrt(cost * (1 - cost) / n_effective):
-                warnings.warn(
-                    f"The model rejects {rejected:.1%} of the training points, although of the "
-                    f"{size} nearest to a boundary {errors:.0%} are decided wrongly and a "
-                    f"rejection costs {cost:g}. Raise h, weaken the regularisation, or use an "
-                    "estimator with a logistic loss: the hinge may lose the reject region.",
-                    UserWarning,
-                    stacklevel=3,
-                )
-                return
-
-
-def _extension(n_replicas: int, h: float, coding: str) -> Floats:
-    """Extension features (Q, n_marks); none if there is nothing to tell apart."""
-    if coding == "ordinal":
-        return h * np.arange(n_replicas, dtype=np.float64)[:, None][:, : n_replicas - 1]
-    return extension_vectors(n_replicas, h, "onehot" if coding == "onehot" else "thermometer")
 
 
 def _margins(weights: Floats, positive: NDArray[np.bool_]) -> Floats:
