@@ -1,4 +1,4 @@
-"""EmbeddedRejectSVC: symmetry, limits, kernels, risk, scikit-learn's checks."""
+"""EmbeddedRejectSVC: symmetry, limits, kernels, risk."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import PolynomialFeatures
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rejo.baselines.embedded import EmbeddedRejectSVC
 from rejo.datasets import make_synthetic_1, make_synthetic_2
@@ -184,27 +183,3 @@ def test_risk_is_near_the_least_possible(make, setting, bayes):
     grid = GridSearchCV(model, {"C": [0.03, 3.0]}, cv=3).fit(X, y)
     risk = 1 - grid.score(*make(20_000, random_state=1))
     assert bayes * 0.97 < risk < 1.6 * bayes
-
-
-CHEAP_SQUARES = (
-    "a spread of 20 makes squares of hundreds, whose weights cost next to nothing in |w|^2: the "
-    "lowest J lets some points of the class of weight 1000 be rejected for those of weight 1e-4"
-)
-
-
-def expected_failures(estimator):
-    """Fail as designed; xfail_strict makes a pass an error."""
-    return {"check_class_weight_classifiers": CHEAP_SQUARES} if estimator.second_order else {}
-
-
-@pytest.mark.filterwarnings("default")
-@parametrize_with_checks(
-    [
-        EmbeddedRejectSVC(n_starts=2),
-        EmbeddedRejectSVC(n_starts=2, kernel="rbf"),
-        EmbeddedRejectSVC(second_order=True),
-    ],
-    expected_failed_checks=expected_failures,
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)

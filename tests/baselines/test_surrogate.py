@@ -1,4 +1,4 @@
-"""SurrogateRejectSVC: its losses, the optimum against a generic solver, scikit-learn's checks."""
+"""SurrogateRejectSVC: its losses and the optimum against a generic solver."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rejo.baselines.surrogate import SurrogateRejectSVC
 from rejo.datasets import make_synthetic_1, make_synthetic_2
@@ -355,11 +354,3 @@ def test_risk_is_near_the_least_possible(surrogate, make, kernel, bayes):
     ).fit(X, y)  # fmt: skip
     risk = 1 - grid.score(*make(20_000, random_state=1))
     assert bayes * 0.97 < risk < 1.6 * bayes
-
-
-@pytest.mark.filterwarnings("default")
-@parametrize_with_checks(
-    [SurrogateRejectSVC(surrogate=s, kernel=k) for s in SURROGATES for k in ("linear", "rbf")]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)

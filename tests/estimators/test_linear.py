@@ -1,4 +1,4 @@
-"""RejoLinear as a user meets it: scikit-learn's checks, Chow's rule, inputs, streams."""
+"""RejoLinear as a user meets it: Chow's rule, inputs, streams."""
 
 import pickle
 
@@ -15,7 +15,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from rejo import RejoLinear, RejoSVC
 from rejo.solvers import linear
@@ -43,47 +42,6 @@ def binary():
 
 def same(model, other, X, atol=1e-4):
     assert_allclose(model.boundary_scores(X), other.boundary_scores(X), atol=atol)
-
-
-# ---- scikit-learn's own checks -----------------------------------------------------------
-
-SETTINGS = {
-    "reject, classes in the order of their numbers": {},
-    "reject, alphabetical order allowed": {"class_order": "sorted"},
-    "plain ordinal": {"reject_cost": None, "class_order": "sorted"},
-}
-ESTIMATORS = [RejoLinear(loss=loss, **setting) for loss in LOSSES for setting in SETTINGS.values()]
-
-UNORDERED_STRINGS = (
-    "three classes of strings without class_order are refused: their order cannot be guessed"
-)
-BLOBS_NOT_ON_A_LINE = (
-    "three blobs that do not lie along a line in the order of their numbers: "
-    "no single linear function puts them in that order"
-)
-
-
-def expected_failures(estimator):
-    """Fail as designed; xfail_strict makes a pass an error."""
-    failures = {"check_classifiers_train": BLOBS_NOT_ON_A_LINE}
-    if estimator.class_order is None:
-        failures["check_classifiers_classes"] = UNORDERED_STRINGS
-    return failures
-
-
-@pytest.mark.filterwarnings("default")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_the_expected_failures_do_fail(setting):
-    estimator = RejoLinear(**SETTINGS[setting])
-    results = check_estimator(estimator, on_fail=None)
-    failed = {result["check_name"] for result in results if result["status"] == "failed"}
-    assert failed == set(expected_failures(estimator))
 
 
 # ---- what is fitted ----------------------------------------------------------------------

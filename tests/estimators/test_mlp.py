@@ -13,7 +13,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rejo import RejoMLP, make_synthetic_1
 from rejo.datasets import bayes_risk
@@ -47,37 +46,6 @@ def binary():
 
 def make(solver="lbfgs", **settings):
     return RejoMLP(**{"hidden_layer_sizes": (5,), "random_state": 0, **SOLVERS[solver], **settings})
-
-
-# ---- scikit-learn's own checks -----------------------------------------------------------
-
-# The checks count a rejection as an error and ask for 83 % right on three blobs that overlap;
-# little regularisation, or a dear rejection, leaves few of them rejected.
-CHECKED = [
-    RejoMLP(alpha=0.01, max_iter=100),
-    RejoMLP(alpha=0.01, max_iter=100, class_order="sorted"),
-    RejoMLP(alpha=0.01, max_iter=100, class_order="sorted", reject_cost=None),
-    RejoMLP(
-        alpha=0.01, max_iter=100, class_order="sorted", reject_cost=0.4,
-        solver="adam", learning_rate_init=0.02,
-    ),
-]  # fmt: skip
-UNORDERED_STRINGS = (
-    "three classes of strings without class_order are refused: their order cannot be guessed"
-)
-
-
-def expected_failures(estimator):
-    """Fail as designed; xfail_strict makes a pass an error."""
-    if estimator.class_order is None:
-        return {"check_classifiers_classes": UNORDERED_STRINGS}
-    return {}
-
-
-@pytest.mark.filterwarnings("default", "ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 # ---- what is fitted ----------------------------------------------------------------------

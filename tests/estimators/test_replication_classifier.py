@@ -27,7 +27,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
 from rejo import RejoSVC, make_synthetic_1
@@ -76,57 +75,6 @@ def grid(X, n=60, reach=3.0):
 
 def same(model, other, X, atol=1e-8):
     assert_allclose(model.boundary_scores(X), other.boundary_scores(X), atol=atol)
-
-
-# ---- scikit-learn's checks ---------------------------------------------------------------
-
-BASES = [
-    LogisticRegression(),
-    SVC(),
-    DecisionTreeClassifier(min_weight_fraction_leaf=0.01, random_state=0),
-    RandomForestClassifier(n_estimators=5, random_state=0),
-    HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5, learning_rate=0.5),
-]
-SETTINGS = {
-    "reject": {"class_order": "sorted"},
-    "plain ordinal": {"reject_cost": None, "class_order": "sorted"},
-}
-ESTIMATORS = [
-    ReplicationClassifier(LogisticRegression()),
-    *(ReplicationClassifier(base, **setting) for base in BASES for setting in SETTINGS.values()),
-]
-
-
-UNORDERED_STRINGS = (
-    "three classes of strings without class_order are refused: their order cannot be guessed"
-)
-BLOBS_NOT_ON_A_LINE = (
-    "three blobs that do not lie along a line in the order of their numbers: "
-    "no single linear function puts them in that order"
-)
-LEAVES_COUNT_ROWS = "min_samples_leaf counts rows, whatever their weight"
-BOOTSTRAP = "the draw of a bootstrap sample depends on the number of rows"
-
-
-def expected_failures(estimator):
-    """Fail as designed; xfail_strict makes a pass an error."""
-    failures = {}
-    if estimator.class_order is None:
-        failures["check_classifiers_classes"] = UNORDERED_STRINGS
-    if isinstance(estimator.estimator, LogisticRegression):
-        failures["check_classifiers_train"] = BLOBS_NOT_ON_A_LINE
-    if isinstance(estimator.estimator, HistGradientBoostingClassifier):
-        failures["check_sample_weight_equivalence_on_dense_data"] = LEAVES_COUNT_ROWS
-    if isinstance(estimator.estimator, RandomForestClassifier):
-        failures["check_sample_weight_equivalence_on_dense_data"] = BOOTSTRAP
-        failures["check_sample_weight_equivalence_on_sparse_data"] = BOOTSTRAP
-    return failures
-
-
-@pytest.mark.filterwarnings("default")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 # ---- what is fitted ----------------------------------------------------------------------
