@@ -106,6 +106,12 @@ class RejectClassifierCV(RejectClassifier):
         Rates to be expected in a batch of ``per`` new cases, with prediction intervals.
     guarantee_ : Guarantee or None
         What is guaranteed with ``confidence``.
+    target_ : Target
+        The target of the fit, with its limit.
+    rates_ : tuple of two floats
+        Estimated shares of rejections and of errors, both of all cases, at ``reject_cost_``.
+    n_effective_ : float
+        Number of independent cases that these estimates are worth.
     classes_, reject_label_
         As in the estimator.
 
