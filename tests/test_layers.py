@@ -20,25 +20,14 @@ PROTOCOL = {"_parameter_constraints"}
 UNFINISHED = ("persistence/", "study/", "selection/", "displays/")
 KNOWN = {
     "module catalogue",
-    "module checks",
     "module cutoffs",
     "module embedded",
     "module errors",
     "module files",
     "module outcomes",
-    "module page",
-    "module tables",
-    "module words",
-    "class Block",
-    "class Counts",
-    "class Data",
     "class Grid",
-    "class Judgement",
     "class Outcomes",
-    "class Report",
-    "class Solution",
     "class Table",
-    "class Tally",
 }
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rejo.report import Setting, _format
-from rejo.report._words import count_batch
+from rejo.report._sentences import count_batch
 
 
 def value(text):

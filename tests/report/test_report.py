@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from rejo.report import Setting, _page, make_report, render
-from rejo.report._page import _embed
+from rejo.report import Setting, _render, make_report, render
+from rejo.report._render import _embed
 
 
 class Reader(HTMLParser):
@@ -160,7 +160,7 @@ def test_error_without_jinja_names_the_extra(reports, monkeypatch):
             raise ImportError(name)
         return ordinary(name, *args, **kwargs)
 
-    _page._template.cache_clear()
+    _render._template.cache_clear()
     monkeypatch.setattr(builtins, "__import__", without_jinja)
     with pytest.raises(ImportError, match=r"rejo\[report\]"):
         render(reports["binary"])

@@ -13,7 +13,7 @@ from rejo.cli import _options as options
 from rejo.cli._files import CommandError, write_whole
 
 if TYPE_CHECKING:
-    from rejo.study.page import Report
+    from rejo.study.page import StudyReport
     from rejo.study.paper import PaperFigure
 
 FOLDER = Path("reproduction")
@@ -205,7 +205,7 @@ def _describe(figure: "PaperFigure") -> str:
     return f"{figure.name:<20} {figure.title}\n{'':<20} {kind}"
 
 
-def _print_verdicts(report: "Report") -> None:
+def _print_verdicts(report: "StudyReport") -> None:
     from rejo.study.verdict import FAILS, HOLDS
 
     for judgement in report.judgements:

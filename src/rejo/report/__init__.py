@@ -13,23 +13,23 @@ tests.  The modules, in the order to read them:
 
 ``_collect``
     the cases of an operating point -> counts: what became of them, and in which order of doubt
-``_tables``
+``_shared_counts``
     counts that are shared by all points: scores by class, groups, rivals
 ``_format``
     how a count, a share and an amount are written
-``_words``
+``_sentences``
     sentences and counts of each operating point
 ``_numbers``
     a setting -> every text of the page that depends on it
-``_checks``, ``_report``
+``_arguments``, ``_report``
     ``make_report`` checks and counts; ``Report`` holds what the page shows
-``_page``
+``_render``
     ``render`` puts a report into ``template.html``, with ``numbers.js`` (the texts),
     ``pictures.js``, ``page.js`` (the controls) and ``report.css``
 """
 
 from rejo.report._numbers import Setting
-from rejo.report._page import render
+from rejo.report._render import render
 from rejo.report._report import Report, make_report
 
 __all__ = ["Report", "Setting", "make_report", "render"]

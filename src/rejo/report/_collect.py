@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Indices
+from rejo.metrics import tally
 from rejo.report._format import wilson
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ N_STEPS = 100  # of the curve over the review budget
 N_TENTHS = 10
 
 
-class Tally(NamedTuple):
+class PointTally(NamedTuple):
     """What became of the cases at one operating point."""
 
     cost: float  # of a review where an error costs 1; NaN for a mere share of the ranking
@@ -43,7 +44,9 @@ class Tally(NamedTuple):
         return self.right + self.wrong
 
 
-def tally(outcomes: Outcomes, y: Indices, n_classes: int, worth: float, z: float) -> Tally:
+def count_point(
+    outcomes: Outcomes, y: Indices, n_classes: int, worth: float, z: float
+) -> PointTally:
     """Count what became of the cases.
 
     Parameters
@@ -57,19 +60,18 @@ def tally(outcomes: Outcomes, y: Indices, n_classes: int, worth: float, z: float
     z : float
         Quantile of the normal distribution, for intervals.
     """
-    reviewed = outcomes.decision < 0
-    wrong = ~reviewed & (outcomes.decision != y)
+    counts = tally(outcomes.decision, y)
     forced_wrong = outcomes.forced != y
     in_doubt = forced_wrong[doubt_order(outcomes)]
-    return Tally(
+    return PointTally(
         cost=float(outcomes.reject_cost),
-        right=int(len(y) - reviewed.sum() - wrong.sum()),
-        wrong=int(wrong.sum()),
-        reviewed=int(reviewed.sum()),
+        right=int(counts.right),
+        wrong=int(counts.wrong),
+        reviewed=int(counts.rejected),
         forced_wrong=int(forced_wrong.sum()),
-        reviewed_wrong=int((forced_wrong & reviewed).sum()),
+        reviewed_wrong=int(forced_wrong[outcomes.decision < 0].sum()),
         matrix=_matrix(outcomes, y, n_classes),
-        accuracy=_accuracy(reviewed, wrong, outcomes.fold, worth, z),
+        accuracy=_accuracy(outcomes, y, worth, z),
         errors_left=_errors_left(in_doubt),
         tenths=tuple(int(part.sum()) for part in np.split(in_doubt, _tenth_edges(len(y))[1:-1])),
     )
@@ -102,24 +104,19 @@ def _matrix(outcomes: Outcomes, y: Indices, n_classes: int) -> tuple[tuple[int, 
     return tuple(tuple(int(cell) for cell in row) for row in cells.reshape(n_classes, n_outputs))
 
 
-def _accuracy(
-    reviewed: NDArray[np.bool_], wrong: NDArray[np.bool_], fold: Indices, worth: float, z: float
-) -> tuple[float, float, float]:
+def _accuracy(outcomes: Outcomes, y: Indices, worth: float, z: float) -> tuple[float, float, float]:
     """Share of right decisions among the decided, plus and minus a deviation over the folds.
 
     One model alone has no such deviation; it has Wilson's interval.
     """
-    decided = int((~reviewed).sum())
-    if decided == 0:
+    counts = tally(outcomes.decision, y)
+    if counts.decided == 0:
         return (np.nan,) * 3
-    right = decided - int(wrong.sum())
-    accuracy = right / decided
-    if fold.min() == fold.max():
-        return accuracy, *wilson(right, decided, worth, z)
-    in_fold = np.bincount(fold, ~reviewed)
-    some = in_fold > 0
-    rates = 1 - np.bincount(fold, wrong, len(in_fold))[some] / in_fold[some]
-    spread = float(rates.std())
+    accuracy = float(counts.accepted_accuracy)
+    if outcomes.fold.min() == outcomes.fold.max():
+        return accuracy, *wilson(int(counts.right), int(counts.decided), worth, z)
+    in_folds = tally(outcomes.decision, y, fold=outcomes.fold).accepted_accuracy
+    spread = float(np.nanstd(in_folds))
     return accuracy, max(accuracy - spread, 0.0), min(accuracy + spread, 1.0)
 
 

@@ -14,11 +14,12 @@ from scipy.special import ndtri
 
 from rejo._errors import renamed
 from rejo.report import _numbers
-from rejo.report._checks import check_cases, check_options, check_prices
-from rejo.report._collect import Tally, steps, tally, tenth_sizes
+from rejo.report._arguments import check_cases, check_options, check_prices
+from rejo.report._collect import PointTally, count_point, steps, tenth_sizes
 from rejo.report._format import clean
 from rejo.report._numbers import Setting
-from rejo.report._tables import (
+from rejo.report._sentences import Ranges, name_point, point_texts, predict_ranges
+from rejo.report._shared_counts import (
     Column,
     Histogram,
     Rival,
@@ -26,7 +27,6 @@ from rejo.report._tables import (
     histogram,
     rival_curves,
 )
-from rejo.report._words import Ranges, name_point, point_texts, predict_ranges
 
 if TYPE_CHECKING:
     from rejo.selection.outcomes import Outcomes
@@ -54,7 +54,7 @@ class Report:
         Number of models that judged the cases, each its own.
     """
 
-    tallies: list[Tally]
+    tallies: list[PointTally]
     ranges: list[Ranges]
     classes: list[str]
     chosen: int
@@ -225,7 +225,7 @@ def make_report(
     check_options(len(outcomes), chosen, size, confidence)
     worth = 1.0 if size is None else float(size) / n
     z = _quantile(confidence)
-    tallies = [tally(point, true, len(classes), worth, z) for point in outcomes]
+    tallies = [count_point(point, true, len(classes), worth, z) for point in outcomes]
     columns, left_out = group_columns(outcomes, true, by or {})
     return Report(
         tallies=tallies,
@@ -248,7 +248,7 @@ def make_report(
     )
 
 
-def _default_prices(tallies: list[Tally], chosen: int) -> tuple[float, float]:
+def _default_prices(tallies: list[PointTally], chosen: int) -> tuple[float, float]:
     cost = tallies[chosen].cost
     return 1.0, ANY_COST if isnan(cost) else cost
 

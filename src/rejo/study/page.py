@@ -15,7 +15,7 @@ from rejo.study.explain import crossing_frequency, explain
 from rejo.study.figures import LeakRow, accuracy_reject_figure, leak_figure, risk_difference_figure
 from rejo.study.panels import Cells, Key, Panel, index_rows, make_panel
 from rejo.study.paper import CLAIMS, DATA, FIGURES, Claim, PaperFigure, label
-from rejo.study.verdict import FAILS, HOLDS, OPEN, UNTESTED, Judgement, Trial, contrasts, judge
+from rejo.study.verdict import FAILS, HOLDS, OPEN, UNTESTED, Trial, Verdict, contrasts, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,7 +46,7 @@ class RiskTable(NamedTuple):
     rows: list[tuple[str, list[tuple[str, str, bool]]]]  # method: risk, mark, whether the least
 
 
-class Block(NamedTuple):
+class SplitBlock(NamedTuple):
     """A figure of curves for one way to split the data."""
 
     split: str
@@ -60,7 +60,7 @@ class Section(NamedTuple):
     """A figure of the paper with its results."""
 
     figure: PaperFigure
-    blocks: list[Block]
+    blocks: list[SplitBlock]
 
 
 class Explanation(NamedTuple):
@@ -71,13 +71,13 @@ class Explanation(NamedTuple):
     note: str
 
 
-class Report(NamedTuple):
+class StudyReport(NamedTuple):
     """What the page shows."""
 
     explanations: list[Explanation]
     sections: list[Section]
-    judgements: list[Judgement]  # on the paper's protocol
-    by_patient: list[Judgement]  # the same claims on BCCT split by patient
+    judgements: list[Verdict]  # on the paper's protocol
+    by_patient: list[Verdict]  # the same claims on BCCT split by patient
     leak: list[LeakRow]  # what splitting rows at random adds to the results on BCCT
 
     @property
@@ -92,7 +92,7 @@ class Report(NamedTuple):
         return found
 
 
-def make_report(rows: Iterable[Mapping[str, Any]], figures: Sequence[PaperFigure]) -> Report:
+def make_report(rows: Iterable[Mapping[str, Any]], figures: Sequence[PaperFigure]) -> StudyReport:
     """Draw these figures and judge the claims that are about them.
 
     Parameters
@@ -118,11 +118,11 @@ def make_report(rows: Iterable[Mapping[str, Any]], figures: Sequence[PaperFigure
         if figure.dataset and (blocks := _blocks(indexed, figure, judgements, grouped))
     ]
     leak = [row for figure in figures for row in _leak(indexed, figure)]
-    return Report(explanations, sections, judgements, [j for j in grouped if j.trials], leak)
+    return StudyReport(explanations, sections, judgements, [j for j in grouped if j.trials], leak)
 
 
 def make_page(
-    report: Report,
+    report: StudyReport,
     pictures: Mapping[str, bytes],
     provenance: Mapping[str, str],
     notices: Sequence[str] = (),
@@ -131,7 +131,7 @@ def make_page(
 
     Parameters
     ----------
-    report : Report
+    report : StudyReport
     pictures : dict of {name: SVG or PNG file}
         The pictures of ``report.canvases``.
     provenance : dict of {what: value}
@@ -207,9 +207,9 @@ def risk_table(panel: Panel, reference: str) -> RiskTable:
 def _blocks(
     indexed: Mapping[Key, Cells],
     figure: PaperFigure,
-    judgements: list[Judgement],
-    grouped: list[Judgement],
-) -> list[Block]:
+    judgements: list[Verdict],
+    grouped: list[Verdict],
+) -> list[SplitBlock]:
     blocks = []
     for split in DATA[figure.dataset].splits:
         panels = _panels(indexed, figure, split)
@@ -228,7 +228,7 @@ def _blocks(
             if trial.dataset == figure.dataset and _concerns(trial, figure)
         ]
         tables = [risk_table(panel, figure.methods[0]) for panel in panels]
-        blocks.append(Block(split, SPLIT_TITLES[split], canvases, tables, trials))
+        blocks.append(SplitBlock(split, SPLIT_TITLES[split], canvases, tables, trials))
     return blocks
 
 

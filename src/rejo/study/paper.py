@@ -19,7 +19,7 @@ KERNEL = "poly"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Data:
+class PaperData:
     """A data set of the paper.
 
     ``bayes`` is the name under which ``rejo.datasets`` knows the best possible rates. ``fresh``
@@ -35,13 +35,15 @@ class Data:
 
 
 DATA = {
-    "syntheticI": Data(title="SyntheticI", bayes="synthetic_1", fresh=True),
-    "syntheticII": Data(title="SyntheticII", bayes="synthetic_2", fresh=True),
-    "bcct-binary": Data(title="Binary BCCT", splits=("random", "group"), catalogue="bcct_binary"),
-    "letter-ah": Data(title="Letter AH", catalogue="letter_ah"),
-    "syntheticIII": Data(title="SyntheticIII", bayes="synthetic_3", fresh=True),
-    "syntheticIV": Data(title="SyntheticIV", bayes="synthetic_4", fresh=True),
-    "bcct": Data(title="BCCT", splits=("random", "group"), catalogue="bcct"),
+    "syntheticI": PaperData(title="SyntheticI", bayes="synthetic_1", fresh=True),
+    "syntheticII": PaperData(title="SyntheticII", bayes="synthetic_2", fresh=True),
+    "bcct-binary": PaperData(
+        title="Binary BCCT", splits=("random", "group"), catalogue="bcct_binary"
+    ),
+    "letter-ah": PaperData(title="Letter AH", catalogue="letter_ah"),
+    "syntheticIII": PaperData(title="SyntheticIII", bayes="synthetic_3", fresh=True),
+    "syntheticIV": PaperData(title="SyntheticIV", bayes="synthetic_4", fresh=True),
+    "bcct": PaperData(title="BCCT", splits=("random", "group"), catalogue="bcct"),
 }
 
 

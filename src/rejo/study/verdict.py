@@ -75,7 +75,7 @@ class Trial(NamedTuple):
     numbers: str  # behind the verdict, in words
 
 
-class Judgement(NamedTuple):
+class Verdict(NamedTuple):
     """What became of a claim."""
 
     claim: Claim
@@ -129,7 +129,7 @@ def joint_contrasts(setups: Sequence[tuple[Panel, list[Pair]]]) -> list[tuple[Co
     ]
 
 
-def judge(claim: Claim, panels: Iterable[Panel]) -> Judgement:
+def judge(claim: Claim, panels: Iterable[Panel]) -> Verdict:
     """Put a claim to the test in each of these panels that has the methods for it."""
     chosen = list(panels)
     trials: list[Trial] = []
@@ -142,7 +142,7 @@ def judge(claim: Claim, panels: Iterable[Panel]) -> Judgement:
                 trials += (_pair_trial(panel, contrast) for contrast in found)
             elif found:
                 trials.append(_best_trial(claim, panel, found))
-    return Judgement(claim, _overall(trials), tuple(trials))
+    return Verdict(claim, _overall(trials), tuple(trials))
 
 
 def _test(d: Floats, ratio: float) -> Paired:

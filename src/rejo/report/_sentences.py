@@ -8,7 +8,7 @@ from math import floor, isnan
 from typing import NamedTuple
 
 from rejo.metrics import Interval
-from rejo.report._collect import Tally
+from rejo.report._collect import PointTally
 from rejo.report._format import (
     BATCH,
     NONE,
@@ -35,7 +35,7 @@ class Ranges(NamedTuple):
     forced_wrong: Range
 
 
-class Counts(NamedTuple):
+class BatchCounts(NamedTuple):
     """Of 1,000 cases; right, wrong and reviewed add up to 1,000."""
 
     right: str
@@ -44,7 +44,7 @@ class Counts(NamedTuple):
     decided: str
 
 
-def predict_ranges(tally: Tally, size: float, confidence: float) -> Ranges:
+def predict_ranges(tally: PointTally, size: float, confidence: float) -> Ranges:
     """Where the counts of the next 1,000 cases will lie."""
 
     def predict(rejection_rate: float, error_rate: float) -> Expected:
@@ -70,7 +70,7 @@ def _counts(rate: Interval[float]) -> Range:
     return floor(BATCH * rate.low + 0.5), floor(BATCH * rate.high + 0.5)
 
 
-def count_batch(wrong: int, reviewed: int, n: int) -> Counts:
+def count_batch(wrong: int, reviewed: int, n: int) -> BatchCounts:
     """Of 1,000 cases; fewer than 10 errors have a decimal, and then the right decisions too."""
     out = per_batch(reviewed, n)
     bad = per_batch(wrong, n, 1)
@@ -83,10 +83,10 @@ def count_batch(wrong: int, reviewed: int, n: int) -> Counts:
     else:
         bad = min(per_batch(wrong, n), BATCH - out)
         right, wrongs = whole(BATCH - out - bad), whole(bad)
-    return Counts(right, wrongs, whole(out), whole(BATCH - out))
+    return BatchCounts(right, wrongs, whole(out), whole(BATCH - out))
 
 
-def name_point(tally: Tally, axis: str, own: bool) -> str:
+def name_point(tally: PointTally, axis: str, own: bool) -> str:
     """What the point means, in words."""
     if axis == "reject_cost" and not isnan(tally.cost):
         return f"A review costs {ratio(tally.cost)} of an error"
@@ -95,7 +95,7 @@ def name_point(tally: Tally, axis: str, own: bool) -> str:
 
 
 def point_texts(
-    tally: Tally, ranges: Ranges, name: str, classes: Sequence[str], confidence: float
+    tally: PointTally, ranges: Ranges, name: str, classes: Sequence[str], confidence: float
 ) -> dict[str, str]:
     """Every text of a point that does not depend on prices, by the id of its element."""
     counts = count_batch(tally.wrong, tally.reviewed, tally.n)
@@ -120,7 +120,7 @@ def point_texts(
     }
 
 
-def _headline(tally: Tally, counts: Counts, ranges: Ranges, confidence: float) -> str:
+def _headline(tally: PointTally, counts: BatchCounts, ranges: Ranges, confidence: float) -> str:
     if tally.decided == 0:
         return f"Of {BATCH:,} cases, none is decided automatically; all go to review."
     if tally.wrong == 0:
@@ -134,7 +134,7 @@ def _headline(tally: Tally, counts: Counts, ranges: Ranges, confidence: float) -
     )
 
 
-def _curve_words(tally: Tally) -> str:
+def _curve_words(tally: PointTally) -> str:
     reviews = f"At this point {share(tally.reviewed, tally.n)} of the cases go to review"
     if tally.decided == 0:
         return f"{reviews}: nothing is decided."
@@ -145,7 +145,7 @@ def _curve_words(tally: Tally) -> str:
     )
 
 
-def _class_words(tally: Tally, classes: Sequence[str]) -> str:
+def _class_words(tally: PointTally, classes: Sequence[str]) -> str:
     """Share of each class that goes to review."""
     parts = [
         f"{share(sum(row[1::2]), sum(row))} of {quoted(label)}"
@@ -154,7 +154,7 @@ def _class_words(tally: Tally, classes: Sequence[str]) -> str:
     return f"To review go {', '.join(parts[:-1])} and {parts[-1]}."
 
 
-def _budget_words(tally: Tally, counts: Counts, forced: Counts) -> str:
+def _budget_words(tally: PointTally, counts: BatchCounts, forced: BatchCounts) -> str:
     start = f"Without any review {forced.wrong} of {BATCH:,} decisions are wrong"
     if tally.reviewed == 0:
         return f"{start}; at this point nothing is reviewed."
@@ -164,7 +164,7 @@ def _budget_words(tally: Tally, counts: Counts, forced: Counts) -> str:
     )
 
 
-def _doubt_words(tally: Tally) -> str:
+def _doubt_words(tally: PointTally) -> str:
     """Whether the cases in review are those that would go wrong."""
     inside = share(tally.reviewed_wrong, tally.reviewed)
     outside = share(tally.wrong, tally.decided)
