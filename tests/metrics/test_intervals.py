@@ -61,14 +61,20 @@ def test_the_accuracy_of_nothing_is_unknown():
 
 
 @pytest.mark.parametrize("bound", [metrics.wilson_interval, metrics.binomial_upper_bound])
+def test_the_old_name_of_the_number_of_cases_is_refused(bound):
+    with pytest.raises(TypeError, match="'n': it is now called 'n_samples'"):
+        bound(1, n=2)
+
+
+@pytest.mark.parametrize("bound", [metrics.wilson_interval, metrics.binomial_upper_bound])
 @pytest.mark.parametrize(
     ("args", "error", "message"),
     [
-        ((3, 2), ValueError, "must be from 0 to n=2, got 3"),
-        ((-1, 2), ValueError, "must be from 0 to n=2, got -1"),
+        ((3, 2), ValueError, "must be between 0 and n_samples=2, got 3"),
+        ((-1, 2), ValueError, "must be between 0 and n_samples=2, got -1"),
         ((0.5, 2), TypeError, "must be an integer, got 0.5"),
         ((True, 2), TypeError, "must be an integer, got True"),
-        ((1, 2.0), TypeError, "n must be an integer, got 2.0"),
+        ((1, 2.0), TypeError, "n_samples must be an integer, got 2.0"),
         ((1, 2, 95), ValueError, "confidence must be between 0 and 1, got 95"),
         ((1, 2, 1), ValueError, "confidence must be between 0 and 1, and neither, got 1"),
         ((1, 2, "95%"), TypeError, "confidence must be a number, got '95%'"),

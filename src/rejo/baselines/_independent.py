@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Floats, Indices
-from rejo.baselines._wrapped import Wrapper, check_no_class_weight, fit_clones
+from rejo.baselines._wrapped import Wrapper, fit_clones
 from rejo.estimators.boundaries import BoundaryClassifier
 from rejo.estimators.classes import Targets, check_targets
-from rejo.estimators.inner import inner_scores
+from rejo.estimators.inner import check_no_class_weight, inner_scores
 
 
 class IndependentBoundaries(Wrapper, BoundaryClassifier):
@@ -67,7 +67,7 @@ class IndependentBoundaries(Wrapper, BoundaryClassifier):
         """Estimator, ``X``, targets, and the labels and costs (K, Q) of the boundaries."""
         self._validate_params()
         estimator = self._prototype()
-        check_no_class_weight(estimator, type(self).__name__)
+        check_no_class_weight(estimator, "estimator__", type(self).__name__)
         X = self._check_input(X, reset=True)
         targets = check_targets(
             X, y, sample_weight, self.class_order, self.class_weight, type(self).__name__

@@ -8,17 +8,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import Targets
-from rejo.estimators.inner import LEAST, family, inner_scores
+from rejo.estimators.inner import LEAST, check_classifier, family, inner_scores
+from rejo.estimators.pipelines import final_classifier
 from rejo.estimators.rows import take_rows
 from rejo.estimators.wrapper import WrapsClassifier, seed
 
@@ -40,7 +41,7 @@ class Wrapper(WrapsClassifier):
     def _prototype(self) -> Any:
         """An unfitted clone of the estimator, checked, with the random state if there is one."""
         estimator = self._default()
-        _check_classifier(estimator)
+        check_classifier(estimator)
         estimator = clone(estimator)
         if self.random_state is not None:
             seed(estimator, check_random_state(self.random_state))
@@ -175,37 +176,7 @@ def set_pairwise(estimator: Any, pairwise: bool) -> None:
 
 def known_labels(estimator: Any, classes: NDArray[Any]) -> NDArray[Any]:
     """What to call the classes: by their names, but XGBoost takes only 0, 1, ..."""
-    return np.arange(len(classes)) if family(_last(estimator)) == "xgboost" else classes
-
-
-def check_no_class_weight(estimator: Any, owner: str) -> None:
-    """Refuse weights of the two sides of a boundary that were meant for classes."""
-    for path, value in estimator.get_params(deep=True).items():
-        if path.rpartition("__")[2] == "class_weight" and value is not None:
-            raise ValueError(
-                f"estimator__{path}={value!r} would weigh the two sides of every boundary, not "
-                f"your classes. Set it to None and pass class_weight to {owner}."
-            )
-
-
-def _check_classifier(estimator: Any) -> None:
-    name = _name(estimator)
-    if isinstance(estimator, type):
-        raise TypeError(
-            f"estimator must be an instance, not a class: estimator={estimator.__name__}()."
-        )
-    if not is_classifier(estimator):
-        raise ValueError(f"estimator must be a classifier; {name} is not.")
-    if not (hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")):
-        raise ValueError(
-            f"estimator={name} has neither decision_function nor predict_proba: there is no score "
-            "to compare with a cut-off."
-        )
-    if get_tags(estimator).input_tags.pairwise:
-        raise ValueError(
-            f"estimator={name} takes a matrix of kernel values or distances, of which no folds are "
-            "made here. Give it the points and the kernel by name or as a function."
-        )
+    return np.arange(len(classes)) if family(final_classifier(estimator)) == "xgboost" else classes
 
 
 def _columns(estimator: Any, labels: NDArray[Any]) -> list[int]:
@@ -231,9 +202,5 @@ def _weight_name(estimator: Any) -> str | None:
     return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
 
 
-def _last(estimator: Any) -> Any:
-    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-
-
 def _name(estimator: Any) -> str:
-    return type(_last(estimator)).__name__
+    return type(final_classifier(estimator)).__name__

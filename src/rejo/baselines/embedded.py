@@ -15,6 +15,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
+from rejo._errors import renamed
 from rejo._typing import Floats, Indices
 from rejo.baselines.binary_machine import BinaryKernelMachine
 from rejo.estimators.kernel_machine import Training
@@ -61,8 +62,8 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
     w_C : float, default=None
         Cost of an accepted point on its side of the boundary but inside the margin, at most
         ``reject_cost``.  ``None``: a tenth of ``reject_cost``.
-    a : float, default=0.1
-        Weight of the squared distance from the margin, which gives the descent a direction.
+    margin_weight : float, default=0.1
+        ``a``: weight of the squared distance from the margin, which gives the descent a direction.
     max_rank : int, default=300
         Bound on the rank of the factor of a kernel matrix.  Time and memory grow with
         ``n_samples * max_rank``.
@@ -126,13 +127,14 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
         **BinaryKernelMachine._parameter_constraints,
         "second_order": ["boolean"],
         "w_C": [Interval(Real, 0.0, 0.5, closed="both"), None],
-        "a": [Interval(Real, 0.0, None, closed="left")],
+        "margin_weight": [Interval(Real, 0.0, None, closed="left")],
         "max_rank": [Interval(Integral, 1, None, closed="left")],
         "n_starts": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
 
+    @renamed(a="margin_weight")
     def __init__(
         self,
         *,
@@ -144,7 +146,7 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
         coef0: float = 0.0,
         reject_cost: float = 0.2,
         w_C: float | None = None,
-        a: float = 0.1,
+        margin_weight: float = 0.1,
         max_rank: int = 300,
         n_starts: int = 9,
         class_order: Any = None,
@@ -162,7 +164,7 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
         self.coef0 = coef0
         self.reject_cost = reject_cost
         self.w_C = w_C
-        self.a = a
+        self.margin_weight = margin_weight
         self.max_rank = max_rank
         self.n_starts = n_starts
         self.class_order = class_order
@@ -242,7 +244,7 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
                 f"w_C={w_C:g} must not exceed reject_cost={self.reject_cost:g}: an accepted point "
                 "on its own side cannot cost more than a rejected one."
             )
-        return Costs(float(w_C), float(self.reject_cost), float(self.a))
+        return Costs(float(w_C), float(self.reject_cost), float(self.margin_weight))
 
     def _features(self, training: Training) -> tuple[Any, Indices]:
         """Rows (n, r) for the linear method, and the pivots (r,) of a kernel's factor."""

@@ -6,11 +6,6 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -26,6 +21,7 @@ from rejo.baselines._wrapped import (
     scores,
     set_pairwise,
 )
+from rejo.baselines.calibration import calibrated, fit_calibrator
 from rejo.baselines.cutoffs import best_cutoffs, class_thresholds
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.classes import Targets, check_targets
@@ -191,8 +187,8 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
             values, points = self._observe(estimator, X, targets, folds, method is not None)
             k, w = k[points], w[points]
         if method is not None and values is not None:
-            self.calibrator_ = _calibrate(values, k, w, method)
-            values = _calibrated(self.calibrator_, values)
+            self.calibrator_ = fit_calibrator(values, k, w, method)
+            values = calibrated(self.calibrator_, values)
         self._choose(values, k, w)
         return self
 
@@ -274,7 +270,7 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         X = self._check_input(X, reset=False)
         if self.calibrator_ is None:
             return posteriors(self.estimator_, X, self._labels)
-        return _calibrated(self.calibrator_, scores(self.estimator_, X, self._labels))
+        return calibrated(self.calibrator_, scores(self.estimator_, X, self._labels))
 
     # ---- settings -------------------------------------------------------------------------
 
@@ -309,46 +305,6 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         if self.class_order is None and not getattr(getattr(y, "dtype", None), "ordered", False):
             return "sorted"
         return self.class_order
-
-
-class _GivenScores(ClassifierMixin, BaseEstimator):
-    """A classifier whose features are its scores."""
-
-    def fit(self, X: Floats, y: Indices, sample_weight: Any = None) -> Self:
-        self.classes_ = np.unique(y)
-        return self
-
-    def decision_function(self, X: Floats) -> Floats:
-        return X[:, 0] if X.shape[1] == 1 else X
-
-    def predict(self, X: Floats) -> Indices:
-        values = np.column_stack([-X, X]) if X.shape[1] == 1 else X
-        return np.asarray(self.classes_[values.argmax(axis=1)])
-
-
-def _calibrate(values: Floats, k: Indices, weight: Floats, method: str) -> Any:
-    """Map from scores (n,) or (n, m) to posteriors, fitted on all of them at once."""
-    values, K = values.reshape(len(values), -1), len(np.unique(k))
-    if method == "sigmoid" and K > 2:
-        scaler = StandardScaler().fit(values, sample_weight=weight)
-        logistic = LogisticRegression(max_iter=1000)
-        logistic.fit(scaler.transform(values), k, sample_weight=weight)
-        return make_pipeline(scaler, logistic)
-    if K > 2 and values.shape[1] != K:
-        raise ValueError(
-            f"calibration={method!r} needs a score for each of the {K} classes; the estimator has "
-            f"{values.shape[1]}. Use calibration='sigmoid'."
-        )
-    everything = np.arange(len(values))
-    calibrator = CalibratedClassifierCV(
-        _GivenScores(), method=method, cv=[(everything, everything)], ensemble=False
-    )
-    return calibrator.fit(values, k, sample_weight=weight)
-
-
-def _calibrated(calibrator: Any, values: Floats) -> Floats:
-    """Posteriors (n, K) of scores (n,) or (n, m)."""
-    return np.asarray(calibrator.predict_proba(values.reshape(len(values), -1)))
 
 
 def _judge_posteriors(p: Floats, thresholds: Floats, rejects: bool) -> Judgement:

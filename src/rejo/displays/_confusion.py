@@ -113,7 +113,7 @@ class RejectConfusionDisplay:
                     f"ordinal=True needs rejections between neighbouring classes, but "
                     f"{type(model).__name__} rejects between others too; use ordinal=False"
                 )
-            y_pred, lower = model._outputs()[judgement.decision], model.classes_[judgement.lower]
+            y_pred, lower = model.outputs()[judgement.decision], model.classes_[judgement.lower]
         else:
             model, X = final_step(estimator, X)
             y_pred = model.predict(X)

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import check_sample_weight, choose_reject_label, same_kind
+from rejo.metrics import tally
 
 
 class Judgement(NamedTuple):
@@ -89,7 +90,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             Class labels, and ``reject_label_`` where the point should be reviewed.
         """
         index = self._decide(X)
-        return self._outputs()[index]
+        return self.outputs()[index]
 
     def predict_forced(self, X: Any) -> NDArray[Any]:
         """Decide every point, also those that should be reviewed.
@@ -213,10 +214,22 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         score : float
         """
-        losses = self._losses(X, y)
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, len(losses))
-        return float(1.0 - np.average(losses, weights=sample_weight))
+        return 1.0 - self._mean_cost(X, y, sample_weight)
+
+    def outputs(self) -> NDArray[Any]:
+        """Labels that :meth:`predict` may return: the classes and, last, the reject label.
+
+        So ``outputs()[judge(X).decision]`` is ``predict(X)``: the index -1 finds the last one.
+        """
+        classes, label = self.classes_, self.reject_label_
+        if not self._rejects:
+            return classes
+        if classes.dtype.kind == "u":  # an unsigned and a negative integer would make a float
+            classes = classes.astype(np.int64)
+        alike: Any = {"U": str, "S": bytes, "O": ()}.get(classes.dtype.kind, Number)
+        if isinstance(label, alike):  # NumPy widens the type to hold both uncut
+            return np.append(classes, np.asarray(label))
+        return np.append(classes.astype(object), np.array([label], dtype=object))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -236,26 +249,15 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.classes_ = classes
         self.reject_cost_ = self.reject_cost  # that of the fit, whatever is set later
 
-    def _outputs(self) -> NDArray[Any]:
-        """Classes and, last, where the index -1 of a rejection finds it, the reject label."""
-        classes, label = self.classes_, self.reject_label_
-        if not self._rejects:
-            return classes
-        if classes.dtype.kind == "u":  # an unsigned and a negative integer would make a float
-            classes = classes.astype(np.int64)
-        alike: Any = {"U": str, "S": bytes, "O": ()}.get(classes.dtype.kind, Number)
-        if isinstance(label, alike):  # NumPy widens the type to hold both uncut
-            return np.append(classes, np.asarray(label))
-        return np.append(classes.astype(object), np.array([label], dtype=object))
-
-    def _losses(self, X: Any, y: Any) -> Floats:
-        """Cost (n_samples,) of each decision: 0, 1, or the price of a rejection."""
-        index = self._decide(X)
+    def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """Mean cost of a decision: 0, 1, or the cost of a rejection."""
+        index, K = self._decide(X), len(self.classes_)
         check_consistent_length(index, y)
-        losses = (self.classes_[index] != same_kind(y, self.classes_)).astype(np.float64)
-        if self._rejects:
-            losses[index < 0] = self.reject_cost_
-        return losses
+        right = (index >= 0) & (self.classes_[index] == same_kind(y, self.classes_))
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, len(index))
+        counts = tally(index, np.where(right, index, K), sample_weight)
+        return float(counts.risk(self.reject_cost_ if self._rejects else 0.0))
 
     def _frame(self, X: Any, judgement: Judgement) -> Any:
         try:
@@ -269,7 +271,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         rank[order] = np.arange(1, len(order) + 1)
         return pd.DataFrame(
             {
-                "decision": self._outputs()[judgement.decision],
+                "decision": self.outputs()[judgement.decision],
                 "forced": self.classes_[judgement.forced],
                 "lower": self.classes_[judgement.lower],
                 "upper": self.classes_[judgement.upper],

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import Judgement, RejectClassifier
-from rejo.estimators.classes import class_indices
+from rejo.estimators.classes import check_sample_weight, class_indices
 from rejo.replication import costs_from_loss, decode, replica_costs, replica_labels
 from rejo.solvers.types import path_order
 
@@ -84,14 +84,17 @@ class BoundaryClassifier(RejectClassifier):
         """Score (n_samples, n_classes - 1) for the middle between neighbouring classes."""
         return scores[:, 0::2] + scores[:, 1::2] if self._rejects else scores
 
-    def _losses(self, X: Any, y: Any) -> Floats:
+    def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         check_is_fitted(self)
         if self._loss is None:
-            return super()._losses(X, y)
+            return super()._mean_cost(X, y, sample_weight)
         counts = self._counts(X)
         check_consistent_length(counts, y)
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, len(counts))
         loss = np.asarray(self._loss, dtype=np.float64)  # (n_classes, n_boundaries + 1)
-        return loss[class_indices(y, self.classes_), counts]
+        losses = loss[class_indices(y, self.classes_), counts]
+        return float(np.average(losses, weights=sample_weight))
 
     def _path(
         self, reject_costs: Iterable[float | None] | None, Cs: Iterable[float] | None

@@ -19,6 +19,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 
 from rejo._typing import Floats
+from rejo.estimators.pipelines import final_classifier
 
 # Names of parameters, with LightGBM's aliases.
 CONSTRAINTS = ("monotone_constraints", "monotone_constraint", "mc", "monotonic_cst")
@@ -80,18 +81,47 @@ def has_margin(estimator: Any) -> bool:
     return family(estimator) != "sklearn"
 
 
+def check_classifier(estimator: Any) -> None:
+    """Refuse what is not a classifier with scores."""
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"estimator must be an instance, not a class: estimator={estimator.__name__}()."
+        )
+    name = type(final_classifier(estimator)).__name__
+    if not (hasattr(estimator, "fit") and is_classifier(estimator)):
+        raise ValueError(f"estimator must be a classifier; {name} is not.")
+    if not (hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")):
+        raise ValueError(
+            f"estimator={name} has neither decision_function nor predict_proba, so it has no score."
+        )
+    if get_tags(estimator).input_tags.pairwise:
+        raise ValueError(
+            f"estimator={name} takes a precomputed matrix of kernel values or distances, which is "
+            "not supported here: give it the points. RejoSVC(kernel='precomputed') takes one."
+        )
+
+
+def check_no_class_weight(estimator: Any, prefix: str, owner: str) -> None:
+    """Refuse weights of the two sides of a boundary that were meant for classes."""
+    for path, last, value in _parameters(estimator):
+        if (
+            (last == "class_weight" and value is not None)
+            or (last == "scale_pos_weight" and value not in (None, 1))
+            or (last in UNBALANCED and value)
+        ):
+            raise ValueError(
+                f"{prefix}{path}={value!r} would weight the two sides of every boundary, not your "
+                f"classes. Leave it out and pass class_weight to {owner}."
+            )
+
+
 def check_inner(estimator: Any, prefix: str) -> None:
     """Refuse what cannot work, and what works but does not do what it says.
 
     ``prefix`` is the path of the estimator's parameters, for the messages.
     """
+    check_classifier(estimator)
     name = type(estimator).__name__
-    if isinstance(estimator, type):
-        raise TypeError(
-            f"estimator must be an instance, not a class: estimator={estimator.__name__}()."
-        )
-    if not (hasattr(estimator, "fit") and is_classifier(estimator)):
-        raise ValueError(f"estimator must be a classifier; {name} is not.")
     for path, last, value in _parameters(estimator):
         if last == "cv" and value != "prefit":
             raise ValueError(
@@ -105,30 +135,9 @@ def check_inner(estimator: Any, prefix: str) -> None:
             "weights. Use one that does, e.g. LogisticRegression, SVC, RandomForestClassifier or "
             "HistGradientBoostingClassifier."
         )
-    if not (hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")):
-        raise ValueError(
-            f"estimator={name} has neither decision_function nor predict_proba: there is no score "
-            "to compare with a boundary."
-        )
-    if get_tags(estimator).input_tags.pairwise:
-        raise ValueError(
-            f"estimator={name} takes a matrix of kernel values or distances, to which no extension "
-            "features can be added. RejoSVC(kernel='precomputed') takes one."
-        )
+    check_no_class_weight(estimator, prefix, "ReplicationClassifier")
     for path, last, value in _parameters(estimator):
         where = f"{prefix}{path}={value!r}"
-        if last == "class_weight" and value is not None:
-            raise ValueError(
-                f"{where} would weigh the two sides of every boundary, not your classes. Set it to "
-                "None and pass class_weight to ReplicationClassifier."
-            )
-        if (last == "scale_pos_weight" and value not in (None, 1)) or (
-            last in UNBALANCED and value
-        ):
-            raise ValueError(
-                f"{where} would weigh the two sides of every boundary, not your classes. Leave it "
-                "out and pass class_weight to ReplicationClassifier."
-            )
         if last == "objective" and isinstance(value, str) and value.startswith(("multi", "soft")):
             raise ValueError(
                 f"{where} is for more than two classes; the replicas have two. Leave it out: "

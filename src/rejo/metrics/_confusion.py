@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rejo._typing import Indices
-from rejo.metrics._labels import Outcomes, equal, floats, labels, outcomes, shares, weights
+from rejo.metrics._labels import Compared, equal, floats, labels, outcomes, shares, weights
 
 
 class _Coded(NamedTuple):
@@ -218,7 +218,7 @@ def crossing_rate(scores: ArrayLike, *, sample_weight: ArrayLike | None = None) 
     return float(np.average(crossed, weights=shares(sample_weight, len(table))))
 
 
-def _encode(found: Outcomes, reject_label: Any, classes: ArrayLike | None) -> _Coded:
+def _encode(found: Compared, reject_label: Any, classes: ArrayLike | None) -> _Coded:
     """Turn labels into positions among the classes."""
     decided = found.pred[~found.rejected]
     if classes is None:

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, ndtri
 
-from rejo.metrics._labels import labels, number, outcomes
+from rejo._errors import renamed
+from rejo.metrics._labels import labels, number
+from rejo.metrics._rates import count_labels
 
 T = TypeVar("T")
 
@@ -30,16 +32,17 @@ class RateIntervals(NamedTuple):
     accepted_accuracy: Interval[float]
 
 
-def wilson_interval(successes: int, n: int, confidence: float = 0.95) -> Interval[float]:
-    """Wilson's interval for a proportion, ``successes / n``.
+@renamed(n="n_samples")
+def wilson_interval(successes: int, n_samples: int, confidence: float = 0.95) -> Interval[float]:
+    """Wilson's interval for a proportion, ``successes / n_samples``.
 
     Unlike ``p +- z sqrt(p (1 - p) / n)`` it is sensible for few cases, and for no success at all.
 
     Parameters
     ----------
     successes : int
-        From 0 to ``n``.
-    n : int
+        From 0 to ``n_samples``.
+    n_samples : int
         Number of independent cases.
     confidence : float, default=0.95
         How often such intervals hold the true proportion, about; between 0 and 1.
@@ -47,7 +50,7 @@ def wilson_interval(successes: int, n: int, confidence: float = 0.95) -> Interva
     Returns
     -------
     Interval
-        Named tuple ``estimate``, ``low``, ``high``. For ``n = 0`` nothing is known: ``nan``, 0, 1.
+        Named tuple ``estimate``, ``low``, ``high``; ``nan``, 0, 1 if there are no cases.
 
     See Also
     --------
@@ -60,7 +63,7 @@ def wilson_interval(successes: int, n: int, confidence: float = 0.95) -> Interva
     >>> print(f"{p:.3f} ({low:.3f} to {high:.3f})")
     0.020 (0.006 to 0.070)
     """
-    k, n = _counts("successes", successes, n)
+    k, n = _counts("successes", successes, n_samples)
     z = float(ndtri((1 + _level(confidence)) / 2))
     if n == 0:
         return Interval(float("nan"), 0.0, 1.0)
@@ -107,27 +110,28 @@ def rate_intervals(
     >>> print(f"{p:.3f} ({low:.3f} to {high:.3f})")
     0.010 (0.002 to 0.054)
     """
-    found = outcomes(y_true, y_pred, reject_label)
-    n, rejected = len(found.true), int(found.rejected.sum())
+    right, wrong, rejected = map(int, count_labels(y_true, y_pred, reject_label))
+    n_samples = right + wrong + rejected
     return RateIntervals(
-        wilson_interval(rejected, n, confidence),
-        wilson_interval(int(found.wrong.sum()), n, confidence),
-        wilson_interval(int(found.right.sum()), n - rejected, confidence),
+        wilson_interval(rejected, n_samples, confidence),
+        wilson_interval(wrong, n_samples, confidence),
+        wilson_interval(right, right + wrong, confidence),
     )
 
 
-def binomial_upper_bound(errors: int, n: int, confidence: float = 0.95) -> float:
+@renamed(n="n_samples")
+def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) -> float:
     """Exact upper bound for an error rate, after Clopper and Pearson.
 
-    If the true rate were higher than this, so few errors in ``n`` independent cases would be seen
-    with a probability below ``1 - confidence``. The threshold that decides which cases are accepted
+    If the true rate were higher than this, the probability of so few errors in so many independent
+    cases would be below ``1 - confidence``. The threshold that decides which cases are accepted
     must not have been chosen on the same cases.
 
     Parameters
     ----------
     errors : int
-        From 0 to ``n``.
-    n : int
+        From 0 to ``n_samples``.
+    n_samples : int
         Number of independent cases, say those that are accepted.
     confidence : float, default=0.95
         How often the bound holds, at least; between 0 and 1.
@@ -136,7 +140,7 @@ def binomial_upper_bound(errors: int, n: int, confidence: float = 0.95) -> float
     -------
     float
         The quantile ``confidence`` of the beta distribution with the parameters ``errors + 1`` and
-        ``n - errors``; 1 if all cases are errors, or if there are none.
+        ``n_samples - errors``; 1 if all cases are errors, or if there are none.
 
     Examples
     --------
@@ -146,7 +150,7 @@ def binomial_upper_bound(errors: int, n: int, confidence: float = 0.95) -> float
     >>> round(binomial_upper_bound(0, 300), 4)
     0.0099
     """
-    e, n = _counts("errors", errors, n)
+    e, n = _counts("errors", errors, n_samples)
     level = _level(confidence)
     return float(betaincinv(e + 1, n - e, level)) if e < n else 1.0
 
@@ -264,11 +268,11 @@ def _column(values: Any) -> NDArray[Any]:
 
 def _counts(name: str, part: Any, n: Any) -> tuple[int, int]:
     """Return a number of cases out of n."""
-    for label, value in ((name, part), ("n", n)):
+    for label, value in ((name, part), ("n_samples", n)):
         if not _is_count(value):
             raise TypeError(f"{label} must be an integer, got {value!r}")
     if not 0 <= part <= n:
-        raise ValueError(f"{name} must be from 0 to n={n}, got {part}")
+        raise ValueError(f"{name} must be between 0 and n_samples={n}, got {part}")
     return int(part), int(n)
 
 

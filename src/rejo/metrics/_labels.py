@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from rejo._typing import Floats
 
 
-class Outcomes(NamedTuple):
+class Compared(NamedTuple):
     """Checked labels, and what became of each point; all of shape (n_samples,)."""
 
     true: NDArray[Any]
@@ -23,7 +23,7 @@ class Outcomes(NamedTuple):
         return ~self.rejected & ~self.right
 
 
-def outcomes(y_true: ArrayLike, y_pred: ArrayLike, reject_label: Any) -> Outcomes:
+def outcomes(y_true: ArrayLike, y_pred: ArrayLike, reject_label: Any) -> Compared:
     """Check the labels, and tell rejections and right decisions."""
     true, pred = labels("y_true", y_true), labels("y_pred", y_pred)
     if len(true) != len(pred):
@@ -31,7 +31,7 @@ def outcomes(y_true: ArrayLike, y_pred: ArrayLike, reject_label: Any) -> Outcome
             f"y_true and y_pred must have the same length, got {len(true)} and {len(pred)}"
         )
     rejected = _rejected(true, pred, reject_label)
-    return Outcomes(true, pred, rejected, ~rejected & agree(true, "y_pred", pred, ~rejected))
+    return Compared(true, pred, rejected, ~rejected & agree(true, "y_pred", pred, ~rejected))
 
 
 def agree(

@@ -49,7 +49,7 @@ def rejection_rate(
     >>> rejection_rate([0, 0, 1, 1], [0, -1, 0, 1], reject_label=-1)
     0.25
     """
-    return float(_count(y_true, y_pred, reject_label, sample_weight).rejection_rate)
+    return float(count_labels(y_true, y_pred, reject_label, sample_weight).rejection_rate)
 
 
 def error_rate(
@@ -87,7 +87,7 @@ def error_rate(
     >>> error_rate([0, 0, 1, 1], [0, -1, 0, 1], reject_label=-1)
     0.25
     """
-    return float(_count(y_true, y_pred, reject_label, sample_weight).error_rate)
+    return float(count_labels(y_true, y_pred, reject_label, sample_weight).error_rate)
 
 
 def empirical_risk(
@@ -132,7 +132,7 @@ def empirical_risk(
     0.3
     """
     cost = number("reject_cost", reject_cost, 0, 1)
-    return float(_count(y_true, y_pred, reject_label, sample_weight).risk(cost))
+    return float(count_labels(y_true, y_pred, reject_label, sample_weight).risk(cost))
 
 
 def accepted_accuracy(
@@ -173,7 +173,7 @@ def accepted_accuracy(
     >>> accepted_accuracy([0, 1], [-1, -1], reject_label=-1)
     nan
     """
-    return float(_count(y_true, y_pred, reject_label, sample_weight).accepted_accuracy)
+    return float(count_labels(y_true, y_pred, reject_label, sample_weight).accepted_accuracy)
 
 
 def overall_accuracy(
@@ -214,7 +214,7 @@ def overall_accuracy(
     >>> overall_accuracy([0, 0, 1, 1], [0, -1, 0, 1], reject_label=-1)
     0.75
     """
-    counts = _count(y_true, y_pred, reject_label, sample_weight)
+    counts = count_labels(y_true, y_pred, reject_label, sample_weight)
     return float((counts.right + counts.rejected) / counts.total)
 
 
@@ -318,8 +318,11 @@ def rejection_quality(
     return float("inf") if above > 0 else float("nan")
 
 
-def _count(
-    y_true: ArrayLike, y_pred: ArrayLike, reject_label: Any, sample_weight: ArrayLike | None
+def count_labels(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    reject_label: Any,
+    sample_weight: ArrayLike | None = None,
 ) -> Tally:
     """Check the arguments, and weigh right decisions, rejections and wrong decisions."""
     found = outcomes(y_true, y_pred, reject_label)

@@ -253,7 +253,7 @@ class _Graph:
         return self.add("Where", between, np.array(-1), self.add("Div", count, two))
 
     def label(self, decider: Any, index: str) -> str:
-        outputs = decider._outputs()  # the reject label is last, where -1 finds it
+        outputs = decider.outputs()  # the reject label is last, where -1 finds it
         if outputs.dtype == object:
             if len({isinstance(label, str) for label in outputs}) > 1:
                 raise ValueError(
@@ -268,7 +268,7 @@ class _Graph:
         for name, value in outputs.items():
             self.nodes.append(helper.make_node("Identity", [value], [name]))
         kind = {"f": T.DOUBLE, "U": T.STRING, "S": T.STRING}.get(
-            np.array(decider._outputs().tolist()).dtype.kind, T.INT64
+            np.array(decider.outputs().tolist()).dtype.kind, T.INT64
         )
         Q = len(decider.thresholds_)
         graph = helper.make_graph(

@@ -33,7 +33,7 @@ REJECTING = (
 # What may stand before or inside them.
 ESTIMATORS = (
     REJECTING
-    | _in("rejo.baselines.threshold", "_GivenScores")
+    | _in("rejo.baselines.calibration", "GivenScores")
     | _in("rejo.tables._encoder", "TableEncoder")
     | _in("sklearn.pipeline", "Pipeline FeatureUnion")
     | _in("sklearn.compose._column_transformer", "ColumnTransformer")

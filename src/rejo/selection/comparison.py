@@ -24,6 +24,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from rejo import metrics
+from rejo._errors import renamed
 from rejo._io import progress
 from rejo.estimators.pipelines import cost_parameter, decisions_of
 from rejo.selection.catalogue import standard_methods
@@ -263,8 +264,9 @@ def compare(
     return Comparison(rows, reference)
 
 
+@renamed(d="differences")
 def corrected_t_test(
-    d: NDArray[np.float64], ratio: float, confidence: float
+    differences: NDArray[np.float64], ratio: float, confidence: float
 ) -> tuple[float, float, float, float]:
     """Mean of paired differences over resamplings, its interval and its p-value.
 
@@ -272,12 +274,12 @@ def corrected_t_test(
     ``(1 / J + n_test / n_train) s^2``, and ``t`` has ``J - 1`` degrees of freedom.
     ``ratio`` is ``n_test / n_train``.  All is NaN if a difference is.
     """
-    J, mean = len(d), float(d.mean())
+    J, mean = len(differences), float(differences.mean())
     if np.isnan(mean):  # the measure is undefined on a fold
         return mean, mean, mean, mean
     if J < 2:
         return mean, float("-inf"), float("inf"), 1.0
-    scale = np.sqrt((1.0 / J + ratio) * d.var(ddof=1))
+    scale = np.sqrt((1.0 / J + ratio) * differences.var(ddof=1))
     if not scale > 0:  # all differences are equal
         return mean, mean, mean, float(mean == 0)
     half = scale * student.ppf(0.5 + confidence / 2, J - 1)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._errors import renamed
 from rejo._typing import Floats
 from rejo.metrics import binomial_upper_bound
 
@@ -49,14 +50,15 @@ class Guarantee(NamedTuple):
     n_candidates: int  # for all of which the bounds hold at once
 
 
-def simultaneous_bounds(bad: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> Floats:
+@renamed(n="n_samples")
+def simultaneous_bounds(bad: ArrayLike, n_samples: ArrayLike, confidence: float = 0.95) -> Floats:
     """Upper bounds for the true rates of all candidates, which hold together.
 
     Parameters
     ----------
     bad : array-like of int of shape (n_candidates,)
         Bad cases among those that count: errors, or rejections.
-    n : array-like of int of shape (n_candidates,)
+    n_samples : array-like of int of shape (n_candidates,)
         Calibration cases that count.
     confidence : float, default=0.95
         Probability, at least, with which every bound holds.
@@ -72,8 +74,8 @@ def simultaneous_bounds(bad: ArrayLike, n: ArrayLike, confidence: float = 0.95) 
     >>> simultaneous_bounds([0, 2], [100, 200], confidence=0.9).round(3)
     array([0.03 , 0.031])
     """
-    bad, n = np.atleast_1d(bad), np.atleast_1d(n)
+    bad, total = np.atleast_1d(bad), np.atleast_1d(n_samples)
     each = 1.0 - (1.0 - confidence) / len(bad)
     return np.array(
-        [binomial_upper_bound(int(e), int(m), each) for e, m in zip(bad, n, strict=True)]
+        [binomial_upper_bound(int(e), int(m), each) for e, m in zip(bad, total, strict=True)]
     )

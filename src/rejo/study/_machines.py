@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rejo._typing import Floats, Indices
-from rejo.baselines.threshold import _calibrate, _calibrated
+from rejo.baselines.calibration import calibrated, fit_calibrator
 from rejo.replication import replica_costs, replica_labels
 from rejo.selection import RejoSVCCV
 from rejo.solvers.reference import gram
@@ -93,13 +93,13 @@ def chow(task: Task, costs: Sequence[float], grid: Grid, kernel: str) -> list[Tr
     pairs = combinations(range(len(classes)), 2)
     labels = np.column_stack([(k == j) * 1.0 - (k == i) for i, j in pairs])  # 0: takes no part
     points, scores = _held_out(task, grid, kernel, labels)
-    maps = [_calibrate(s, k, np.ones(len(k)), "sigmoid") for s in scores]
-    posteriors = [_calibrated(m, s) for m, s in zip(maps, scores, strict=True)]
+    maps = [fit_calibrator(s, k, np.ones(len(k)), "sigmoid") for s in scores]
+    posteriors = [calibrated(m, s) for m, s in zip(maps, scores, strict=True)]
     risks = [[risk(w, _decide(p, w, classes), task.k) for p in posteriors] for w in costs]
     best = first_least(np.array(risks))
     tested = _refit(task, kernel, labels, [points[i] for i in set(best.tolist())])
     return [
-        Tried(_decide(_calibrated(maps[i], tested[points[i]]), w, classes), points[i].params())
+        Tried(_decide(calibrated(maps[i], tested[points[i]]), w, classes), points[i].params())
         for i, w in zip(best, costs, strict=True)
     ]
 
