@@ -34,7 +34,7 @@ MSVC_FLAGS = ["/O2", "/std:c++17", "/EHsc"]
 
 
 def enabled(name):
-    """Tell whether an environment variable is set to something other than 0."""
+    """Return whether an environment variable is set to something other than 0."""
     return os.environ.get(name, "") not in ("", "0")
 
 
@@ -55,7 +55,7 @@ class BuildExtension(build_ext):
         super().build_extensions()
 
     def accepts(self, flag):
-        """Tell whether the compiler takes a flag without complaint."""
+        """Return whether the compiler takes a flag without complaint."""
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder, "empty.cpp")
             source.write_text("int main() { return 0; }\n")
