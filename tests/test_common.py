@@ -200,10 +200,8 @@ CHEAP_SQUARES = (
 
 def orders_classes(estimator):
     """Return whether it puts three or more classes in an order."""
-    if not get_tags(estimator).classifier_tags.multi_class:
-        return False
-    one_score = isinstance(estimator, BoundaryClassifier)
-    return one_score and type(estimator).__name__ != "TwoClassifierReject"
+    multi_class = get_tags(estimator).classifier_tags.multi_class
+    return multi_class and isinstance(estimator, BoundaryClassifier)
 
 
 def is_linear(estimator):

@@ -153,7 +153,7 @@ def test_three_classes_are_refused():
         EmbeddedRejectSVC().fit(X, np.arange(30) % 3)
 
 
-def test_a_bound_on_the_steps_is_kept_and_told():
+def test_a_limit_on_the_steps_is_kept_and_warned_about():
     X, y = problem(60)
     with pytest.warns(ConvergenceWarning, match="max_iter=1 ") as caught:
         EmbeddedRejectSVC(max_iter=1).fit(X, y)

@@ -333,7 +333,7 @@ def test_three_classes_are_refused():
             SurrogateRejectSVC().fit(X, y)
 
 
-def test_a_bound_on_the_iterations_is_kept_and_told():
+def test_a_limit_on_the_iterations_is_kept_and_warned_about():
     X, k, _ = problem(60)
     with pytest.warns(ConvergenceWarning, match="max_iter=3") as caught:
         model = SurrogateRejectSVC(max_iter=3, C=100.0).fit(X, k)

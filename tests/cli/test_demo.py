@@ -77,7 +77,7 @@ def test_a_second_demo_takes_another_folder(run, folder, quick):
     assert quick[-3][1] == str(Path("rejo-demo/training.csv"))
 
 
-def test_a_folder_of_choice(run, refused, folder, quick):
+def test_the_folder_can_be_chosen(run, refused, folder, quick):
     assert run("demo", "-o", "deep/mine")[0] == 0
     assert listed(folder / "deep" / "mine") == ["new_cases.csv", "training.csv"]
     before = (folder / "deep" / "mine" / "training.csv").read_bytes()

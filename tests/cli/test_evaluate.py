@@ -94,7 +94,7 @@ def test_a_model_without_expectations(run, table):
 # ---- the page -----------------------------------------------------------------------------
 
 
-def test_the_page_tells_of_groups(run, model, cases):
+def test_the_page_reports_on_groups(run, model, cases):
     code, out, err = run("evaluate", model, cases, "--report", "r.html")
     assert (code, err) == (0, "")
     assert "Report: r.html" in out
@@ -118,7 +118,7 @@ def test_the_column_to_report_on_may_be_absent(run, model, cases):
     assert run("evaluate", model, "less.csv", "--report", "r.html")[0] == 0
 
 
-def test_nothing_is_replaced_unasked(refused, model, cases):
+def test_nothing_is_replaced_without_overwrite(refused, model, cases):
     Path("r.html").write_text("precious")
     assert refused(2, "evaluate", model, cases, "--report", "r.html").startswith("r.html exists")
     assert Path("r.html").read_text() == "precious"

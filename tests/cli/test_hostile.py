@@ -85,7 +85,7 @@ def test_a_trained_model_that_was_damaged(refused, write, model):
             assert refused(4, *words).startswith("model.rejo: "), what
 
 
-def test_what_is_no_file(refused, write, folder):
+def test_what_is_not_a_file(refused, write, folder):
     write(b"")
     (folder / "model.rejo").unlink()
     for words in COMMANDS.values():

@@ -26,7 +26,7 @@ def test_json(run, model):
     assert found["n_training_rows"] == 0
 
 
-def test_training_rows_are_told_of(run, table):
+def test_training_rows_are_mentioned(run, table):
     frame = table()
     machine = RejoSVC().fit(frame[["age"]].to_numpy(), frame["grade"])
     save(machine, "svm.rejo")

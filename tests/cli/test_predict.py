@@ -265,7 +265,7 @@ def test_parquet_row_names_may_hold_anything(run, model, cases):
     assert pd.read_parquet("out.parquet")["case"].tolist() == names
 
 
-def test_what_is_told(run, model, cases, folder):
+def test_what_the_command_prints(run, model, cases, folder):
     code, out, _ = run("predict", model, cases, "-o", "out.csv")
     assert code == 0
     n = int((read(folder / "out.csv")["decision"] == "review").sum())
@@ -356,7 +356,7 @@ def test_a_row_that_is_too_short(refused, model, cases):
 # ---- whole or not at all ------------------------------------------------------------------
 
 
-def test_nothing_is_replaced_unasked(refused, model, cases, folder):
+def test_nothing_is_replaced_without_overwrite(refused, model, cases, folder):
     (folder / "out.csv").write_text("precious")
     line = refused(2, "predict", model, cases, "-o", "out.csv")
     assert line == "out.csv exists; --overwrite replaces it"

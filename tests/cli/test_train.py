@@ -90,7 +90,7 @@ def test_from_standard_input(run, table, monkeypatch):
     assert out.startswith("stdin: 120 rows.")
 
 
-def test_columns_that_are_no_features(run, table):
+def test_columns_that_are_not_features(run, table):
     table().to_csv("t.csv", index=False)
     words = ("--id", "case", "--by", "region", "--drop", "since,job")
     result = train(run, "t.csv", *words, *FIXED)
@@ -156,13 +156,13 @@ def test_tables_that_cannot_be_learned_from(refused, table, change, message):
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\xff\xfe", b"grade\n", b"\x00\x01\x02,\n"])
-def test_files_that_are_no_tables(refused, folder, content):
+def test_files_that_are_not_tables(refused, folder, content):
     (folder / "t.csv").write_bytes(content)
     refused(3, "train", "t.csv", *FIXED)
     assert files() == ["t.csv"]
 
 
-def test_a_folder_is_no_table(refused, folder):
+def test_a_folder_is_not_a_table(refused, folder):
     (folder / "t.csv").mkdir()
     assert "folder" in refused(3, "train", "t.csv", *FIXED)
 
@@ -345,7 +345,7 @@ def test_the_seed_makes_a_model_repeatable(run, table):
 # ---- what is told, and what is written ----------------------------------------------------
 
 
-def test_json_tells_the_same_and_nothing_else(run, table):
+def test_json_says_the_same_and_nothing_else(run, table):
     table().to_csv("t.csv", index=False)
     words = ("t.csv", "--id", "case", *FIXED, "--overwrite")
     _, out, _ = run("train", *words)
@@ -375,7 +375,7 @@ def test_the_report_is_one_page_of_its_own(run, table):
     assert headline.split(",")[0] in re.sub("<[^>]+>", "", page)
 
 
-def test_nothing_is_replaced_unasked(refused, run, table, folder):
+def test_nothing_is_replaced_without_overwrite(refused, run, table, folder):
     table().to_csv("t.csv", index=False)
     for name in ("m.rejo", "r.html"):
         (folder / name).write_text("precious")

@@ -52,7 +52,7 @@ def test_a_review_column_between_neighbours():
     assert columns(display) == ["low", "review", "mid", "review", "high"]
 
 
-def test_hue_tells_the_outcome_and_depth_the_share():
+def test_hue_shows_the_outcome_and_depth_the_share():
     display = RejectConfusionDisplay.from_predictions(
         Y_TRUE, Y_PRED, reject_label="?", classes=CLASSES
     )

@@ -210,7 +210,7 @@ def test_the_ranking_of_an_estimator():
     assert curve.name == "RejoLinear"
 
 
-def test_two_kinds_in_one_picture_are_told_apart(legend_texts):
+def test_two_kinds_in_one_picture_can_be_told_apart(legend_texts):
     display = AccuracyRejectDisplay.from_rows(make_rows(["svm"]), band=None)
     assert display.ax_.get_legend().get_title().get_text() == "traced by refitting"
     ranked = AccuracyRejectDisplay.from_predictions(

@@ -296,7 +296,7 @@ def test_class_order_errors():
         ([[0, 1], [1, 0]], "1d array"),
     ],
 )
-def test_labels_that_are_no_classes(y, message):
+def test_labels_that_are_not_classes(y, message):
     with pytest.raises(ValueError, match=message):
         encode_classes(y)
 
@@ -403,7 +403,7 @@ def test_streams_check_class_weights_as_fits_do(model):
         model.partial_fit(X, y, classes=[0, 1, 2])
 
 
-def test_a_row_of_weight_zero_is_no_row_in_a_stream():
+def test_a_row_of_weight_zero_does_not_count_in_a_stream():
     X, y = ordered()
     weight = (np.arange(len(y)) < 40).astype(float)
     scores = [

@@ -423,7 +423,7 @@ def test_a_network_must_not_stop_early_by_itself(data):
         ReplicationClassifier(MLPClassifier(early_stopping=True)).fit(*data)
 
 
-def test_patience_alone_is_no_early_stopping(data):
+def test_patience_alone_does_not_stop_early(data):
     ReplicationClassifier(SGDClassifier(n_iter_no_change=3, random_state=0)).fit(*data)
 
 
@@ -686,7 +686,7 @@ def test_one_seed_settles_everything(noisy):
     assert inner[-1].random_state is None
 
 
-def test_verbose_tells_the_size(data, capsys):
+def test_verbose_prints_the_size(data, capsys):
     ReplicationClassifier(GaussianNB(), verbose=True).fit(*data)
     assert "90 points in 4 replicas: 360 rows, 2 + 3 features" in capsys.readouterr().out
 

@@ -203,7 +203,7 @@ def test_the_best_ranking_has_almost_no_excess(n_right, n_wrong):
         assert 0 <= excess <= n_wrong / n**2 + 1e-12
 
 
-def test_one_confidence_for_all_is_no_ranking():
+def test_one_value_for_all_cases_is_not_a_ranking():
     y_true, y_pred = [0, 0, 0, 1], [0, 0, 1, 1]
     assert metrics.aurc(y_true, y_pred, [5] * 4) == 0.25
     assert metrics.augrc(y_true, y_pred, [5] * 4) == 0.125

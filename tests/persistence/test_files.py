@@ -246,7 +246,7 @@ def test_a_stream_goes_on_after_loading(data, path):
     np.testing.assert_array_equal(other.coef_, model.partial_fit(X[60:], y[60:]).coef_)
 
 
-def test_the_header_tells_where_the_model_comes_from(data, path):
+def test_the_header_says_where_the_model_comes_from(data, path):
     X, y = data
     model = RejectClassifierCV(RejoSVC(), review_budget=0.3, reject_costs=[0.1, 0.3]).fit(X, y)
     save(model, path, X=X, y=y, notes="for the clinic")
@@ -296,7 +296,7 @@ def test_the_same_fit_gives_the_same_payload(data, tmp_path):
     assert inspect(tmp_path / "a").payload_hash == inspect(tmp_path / "b").payload_hash
 
 
-def test_a_file_is_not_replaced_unasked(data, path):
+def test_a_file_is_replaced_only_with_overwrite(data, path):
     model = RejoLinear().fit(*data)
     save(model, path)
     before = path.read_bytes()

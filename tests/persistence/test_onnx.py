@@ -96,7 +96,7 @@ def test_missing_values_and_categories(data):
     np.testing.assert_array_equal(label, model.predict(new))
 
 
-def test_the_graph_is_written_whole_and_tells_its_operating_point(data, tmp_path):
+def test_the_graph_is_written_whole_and_states_its_operating_point(data, tmp_path):
     path = tmp_path / "model.onnx"
     proto = to_onnx(RejoLinear().fit(*data), path)
     assert path.read_bytes() == proto.SerializeToString()

@@ -146,7 +146,7 @@ def test_errors_name_what_is_wrong(make, options, message):
         make_report(**(given | {"provenance": {}} | options))
 
 
-def test_shares_are_no_reject_costs(make):
+def test_shares_are_not_reject_costs(make):
     outcomes, y, chosen = make.share_cases(50)
     with pytest.raises(ValueError, match='axis="review_share"'):
         make.report(outcomes, y, chosen=chosen)

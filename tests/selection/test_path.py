@@ -177,7 +177,7 @@ def test_means_count_every_case_once(data):
     assert len(frame) == 2
 
 
-def test_to_reject_everything_is_no_decision_without_errors():
+def test_rejecting_everything_does_not_count_as_error_free():
     almost = np.full((1, 2), np.nextafter(1.0, 0.0))  # all, as sums of weights may have it
     curve = RejectCurve(np.array([0.1]), almost, np.zeros((1, 2)), np.array([10.0, 20.0]))
     assert np.isnan(curve.accepted_error_rate).all()

@@ -31,7 +31,7 @@ def test_two_classifiers_cross_and_data_replication_does_not():
     assert (scores[:, 0] > scores[:, 1]).all()
 
 
-def test_the_shown_sample_is_told_to_be_a_rare_one():
+def test_the_page_says_that_the_shown_sample_is_rare():
     crossed, as_much = explain.crossing_frequency(40)
     assert as_much < crossed < 0.5
 

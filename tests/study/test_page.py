@@ -100,12 +100,12 @@ def test_what_comes_from_outside_is_escaped(html):
     assert "mind &amp; &lt;script&gt;" in html
 
 
-def test_it_is_told_that_the_grids_are_not_even(html):
+def test_the_page_says_that_the_grids_are_not_even(html):
     assert "four times as many candidates" in html
     assert "have one start, the final ones nine" in html
 
 
-def test_verdicts_and_the_leak_are_told(html):
+def test_the_page_shows_verdicts_and_the_leak(html):
     assert "✓ holds" in html
     assert "Why BCCT appears twice" in html
     assert "87 % of the test rows with\n25 % for training" in html

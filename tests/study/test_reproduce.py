@@ -39,7 +39,7 @@ def run(*options):
     arguments.run(arguments)
 
 
-def test_list_tells_all_figures(capsys):
+def test_list_names_all_figures(capsys):
     run("--list")
     out = capsys.readouterr().out
     assert all(name in out for name in FIGURES)
@@ -105,7 +105,7 @@ def test_failed_cells_are_told_and_the_rest_is_drawn(small, capsys, monkeypatch)
         (["--data", "nowhere"], "--data: .*nowhere"),
     ],
 )
-def test_mistakes_are_told_before_any_work(options, message):
+def test_mistakes_are_reported_before_any_work(options, message):
     Path("file").touch()
     Path("page").mkdir()
     Path("page/index.html").touch()
@@ -122,7 +122,7 @@ def test_wrong_usage(options, capsys):
     assert "error" in capsys.readouterr().err
 
 
-def test_a_missing_package_is_told_with_its_extra(monkeypatch):
+def test_a_missing_package_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
     with pytest.raises(CommandError, match=r'this needs jinja2: pip install "rejo\[report\]"'):
         run("--figure", "SeiLa", "-o", "out")

@@ -116,7 +116,7 @@ def test_missing_tables_are_left_out_with_a_line(tmp_path, capsys):
     assert line.startswith("study: left out letter-ah")
 
 
-def test_progress_tells_the_time_left(tmp_path, capsys):
+def test_progress_shows_the_time_left(tmp_path, capsys):
     study = tiny_study(repetitions=1, methods=["SVM-1C/rbf"])
     run(study, tmp_path / "quiet.db")
     assert capsys.readouterr().err == ""

@@ -150,7 +150,7 @@ def test_a_panel_keeps_the_repetitions_that_all_methods_have(rows_of):
     np.testing.assert_allclose(panel.bayes[2], panel.costs * panel.bayes[0] + panel.bayes[1])
 
 
-def test_no_common_repetition_is_no_panel(rows_of):
+def test_no_common_repetition_gives_no_panel(rows_of):
     rows = rows_of("syntheticI", {"rejoSVM/poly": 0, "SVM-1C/poly": 0}, n_repetitions=2)
     rows = [r for r in rows if (r["method"] == "rejoSVM/poly") == (r["repetition"] == 0)]
     assert panels(rows, SVMS) == [None] * 3

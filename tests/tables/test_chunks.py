@@ -79,7 +79,7 @@ def test_a_column_that_is_missing(training, tmp_path):
     assert "no column 'id'" in refused(path, encoder, text=["id"])
 
 
-def test_a_cell_that_is_no_number(training, tmp_path):
+def test_a_cell_that_is_not_a_number(training, tmp_path):
     _, _, encoder = training
     path = tmp_path / "new.csv"
     lines = [HEAD, *rows(300)]

@@ -255,7 +255,7 @@ def test_far_values_do_not_overflow(frame):
         encoder.fit(frame.assign(age=-1e300))
 
 
-def test_the_smallest_differences_are_no_scale():
+def test_the_smallest_differences_are_not_a_scale():
     frame = pd.DataFrame({"v": [0.0, 1e-200, 5e-324], "n": [1.0, 2.0, 4.0]})
     encoder = TableEncoder().fit(frame)
     assert encoder.learnt_["v"]["scale"] == 1.0

@@ -166,7 +166,7 @@ def test_without_pyarrow_the_error_names_the_extra(path, monkeypatch):
         ([1.5, 2.0], ["1.5", "2"]),
     ],
 )
-def test_words_that_are_no_strings_in_the_file(tmp_path, values, words, gap):
+def test_words_that_are_not_strings_in_the_file(tmp_path, values, words, gap):
     gaps = [None] * gap
     known = pd.DataFrame({"w": pd.Series([*words * 20, *gaps], dtype=object)})
     encoder = TableEncoder(min_count=1).fit(known)

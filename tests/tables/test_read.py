@@ -153,7 +153,7 @@ def test_types_of_columns(write, cells, expected):
     assert found == expected
 
 
-def test_a_column_that_is_no_number_in_its_last_row(write):
+def test_a_column_that_is_not_a_number_in_its_last_row(write):
     n = 250_000  # several blocks
     path = write("a,b\n" + "".join(f"{i}.50,{i}\n" for i in range(n)) + "x,-1\n")
     table = read_table(path)
@@ -184,13 +184,13 @@ def test_dates(write, cells, format, first):
 
 
 @pytest.mark.parametrize("cells", [["2024-02-30", "2024-01-01"], ["1.13.2024", "24:61"], ["12:30"]])
-def test_what_is_no_date_is_a_word(write, cells):
+def test_what_is_not_a_date_is_a_word(write, cells):
     table = read_table(write("k,d\n" + "".join(f"k,{cell}\n" for cell in cells)))
     assert table.date_formats == {}
     assert table.frame["d"].tolist() == cells
 
 
-def test_dates_of_two_meanings_are_refused_unless_another_column_tells(write):
+def test_ambiguous_dates_are_refused_unless_another_column_settles_them(write):
     message = refused(write("a,b\n01/02/2024,1\n03/04/2024,2\n"))
     assert "'a'" in message
     assert "2024-12-31" in message
@@ -348,7 +348,7 @@ def test_two_decimal_marks(write, more, sep):
     assert read_table(path, decimal=".").frame["b"][0] == 1.2
 
 
-def test_points_that_are_no_decimal_marks(write):
+def test_points_that_are_not_decimal_marks(write):
     text = "a;version;since\n1,5;1.2;31.12.2020\n2,5;1.2b;1.2.2021\n"
     assert read_table(write(text)).decimal == ","
     assert read_table(write("a;b\n1.5;1,5 kg\n2;3\n")).decimal == "."
