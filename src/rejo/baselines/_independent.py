@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import Wrapper, fit_clones
 from rejo.estimators.boundaries import BoundaryClassifier
-from rejo.estimators.classes import Targets, check_targets
+from rejo.estimators.classes import Targets
 from rejo.estimators.inner import check_no_class_weight, inner_scores
 
 
@@ -69,9 +69,7 @@ class IndependentBoundaries(Wrapper, BoundaryClassifier):
         estimator = self._prototype()
         check_no_class_weight(estimator, "estimator__", type(self).__name__)
         X = self._check_input(X, reset=True)
-        targets = check_targets(
-            X, y, sample_weight, self.class_order, self.class_weight, type(self).__name__
-        )
+        targets = self._check_targets(X, y, sample_weight)
         labels, costs = self._set_classes(targets.classes)
         return estimator, X, targets, labels, costs
 

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted
 
 from rejo._typing import Floats
 from rejo.estimators.classes import Targets
@@ -31,26 +30,9 @@ class BinaryKernelMachine(KernelMachine):
     }
 
     intercept_: float
-    thresholds_: Floats
 
-    def boundary_scores(self, X: Any) -> Floats:
-        """Score of every point for both edges of the reject region: ``f(x) - thresholds_``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points, or their kernel values (n_samples, n_samples_fit) with the training points
-            if ``kernel="precomputed"``.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, 2)
-            Falling from left to right; the number of positive ones is the decision: the lower
-            class, reject, the upper class.
-        """
-        check_is_fitted(self)
-        X = self._check_X(X, reset=False, accept_sparse=self.kernel != "precomputed")
-        return (self._evaluate(X) + self.intercept_)[:, None] - self.thresholds_
+    def _function(self, X: Any) -> Floats:
+        return super()._function(X) + self.intercept_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

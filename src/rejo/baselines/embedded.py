@@ -44,7 +44,7 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the costs against the norm of ``w``; positive.
+        Inverse regularisation strength; must be positive.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="linear"
         A kernel other than the linear one is factored, and the linear method runs on the
         factor: ``f`` is then a sum of kernel functions of at most ``max_rank`` points.
@@ -53,10 +53,9 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
     degree : int, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        Factor of rbf, poly and sigmoid kernels.  "scale" is ``1 / (n_features * X.var())``,
-        with the variance weighted by ``sample_weight``; "auto" is ``1 / n_features``.
+        Coefficient of the rbf, poly and sigmoid kernels, as in :class:`sklearn.svm.SVC`.
     coef0 : float, default=0.0
-        Constant term of poly and sigmoid kernels.
+        Constant term of the poly and sigmoid kernels.
     reject_cost : float in (0, 0.5], default=0.2
         ``w_r``: cost of a rejection where an error costs 1.
     w_C : float, default=None
@@ -72,10 +71,9 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
     class_order : list of labels or "sorted", default=None
         The two classes, the lower one (y = -1) first.  ``None``: ascending.
     reject_label : object, default=None
-        What ``predict`` returns for a rejected point.  ``None``: "reject" for classes of
-        strings, for numbers the first of -1, 0, -2, ... that is not a class.
+        Label of a rejection.  ``None``: "reject", or -1 or another free number for numeric classes.
     class_weight : dict or "balanced", default=None
-        Factor of the weights of each class.
+        Weights of the classes, as in scikit-learn.
     tol : float, default=1e-6
         A stage ends when a step lowers J by less than this share of it.
     max_iter : int, default=1000
@@ -85,10 +83,8 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The classes in their order, lower first.
-    reject_label_ : object
-        Label of a rejection.
+    classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
+        As in every :class:`~rejo.estimators.RejectClassifier`.
     epsilon_ : float
         Half the width of the reject region, in units of ``f``.
     thresholds_ : ndarray of shape (2,)
@@ -108,10 +104,6 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
         Number of starts.
     n_iter_ : int
         Steps of all descents together.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if ``X`` had string column names.
 
     Examples
     --------

@@ -47,21 +47,20 @@ class FrankHallReject(IndependentBoundaries):
         Points on which the cut-offs of ``per_split=1`` are chosen: by folds, each held out
         once from a fit on the others, and pooled; or the training points themselves.
     reject_cost : float in (0, 0.5] or None, default=0.2
-        Cost of a rejection where an error costs 1.  ``None``: never reject, which is plain
-        Frank and Hall, one classifier for each split.
+        Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
+        classification, with one boundary between neighbouring classes.
     s : int, default=None
-        How many classes on each side take part in a split.  ``None`` means all.
+        Number of classes on each side that take part in a boundary.  ``None`` means all.
     loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
-        Cost of each output (class, reject, class, ..., or classes only) for each true class,
-        in place of ``reject_cost`` and ``s``.
+        Cost of each output (class, reject, class, ..., or classes only) for each true class;
+        replaces ``reject_cost`` and ``s``.
     class_order : list of labels or "sorted", default=None
-        Classes, lowest first.  ``None``: the order of an ordered pandas Categorical, or
-        ascending; required for more than two classes of strings.
+        Classes, lowest first; required for three or more classes of strings.  ``None``: ascending,
+        or the order of an ordered pandas Categorical.
     reject_label : object, default=None
-        What ``predict`` returns for a rejected point.  ``None``: "reject" for classes of
-        strings, for numbers the first of -1, 0, -2, ... that is not a class.
+        Label of a rejection.  ``None``: "reject", or -1 or another free number for numeric classes.
     class_weight : dict or "balanced", default=None
-        Factor of the weights of each class.
+        Weights of the classes, as in scikit-learn.
     random_state : int, RandomState instance or None, default=None
         If given, folds are shuffled, and it is set on all parts of the estimator that have one.
     n_jobs : int, default=None
@@ -69,19 +68,14 @@ class FrankHallReject(IndependentBoundaries):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes in their order, lowest first.
-    reject_label_ : object
-        Label of a rejection; ``None`` if the model never rejects.
+    classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
+        As in every :class:`~rejo.estimators.RejectClassifier`.
     estimators_ : list of classifiers
         In the order of the splits, one or two for each; their classes are 0 and 1.
     cutoffs_ : ndarray of shape (n_boundaries,)
         On the scores of the classifiers; 0 unless they were chosen.
     crossing_rate_ : float
         Share of the training points where boundaries cross.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        If ``X`` had string column names.
 
     Examples
     --------

@@ -37,10 +37,9 @@ class TwoClassifierReject(IndependentBoundaries):
     class_order : list of labels or "sorted", default=None
         The two classes, lower first; ascending by default.
     reject_label : object, default=None
-        What ``predict`` returns for a rejected point.  ``None``: "reject" for classes of
-        strings, for numbers the first of -1, 0, -2, ... that is not a class.
+        Label of a rejection.  ``None``: "reject", or -1 or another free number for numeric classes.
     class_weight : dict or "balanced", default=None
-        Factor of the weights of each class.
+        Weights of the classes, as in scikit-learn.
     random_state : int, RandomState instance or None, default=None
         If given, it is set on all parts of the estimator that have one.
     n_jobs : int, default=None
@@ -48,16 +47,12 @@ class TwoClassifierReject(IndependentBoundaries):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-    reject_label_ : object
-        Label of a rejection; ``None`` if the model never rejects.
+    classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
+        As in every :class:`~rejo.estimators.RejectClassifier`.
     estimators_ : list of classifiers
         For the lower and the upper edge of the reject region; their classes are 0 and 1.
     crossing_rate_ : float
         Share of the training points where the boundaries cross.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        If ``X`` had string column names.
 
     Examples
     --------

@@ -46,16 +46,15 @@ class SurrogateRejectSVC(BinaryKernelMachine):
     surrogate : {"bartlett-wegkamp", "double-hinge"}, default="double-hinge"
         The loss.
     C : float, default=1.0
-        Weight of the losses against the norm of ``g``; positive.
+        Inverse regularisation strength; must be positive.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
         A callable takes two arrays of rows and returns their kernel matrix.
     degree : int, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        Factor of rbf, poly and sigmoid kernels.  "scale" is ``1 / (n_features * X.var())``,
-        with the variance weighted by ``sample_weight``; "auto" is ``1 / n_features``.
+        Coefficient of the rbf, poly and sigmoid kernels, as in :class:`sklearn.svm.SVC`.
     coef0 : float, default=0.0
-        Constant term of poly and sigmoid kernels.
+        Constant term of the poly and sigmoid kernels.
     reject_cost : float in (0, 0.5], default=0.2
         Cost of a rejection where an error costs 1.
     loss_matrix : array-like of shape (2, 3), default=None
@@ -64,31 +63,28 @@ class SurrogateRejectSVC(BinaryKernelMachine):
     class_order : list of labels or "sorted", default=None
         The two classes, the lower one (y = -1) first.  ``None``: ascending.
     reject_label : object, default=None
-        What ``predict`` returns for a rejected point.  ``None``: "reject" for classes of
-        strings, for numbers the first of -1, 0, -2, ... that is not a class.
+        Label of a rejection.  ``None``: "reject", or -1 or another free number for numeric classes.
     class_weight : dict or "balanced", default=None
-        Factor of the weights of each class.
+        Weights of the classes, as in scikit-learn.
     tol : float, default=1e-3
-        Tolerance of the optimality conditions and of the relative duality gap.
+        Tolerance for the optimality conditions and the relative duality gap.
     max_iter : int, default=-1
-        Bound on the solver's iterations; -1 leaves it to the solver.
+        Limit on the number of iterations; -1 lets the solver choose.
     cache_size : float, default=200
-        Memory for kernel values, in megabytes.
+        Size of the kernel cache in megabytes.
     verbose : bool, default=False
         Print the progress of the solver.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The classes in their order, lower first.
-    reject_label_ : object
-        Label of a rejection.
+    classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
+        As in every :class:`~rejo.estimators.RejectClassifier`.
     thresholds_ : ndarray of shape (2,)
         The two cut-offs on ``f``, ascending: reject between them.
     support_ : ndarray of shape (n_SV,)
-        Rows of the training set with a coefficient in ``g``.
+        Indices of the support vectors.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_SV, n_features)
-        These rows; empty for a precomputed kernel.
+        Support vectors; empty for a precomputed kernel.
     n_support_ : ndarray of shape (2,)
         Support vectors of each class.
     dual_coef_ : ndarray of shape (1, n_SV)
@@ -98,15 +94,11 @@ class SurrogateRejectSVC(BinaryKernelMachine):
     intercept_ : float
         ``b``.
     objective_ : float
-        Value of the minimised function.
+        Value of the objective function.
     duality_gap_ : float
-        (primal - dual) / primal: how far ``objective_`` may be above the minimum.
+        ``(primal - dual) / primal``: a bound on how far ``objective_`` is above the minimum.
     n_iter_ : int
-        Iterations of the solver.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if ``X`` had string column names.
+        Number of iterations.
 
     Examples
     --------

@@ -74,8 +74,7 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
     class_order : list of labels or "sorted", default=None
         Order of ``classes_``; ascending, or that of an ordered pandas Categorical, by default.
     reject_label : object, default=None
-        What ``predict`` returns for a rejected point.  ``None``: "reject" for classes of
-        strings, for numbers the first of -1, 0, -2, ... that is not a class.
+        Label of a rejection.  ``None``: "reject", or -1 or another free number for numeric classes.
     random_state : int, RandomState instance or None, default=None
         If given, the folds are shuffled, and it is set on all parts of the estimator that have
         one.
@@ -84,9 +83,8 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    reject_label_ : object
-        Label of a rejection; ``None`` if the model never rejects.
+    classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
+        As in every :class:`~rejo.estimators.RejectClassifier`.
     estimator_ : classifier
         Fitted on all points.
     calibrator_ : classifier or None
@@ -94,9 +92,6 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
     cutoffs_ : ndarray
         With "score" ``(t_0, t_1)``, or one cut-off if the model never rejects; otherwise the
         least posterior of each class, of shape (n_classes,), at which it is accepted.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        If ``X`` had string column names.
 
     Examples
     --------

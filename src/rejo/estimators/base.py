@@ -48,7 +48,11 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     reject_label_ : object
         What :meth:`predict` returns for a point that it rejects; ``None`` if it never does.
     reject_cost_ : float or None
-        The ``reject_cost`` of the fit.
+        The ``reject_cost`` used in ``fit``.
+    n_features_in_ : int
+        Number of features seen during ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if ``X`` has string column names.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -17,7 +17,13 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import Judgement, RejectClassifier
-from rejo.estimators.classes import check_sample_weight, class_indices
+from rejo.estimators.classes import (
+    Targets,
+    check_sample_weight,
+    check_targets,
+    class_indices,
+    stream_classes,
+)
 from rejo.replication import costs_from_loss, decode, replica_costs, replica_labels
 from rejo.solvers.types import path_order
 
@@ -116,6 +122,10 @@ class BoundaryClassifier(RejectClassifier):
         order = [w * len(values) + c for w, c, _ in path_order(len(costs), len(values))]
         return models, order
 
+    def _check_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
+        name = type(self).__name__
+        return check_targets(X, y, sample_weight, self.class_order, self.class_weight, name)
+
     def _set_classes(
         self, classes: NDArray[Any], n_boundaries: int | None = None
     ) -> tuple[Floats, Floats]:
@@ -144,6 +154,62 @@ class BoundaryClassifier(RejectClassifier):
         self._set_labels(classes, reject)
         self._loss = self.loss_matrix  # that of the fit, whatever is set later
         return labels, costs
+
+
+class ParallelBoundaries(BoundaryClassifier):
+    """Base of the classifiers by thresholds on one function ``g``: their boundaries never cross.
+
+    A subclass computes :meth:`_function`, and sets ``thresholds_`` in ``fit``, lowest first.
+    """
+
+    thresholds_: Floats
+
+    @abstractmethod
+    def _function(self, X: Any) -> Floats:
+        """``g`` (n_samples,) at the rows of an ``X`` that is not validated yet."""
+
+    def boundary_scores(self, X: Any) -> Floats:
+        """Score of every point for every boundary: ``g(x) - thresholds_``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_fit)
+            Points, or their kernel values with the training points if ``kernel="precomputed"``.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_boundaries)
+            Falling from left to right; the number of positive scores is the decision.
+        """
+        check_is_fitted(self)
+        return self._function(X)[:, None] - self.thresholds_
+
+    def _counts(self, X: Any) -> Indices:
+        check_is_fitted(self)
+        g = self._function(X)
+        counts = np.zeros(len(g), dtype=np.intp)
+        for threshold in self.thresholds_:  # faster than a matrix of all scores
+            counts += g > threshold
+        return counts
+
+    def _check_stream(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, *, first: bool
+    ) -> tuple[NDArray[Any], Any, Indices, Floats | None]:
+        """Validate a chunk of a stream: all classes, and rows with their classes and weights."""
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} needs all of y: give partial_fit a dict of "
+                "weights, e.g. from sklearn.utils.compute_class_weight on a part of the stream."
+            )
+        X = self._check_X(X, reset=first)
+        known = stream_classes(classes, self.class_order, None if first else self.classes_)
+        k = class_indices(y, known)
+        check_consistent_length(X, k)
+        if sample_weight is None:
+            return known, X, k, None
+        weight = check_sample_weight(sample_weight, len(k))
+        rows = weight > 0
+        return known, X[rows], k[rows], weight[rows]
 
 
 @lru_cache(maxsize=512)

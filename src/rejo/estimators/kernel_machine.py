@@ -13,8 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from rejo._typing import Floats
-from rejo.estimators.boundaries import BoundaryClassifier
-from rejo.estimators.classes import Targets, check_targets
+from rejo.estimators.boundaries import ParallelBoundaries
+from rejo.estimators.classes import Targets
 from rejo.estimators.kernels import check_gram, check_symmetric, choose_gamma
 from rejo.solvers.svm import Kernel, KernelSolution, evaluate
 
@@ -31,7 +31,7 @@ class Training(NamedTuple):
     targets: Targets
 
 
-class KernelMachine(BoundaryClassifier):
+class KernelMachine(ParallelBoundaries):
     """Base of the classifiers by one function ``g(x) = sum_j coef_j k(x_j, x)``.
 
     A subclass has the parameters below, fits by :meth:`_prepare` and a solver, and stores what
@@ -39,7 +39,7 @@ class KernelMachine(BoundaryClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BoundaryClassifier._parameter_constraints,
+        **ParallelBoundaries._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
         "degree": [Interval(Integral, 1, None, closed="left")],
@@ -101,10 +101,6 @@ class KernelMachine(BoundaryClassifier):
             kernel = Kernel(self.kernel, gamma, int(self.degree), float(self.coef0))
         return Training(X, matrix, kernel, targets)
 
-    def _check_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
-        name = type(self).__name__
-        return check_targets(X, y, sample_weight, self.class_order, self.class_weight, name)
-
     def _check_caps(self, caps: Floats) -> Floats:
         if caps.max() > LARGEST_CAP:
             raise ValueError(
@@ -164,6 +160,10 @@ class KernelMachine(BoundaryClassifier):
             self._basis = basis if rows is None else rows[basis]
         elif self.kernel != "linear":
             self._basis = training.points[basis]
+
+    def _function(self, X: Any) -> Floats:
+        X = self._check_X(X, reset=False, accept_sparse=self.kernel != "precomputed")
+        return self._evaluate(X)
 
     def _evaluate(self, X: Any) -> Floats:
         """``g`` at the rows of ``X``."""

@@ -13,16 +13,12 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from rejo._typing import Floats
-from rejo.estimators.boundaries import BoundaryClassifier
+from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import (
     Targets,
-    check_sample_weight,
-    check_targets,
-    class_indices,
-    stream_classes,
     times_class_weight,
 )
 from rejo.solvers import linear
@@ -31,7 +27,7 @@ from rejo.solvers.types import Step
 LARGEST_CAP = 1e100  # squares of the gradients must stay finite
 
 
-class RejoLinear(BoundaryClassifier):
+class RejoLinear(ParallelBoundaries):
     """Linear classifier with a reject option, by data replication.
 
     Ordered classes ``0..K-1`` are told apart by one direction ``w`` and ordered thresholds,
@@ -48,30 +44,29 @@ class RejoLinear(BoundaryClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Inverse regularisation strength; positive.
+        Inverse regularisation strength; must be positive.
     loss : {"logistic", "hinge", "squared_hinge"}, default="logistic"
         ``log(1 + exp(-m))``, ``max(0, 1 - m)`` or ``max(0, 1 - m)^2``.
         With "logistic" and two classes, the boundaries tend to those of Chow's rule, at the
         probabilities ``reject_cost`` and ``1 - reject_cost``, where the logit is linear; the
         hinge, that of :class:`~rejo.RejoSVC`, does not have this property.
     h : float in [1e-6, 1e6], default=1.0
-        Size of the extension features: large values let the thresholds move apart freely.
+        Size of the extension features; larger values let the thresholds move apart more freely.
     reject_cost : float in (0, 0.5] or None, default=0.2
-        Cost of a rejection where an error costs 1.  ``None``: never reject (plain ordinal
-        classification, one threshold between neighbouring classes).
+        Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
+        classification, with one boundary between neighbouring classes.
     s : int, default=None
-        How many classes on each side take part in a boundary.  ``None`` means all.
+        Number of classes on each side that take part in a boundary.  ``None`` means all.
     loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
-        Cost of each output (class, reject, class, ..., or classes only) for each true class,
-        in place of ``reject_cost`` and ``s``.
+        Cost of each output (class, reject, class, ..., or classes only) for each true class;
+        replaces ``reject_cost`` and ``s``.
     class_order : list of labels or "sorted", default=None
-        Classes, lowest first.  ``None``: the order of an ordered pandas Categorical, or
-        ascending; required for more than two classes of strings.
+        Classes, lowest first; required for three or more classes of strings.  ``None``: ascending,
+        or the order of an ordered pandas Categorical.
     reject_label : object, default=None
-        What ``predict`` returns for a rejected point.  ``None``: "reject" for classes of
-        strings, for numbers the first of -1, 0, -2, ... that is not a class.
+        Label of a rejection.  ``None``: "reject", or -1 or another free number for numeric classes.
     class_weight : dict or "balanced", default=None
-        Factor of the weights of each class.
+        Weights of the classes, as in scikit-learn.
     tol : float, default=1e-6
         Relative accuracy of the objective: a duality gap for the hinge, else the excess
         that the Newton decrement estimates.
@@ -86,10 +81,8 @@ class RejoLinear(BoundaryClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes in their order, lowest first.
-    reject_label_ : object
-        Label of a rejection; ``None`` if the model never rejects.
+    classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
+        As in every :class:`~rejo.estimators.RejectClassifier`.
     coef_ : ndarray of shape (1, n_features)
         ``w``.
     thresholds_ : ndarray of shape (n_boundaries,)
@@ -101,10 +94,6 @@ class RejoLinear(BoundaryClassifier):
         ``fit`` only.
     n_iter_ : int
         Steps of the solver; those of all calls after :meth:`partial_fit`.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if ``X`` had string column names.
 
     See Also
     --------
@@ -121,7 +110,7 @@ class RejoLinear(BoundaryClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BoundaryClassifier._parameter_constraints,
+        **ParallelBoundaries._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "loss": [StrOptions(set(linear.LOSSES))],
         "h": [Interval(Real, 1e-6, 1e6, closed="both")],
@@ -256,19 +245,7 @@ class RejoLinear(BoundaryClassifier):
         """
         self._check_parameters()
         first = not hasattr(self, "coef_")
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                f"class_weight={self.class_weight!r} needs all of y: give partial_fit a dict of "
-                "weights, e.g. from sklearn.utils.compute_class_weight on a part of the stream."
-            )
-        X = self._check_X(X, reset=first)
-        ordered = stream_classes(classes, self.class_order, None if first else self.classes_)
-        k = class_indices(y, ordered)
-        check_consistent_length(X, k)
-        weight = None
-        if sample_weight is not None:
-            weight = check_sample_weight(sample_weight, len(k))
-            X, k, weight = X[weight > 0], k[weight > 0], weight[weight > 0]
+        ordered, X, k, weight = self._check_stream(X, y, classes, sample_weight, first=first)
         factors = times_class_weight(
             np.ones(len(ordered)), self.class_weight, ordered, np.arange(len(ordered))
         )
@@ -292,30 +269,7 @@ class RejoLinear(BoundaryClassifier):
         w, b = np.split(stream.mean, [X.shape[1]])
         return self._store(w, b, stream.n_steps)
 
-    def boundary_scores(self, X: Any) -> Floats:
-        """Score of every point for every boundary: ``w.x - thresholds_``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_boundaries)
-            Falling from left to right; the number of positive ones is the decision.
-        """
-        return self._evaluate(X)[:, None] - self.thresholds_
-
-    def _counts(self, X: Any) -> NDArray[np.intp]:
-        g = self._evaluate(X)
-        counts = np.zeros(len(g), dtype=np.intp)
-        for threshold in self.thresholds_:
-            counts += g > threshold
-        return counts
-
-    def _evaluate(self, X: Any) -> Floats:
-        """``w.x`` at the rows of ``X``."""
-        check_is_fitted(self)
+    def _function(self, X: Any) -> Floats:
         return linear.products(self._check_X(X, reset=False), self.coef_[0])
 
     def _check_X(self, X: Any, *, reset: bool, accept_sparse: bool = True) -> Any:
@@ -347,9 +301,7 @@ class RejoLinear(BoundaryClassifier):
         """Validate the parameters and the data; keep the rows with a weight."""
         self._check_parameters()
         X = self._check_X(X, reset=True)
-        targets = check_targets(
-            X, y, sample_weight, self.class_order, self.class_weight, type(self).__name__
-        )
+        targets = self._check_targets(X, y, sample_weight)
         return (X if targets.rows is None else X[targets.rows]), targets
 
     def _solver_params(self) -> dict[str, Any]:

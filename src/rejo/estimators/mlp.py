@@ -12,15 +12,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rejo._typing import Floats, Indices
-from rejo.estimators.boundaries import BoundaryClassifier
+from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import (
-    check_sample_weight,
-    check_targets,
-    class_indices,
-    stream_classes,
     times_class_weight,
 )
 from rejo.solvers.mlp import (
@@ -58,7 +53,7 @@ def _streams(model: RejoMLP) -> bool:
     return True
 
 
-class RejoMLP(BoundaryClassifier):
+class RejoMLP(ParallelBoundaries):
     """Multilayer perceptron with a reject option, by data replication: the paper's rejoNN.
 
     Ordered classes ``0..K-1`` are told apart by one network ``G`` with a single linear output
@@ -89,7 +84,7 @@ class RejoMLP(BoundaryClassifier):
         Weight of the regulariser; not negative.  ``1 / alpha`` is like the ``C`` of
         :class:`RejoSVC`.
     h : float in [1e-6, 1e6], default=1.0
-        Size of the extension features: large values let the thresholds move apart freely.
+        Size of the extension features; larger values let the thresholds move apart more freely.
     max_iter : int, default=1000
         Bound on the iterations; those of "adam" are passes over the data.
     tol : float, default=1e-4
@@ -116,30 +111,27 @@ class RejoMLP(BoundaryClassifier):
     random_state : int, RandomState instance or None, default=None
         For the first weights, the mini-batches and the validation share.
     reject_cost : float in (0, 0.5] or None, default=0.2
-        Cost of a rejection where an error costs 1.  ``None``: never reject (plain ordinal
-        classification, one threshold between neighbouring classes).
+        Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
+        classification, with one boundary between neighbouring classes.
     s : int, default=None
-        How many classes on each side take part in a boundary.  ``None`` means all.
+        Number of classes on each side that take part in a boundary.  ``None`` means all.
     loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
-        Cost of each output (class, reject, class, ..., or classes only) for each true class,
-        in place of ``reject_cost`` and ``s``.
+        Cost of each output (class, reject, class, ..., or classes only) for each true class;
+        replaces ``reject_cost`` and ``s``.
     class_order : list of labels or "sorted", default=None
-        Classes, lowest first.  ``None``: the order of an ordered pandas Categorical, or
-        ascending; required for more than two classes of strings.
+        Classes, lowest first; required for three or more classes of strings.  ``None``: ascending,
+        or the order of an ordered pandas Categorical.
     reject_label : object, default=None
-        What ``predict`` returns for a rejected point.  ``None``: "reject" for classes of
-        strings, for numbers the first of -1, 0, -2, ... that is not a class.
+        Label of a rejection.  ``None``: "reject", or -1 or another free number for numeric classes.
     class_weight : dict or "balanced", default=None
-        Factor of the weights of each class.
+        Weights of the classes, as in scikit-learn.
     verbose : bool, default=False
         Print the loss in each iteration.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes in their order, lowest first.
-    reject_label_ : object
-        Label of a rejection; ``None`` if the model never rejects.
+    classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
+        As in every :class:`~rejo.estimators.RejectClassifier`.
     thresholds_ : ndarray of shape (n_boundaries,)
         Cut points on ``G``, lowest first: ``-b_q``, sorted.
     coefs_ : list of ndarray of shape (n_units, n_units of the next layer)
@@ -159,10 +151,6 @@ class RejoMLP(BoundaryClassifier):
         Loss on the points held out, without the regulariser; empty without ``early_stopping``.
     n_iter_ : int
         Iterations of the last call of ``fit``; 1 after ``partial_fit``.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if ``X`` had string column names.
 
     Examples
     --------
@@ -174,7 +162,7 @@ class RejoMLP(BoundaryClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BoundaryClassifier._parameter_constraints,
+        **ParallelBoundaries._parameter_constraints,
         "hidden_layer_sizes": "no_validation",
         "activation": [StrOptions({"tanh", "relu", "logistic"})],
         "loss": [StrOptions({"logistic", "squared_error"})],
@@ -267,9 +255,7 @@ class RejoMLP(BoundaryClassifier):
         self._check_parameters()
         continued = self.warm_start and hasattr(self, "_theta")
         X = self._check_X(X, reset=not continued)
-        classes, k, weight, _, rows = check_targets(
-            X, y, sample_weight, self.class_order, self.class_weight, type(self).__name__
-        )
+        classes, k, weight, _, rows = self._check_targets(X, y, sample_weight)
         if continued and not np.array_equal(classes, self.classes_):
             raise ValueError(
                 f"warm_start=True continues with the classes {self.classes_.tolist()}, but y has "
@@ -315,20 +301,10 @@ class RejoMLP(BoundaryClassifier):
         self._check_parameters()
         if self.early_stopping:
             raise ValueError("partial_fit does not support early_stopping=True: set it to False.")
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                "class_weight='balanced' needs the shares of the classes, which partial_fit does "
-                "not know: give a dict, or weights by sample_weight."
-            )
         continued = hasattr(self, "_theta")
-        known = stream_classes(classes, self.class_order, self.classes_ if continued else None)
-        X = self._check_X(X, reset=not continued)
-        k = class_indices(y, known)
-        check_consistent_length(X, k)
-        weight = None
-        if sample_weight is not None or self.class_weight is not None:
-            weight = check_sample_weight(1.0 if sample_weight is None else sample_weight, len(k))
-            X, k, weight = X[weight > 0], k[weight > 0], weight[weight > 0]
+        known, X, k, weight = self._check_stream(X, y, classes, sample_weight, first=not continued)
+        if self.class_weight is not None:
+            weight = np.ones(len(k)) if weight is None else weight
             weight = times_class_weight(weight, self.class_weight, known, k)
         tables = self._set_classes(known, len(self.thresholds_) if continued else None)
         net = self._network(X.shape[1], tables[0].shape[1], continued)
@@ -340,28 +316,7 @@ class RejoMLP(BoundaryClassifier):
         solution = self._minimise(theta, data, net, moments=moments, max_iter=1)
         return self._store(solution, net, solution.loss_curve[-1], continued)
 
-    def boundary_scores(self, X: Any) -> Floats:
-        """Score of every point for every boundary: ``G(x) - thresholds_``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_boundaries)
-            Falling from left to right; the number of positive ones is the decision.
-        """
-        return self._output(X)[:, None] - self.thresholds_
-
-    def _counts(self, X: Any) -> Indices:
-        """Count the thresholds below each point without a score for each."""
-        g = self._output(X)
-        return np.searchsorted(self.thresholds_, g)
-
-    def _output(self, X: Any) -> Floats:
-        """``G`` at the rows of ``X``."""
-        check_is_fitted(self)
+    def _function(self, X: Any) -> Floats:
         X = self._check_X(X, reset=False)
         return forward(X, self.coefs_, self.intercepts_, self.activation)
 

@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 from rejo._typing import Floats, Indices
 from rejo.estimators import inner
 from rejo.estimators.boundaries import BoundaryClassifier
-from rejo.estimators.classes import check_targets
 from rejo.estimators.replication_checks import choose_coding, warn_of_extremes
 from rejo.estimators.rows import column_names, is_frame, take_rows
 from rejo.estimators.wrapper import WrapsClassifier, seed
@@ -67,21 +66,20 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
         Size of the extension features.  Trees do not see it; with other estimators large
         values let the thresholds move apart freely.
     reject_cost : float in (0, 0.5] or None, default=0.2
-        Cost of a rejection where an error costs 1.  ``None``: never reject (plain ordinal
-        classification, one boundary between neighbouring classes).
+        Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
+        classification, with one boundary between neighbouring classes.
     s : int, default=None
-        How many classes on each side take part in a boundary.  ``None`` means all.
+        Number of classes on each side that take part in a boundary.  ``None`` means all.
     loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
-        Cost of each output (class, reject, class, ..., or classes only) for each true class,
-        in place of ``reject_cost`` and ``s``.
+        Cost of each output (class, reject, class, ..., or classes only) for each true class;
+        replaces ``reject_cost`` and ``s``.
     class_order : list of labels or "sorted", default=None
-        Classes, lowest first.  ``None``: the order of an ordered pandas Categorical, or
-        ascending; required for more than two classes of strings.
+        Classes, lowest first; required for three or more classes of strings.  ``None``: ascending,
+        or the order of an ordered pandas Categorical.
     reject_label : object, default=None
-        What ``predict`` returns for a rejected point.  ``None``: "reject" for classes of
-        strings, for numbers the first of -1, 0, -2, ... that is not a class.
+        Label of a rejection.  ``None``: "reject", or -1 or another free number for numeric classes.
     class_weight : dict or "balanced", default=None
-        Factor of the weights of each class.
+        Weights of the classes, as in scikit-learn.
     scale_leaf_sizes : bool, default=True
         Multiply sizes that the estimator counts in rows (``min_samples_leaf``,
         ``min_samples_split``, ``min_child_samples``, ... given as integers) by the copies of
@@ -96,10 +94,8 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes in their order, lowest first.
-    reject_label_ : object
-        Label of a rejection; ``None`` if the model never rejects.
+    classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
+        As in every :class:`~rejo.estimators.RejectClassifier`.
     estimator_ : classifier
         The fitted binary classifier; it takes points with extension features.
     transformer_ : Pipeline or None
@@ -112,10 +108,6 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
         ``±log((1 - reject_cost) / reject_cost)``.
     order_violations_ : int
         Training points whose scores did not fall from boundary to boundary.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if ``X`` had string column names.
 
     Notes
     -----
@@ -197,9 +189,7 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
         random = check_random_state(self.random_state)
         transformer, estimator = self._parts(random)
         X = self._check_input(X, reset=True)
-        targets = check_targets(
-            X, y, sample_weight, self.class_order, self.class_weight, type(self).__name__
-        )
+        targets = self._check_targets(X, y, sample_weight)
         if targets.rows is not None:
             X = take_rows(X, targets.rows)
         labels, costs = self._set_classes(targets.classes)

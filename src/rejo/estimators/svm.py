@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from rejo._typing import Floats
 from rejo.estimators.classes import Targets
@@ -34,71 +33,63 @@ class RejoSVC(KernelMachine):
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the errors against the norm of ``g``; positive.
+        Inverse regularisation strength; must be positive.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
         A callable takes two arrays of rows and returns their kernel matrix.
     degree : int, default=3
         Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        Factor of rbf, poly and sigmoid kernels.  "scale" is ``1 / (n_features * X.var())``,
-        with the variance weighted by ``sample_weight``; "auto" is ``1 / n_features``.
+        Coefficient of the rbf, poly and sigmoid kernels, as in :class:`sklearn.svm.SVC`.
     coef0 : float, default=0.0
-        Constant term of poly and sigmoid kernels.
+        Constant term of the poly and sigmoid kernels.
     h : float in [1e-6, 1e6], default=1.0
-        Size of the extension features: large values let the thresholds move apart freely.
+        Size of the extension features; larger values let the thresholds move apart more freely.
     reject_cost : float in (0, 0.5] or None, default=0.2
-        Cost of a rejection where an error costs 1.  ``None``: never reject (plain ordinal
-        classification, one threshold between neighbouring classes).
+        Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
+        classification, with one boundary between neighbouring classes.
     s : int, default=None
-        How many classes on each side take part in a boundary.  ``None`` means all.
+        Number of classes on each side that take part in a boundary.  ``None`` means all.
     loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
-        Cost of each output (class, reject, class, ..., or classes only) for each true class,
-        in place of ``reject_cost`` and ``s``.
+        Cost of each output (class, reject, class, ..., or classes only) for each true class;
+        replaces ``reject_cost`` and ``s``.
     class_order : list of labels or "sorted", default=None
-        Classes, lowest first.  ``None``: the order of an ordered pandas Categorical, or
-        ascending; required for more than two classes of strings.
+        Classes, lowest first; required for three or more classes of strings.  ``None``: ascending,
+        or the order of an ordered pandas Categorical.
     reject_label : object, default=None
-        What ``predict`` returns for a rejected point.  ``None``: "reject" for classes of
-        strings, for numbers the first of -1, 0, -2, ... that is not a class.
+        Label of a rejection.  ``None``: "reject", or -1 or another free number for numeric classes.
     class_weight : dict or "balanced", default=None
-        Factor of the weights of each class.
+        Weights of the classes, as in scikit-learn.
     tol : float, default=1e-3
-        Tolerance of the optimality conditions and of the relative duality gap.
+        Tolerance for the optimality conditions and the relative duality gap.
     max_iter : int, default=-1
-        Bound on the solver's iterations; -1 leaves it to the solver.
+        Limit on the number of iterations; -1 lets the solver choose.
     cache_size : float, default=200
-        Memory for kernel values, in megabytes.
+        Size of the kernel cache in megabytes.
     verbose : bool, default=False
         Print the progress of the solver.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes in their order, lowest first.
-    reject_label_ : object
-        Label of a rejection; ``None`` if the model never rejects.
+    classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
+        As in every :class:`~rejo.estimators.RejectClassifier`.
     thresholds_ : ndarray of shape (n_boundaries,)
         Cut points on ``g``, lowest first: ``-b_q``, sorted.
     support_ : ndarray of shape (n_SV,)
-        Rows of the training set with a coefficient in ``g``.
+        Indices of the support vectors.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_SV, n_features)
-        These rows; empty for a precomputed kernel.
+        Support vectors; empty for a precomputed kernel.
     n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (1, n_SV)
         Their coefficients: ``g(x) = sum_i dual_coef_[0, i] k(support_vectors_[i], x)``.
     coef_ : ndarray of shape (1, n_features)
         Weights of the features; linear kernel only.
     objective_ : float
-        Value of the minimised function.
+        Value of the objective function.
     duality_gap_ : float
-        (primal - dual) / primal: how far ``objective_`` may be above the minimum.
+        ``(primal - dual) / primal``: a bound on how far ``objective_`` is above the minimum.
     n_iter_ : int
-        Iterations of the solver.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if ``X`` had string column names.
+        Number of iterations.
 
     Examples
     --------
@@ -219,24 +210,6 @@ class RejoSVC(KernelMachine):
         for i, solution in zip(order, path, strict=True):
             models[i]._store(training, models[i]._check_solution(solution, self.max_iter))
         return models
-
-    def boundary_scores(self, X: Any) -> Floats:
-        """Score of every point for every boundary: ``g(x) - thresholds_``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points, or their kernel values (n_samples, n_samples_fit) with the training points
-            if ``kernel="precomputed"``.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_boundaries)
-            Falling from left to right; the number of positive ones is the decision.
-        """
-        check_is_fitted(self)
-        X = self._check_X(X, reset=False, accept_sparse=self.kernel != "precomputed")
-        return self._evaluate(X)[:, None] - self.thresholds_
 
     def _boxes(self, targets: Targets) -> tuple[Floats, Floats]:
         """Labels and ``C`` x costs x weights (n, Q) of the points in the replicas."""
