@@ -1,6 +1,7 @@
 """The rooms of the package: none uses what another keeps private, and no two share a name."""
 
 import ast
+import re
 from collections import defaultdict
 from importlib import import_module
 from pathlib import Path
@@ -13,10 +14,8 @@ import rejo
 
 ROOT = Path(__file__).parents[1]
 SOURCE = Path(rejo.__file__).parent
-# For all rooms: array types, files and progress, errors.
-COMMON = {"_typing", "_io", "_errors"}
-# scikit-learn's own protocol: a subclass extends the constraints of its parent.
-PROTOCOL = {"_parameter_constraints"}
+# scikit-learn's own protocol, between any two classes.
+PROTOCOL = {"_parameter_constraints", "_n_features_out"}
 UNFINISHED = ("persistence/", "selection/")
 KNOWN = {
     "module catalogue",
@@ -47,6 +46,17 @@ def room_of(parts):
 def trees(root):
     for path in sorted(root.rglob("*.py")):
         yield path, module_name(path, root), ast.parse(path.read_text(), str(path))
+
+
+def common_names(modules):
+    """Return the private modules of the package itself, which are for all, and their hooks.
+
+    Hooks are private names that such a module's docstring gives: what a class may say about itself.
+    """
+    common = {module[1]: tree for _, module, tree in modules if len(module) == 2}
+    common = {name: tree for name, tree in common.items() if is_private(name)}
+    text = "\n".join(ast.get_docstring(tree) or "" for tree in common.values())
+    return set(common), {name for name in re.findall(r"``(_\w+)", text) if is_private(name)}
 
 
 def imports(tree, path, module):
@@ -89,6 +99,7 @@ def private_uses(root):
     """List where a room uses a private module, name or attribute of another room."""
     root = Path(root)
     modules = list(trees(root))
+    common, hooks = common_names(modules)
     defined = defaultdict(set)  # private name -> rooms that define it
     for _, module, tree in modules:
         for name in filter(is_private, own_names(tree)):
@@ -101,13 +112,13 @@ def private_uses(root):
         for line, name, local in imports(tree, path, module):
             if name[0] != root.name or room_of(name) in {room, ""}:
                 continue
-            inside = name[2:] if name[1] in COMMON else name[1:]
+            inside = name[2:] if name[1] in common else name[1:]
             if any(map(is_private, inside)):
                 found.append(f"{place}:{line}: {'.'.join(name)}")
             if local:
                 foreign.add(local)
         for node, owner, attribute in attributes(tree):
-            if not is_private(attribute) or attribute in PROTOCOL:
+            if not is_private(attribute) or attribute in PROTOCOL | hooks:
                 continue
             direct = isinstance(owner, ast.Name) and owner.id in foreign
             itself = isinstance(owner, ast.Name) and owner.id in {"self", "cls"}
@@ -210,6 +221,14 @@ def test_what_a_room_may_use_is_not_reported(house):
         "    def open(self):\n        return self._open(), super()._open()\n",
     )
     assert private_uses(root) == []
+
+
+def test_a_hook_must_be_documented(house):
+    chest = "class Chest:\n    def _open(self): ...\n    def _close(self): ...\n"
+    look = "def look(chest):\n    chest._open()\n    chest._close()\n"
+    hooks = "'A class may have ``_open(self)``.'"
+    root = house(_state=hooks, attic__chest=chest, kitchen__table=look)
+    assert private_uses(root) == ["kitchen/table.py:3: chest._close"]
 
 
 def test_a_private_name_of_the_common_modules_is_private(house):
