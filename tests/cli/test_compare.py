@@ -60,16 +60,22 @@ def test_every_method_is_printed(run, table, quick):
 def test_methods_are_chosen_by_name(run, table, quick):
     table(60).to_csv("t.csv", index=False)
     words = ("compare", *WORDS, "--reject-costs", "0.2", "--methods")
-    code, out, _ = run(*words, "embedded,rejo logistic")
+    code, out, _ = run(*words, "embedded,kernel-logistic")
     assert code == 0
     assert "differs from embedded" in out  # the first is the reference
-    assert len(row(out, "rejo logistic")) == 1
-    assert "SVM-2C" not in out
-    code, _, err = run(*words, "rejo logistic,SVM-3C")
-    assert code == 2
-    assert "'SVM-3C' is not one of: rejo SVM" in err
-    code, _, err = run(*words, "rejo logistic")
-    assert code == 2
+    assert len(row(out, "kernel-logistic")) == 1
+    assert "svm-pair" not in out
+    code, out, _ = run(*words, "boosting,logistic-chow")  # not among the standard ones
+    assert code == 0
+    assert len(row(out, "logistic-chow")) == 1
+    for names, problem in {
+        "svm,svm-triple": "'svm-triple' is not a method; methods: logistic, svm",
+        "svm,SVM-2C": "'SVM-2C' is now called 'svm-pair'",
+        "svm": "two or more",
+    }.items():
+        code, _, err = run(*words, names)
+        assert code == 2
+        assert problem in err
 
 
 def test_json(run, table, quick):

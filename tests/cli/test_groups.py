@@ -50,7 +50,7 @@ def test_the_report_and_the_comparison_keep_them_together(run, visits):
     code, out, _ = run("train", *words, *MODEL, "--report", "r.html")
     assert code == 0
     assert "Columns used: 4 (4 numbers)." in out  # the patient is no feature
-    some = ("--methods", "rejo logistic,rejo SVM", "--folds", "3", "--reject-costs", "0.4")
+    some = ("--methods", "kernel-logistic,svm", "--folds", "3", "--reject-costs", "0.4")
     code, out, _ = run("compare", *words, *some, "--n-jobs", "1", "--json")
     assert code == 0
     assert min(risks[0] for risks in json.loads(out)["risk"].values()) > 0.3

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
-from rejo import ReplicationClassifier, cli
+from rejo import ReplicationClassifier, catalogue, cli
 from rejo.cli._training import CALIBRATION
 from rejo.persistence import inspect, load
-from rejo.selection import RejectClassifierCV, catalogue, choice
+from rejo.selection import RejectClassifierCV, choice
 
 FIXED = ("--target", "grade", "--reject-cost", "0.2", "--model", "logistic", "-o", "m.rejo")
 
@@ -308,7 +309,7 @@ def test_each_kind_of_model(run, table, kind):
 
 
 def test_auto_takes_the_least_risk_and_says_so(run, table, monkeypatch):
-    monkeypatch.setattr("rejo.selection.catalogue.FAMILIES", ("logistic", "svm"))
+    monkeypatch.setattr("rejo.catalogue.TRAINED", ("logistic", "svm"))
     table().to_csv("t.csv", index=False)
     words = ("--target", "grade", "--id", "case", "--reject-cost", "0.2", "-o", "m.rejo")
     code, out, _ = run("train", "t.csv", *words)
@@ -323,8 +324,9 @@ def test_auto_takes_the_least_risk_and_says_so(run, table, monkeypatch):
 
 
 def test_auto_leaves_slow_machines_out(run, table, monkeypatch):
-    monkeypatch.setattr("rejo.selection.catalogue.FAMILIES", ("logistic", "svm"))
-    monkeypatch.setattr("rejo.selection.choice.MAX_SVM", 100)
+    monkeypatch.setattr("rejo.catalogue.TRAINED", ("logistic", "svm"))
+    slow = replace(catalogue.METHODS["svm"], max_samples=100)
+    monkeypatch.setitem(catalogue.METHODS, "svm", slow)
     table().to_csv("t.csv", index=False)
     code, out, _ = run("train", "t.csv", *FIXED[:4], "-o", "m.rejo", "--id", "case")
     assert code == 0
@@ -449,18 +451,19 @@ def test_a_page_is_written_whole_or_not_at_all(folder, failure):
 def test_warnings_of_models_that_are_not_taken_are_not_shown(run, table, monkeypatch):
     """Such as of those that reject all, or nothing, at a low price of a review."""
 
-    def careful(name, n_features, random_state):
+    def careful(problem=None):
         plain = LogisticRegression()
         model = ReplicationClassifier(plain, reject_cost=0.2)
-        return catalogue.Family(model, {"estimator__C": (1e-6,)}, plain, "estimator__")
+        return catalogue.Built(model, {"estimator__C": (1e-6,)}, plain, "estimator__")
 
     frame = table()
     frame.to_csv("t.csv", index=False)
     with pytest.warns(UserWarning, match="The model rejects"):
-        careful("", 1, 0).model.set_params(reject_cost=0.02, estimator__C=1e-6).fit(
+        careful().estimator.set_params(reject_cost=0.02, estimator__C=1e-6).fit(
             frame[["age"]], frame["grade"]
         )
-    monkeypatch.setattr(choice, "make_family", careful)
+    method = replace(catalogue.METHODS["logistic"], build=careful)
+    monkeypatch.setitem(catalogue.METHODS, "logistic", method)
     code, _, err = run("train", "t.csv", *LOGISTIC, "--review-budget", "0.4")
     assert (code, err) == (0, "")
 

@@ -212,7 +212,7 @@ def test_the_standard_methods(n_classes):
     make = make_synthetic_1 if n_classes == 2 else make_synthetic_4
     X, y = make(90, random_state=0)
     methods, grids = standard_methods(n_classes, 2, 90)
-    assert list(methods)[:3] == ["rejo SVM", "rejo logistic", "rejo NN"]
+    assert list(methods)[:3] == ["svm", "mlp", "kernel-logistic"]
     assert set(grids) == set(methods)
     for name, model in methods.items():
         point = {key: values[0] for key, values in grids[name].items()}
@@ -222,7 +222,7 @@ def test_the_standard_methods(n_classes):
         param_grids={name: {key: v[:1] for key, v in grid.items()} for name, grid in grids.items()},
     )  # fmt: skip
     assert result.methods == list(methods)
-    assert max(result.mean()["rejo logistic"]) < 0.5 * (1 - 1 / n_classes)
+    assert max(result.mean()["kernel-logistic"]) < 0.5 * (1 - 1 / n_classes)
 
 
 def test_wrong_questions(data):

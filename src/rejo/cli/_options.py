@@ -4,10 +4,11 @@ import argparse
 import os
 from typing import Any
 
+from rejo.catalogue import TRAINED
 from rejo.cli._files import CommandError
 
 LEAST_PRICE, HIGHEST_PRICE = 1e-6, 1e9  # those of the report
-MODELS = ("auto", "logistic", "svm", "mlp", "boosting")
+MODELS = ("auto", *TRAINED)
 
 
 def add_table(parser: Any) -> None:

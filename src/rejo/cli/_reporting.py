@@ -35,7 +35,7 @@ def training_report(
     """Judge the training cases by cross-validation; return the page and its first sentence."""
     from rejo.report import make_report, render
     from rejo.selection import cross_val_outcomes, reject_curve
-    from rejo.selection.catalogue import rivals_of
+    from rejo.selection.choice import rivals_of
     from rejo.selection.expected import effective_size
     from rejo.selection.operating import CANDIDATES
     from rejo.selection.outcomes import curve_of

@@ -27,21 +27,23 @@ def train(
     cases: Cases, target: Mapping[str, Any], family: str, *, seed: int, n_jobs: int
 ) -> Trained:
     """Tune, choose the operating point, fit."""
+    from rejo.catalogue import TRAINED, find
     from rejo.cli._files import CommandError
     from rejo.selection import RejectClassifierCV, TargetUnattainable
-    from rejo.selection.catalogue import FAMILIES
-    from rejo.selection.choice import MAX_SVM, choose_family
+    from rejo.selection.choice import choose_family
 
     if cases.groups is not None and "confidence" in target:
         raise CommandError(
             "--confidence needs cases that are independent: it does not go with --groups"
         )
-    names, left_out = [family], []
+    names, left_out = [family], list[str]()
     if family == "auto":
-        names = list(FAMILIES)
-        if len(cases.y) > MAX_SVM:
-            names.remove("svm")
-            left_out.append(f"svm: not tried on more than {MAX_SVM:,} rows (--model svm does)")
+        slow = [m for m in find(TRAINED) if m.max_samples and len(cases.y) > m.max_samples]
+        names = [name for name in TRAINED if name not in {method.name for method in slow}]
+        left_out = [
+            f"{m.name}: not tried on more than {m.max_samples:,} rows (--model {m.name} does)"
+            for m in slow
+        ]
     common: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs}
     rows = _tuning_rows(cases, seed) if "confidence" in target else slice(None)
     choice = choose_family(

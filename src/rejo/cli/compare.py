@@ -5,6 +5,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from rejo.catalogue import METHODS, find
 from rejo.cli import _options as options
 from rejo.cli._cases import add_labelled, read_cases
 from rejo.cli._files import CommandError
@@ -18,7 +19,6 @@ N_TRAIN, N_TEST = 400, 20_000
 TABLE_COSTS = [0.1, 0.3]
 MAX_ROWS = 500
 INNER_FOLDS = 3  # for tuning; more take longer than they are worth in a first look
-MAX_EMBEDDED = 10  # features: it works on all their products
 
 
 def add(commands: Any) -> None:
@@ -26,9 +26,16 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "compare",
         help="compare data replication with the other ways to reject",
-        description="Tune and train every method on the same parts of a table, and print the mean "
-        "cost of a case on the other parts. With --demo, on synthetic problems whose least "
-        "possible cost is known.",
+        description="Tune and train every method on the same folds of a table, and print the mean\n"
+        "cost of a case on the test folds. With --demo: on synthetic problems whose\n"
+        "lowest possible cost is known.",
+        epilog="methods:\n"
+        + "\n".join(
+            f"  {method.name + ' *' * method.standard:<19} {method.label}"
+            + ", two classes only" * (not method.multiclass)
+            for method in METHODS.values()
+        ),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_labelled(parser, optional=True)
     parser.add_argument(
@@ -38,7 +45,7 @@ def add(commands: Any) -> None:
         "--methods",
         type=options.names,
         metavar="A,B",
-        help="only these, by the names in the table that is printed (default: all)",
+        help="only these, by the names below (default: the standard ones, marked *)",
     )
     parser.add_argument(
         "--reject-costs",
@@ -107,7 +114,7 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
     import numpy as np
     from sklearn.base import clone
 
-    from rejo.cli._training import encoder_for
+    from rejo.cli._training import candidates, encoder_for
     from rejo.selection import compare, standard_methods
     from rejo.selection.choice import draw_rows
 
@@ -126,36 +133,43 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
     encoder = encoder_for(cases)
     n_features = clone(encoder).fit_transform(X).shape[1]
     n_train = len(y) * (arguments.folds - 1) // arguments.folds
+    n_classes = len(cases.classes)
+    names = _check_names(arguments.methods, n_classes)
     methods, grids = standard_methods(
-        len(cases.classes), n_features, n_train, arguments.seed, prepare=encoder
+        n_classes, n_features, n_train, arguments.seed, prepare=encoder, names=names
     )
-    if arguments.methods is not None:
-        methods = _only(arguments.methods, methods)
-    elif "embedded" in methods and n_features > MAX_EMBEDDED:
-        del methods["embedded"]
-        note += f" Left out: embedded, slow with {n_features} features (--methods takes it)."
-    result = compare(
-        methods,
-        X,
-        y,
-        reject_costs=arguments.reject_costs or TABLE_COSTS,
-        param_grids={name: grids[name] for name in methods},
-        cv=arguments.folds,
-        inner_cv=INNER_FOLDS,
-        groups=groups,
-        random_state=arguments.seed,
-        n_jobs=options.n_jobs(arguments, 10**6),
-    )
+    for method in find(methods) if names is None else ():
+        if method.max_features and n_features > method.max_features:
+            del methods[method.name]
+            note += (
+                f" Left out: {method.name}, slow with {n_features} features (--methods takes it)."
+            )
+    with candidates():
+        result = compare(
+            methods,
+            X,
+            y,
+            reject_costs=arguments.reject_costs or TABLE_COSTS,
+            param_grids={name: grids[name] for name in methods},
+            cv=arguments.folds,
+            inner_cv=INNER_FOLDS,
+            groups=groups,
+            random_state=arguments.seed,
+            n_jobs=options.n_jobs(arguments, 10**6),
+        )
     return result, note
 
 
-def _only(names: list[str], methods: dict[str, Any]) -> dict[str, Any]:
-    """Return the methods that were asked for, in the order of the names."""
-    if unknown := [name for name in names if name not in methods]:
-        raise CommandError(f"--methods {unknown[0]!r} is not one of: {', '.join(methods)}")
-    if len(names) < 2:
-        raise CommandError("--methods must name two or more, with commas between them")
-    return {name: methods[name] for name in names}
+def _check_names(names: list[str] | None, n_classes: int) -> list[str] | None:
+    """Refuse names of unknown methods, and fewer than two."""
+    if names is not None:
+        try:
+            find(names, n_classes)
+        except ValueError as error:
+            raise CommandError(f"--methods: {error}") from None
+        if len(names) < 2:
+            raise CommandError("--methods must name two or more, with commas between them")
+    return names
 
 
 def _verdict(result: "Comparison") -> str:

@@ -1,6 +1,6 @@
 """From a fitted method to a choice: comparisons, paths over the reject cost, operating points."""
 
-from rejo.selection.catalogue import standard_methods
+from rejo.catalogue import standard_methods
 from rejo.selection.choice import choose_family
 from rejo.selection.comparison import Comparison, Difference, compare, corrected_t_test
 from rejo.selection.guarantee import Guarantee, TargetUnattainable, simultaneous_bounds

@@ -16,11 +16,10 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rejo._io import progress
 from rejo._typing import Floats, Indices
-from rejo.selection.catalogue import make_family
+from rejo.catalogue import METHODS, Problem, find
 from rejo.selection.path import REJECT_COSTS, check_reject_costs, reject_curve
 
 MAX_TUNING = 3_000  # cases that parameters are chosen on: more hardly change the choice
-MAX_SVM = 5_000  # cases above which a kernel machine takes too long to be tried unasked
 
 
 class Choice(NamedTuple):
@@ -70,7 +69,8 @@ def choose_family(
 
     Parameters
     ----------
-    names : iterable of {"logistic", "svm", "mlp", "boosting"}
+    names : iterable of str
+        Learners of the catalogue, such as "logistic", "svm", "mlp" and "boosting".
     prepare : transformer
         Turns ``X`` into standardised numbers; fitted anew on every training part.
     X, y : array-like
@@ -109,21 +109,22 @@ def choose_family(
     X_some, y_some = _safe_indexing(X, rows), _safe_indexing(y, rows)
     groups_some = None if groups is None else _safe_indexing(groups, rows)
     n_features = clone(prepare).fit_transform(X_some).shape[1]
+    problem = Problem(len(np.unique(y_some)), n_features, len(rows), random_state)
     labels = {"class_order": class_order, "reject_label": reject_label}
     splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
     folds = splitter(cv, shuffle=True, random_state=random_state)
     points = []
-    for name in names:
-        family = make_family(name, n_features, random_state)
-        points += [(name, family, params) for params in ParameterGrid(family.grid)]
+    for method in find(names, problem.n_classes):
+        model, grid, *_ = method.build(problem)
+        points += [(method.name, model, params) for params in ParameterGrid(grid)]
     pipelines = [
         Pipeline(
             [
                 ("prepare", clone(prepare)),
-                ("model", clone(family.model).set_params(**params, **labels)),
+                ("model", clone(model).set_params(**params, **labels)),
             ]
         )
-        for _, family, params in points
+        for _, model, params in points
     ]
     cells = [
         delayed(_risks)(pipeline, X_some, y_some, costs, folds, groups_some)
@@ -145,6 +146,35 @@ def choose_family(
         costs,
         len(rows),
     )
+
+
+def rivals_of(choice: Choice, n_classes: int, random_state: int | None = 0) -> dict[str, Any]:
+    """Return the rivals that a report compares the chosen model with, with its parameters.
+
+    Parameters
+    ----------
+    choice : Choice
+    n_classes : int
+    random_state : int, default=0
+
+    Returns
+    -------
+    rivals : dict of {label: Pipeline}
+    """
+    problem = Problem(n_classes, 1, 1, random_state)
+    prepare, model = choice.estimator[0], choice.estimator[-1]
+    inside = METHODS[choice.name].build(problem).inside
+    params = {
+        f"estimator__{key.removeprefix(inside)}": value for key, value in choice.params.items()
+    }
+    params |= {"class_order": model.class_order, "reject_label": model.reject_label}
+    rivals = {}
+    for method in METHODS.values():
+        if method.rival_of == choice.name and method.reported:
+            rival = method.build(problem).estimator
+            steps = [("prepare", clone(prepare)), ("model", rival.set_params(**params))]
+            rivals[method.label] = Pipeline(steps)
+    return rivals
 
 
 def draw_rows(y: Any, n: int, random_state: int | None = 0, least: int = 10) -> Indices:

@@ -26,8 +26,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from rejo import metrics
 from rejo._errors import renamed
 from rejo._io import progress
+from rejo.catalogue import standard_methods
 from rejo.estimators.pipelines import cost_parameter, decisions_of
-from rejo.selection.catalogue import standard_methods
 from rejo.selection.path import check_reject_costs
 
 REJECT_COSTS = (0.04, 0.12, 0.2, 0.28, 0.36)

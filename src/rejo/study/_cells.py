@@ -8,6 +8,7 @@ from hashlib import sha256
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
+from rejo.catalogue import METHODS as CATALOGUE
 from rejo.study._grids import GRIDS
 
 SHARES = (0.05, 0.25, 0.4)
@@ -25,14 +26,22 @@ DATASETS = {  # number of classes
 GROUPED = ("bcct-binary", "bcct")  # rows of one patient belong together
 SPLITS = ("random", "group")
 
-METHODS = (
-    *("rejoSVM/poly", "rejoSVM/rbf", "SVM-1C/poly", "SVM-1C/rbf", "SVM-2C/poly", "SVM-2C/rbf"),
-    *("Fumera/poly", "FH-1C/poly", "FH-1C/rbf", "FH-2C/poly", "FH-2C/rbf"),
-    *("rejoNN", "MLP-1C", "MLP-2C"),
-    *("rejoLogistic/poly", "rejoLogistic/rbf", "Chow-SVC/poly", "Chow-SVC/rbf"),
+KERNELS = {"rejoNN": (), "MLP-1C": (), "MLP-2C": (), "Fumera": ("poly",)}  # else both
+
+
+def _with_kernels(name: str) -> tuple[str, ...]:
+    kernels = KERNELS.get(name, ("poly", "rbf"))
+    return tuple(f"{name}/{kernel}" for kernel in kernels) or (name,)
+
+
+# Names in the paper, for two classes and for more. With more than two, the splits of Frank and Hall
+# stand for one and for two classifiers.
+BINARY, ORDINAL = (
+    tuple(method.paper[i] for method in CATALOGUE.values() if method.paper[i]) for i in (0, 1)
 )
-BINARY = ("SVM-1C", "SVM-2C", "Fumera", "MLP-1C", "MLP-2C")  # need two classes
-ORDINAL = ("FH-1C", "FH-2C")  # with two classes, the same as SVM-1C and SVM-2C
+METHODS = tuple(
+    method for name in dict.fromkeys((*BINARY, *ORDINAL)) for method in _with_kernels(name)
+)
 
 
 class Cell(NamedTuple):
@@ -122,8 +131,8 @@ class Study:
         """All cells, repetition by repetition, so that a part of a study compares all methods."""
         for repetition in range(self.repetitions):
             for dataset in self.datasets:
-                others = ORDINAL if DATASETS[dataset] == 2 else BINARY
-                methods = [m for m in self.methods if m.partition("/")[0] not in others]
+                known = BINARY if DATASETS[dataset] == 2 else ORDINAL
+                methods = [m for m in self.methods if m.partition("/")[0] in known]
                 for split in self.splits:
                     if split == "group" and dataset not in GROUPED:
                         continue

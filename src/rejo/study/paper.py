@@ -10,6 +10,8 @@ not figure by figure.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from rejo.catalogue import METHODS
+
 SHARES = (0.05, 0.25, 0.4)
 REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))  # the authors' 0.04:0.04:0.48
 REPETITIONS = 100
@@ -95,14 +97,12 @@ class PaperFigure:
         return tuple(claim for claim in CLAIMS if self.name in claim.figures)
 
 
-def _kernel(*methods: str) -> tuple[str, ...]:
-    return tuple(f"{method}/{KERNEL}" for method in methods)
-
-
-REJO_SVM, SVM_1C, SVM_2C, FUMERA = _kernel("rejoSVM", "SVM-1C", "SVM-2C", "Fumera")
-FH_1C, FH_2C = _kernel("FH-1C", "FH-2C")
-REJO_NN, MLP_1C, MLP_2C = "rejoNN", "MLP-1C", "MLP-2C"
-REJO_LOGISTIC, CHOW = _kernel("rejoLogistic", "Chow-SVC")
+REJO_NN, MLP_1C, MLP_2C = (METHODS[m].paper[0] for m in ("mlp", "mlp-cutoffs", "mlp-pair"))
+_MACHINES = ("svm", "svm-cutoffs", "svm-pair", "embedded", "kernel-logistic", "svm-chow")
+REJO_SVM, SVM_1C, SVM_2C, FUMERA, REJO_LOGISTIC, CHOW = (
+    f"{METHODS[method].paper[0]}/{KERNEL}" for method in _MACHINES
+)
+FH_1C, FH_2C = (f"{METHODS[m].paper[1]}/{KERNEL}" for m in ("svm-cutoffs", "svm-pair"))
 
 
 def _curves(name: str, dataset: str, family: str, caption: str) -> PaperFigure:

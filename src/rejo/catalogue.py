@@ -1,0 +1,339 @@
+"""The catalogue: every method that rejo knows, its name, and what it can do.
+
+Everything that offers methods reads :data:`METHODS`: ``rejo train --model``, ``rejo compare``,
+``compare("standard")``, the rivals on a report, and the study of the paper. To add a method, write
+a function that builds it and add a row to the table.
+
+Nothing is imported before a method is built, because ``rejo --help`` reads the names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+COSTS = (0.5, 4.0, 32.0, 256.0)  # C of a support vector machine
+WIDTHS = (0.3, 1.5, 6.0)  # gamma x number of features, for standardised features
+DECAYS = (1e-2, 1e-1, 1.0, 10.0)  # weight decay of a network
+
+
+class Problem(NamedTuple):
+    """What a method needs to know about the data before it sees them."""
+
+    n_classes: int
+    n_features: int  # after standardisation or encoding
+    n_samples: int
+    random_state: int | None = 0
+
+
+class Built(NamedTuple):
+    """An estimator, not fitted, and the grid of parameters to tune it on.
+
+    ``plain`` is the ordinary classifier that a learner corresponds to. It has the same parameters;
+    in the grid, ``inside`` stands before their names.
+    """
+
+    estimator: Any
+    grid: dict[str, Any]
+    plain: Any = None
+    inside: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """A way to classify with a reject option.
+
+    ``build`` takes a :class:`Problem` and returns an estimator for standardised features. The
+    other fields say where the method is offered and what it can do.
+    """
+
+    name: str  # in Python, on the command line and in tables of results
+    label: str  # in reports and help
+    build: Callable[[Problem], Built]
+    trained: bool = False  # offered by `rejo train --model`, and tried by "auto"
+    standard: bool = False  # in compare("standard") and `rejo compare`
+    rival_of: str = ""  # the learner whose plain classifier it is built around
+    reported: bool = False  # compared with the chosen model on a report
+    multiclass: bool = True  # takes more than two classes
+    unordered: bool = False  # classes may have no order
+    posteriors: bool = False  # has predict_proba
+    sample_weight: bool = True  # fit takes sample_weight
+    max_samples: int | None = None  # above this, too slow to be tried unless asked for by name
+    max_features: int | None = None  # the same
+    paper: tuple[str, str] = ("", "")  # name in the study: for two classes, for more
+
+    def takes(self, n_classes: int) -> bool:
+        """Return whether it can be trained on this number of classes."""
+        return self.multiclass or n_classes == 2
+
+
+# ---- data replication ----------------------------------------------------------------------
+
+
+def _machine_grid(problem: Problem) -> dict[str, Any]:
+    return {"C": COSTS, "gamma": [width / problem.n_features for width in WIDTHS]}
+
+
+def _logistic(problem: Problem) -> Built:
+    from sklearn.linear_model import LogisticRegression
+
+    from rejo.estimators import RejoLinear
+
+    grid = {"C": (0.003, 0.03, 0.3, 3.0, 30.0)}
+    return Built(RejoLinear(), grid, LogisticRegression(max_iter=1000))
+
+
+def _svm(problem: Problem) -> Built:
+    from sklearn.svm import SVC
+
+    from rejo.estimators import RejoSVC
+
+    return Built(RejoSVC(), _machine_grid(problem), SVC())
+
+
+def _mlp(problem: Problem) -> Built:
+    from sklearn.neural_network import MLPClassifier
+
+    from rejo.estimators import RejoMLP
+
+    common: dict[str, Any] = {"max_iter": 300, "random_state": problem.random_state}
+    plain = MLPClassifier((10,), "tanh", solver="lbfgs", **common)
+    return Built(RejoMLP((10,), **common), {"alpha": DECAYS}, plain)
+
+
+def _boosting(problem: Problem) -> Built:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    from rejo.estimators import ReplicationClassifier
+
+    # Few bins: scikit-learn finds them one by one if the rows have weights.
+    plain = HistGradientBoostingClassifier(
+        learning_rate=0.06, max_bins=32, early_stopping=False, random_state=problem.random_state
+    )
+    grid = {"estimator__max_leaf_nodes": (4, 15)}
+    return Built(ReplicationClassifier(plain), grid, plain, "estimator__")
+
+
+def _kernel_logistic(problem: Problem) -> Built:
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.pipeline import make_pipeline
+
+    from rejo.estimators import RejoLinear
+
+    size = min(100, max(10, problem.n_samples // 4))  # a fold of a fold has as many points
+    features = Nystroem(n_components=size, random_state=problem.random_state)
+    grid = {"nystroem__gamma": _machine_grid(problem)["gamma"], "rejolinear__C": COSTS}
+    return Built(make_pipeline(features, RejoLinear(max_iter=1000)), grid)
+
+
+# ---- rivals --------------------------------------------------------------------------------
+
+_WAYS: dict[str, tuple[str, dict[str, Any]]] = {
+    "cutoffs": ("two cut-offs on the score", {"posteriors": True}),
+    "pair": ("two classifiers for each boundary", {"reported": True}),
+    "chow": ("Chow's rule", {"reported": True, "unordered": True, "posteriors": True}),
+    "class": ("a threshold for each class", {"unordered": True, "posteriors": True}),
+}
+
+
+def _rival(learner: Method, way: str, **options: Any) -> Method:
+    """Return a rival around the ordinary classifier of a learner, tuned on the same grid."""
+
+    def build(problem: Problem) -> Built:
+        from rejo.baselines import FrankHallReject, ThresholdRejectClassifier, TwoClassifierReject
+
+        _, grid, plain, inside = learner.build(problem)
+        model: Any
+        if way in ("chow", "class"):
+            model = ThresholdRejectClassifier(plain, rule=way)
+        elif problem.n_classes > 2:
+            model = FrankHallReject(plain, per_split=1 if way == "cutoffs" else 2)
+        elif way == "cutoffs":
+            model = ThresholdRejectClassifier(plain, rule="score")
+        else:
+            model = TwoClassifierReject(plain)
+        return Built(model, {f"estimator__{key.removeprefix(inside)}": grid[key] for key in grid})
+
+    label, traits = _WAYS[way]
+    return Method(
+        name=f"{learner.name}-{way}",
+        label=f"{learner.label.partition(',')[0]}, {label}",
+        build=build,
+        rival_of=learner.name,
+        **(traits | options),
+    )
+
+
+def _bartlett_wegkamp(problem: Problem) -> Built:
+    from rejo.baselines import SurrogateRejectSVC
+
+    return Built(SurrogateRejectSVC(surrogate="bartlett-wegkamp"), _machine_grid(problem))
+
+
+def _double_hinge(problem: Problem) -> Built:
+    from rejo.baselines import SurrogateRejectSVC
+
+    return Built(SurrogateRejectSVC(), _machine_grid(problem))
+
+
+def _embedded(problem: Problem) -> Built:
+    from rejo.baselines import EmbeddedRejectSVC
+
+    return Built(EmbeddedRejectSVC(second_order=True), {"C": COSTS[::2]})
+
+
+# ---- the table -----------------------------------------------------------------------------
+
+_LEARNERS = (
+    Method(
+        name="logistic", label="logistic regression, data replication", build=_logistic,
+        trained=True,
+    ),
+    Method(
+        name="svm", label="SVM, data replication", build=_svm, trained=True,
+        standard=True, max_samples=5_000, paper=("rejoSVM", "rejoSVM"),
+    ),
+    Method(
+        name="mlp", label="neural network, data replication", build=_mlp,
+        trained=True, standard=True, paper=("rejoNN", "rejoNN"),
+    ),
+    Method(
+        name="boosting", label="gradient boosting, data replication", build=_boosting,
+        trained=True,
+    ),
+    Method(
+        name="kernel-logistic", label="kernel logistic regression, data replication",
+        build=_kernel_logistic, standard=True, sample_weight=False,
+        paper=("rejoLogistic", "rejoLogistic"),
+    ),
+)  # fmt: skip
+_LOGISTIC, _SVM, _MLP, _BOOSTING, _ = _LEARNERS
+
+_RIVALS = (
+    _rival(_SVM, "cutoffs", standard=True, posteriors=False, paper=("SVM-1C", "FH-1C")),
+    _rival(_SVM, "pair", standard=True, paper=("SVM-2C", "FH-2C")),
+    _rival(_SVM, "chow", standard=True, paper=("Chow-SVC", "Chow-SVC")),
+    _rival(_SVM, "class", standard=True),
+    _rival(_MLP, "cutoffs", paper=("MLP-1C", "")),
+    _rival(_MLP, "pair", standard=True, paper=("MLP-2C", "")),
+    _rival(_MLP, "chow", standard=True),
+    _rival(_MLP, "class"),
+    *(_rival(learner, way) for learner in (_LOGISTIC, _BOOSTING) for way in _WAYS),
+    Method(
+        name="bartlett-wegkamp", label="SVM with the loss of Bartlett and Wegkamp",
+        build=_bartlett_wegkamp, standard=True, multiclass=False,
+    ),
+    Method(
+        name="double-hinge", label="SVM with the double hinge", build=_double_hinge,
+        standard=True, multiclass=False,
+    ),
+    Method(
+        name="embedded", label="SVM with embedded rejection (Fumera and Roli)", build=_embedded,
+        standard=True, multiclass=False, max_features=10, paper=("Fumera", ""),
+    ),
+)  # fmt: skip
+
+METHODS: Mapping[str, Method] = {method.name: method for method in (*_LEARNERS, *_RIVALS)}
+# How `rejo compare` called them up to version 0.1.
+FORMER_NAMES = {
+    "rejo SVM": "svm",
+    "rejo logistic": "kernel-logistic",
+    "rejo NN": "mlp",
+    "SVM-1C cut-offs": "svm-cutoffs",
+    "SVM-1C Chow": "svm-chow",
+    "SVM-1C class": "svm-class",
+    "SVM-2C": "svm-pair",
+    "NN-1C Chow": "mlp-chow",
+    "NN-2C": "mlp-pair",
+    "Bartlett-Wegkamp": "bartlett-wegkamp",
+    "double hinge": "double-hinge",
+    "Frank-Hall 1C": "svm-cutoffs",
+    "Frank-Hall 2C": "svm-pair",
+}
+TRAINED = tuple(method.name for method in _LEARNERS if method.trained)
+
+
+def find(names: Iterable[str], n_classes: int | None = None) -> list[Method]:
+    """Return methods by name.
+
+    Parameters
+    ----------
+    names : iterable of str
+    n_classes : int, default=None
+        Refuse methods that cannot be trained on so many classes.
+
+    Returns
+    -------
+    methods : list of Method
+    """
+    found = []
+    for name in names:
+        method = METHODS.get(name)
+        if name in FORMER_NAMES:
+            raise ValueError(f"{name!r} is now called {FORMER_NAMES[name]!r}.")
+        if method is None:
+            raise ValueError(f"{name!r} is not a method; methods: {', '.join(METHODS)}.")
+        if n_classes is not None and not method.takes(n_classes):
+            raise ValueError(f"{name!r} takes two classes only; there are {n_classes}.")
+        found.append(method)
+    return found
+
+
+def standard_methods(
+    n_classes: int,
+    n_features: int,
+    n_samples: int,
+    random_state: int | None = 0,
+    prepare: Any = None,
+    names: Iterable[str] | None = None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Methods for a problem of this size, and their grids.
+
+    Parameters
+    ----------
+    n_classes : int
+        Some methods take two classes only and are left out if there are more.
+    n_features : int
+        The widths of the kernels depend on it.
+    n_samples : int
+        The number of kernel features in the logistic model depends on it.
+    random_state : int, default=0
+    prepare : transformer, default=None
+        The first step of each pipeline, such as a :class:`~rejo.tables.TableEncoder`. ``None``: a
+        ``StandardScaler``, which needs numbers.
+    names : iterable of str, default=None
+        Methods of the catalogue, in this order. ``None``: the standard ones, data replication
+        first.
+
+    Returns
+    -------
+    estimators : dict of {name: Pipeline}
+    param_grids : dict of {name: grid}
+
+    Examples
+    --------
+    >>> from rejo.selection import standard_methods
+    >>> methods, grids = standard_methods(2, 4, 200, names=["logistic", "logistic-chow"])
+    >>> grids["logistic"]
+    {'rejolinear__C': (0.003, 0.03, 0.3, 3.0, 30.0)}
+    """
+    from sklearn.base import clone
+    from sklearn.pipeline import Pipeline, make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    if names is None:
+        methods = [m for m in METHODS.values() if m.standard and m.takes(n_classes)]
+    else:
+        methods = find(names, n_classes)
+    problem = Problem(n_classes, n_features, n_samples, random_state)
+    estimators, grids = {}, {}
+    for method in methods:
+        last, grid, *_ = method.build(problem)
+        first = StandardScaler() if prepare is None else clone(prepare)
+        inner = isinstance(last, Pipeline)
+        pipeline = make_pipeline(first, *([step for _, step in last.steps] if inner else [last]))
+        before = "" if inner else f"{pipeline.steps[-1][0]}__"
+        estimators[method.name] = pipeline
+        grids[method.name] = {f"{before}{key}": values for key, values in grid.items()}
+    return estimators, grids

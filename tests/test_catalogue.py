@@ -1,0 +1,133 @@
+"""The catalogue of methods: what it says of a method is true, and all lists follow from it."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from rejo import catalogue, compare, make_synthetic_1, make_synthetic_4
+from rejo.baselines import FrankHallReject, ThresholdRejectClassifier, TwoClassifierReject
+from rejo.catalogue import FORMER_NAMES, METHODS, TRAINED, Method, Problem, find, standard_methods
+from rejo.cli import build_parser
+from rejo.estimators import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
+from rejo.estimators.pipelines import cost_parameter
+from rejo.study import METHODS as STUDIED
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def built(method, n_classes=2):
+    """Build a method at the first point of its grid."""
+    model, grid, *_ = method.build(Problem(n_classes, 2, 80))
+    return model.set_params(**{key: next(iter(values)) for key, values in grid.items()})
+
+
+def problem(n_classes):
+    """Points of two or three classes: as ordered numbers, and as names without an order."""
+    X, y = (make_synthetic_1 if n_classes == 2 else make_synthetic_4)(80, random_state=0)
+    k = np.unique(y, return_inverse=True)[1]
+    return X, k, np.array(["red", "green", "blue"])[k]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_can_do_what_the_table_says(name):
+    method = METHODS[name]
+    X, k, _ = problem(2)
+    model = clone(built(method)).fit(X, k)
+    assert cost_parameter(model) is not None
+    assert hasattr(model, "predict_proba") == method.posteriors
+    weights = {"sample_weight": np.ones(len(k))}
+    if method.sample_weight:
+        model.fit(X, k, **weights)
+    else:
+        with pytest.raises((TypeError, ValueError), match="sample_weight"):
+            model.fit(X, k, **weights)
+    X, k, colour = problem(3)
+    model = built(method, 3)
+    if method.multiclass:
+        assert set(np.unique(model.fit(X, k).predict(X))) <= {-1, 0, 1, 2}
+    else:
+        with pytest.raises(ValueError, match="binary"):
+            model.fit(X, k)
+    if method.unordered:
+        assert len(model.fit(X, colour).classes_) == 3
+    else:
+        with pytest.raises(ValueError, match=r"binary|order is not known"):
+            model.fit(X, colour)
+
+
+def test_names_and_labels_are_unique():
+    assert [method.name for method in METHODS.values()] == list(METHODS)
+    assert len({method.label for method in METHODS.values()}) == len(METHODS)
+    assert set(FORMER_NAMES.values()) <= set(METHODS)
+    assert not set(FORMER_NAMES) & set(METHODS)
+
+
+@pytest.mark.parametrize(
+    ("name", "n_classes", "kind", "params"),
+    [
+        ("logistic", 2, RejoLinear, {}),
+        ("svm", 3, RejoSVC, {}),
+        ("mlp", 2, RejoMLP, {"hidden_layer_sizes": (10,)}),
+        ("boosting", 2, ReplicationClassifier, {}),
+        ("svm-cutoffs", 2, ThresholdRejectClassifier, {"rule": "score"}),
+        ("svm-cutoffs", 3, FrankHallReject, {"per_split": 1}),
+        ("svm-pair", 2, TwoClassifierReject, {}),
+        ("svm-pair", 3, FrankHallReject, {"per_split": 2}),
+        ("mlp-chow", 3, ThresholdRejectClassifier, {"rule": "chow"}),
+        ("boosting-class", 2, ThresholdRejectClassifier, {"rule": "class"}),
+    ],
+)
+def test_what_a_name_means(name, n_classes, kind, params):
+    model = built(METHODS[name], n_classes)
+    assert type(model) is kind
+    assert {key: model.get_params()[key] for key in params} == params
+
+
+def test_a_new_method_is_offered_everywhere(monkeypatch):
+    def build(problem):
+        return catalogue.Built(RejoLinear(), {"C": (0.1, 1.0)})
+
+    method = Method(name="new", label="a new method", build=build, standard=True)
+    monkeypatch.setitem(METHODS, "new", method)
+    X, k, _ = problem(2)
+    names = ["new", "svm"]
+    methods, grids = standard_methods(2, 2, 80, names=names)
+    assert list(methods) == names
+    assert grids["new"] == {"rejolinear__C": (0.1, 1.0)}
+    assert "new" in standard_methods(2, 2, 80)[0]
+    result = compare(methods, X, k, reject_costs=[0.2], param_grids=grids, cv=2, inner_cv=2)
+    assert result.methods == names
+    assert "a new method" in _help("compare")
+
+
+def test_the_models_of_train_are_the_learners(capsys):
+    assert TRAINED == ("logistic", "svm", "mlp", "boosting")
+    for command in ("train", "demo"):
+        assert "{auto,logistic,svm,mlp,boosting}" in _help(command)
+
+
+def test_the_study_has_the_names_of_the_paper():
+    papers = {name for method in METHODS.values() for name in method.paper if name}
+    assert {method.partition("/")[0] for method in STUDIED} == papers
+    assert set(STUDIED) == {
+        *("rejoSVM/poly", "rejoSVM/rbf", "SVM-1C/poly", "SVM-1C/rbf", "SVM-2C/poly", "SVM-2C/rbf"),
+        *("Fumera/poly", "FH-1C/poly", "FH-1C/rbf", "FH-2C/poly", "FH-2C/rbf"),
+        *("rejoNN", "MLP-1C", "MLP-2C"),
+        *("rejoLogistic/poly", "rejoLogistic/rbf", "Chow-SVC/poly", "Chow-SVC/rbf"),
+    }
+
+
+def test_methods_are_found_by_name():
+    assert [method.name for method in find(["mlp", "svm"])] == ["mlp", "svm"]
+    with pytest.raises(ValueError, match="'forest' is not a method; methods: logistic, svm"):
+        find(["forest"])
+    with pytest.raises(ValueError, match="'rejo SVM' is now called 'svm'"):
+        find(["rejo SVM"])
+    with pytest.raises(ValueError, match="'embedded' takes two classes only; there are 3"):
+        standard_methods(3, 2, 80, names=["embedded"])
+
+
+def _help(command):
+    """Return the help of a command."""
+    (commands,) = (a for a in build_parser()._actions if hasattr(a, "choices") and a.choices)
+    return commands.choices[command].format_help()
