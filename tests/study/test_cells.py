@@ -17,17 +17,14 @@ from rejo.baselines import (
 )
 from rejo.baselines.cutoffs import best_cutoffs
 from rejo.replication import loss_from_costs, replica_costs
-from rejo.solvers.reference import gram
 from rejo.study import METHODS, Cell, Study, run_cell
 from rejo.study._cells import DATASETS, REJECT_COSTS
 from rejo.study._data import Table, make_task
-from rejo.study._embedded import TUNING
 from rejo.study._grids import GRIDS
-from rejo.study._logistic import TOL, H, _features
-from rejo.study._machines import kernel_of
+from rejo.study._kernel_methods import FEW_STARTS, LOGISTIC, Grams, features
 from rejo.study._methods import compute
-from rejo.study._outcomes import Tried, row_of
 from rejo.study._store import COLUMNS
+from rejo.study._tuning import Tried, row_of
 
 COSTS = (0.08, 0.24, 0.4)
 
@@ -221,7 +218,7 @@ def estimator(method, w, params, folds):
 
 def forced_outputs(model, X):
     """Outputs of a fitted model: 2 k for class k, -1 for a rejection."""
-    index = model._decide(X)
+    index = model.judge(X).decision
     return np.where(index < 0, -1, 2 * index)
 
 
@@ -253,7 +250,7 @@ def test_as_by_grid_search(method, dataset):
         model = estimator(method, w, params, task.folds)
         prefix = "estimator__" if "estimator" in model.get_params() else ""
         values = {"C": grid.Cs, "gamma": grid.gammas, "h": grid.hs}
-        tuned = clone(model).set_params(**(TUNING if method == "Fumera/poly" else {}))
+        tuned = clone(model).set_params(**(FEW_STARTS if method == "Fumera/poly" else {}))
         search = GridSearchCV(
             tuned, {prefix + name: values[name] for name in params}, cv=task.folds, refit=False
         ).fit(task.X, task.k)
@@ -390,7 +387,8 @@ def test_logistic_is_rejo_linear():
     task = task_of(study, cell)
     for row in run_cell(study, cell):
         params = json.loads(row["params"])
-        Z, back = _features(task.X, "rbf", params["gamma"])
-        test = gram(task.X_test, task.X, kernel_of("rbf", params["gamma"])) @ back
-        model = RejoLinear(C=params["C"], h=H, tol=TOL, reject_cost=row["reject_cost"])
+        grams = Grams(task, "rbf")
+        Z, back = features(grams.train(params["gamma"]))
+        test = grams.test(params["gamma"]) @ back
+        model = RejoLinear(C=params["C"], reject_cost=row["reject_cost"], **LOGISTIC)
         check_rates(row, model.fit(Z, task.k), task._replace(X_test=test))

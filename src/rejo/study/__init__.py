@@ -8,9 +8,9 @@ seeded by its own name, so that :func:`run_cell` gives the same rows anywhere an
 from which a study that was stopped goes on.
 
 In reading order: ``_cells`` (what there is to do), ``_grids``, ``_data`` (draws, splits, folds),
-``_outcomes`` (from decisions to numbers), the methods (``_machines``, ``_cutoffs``, ``_logistic``,
-``_embedded``, ``_networks``), ``_methods`` (one cell), ``_store`` (the file), ``_run``,
-``_dask``, and ``_archive`` (rows to pass on).
+``_tuning`` (from folds to parameters, from decisions to numbers), the methods
+(``_kernel_methods``, ``_network_methods``), ``_methods`` (one cell), ``_store`` (the file),
+``_run``, ``_dask``, and ``_archive`` (rows to pass on).
 """
 
 from rejo.study._archive import archive, read_archive

@@ -14,12 +14,17 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from rejo.study._cells import Cell, Study, seed_of
 from rejo.study._data import Table, load, make_task
-from rejo.study._embedded import fumera
 from rejo.study._grids import GRIDS
-from rejo.study._logistic import rejo_logistic
-from rejo.study._machines import chow, one_classifier, rejo_svm, two_classifiers
-from rejo.study._networks import one_network, rejo_nn, two_networks
-from rejo.study._outcomes import row_of
+from rejo.study._kernel_methods import (
+    chow,
+    fumera,
+    one_classifier,
+    rejo_logistic,
+    rejo_svm,
+    two_classifiers,
+)
+from rejo.study._network_methods import one_network, rejo_nn, two_networks
+from rejo.study._tuning import row_of
 
 KERNEL_METHODS: dict[str, Callable[..., Any]] = {
     "rejoSVM": rejo_svm,

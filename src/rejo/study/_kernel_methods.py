@@ -1,0 +1,277 @@
+"""The methods with a kernel; all costs, parameters and folds share kernel matrices.
+
+The kernel matrix of the training part is computed once for each ``gamma``, and a fold is a
+sub-matrix of it.  Plain machines are those of :class:`rejo.RejoSVC` with one replica, solved
+along a path of costs and ``C``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, groupby, product
+from typing import Any
+
+import numpy as np
+
+from rejo import RejoLinear
+from rejo._typing import Floats, Indices, Mask
+from rejo.baselines import EmbeddedRejectSVC
+from rejo.baselines.calibration import calibrated, fit_calibrator
+from rejo.replication import replica_costs, replica_labels
+from rejo.selection import RejoSVCCV
+from rejo.solvers.reference import gram
+from rejo.solvers.svm import Kernel, Problem, Step, path_order
+from rejo.study._data import Task
+from rejo.study._grids import TuningGrid
+from rejo.study._tuning import (
+    Params,
+    TrainTest,
+    Tried,
+    by_boundaries,
+    first_least,
+    risk,
+    score_held_out,
+    score_test,
+    tune,
+    tune_cutoffs,
+)
+
+DEGREE, COEF0 = 2, 1.0  # (gamma x.x' + 1)^2: all terms up to the second order
+TOL = 1e-3
+
+# The thresholds of rejoLogistic are intercepts, as free as in a logistic regression: h is large.
+LOGISTIC: dict[str, Any] = {"h": 10.0, "tol": 1e-4}
+LARGEST_RANK = 100
+LEAST = 1e-9  # of the largest eigenvalue: what is below is rounding
+
+# Fumera and Roli's machine is by far the slowest: the fits for tuning have one start, not nine.
+FEW_STARTS: dict[str, Any] = {"n_starts": 1, "tol": 1e-4}
+
+
+def rejo_svm(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) -> list[Tried]:
+    """rejoSVM, tuned by :class:`rejo.selection.RejoSVCCV`."""
+    search = RejoSVCCV(
+        reject_cost=costs[0],
+        Cs=grid.Cs,
+        gammas=grid.gammas,
+        hs=grid.hs,
+        reject_costs=costs,
+        cv=task.folds,
+        kernel=kernel,
+        degree=DEGREE,
+        coef0=COEF0,
+        tol=TOL,
+    ).fit(task.X, task.k)
+    tried = []
+    for w in costs:
+        model = search.best_estimators_[w]
+        above = model.boundary_scores(task.X_test) > 0
+        tried.append(by_boundaries(above, model.classes_, search.best_params_[w]))
+    return tried
+
+
+def rejo_logistic(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) -> list[Tried]:
+    """rejoLogistic: :class:`rejo.RejoLinear` in the space of a kernel."""
+    grams = Grams(task, kernel)
+    maps: dict[float, tuple[Floats, Floats]] = {}
+
+    def boundaries(
+        part: TrainTest, costs: Sequence[float], grid: Sequence[Params]
+    ) -> Iterator[tuple[int, int, Mask]]:
+        for gamma, places in _by_gamma(grid):
+            if gamma not in maps:
+                maps[gamma] = features(grams.train(gamma))
+            Z, back = maps[gamma]
+            if part.fold is None:
+                train, new = Z, grams.test(gamma) @ back
+            else:
+                train, new = (Z[rows] for rows in part.fold)
+            models = RejoLinear(**LOGISTIC).fit_path(
+                train, part.k, reject_costs=costs, Cs=[grid[j]["C"] for j in places]
+            )
+            for (i, j), model in zip(product(range(len(costs)), places), models, strict=True):
+                yield i, j, model.boundary_scores(new) > 0
+
+    return tune(task, costs, _points(grid), boundaries)
+
+
+def two_classifiers(
+    task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str
+) -> list[Tried]:
+    """SVM-2C, and FH-2C for more classes: an independent machine for each boundary."""
+    grams = Grams(task, kernel)
+
+    def boundaries(
+        part: TrainTest, costs: Sequence[float], grid: Sequence[Params]
+    ) -> Iterator[tuple[int, int, Mask]]:
+        classes, k = np.unique(part.k, return_inverse=True)
+        labels = replica_labels(len(classes))[k]  # (n, Q)
+        tables = [replica_costs(len(classes), w)[k] for w in costs]
+        for gamma, places in _by_gamma(grid):
+            problem, between = grams.part(part, gamma)
+            order = [(i, places[c]) for i, c, _ in path_order(len(costs), len(places))]
+            scores = [
+                _solve_path(
+                    problem, between, y, [grid[j]["C"] * tables[i][:, [q]] for i, j in order]
+                )
+                for q, y in enumerate(labels.T)
+            ]
+            for (i, j), above in zip(order, np.stack(scores, axis=2) > 0, strict=True):
+                yield i, j, above
+
+    return tune(task, costs, _points(grid), boundaries)
+
+
+def one_classifier(
+    task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str
+) -> list[Tried]:
+    """SVM-1C, and FH-1C for more classes: a machine for each split, with cut-offs."""
+    classes, k = np.unique(task.k, return_inverse=True)
+    machines = _Machines(task, kernel, replica_labels(len(classes), reject=False)[k])
+    return tune_cutoffs(task, costs, _points(grid), machines)
+
+
+def chow(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) -> list[Tried]:
+    """Chow's rule on the posteriors of a plain machine, by Platt's sigmoid.
+
+    More than two classes are told apart pair by pair, and the posteriors are those of a logistic
+    regression on the scores of all pairs.  ``C`` and ``gamma`` minimise the risk of each cost on
+    the held-out posteriors.
+    """
+    classes, k = np.unique(task.k, return_inverse=True)
+    pairs = combinations(range(len(classes)), 2)
+    labels = np.column_stack([(k == j) * 1.0 - (k == i) for i, j in pairs])  # 0: takes no part
+    machines, points = _Machines(task, kernel, labels), _points(grid)
+    scores = score_held_out(task, points, machines)
+    maps = [fit_calibrator(s, k, np.ones(len(k)), "sigmoid") for s in scores]
+    posteriors = [calibrated(m, s) for m, s in zip(maps, scores, strict=True)]
+    risks = [[risk(w, _chow(p, w, classes), task.k) for p in posteriors] for w in costs]
+    best = first_least(np.array(risks)).tolist()
+    tested = score_test(task, points, machines, best)
+    return [
+        Tried(_chow(calibrated(maps[j], tested[j]), w, classes), points[j])
+        for j, w in zip(best, costs, strict=True)
+    ]
+
+
+def fumera(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) -> list[Tried]:
+    """Fumera and Roli's machine with an embedded reject option, as in the paper.
+
+    Their program has a linear kernel only, so that the paper adds second-order terms to the
+    features: a polynomial kernel of degree 2 without ``gamma``.
+    """
+
+    def boundaries(
+        part: TrainTest, costs: Sequence[float], grid: Sequence[Params]
+    ) -> Iterator[tuple[int, int, Mask]]:
+        more = {} if part.fold is None else FEW_STARTS
+        for (i, w), (j, params) in product(enumerate(costs), enumerate(grid)):
+            model = EmbeddedRejectSVC(second_order=True, reject_cost=w, **params, **more)
+            yield i, j, model.fit(part.X, part.k).boundary_scores(part.X_new) > 0
+
+    tried = tune(task, costs, [{"C": C} for C in grid.Cs], boundaries)
+    return [one._replace(crossing_rate=None) for one in tried]  # two cut-offs on one score
+
+
+# ---- shared kernel matrices ---------------------------------------------------------------
+
+
+class Grams:
+    """Kernel matrices of a task, each computed once."""
+
+    def __init__(self, task: Task, kernel: str) -> None:
+        self.task, self.kernel = task, kernel
+        self._found: dict[tuple[str, float], Floats] = {}
+
+    def train(self, gamma: float) -> Floats:
+        """Between the training points (n, n)."""
+        return self._gram("train", self.task.X, gamma)
+
+    def test(self, gamma: float) -> Floats:
+        """Between the test points and the training points (n_test, n)."""
+        return self._gram("test", self.task.X_test, gamma)
+
+    def part(self, part: TrainTest, gamma: float) -> tuple[Problem, Floats]:
+        """The machine's problem on the points of a part, and its kernel to the new points."""
+        if part.fold is None:
+            K, between = self.train(gamma), self.test(gamma)
+        else:
+            train, test = part.fold
+            K = self.train(gamma)
+            K, between = K[np.ix_(train, train)], K[np.ix_(test, train)]
+        return Problem(np.ascontiguousarray(K), Kernel("precomputed")), between
+
+    def _gram(self, name: str, X: Floats, gamma: float) -> Floats:
+        if (name, gamma) not in self._found:
+            kernel = Kernel(self.kernel, gamma, DEGREE, COEF0)
+            self._found[name, gamma] = gram(X, self.task.X, kernel)
+        return self._found[name, gamma]
+
+
+def features(K: Floats) -> tuple[Floats, Floats]:
+    """Features ``Z`` (n, r) with ``Z Z'`` the kernel matrix, and ``(n, r)`` from kernel to them.
+
+    The leading directions of the kernel matrix: a Nystroem map with all points.
+    """
+    values, vectors = np.linalg.eigh(K)
+    values, vectors = values[::-1][:LARGEST_RANK], vectors[:, ::-1][:, :LARGEST_RANK]
+    kept = values > LEAST * values[0]
+    back = vectors[:, kept] / np.sqrt(values[kept])
+    return np.ascontiguousarray(K @ back), back
+
+
+class _Machines:
+    """Scores of plain machines, one for each column of labels (n, columns); 0 takes no part."""
+
+    def __init__(self, task: Task, kernel: str, labels: Floats) -> None:
+        self.grams, self.labels = Grams(task, kernel), labels
+
+    def __call__(self, part: TrainTest, grid: Sequence[Params]) -> Iterator[tuple[int, Floats]]:
+        labels = self.labels if part.fold is None else self.labels[part.fold[0]]
+        for gamma, places in _by_gamma(grid):
+            problem, between = self.grams.part(part, gamma)
+            scores = [
+                _solve_path(
+                    problem,
+                    between,
+                    np.where(y < 0, -1.0, 1.0),
+                    [grid[j]["C"] * np.abs(y[:, None]) for j in places],
+                )
+                for y in labels.T
+            ]
+            yield from zip(places, np.stack(scores, axis=2), strict=True)
+
+
+def _solve_path(problem: Problem, between: Floats, y: Floats, caps: list[Floats]) -> Floats:
+    """Scores (n_caps, m) of a machine for the labels (n,) and each of the caps (n, 1).
+
+    All caps leave the same points out, those where they are 0.
+    """
+    y = y[:, None]
+    sides = np.unique(y[caps[0] > 0])
+    if len(sides) < 2:  # a class is missing: only the other side has been seen
+        return np.full((len(caps), len(between)), sides.sum())
+    coefs, b = np.zeros((len(y), len(caps))), np.empty(len(caps))
+    steps = (Step(y, each) for each in caps)
+    for i, solution in enumerate(problem.solve_path(steps, tol=TOL)):
+        coefs[solution.basis, i] = solution.coef
+        b[i] = solution.b[0]
+    return np.asarray(between @ coefs + b).T
+
+
+def _points(grid: TuningGrid) -> list[Params]:
+    return [{"C": C, "gamma": gamma} for C, gamma in product(grid.Cs, grid.gammas)]
+
+
+def _by_gamma(grid: Sequence[Params]) -> Iterator[tuple[float, list[int]]]:
+    """Each ``gamma`` with the indices of its parameters."""
+    order = sorted(range(len(grid)), key=lambda j: grid[j]["gamma"])
+    for gamma, places in groupby(order, key=lambda j: grid[j]["gamma"]):
+        yield gamma, list(places)
+
+
+def _chow(p: Floats, reject_cost: float, classes: Indices) -> Indices:
+    """Outputs: the likeliest class, or a rejection on that side of it where the second is."""
+    top, second = np.argsort(-p, axis=1, kind="stable")[:, :2].T
+    rejected = p.max(axis=1) < 1.0 - reject_cost
+    return 2 * classes[top] + np.where(rejected, np.sign(second - top), 0)
