@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from rejo import RejoLinear
 from rejo._typing import Floats, Indices, Mask
 from rejo.baselines import EmbeddedRejectSVC
 from rejo.baselines.calibration import calibrated, fit_calibrator
+from rejo.estimators import RejoLinear
 from rejo.replication import replica_costs, replica_labels
 from rejo.selection import RejoSVCCV
 from rejo.solvers.reference import gram

@@ -11,8 +11,8 @@ from itertools import product
 
 import numpy as np
 
-from rejo import RejoMLP
 from rejo._typing import Floats, Mask
+from rejo.estimators import RejoMLP
 from rejo.replication import replica_costs
 from rejo.study._data import Task
 from rejo.study._grids import TuningGrid
