@@ -1,5 +1,6 @@
 """The contract of a classifier that may reject, on a learner with given thresholds."""
 
+import inspect
 import sys
 
 import numpy as np
@@ -13,6 +14,9 @@ from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+import rejo
+import rejo.baselines
+import rejo.estimators
 from rejo import RejoLinear, RejoMLP, RejoSVC
 from rejo.estimators.boundaries import BoundaryClassifier
 from rejo.estimators.classes import check_targets, choose_reject_label, encode_classes
@@ -499,3 +503,13 @@ def test_sureness_ranks_the_forced_decisions():
     sureness = ruler().sureness(POINTS)
     assert sureness.argmin() == 1
     assert_allclose(sureness, [3.0, 0.0, 2.0, 0.5, 11.0, 1.0, 0.5])
+
+
+@pytest.mark.parametrize("package", [rejo.estimators, rejo.baselines], ids=lambda p: p.__name__)
+def test_every_public_method_has_a_docstring_of_its_own_or_of_its_base(package):
+    for name in package.__all__:
+        kind = getattr(package, name)
+        for method, value in vars(kind).items():
+            if callable(value) and not method.startswith("_"):
+                assert inspect.getdoc(getattr(kind, method)), f"{name}.{method}"
+    assert "Training points" in inspect.getdoc(rejo.RejoSVC.fit)

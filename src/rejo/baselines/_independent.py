@@ -25,17 +25,6 @@ class IndependentBoundaries(Wrapper, BoundaryClassifier):
     crossing_rate_: float
 
     def boundary_scores(self, X: Any) -> Floats:
-        """Score of every point for every boundary, in falling order.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_boundaries)
-            Those of the classifiers, sorted; the number of positive ones is the decision.
-        """
         return -np.sort(-self._raw_scores(self._check_input(X, reset=False)), axis=1)
 
     def crossing_mask(self, X: Any) -> NDArray[np.bool_]:

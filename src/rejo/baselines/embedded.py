@@ -167,21 +167,6 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the function and the width of its reject region.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
-            Training points, or their kernel matrix if ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Classes, two of them.
-        sample_weight : array-like of shape (n_samples,), default=None
-            A weight of 2 counts as the row twice, a weight of 0 as no row.
-
-        Returns
-        -------
-        self : EmbeddedRejectSVC
-        """
         training = self._prepare(X, y, sample_weight)
         costs = self._costs()
         Z, pivots = self._features(training)

@@ -122,20 +122,6 @@ class FrankHallReject(IndependentBoundaries):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the classifiers of all splits.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies the costs of a point.
-
-        Returns
-        -------
-        self : FrankHallReject
-        """
         estimator, X, targets, labels, costs = self._prepare(X, y, sample_weight)
         rejects = costs.shape[1] > len(costs) - 1
         cuts = self.per_split == 1 and (rejects or self.loss_matrix is not None)

@@ -96,20 +96,6 @@ class TwoClassifierReject(IndependentBoundaries):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit both classifiers.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Two classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies the costs of a point.
-
-        Returns
-        -------
-        self : TwoClassifierReject
-        """
         estimator, X, targets, labels, costs = self._prepare(X, y, sample_weight)
         if targets.rows is not None:
             X = take_rows(X, targets.rows)

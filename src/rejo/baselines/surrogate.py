@@ -155,21 +155,6 @@ class SurrogateRejectSVC(BinaryKernelMachine):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the function.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
-            Training points, or their kernel matrix if ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Classes, two of them.
-        sample_weight : array-like of shape (n_samples,), default=None
-            A weight of 2 counts as the row twice, a weight of 0 as no row.
-
-        Returns
-        -------
-        self : SurrogateRejectSVC
-        """
         training = self._prepare(X, y, sample_weight)
         hinges = self._hinges()
         solution = self._check_solution(self._solve(training, hinges), self.max_iter)

@@ -139,20 +139,6 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the estimator, then choose the cut-offs.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Passed to the estimator, and used in the choice of the cut-offs.
-
-        Returns
-        -------
-        self : ThresholdRejectClassifier
-        """
         self._validate_params()
         estimator = self._prototype()
         method = self._calibration(estimator)
@@ -254,7 +240,6 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
     # ---- decisions ------------------------------------------------------------------------
 
     def judge(self, X: Any) -> Judgement:
-        """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`."""
         check_is_fitted(self)
         if self._rule != "score":
             return _judge_posteriors(self._posteriors(X), self.cutoffs_, self._rejects)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from functools import lru_cache
 from numbers import Integral, Number, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,26 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         "class_order": ["array-like", StrOptions({"sorted"}), None],
         "reject_label": "no_validation",
     }
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            Training points; with ``kernel="precomputed"`` their kernel matrix (n_samples,
+            n_samples).  An estimator inside gets a DataFrame as it is.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of 2 counts as the row twice, a weight of 0 as no row.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
 
     @abstractmethod
     def judge(self, X: Any) -> Judgement:

@@ -56,15 +56,14 @@ class BoundaryClassifier(RejectClassifier):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_boundaries)
-            Falling from left to right.  With rejection, columns ``2 j`` and ``2 j + 1``
-            are the lower and the upper edge of the reject region between the classes
-            ``j`` and ``j + 1``; without, column ``j`` is the boundary between them.
+            Falling from left to right; the number of positive scores is the decision.  With
+            rejection, columns ``2 j`` and ``2 j + 1`` are the edges of the reject region
+            between the classes ``j`` and ``j + 1``; without, column ``j`` is the boundary.
         """
 
     # ---- what subclasses use -------------------------------------------------------------
 
     def judge(self, X: Any) -> Judgement:
-        """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`."""
         scores = self.boundary_scores(X)  # (n_samples, n_boundaries)
         counts = (scores > 0).sum(axis=1)
         step = 2 if self._rejects else 1

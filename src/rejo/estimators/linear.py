@@ -39,7 +39,8 @@ class RejoLinear(ParallelBoundaries):
                   + C sum_iq c_iq loss(y_iq (w.x_i + b_q)),
 
     with a convex ``loss`` of the margin, such as ``log(1 + exp(-m))``.  The replicas are never
-    built: a pass over the data costs what it costs for one linear model.
+    built: a pass over the data costs what it costs for one linear model.  A NumPy array of single
+    precision is not copied.
 
     Parameters
     ----------
@@ -155,21 +156,6 @@ class RejoLinear(ParallelBoundaries):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the direction and its thresholds.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training points.  A NumPy array of single precision is not copied.
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            A weight of 2 counts as the row twice, a weight of 0 as no row.
-
-        Returns
-        -------
-        self : RejoLinear
-        """
         X, targets = self._prepare(X, y, sample_weight)
         labels, caps = self._boxes(targets.classes, targets.weight)
         start = self._start(X.shape[1], labels.shape[1])

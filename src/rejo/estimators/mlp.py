@@ -237,21 +237,6 @@ class RejoMLP(ParallelBoundaries):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the network and its thresholds.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training points; scale the features.
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            A weight of 2 counts as the row twice, a weight of 0 as no row.
-
-        Returns
-        -------
-        self : RejoMLP
-        """
         self._check_parameters()
         continued = self.warm_start and hasattr(self, "_theta")
         X = self._check_X(X, reset=not continued)

@@ -111,7 +111,9 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
 
     Notes
     -----
-    A score of exactly 0, that is a probability of exactly 0.5, counts as not positive.
+    ``boundary_scores`` are the estimator's raw scores (``decision_function``, or the margin of a
+    booster), or the log-odds of its ``predict_proba``, sorted so that they fall.  A score of 0,
+    that is a probability of 0.5, counts as not positive.
 
     Examples
     --------
@@ -170,21 +172,6 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Replicate the points and fit the estimator on them.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            A DataFrame reaches the estimator as one, with its categories.
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies the costs of all copies of a point; a weight of 0 counts as no row.
-
-        Returns
-        -------
-        self : ReplicationClassifier
-        """
         self._validate_params()
         random = check_random_state(self.random_state)
         transformer, estimator = self._parts(random)
@@ -249,18 +236,6 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
         return self
 
     def boundary_scores(self, X: Any) -> Floats:
-        """Score of every point for every boundary, in falling order.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_boundaries)
-            The estimator's raw scores (``decision_function``, or the margin of a booster), or the
-            log-odds of its ``predict_proba``, sorted; the number of positive ones is the decision.
-        """
         check_is_fitted(self)
         X = self._check_input(X, reset=False)
         if self.transformer_ is not None:

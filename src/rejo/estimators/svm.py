@@ -147,21 +147,6 @@ class RejoSVC(KernelMachine):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the function and its thresholds.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
-            Training points, or their kernel matrix if ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            A weight of 2 counts as the row twice, a weight of 0 as no row.
-
-        Returns
-        -------
-        self : RejoSVC
-        """
         training = self._prepare(X, y, sample_weight)
         problem = Problem(training.matrix, training.kernel, self.cache_size)
         labels, caps = self._boxes(training.targets)
