@@ -14,6 +14,7 @@ import pytest
 from sklearn.utils import Bunch
 
 from rejo.datasets import CATALOGUE, available, fetch
+from rejo.tables import TableError
 
 pd = pytest.importorskip("pandas")
 
@@ -204,7 +205,7 @@ def test_bcct_tasks_of_the_paper(tmp_path):
     assert table.groups.nunique() == 120
     assert table.task == "binary"
     made_up("esl").to_csv(tmp_path / "esl.csv", index=False)
-    with pytest.raises(ValueError, match="features='paper' is for the BCCT tables only"):
+    with pytest.raises(TableError, match="features='paper' is for the BCCT tables only"):
         fetch("esl", tmp_path, features="paper")
 
 
@@ -217,9 +218,9 @@ def test_mammographic_mass_as_its_authors_publish_it(tmp_path):
     assert table.data.isna().sum().sum() == 1
     assert table.others["bi_rads"].isna().sum() == 1
     assert fetch("mammographic_mass", tmp_path, features=["bi_rads", "age"]).data.shape == (961, 2)
-    with pytest.raises(ValueError, match=r"names 'ages', .* did you mean 'age'"):
+    with pytest.raises(TableError, match=r"no column 'ages'. Did you mean 'age'"):
         fetch("mammographic_mass", tmp_path, features=["ages"])
-    with pytest.raises(ValueError, match="features must be None, 'paper' or a list"):
+    with pytest.raises(TableError, match="features must be None, 'paper' or a list"):
         fetch("mammographic_mass", tmp_path, features="age")
 
 
@@ -254,7 +255,7 @@ def test_the_folder_comes_from_the_environment(tmp_path, monkeypatch):
 
 def test_without_network_the_error_says_what_to_do(tmp_path):
     with pytest.raises(
-        OSError, match=r"car could not be had from OpenML .*no network.*as car\.csv"
+        OSError, match=r"car could not be downloaded from OpenML .*no network.*as car\.csv"
     ):
         fetch("car", tmp_path)
 
@@ -282,19 +283,23 @@ def test_another_table_under_the_name_is_refused(tmp_path, monkeypatch):
     frame = made_up("swd")
     stub_openml(monkeypatch, "swd", frame[1:].reset_index(drop=True))
     with pytest.raises(
-        ValueError, match=r"OpenML data_id 1028 is not the table 'swd': its 999 rows"
+        TableError, match=r"OpenML data_id 1028: this is not the table 'swd': its 999 rows"
     ):
         fetch("swd")
     frame.drop(columns="x3").to_csv(tmp_path / "swd.csv", index=False)
-    with pytest.raises(ValueError, match=r"swd\.csv is not the table 'swd': it has no column x3"):
+    with pytest.raises(
+        TableError, match=r"swd\.csv: this is not the table 'swd': it has no column x3"
+    ):
         fetch("swd", tmp_path)
     frame.drop(columns="x3").to_csv(tmp_path / "swd.csv", index=False, header=False)
-    with pytest.raises(ValueError, match="has 9 columns before the target, but 'swd' has 10"):
+    with pytest.raises(TableError, match="has 9 columns before the target, not 10"):
         fetch("swd", tmp_path)
 
 
 def test_an_unknown_name_is_named():
-    with pytest.raises(ValueError, match=r"got 'german'; did you mean .*'german_credit'"):
+    with pytest.raises(
+        TableError, match=r"'german' is not in the catalogue. Did you mean .*'german_credit'"
+    ):
         fetch("german")
 
 

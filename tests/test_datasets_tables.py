@@ -7,6 +7,7 @@ import pytest
 
 from rejo import RejoLinear
 from rejo.datasets import fetch, load_table
+from rejo.tables import TableError, read_table
 
 pd = pytest.importorskip("pandas")
 
@@ -34,7 +35,7 @@ def write(tmp_path):
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_separator_mark_and_line_ends_do_not_matter(write, sep, encoding, end):
     path = write(ROWS.replace(",", sep).replace("\n", end), encoding=encoding)
-    table = load_table(path, target="grade", group="patient")
+    table = load_table(path, target="grade", groups="patient")
     assert table.feature_names == ["age", "dose"]
     np.testing.assert_array_equal(table.data, [[41, 1.5], [41, 2], [63, 0]])
     assert table.target.tolist() == ["good", "fair", "poor"]
@@ -65,9 +66,50 @@ def test_quotes_blanks_and_columns_without_a_name(write):
     np.testing.assert_array_equal(table.data, [[3, 4], [5, 6]])
 
 
-def test_decimal_comma(write):
-    table = load_table(write("x;target\n1,5;a\n2,25;b\n"), decimal=",")
+@pytest.mark.parametrize("options", [{}, {"decimal": ","}])
+def test_decimal_comma(write, options):
+    table = load_table(write("x;target\n1,5;a\n2,25;b\n"), **options)
     assert table.data["x"].tolist() == [1.5, 2.25]
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("code,n,day,flag,target\n007,1,2024-01-31,true,1\n8,?,2024-02-01,false,2\n", {}),
+        ("code;n;day;word;target\n007;1,5;31.12.2020;NA;1\n010;2;1.2.2021;None;2\n", {}),
+        ("n|word|target\n-|x|1\n2| y|2\n", {"missing": ["-"]}),
+        ("n  word  target\n1   x 1\n2 y  2\n", {"sep": " "}),
+        ("größe,target\n1.50,a\n2,b\n", {"encoding": "utf-16"}),
+    ],
+)
+def test_the_values_are_those_of_read_table(write, text, options):
+    path = write(text, encoding=options.get("encoding", "utf-8"))
+    expected = read_table(path, **options).frame
+    table = load_table(path, **options)
+    pd.testing.assert_frame_equal(table.data, expected.drop(columns="target"), check_exact=True)
+    assert table.target.tolist() == expected["target"].tolist()
+
+
+def test_whole_numbers_are_integers_as_labels_only(write):
+    table = load_table(write("x,visit,target\n1,7,0\n2,8,1\n"), groups="visit")
+    assert [column.dtype.kind for column in (table.data["x"], table.target, table.groups)] == list(
+        "fii"
+    )
+    codes = load_table(write("x,visit,target\n1,07,0.5\n2,08,1\n"), groups="visit")
+    assert (codes.groups.tolist(), codes.target.tolist()) == (["07", "08"], [0.5, 1])
+
+
+def test_a_parquet_file(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "visits.parquet"
+    pd.DataFrame({"age": [41, 63], "grade": ["good", "poor"]}).to_parquet(path)
+    table = load_table(path, target="grade", order=["poor", "good"])
+    assert (table.data["age"].tolist(), table.target_names) == ([41, 63], ["poor", "good"])
+
+
+def test_the_old_name_of_groups_is_refused(write):
+    with pytest.raises(TypeError, match="'group': it is now called 'groups'"):
+        load_table(write(ROWS), target="grade", group="patient")
 
 
 def test_missing_values_and_words_that_look_like_them(write):
@@ -94,33 +136,33 @@ def test_a_path_wins_over_a_name(write, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        (ROWS, {"target": "Grades"}, r"target='Grades' is not .*visits\.csv; did you mean 'grade'"),
-        (ROWS, {"target": "zzz"}, r"target='zzz' .*; Columns: age, dose, patient, grade"),
-        (ROWS, {"target": "grade", "group": "patients"}, "group='patients' .* mean 'patient'"),
-        (ROWS, {"target": "grade", "drop": ["ages"]}, "drop='ages' .* did you mean 'age'"),
-        (ROWS, {"target": "grade", "group": "grade"}, "target and group name the same column"),
-        (ROWS, {"target": "grade", "order": GRADES[:2]}, r"does not name: \['poor'\]; add them"),
-        (ROWS, {"target": "grade", "order": "good"}, "order must be a list of different classes"),
-        (ROWS, {"target": "grade", "order": ["good", "good"]}, "order must be a list of different"),
-        ("x,target\n1,0\n2,\n", {}, r"column 'target' of .* missing in 1 of 2 rows, .* data row 2"),
-        ("x,x,target\n1,2,0\n", {}, "two columns with the same name: x; rename one"),
-        ("", {}, "is empty; its first line must name the columns"),
-        ("x,target\n1,2,0\n3,4,1\n", {}, "more fields than the header"),
-        ("x,target\n1,0\n1,2,3,4\n", {}, r"could not be read with sep=',' .*pass the right sep"),
+        (ROWS, {"target": "Grades"}, r"visits\.csv: no column 'Grades'. Did you mean 'grade'"),
+        (ROWS, {"target": "zzz"}, r"no column 'zzz'. .*: 'age', 'dose', 'patient', 'grade'"),
+        (ROWS, {"target": "grade", "groups": "patients"}, "no column 'patients'.* mean 'patient'"),
+        (ROWS, {"target": "grade", "drop": ["ages"]}, "no column 'ages'. Did you mean 'age'"),
+        (ROWS, {"target": "grade", "groups": "grade"}, "target and groups are the same column"),
+        (ROWS, {"target": "grade", "order": GRADES[:2]}, r"\['poor'\] are not in order.*Add them"),
+        (ROWS, {"target": "grade", "order": "good"}, "order must be a list of distinct classes"),
+        (ROWS, {"target": "grade", "order": ["good", "good"]}, "order must be a list of distinct"),
+        ("x,target\n1,0\n2,\n", {}, r"row 2, column 'target': 1 of 2 values are missing"),
+        ("x,x,target\n1,2,0\n", {}, "columns have the same name: 'x'. Rename"),
+        ("", {}, "the file is empty. Its first line must name the columns"),
+        ("x,target\n1,2,0\n3,4,1\n", {}, "line 2: the row has 3 fields, but there are 2 columns"),
+        ("x,target\n1,0\n1,2,3,4\n", {}, r"line 3: .* 4 fields.* \(separator ','\). Fix that line"),
     ],
 )  # fmt: skip
 def test_errors_name_the_file_the_column_and_the_remedy(write, text, options, message):
-    with pytest.raises(ValueError, match=message) as error:
+    with pytest.raises(TableError, match=message) as error:
         load_table(write(text), **options)
     assert "visits.csv" in str(error.value) or "order must" in str(error.value)
+    assert error.value.parameter in (*options, None) or "missing" in message
 
 
 def test_wrong_encoding_is_named(write):
     path = write("größe,target\n1,0\n", encoding="latin-1")
-    with pytest.raises(
-        ValueError, match=r"visits\.csv is not in encoding='utf-8-sig'; pass another"
-    ):
+    with pytest.raises(TableError, match=r"visits\.csv, line 1: .*pass encoding=") as error:
         load_table(path)
+    assert error.value.parameter == "encoding"
     assert load_table(path, encoding="latin-1").feature_names == ["größe"]
 
 
@@ -130,14 +172,14 @@ def test_a_file_that_is_not_there(tmp_path, monkeypatch):
     ):
         load_table("visit")
     (tmp_path / "visits.csv").write_text("x,target\n1,0\n")
-    with pytest.raises(FileNotFoundError, match=r"no visit\.csv in .*did you mean 'visits'\?"):
+    with pytest.raises(FileNotFoundError, match=r"no visit\.csv in .*Did you mean 'visits'\?"):
         load_table("visit", data_home=tmp_path)
     with pytest.raises(IsADirectoryError, match="path_or_name must be a file or a name"):
         load_table(tmp_path)
-    with pytest.raises(FileNotFoundError, match="data_home must be a folder that exists"):
+    with pytest.raises(FileNotFoundError, match="data_home must be an existing folder"):
         load_table("visits", data_home=tmp_path / "no")
     monkeypatch.setenv("REJO_DATA", str(tmp_path / "no"))
-    with pytest.raises(FileNotFoundError, match="REJO_DATA must be a folder that exists"):
+    with pytest.raises(FileNotFoundError, match="REJO_DATA must be an existing folder"):
         load_table("visits")
 
 

@@ -18,7 +18,6 @@ SOURCE = Path(rejo.__file__).parent
 PROTOCOL = {"_parameter_constraints", "_n_features_out"}
 UNFINISHED = ("persistence/", "selection/")
 KNOWN = {
-    "module catalogue",
     "module cutoffs",
     "module embedded",
     "module errors",

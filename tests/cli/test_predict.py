@@ -176,7 +176,7 @@ def test_row_numbers_without_row_names(predict, model, cases, monkeypatch):
 
 def test_another_column_of_row_names(predict, refused, model, cases):
     assert predict(model, cases, "--id", "grade").columns[0] == "grade"
-    assert "did you mean 'case'" in refused(3, "predict", model, cases, "--id", "Case")
+    assert "Did you mean 'case'" in refused(3, "predict", model, cases, "--id", "Case")
     assert "'age' is a feature" in refused(2, "predict", model, cases, "--id", "age")
 
 
@@ -320,7 +320,7 @@ def test_a_missing_column(refused, model, cases, folder):
 
 @pytest.mark.parametrize(
     ("column", "value", "what"),
-    [("age", "old", "'old' is no number"), ("since", "soon", "'soon' is no date"),
+    [("age", "old", "'old' is not a number"), ("since", "soon", "'soon' is not a date"),
      ("income", "inf", "infinite")],
 )  # fmt: skip
 def test_a_bad_cell_in_a_late_chunk(

@@ -40,7 +40,7 @@ def test_numbers_categories_dates_missing_values_and_constants(run, table):
     assert (code, err) == (0, "")
     assert "t.csv: 120 rows. Classes: bad (60), good (60)." in out
     assert "Columns used: 5 (2 numbers, 2 categories, 1 date)." in out
-    assert "Left out: unit (the same value everywhere)." in out
+    assert "Left out: unit (constant)." in out
     assert files() == ["m.rejo", "t.csv"]
     kinds = load("m.rejo").best_estimator_[0].kinds_
     assert kinds == {
@@ -144,7 +144,7 @@ def test_a_class_called_review(run, table):
         (lambda t: t[(t["grade"] == "good") | (t.index < 2)], "has 1 rows, and 5 are needed"),
         (lambda t: t.iloc[:0], "no rows|no data|only a header|same class"),
         (lambda t: t[["grade", "case"]], "no column|no use"),
-        (lambda t: t[["grade", "unit"]], "the same value everywhere"),
+        (lambda t: t[["grade", "unit"]], "constant"),
     ],
 )
 def test_tables_that_cannot_be_learned_from(refused, table, change, message):
@@ -173,7 +173,7 @@ def test_an_unknown_column(refused, table, option):
     table().to_csv("t.csv", index=False)
     line = refused(3, "train", "t.csv", *FIXED, option, "Region")
     assert "no column 'Region'" in line
-    assert "did you mean 'region'" in line
+    assert "Did you mean 'region'" in line
 
 
 def test_a_column_has_one_role(refused, table):

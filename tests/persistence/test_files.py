@@ -182,7 +182,7 @@ def test_a_table_comes_back_with_its_model(applicants, path):
     first, second = (m.best_estimator_[0] for m in (model, loaded))
     np.testing.assert_array_equal(second.transform(frame), first.transform(frame))
     assert list(second.kinds_.items()) == list(first.kinds_.items())
-    assert second.left_out_ == {"unit": "the same value everywhere"}
+    assert second.left_out_ == {"unit": "constant"}
     assert second.date_formats_ == {"file": "%d.%m.%Y"}
     found = inspect(path)
     assert found.table == {"target": "grade", "id": None, "text": ["name", "zip"]}

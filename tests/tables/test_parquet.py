@@ -122,7 +122,7 @@ def test_files_that_cannot_be_used(path, tmp_path, table):
     assert "no column 'n'" in refused(table.drop_columns(["n"]))
     words = table.set_column(1, "n", pa.array(["x"] * N))
     assert "column 'n'" in refused(words)
-    assert "is no date" in refused(table.set_column(3, "day", pa.array(["x"] * N)))
+    assert "is not a date" in refused(table.set_column(3, "day", pa.array(["x"] * N)))
     infinite = table.set_column(1, "n", pa.array([1.0] * (N - 1) + [float("inf")]))
     assert f"row {N}, column 'n'" in refused(infinite)
     nested = pa.table({"n": [[1], [2]]})

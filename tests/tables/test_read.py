@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 pd = pytest.importorskip("pandas")
 
+from rejo._errors import RejoError  # noqa: E402
 from rejo.tables import MISSING, TableError, read_table  # noqa: E402
 
 
@@ -225,14 +226,14 @@ def test_header_only_and_one_column(write):
     [
         (b"", ["empty"]),
         (b"\n  \n\n", ["empty"]),
-        (b"a,b\n1,2\n3\n", ["line 3", "1 fields", "header 2"]),
-        (b"a,b\n1,2\n3,4,5\n", ["line 3", "3 fields", "name every column"]),
+        (b"a,b\n1,2\n3\n", ["line 3", "1 field,", "2 columns"]),
+        (b"a,b\n1,2\n3,4,5\n", ["line 3", "3 fields", "Name every column"]),
         (b"a,b\n1,2,3\n3\n", ["line 2", "3 fields"]),  # the counts balance
         (b'a,b\n"x\ny",2\n\n3,4,5,6\n', ["line 5", "4 fields"]),
-        (b"a,b,a\n1,2,3\n", ["same name", "'a'", "rename"]),
-        (b"a,b\n1,\xe9\n", ["line 2", "0xe9", "--encoding cp1252"]),
+        (b"a,b,a\n1,2,3\n", ["same name", "'a'", "Rename"]),
+        (b"a,b\n1,\xe9\n", ["line 2", "0xe9", "encoding='cp1252'"]),
         (b"a,b\n" + b"1,x\n" * 100_000 + b"1,\xff\n", ["line 100002", "0xff"]),
-        (b"a,b\n1,\xc3", ["line 2", "encoding"]),
+        (b"a,b\n1,\xc3", ["line 2", "utf-8", "encoding"]),
         (b"a,b\n1,x\0y\n", ["NUL", "line 2"]),
         ("a,b\n1,2\n".encode("utf-16-le"), ["NUL", "utf-16-le"]),
         (b'a,b\n1,"x\n2,y\n3,z\n', ["line 2", "never closed"]),
@@ -257,7 +258,7 @@ def test_workbooks_and_archives(write):
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("[Content_Types].xml", "x")
         archive.writestr("xl/workbook.xml", "x")
-    assert "Excel file; save it as CSV" in refused(write(buffer.getvalue(), "a.xlsx"))
+    assert "Excel file. Save it as CSV" in refused(write(buffer.getvalue(), "a.xlsx"))
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("a.csv", "x")
@@ -267,14 +268,54 @@ def test_workbooks_and_archives(write):
 def test_wrong_options(write, tmp_path):
     path = write("age,b\n1,2\n")
     message = refused(path, text=["Agee"])
-    assert "did you mean 'age'" in message
+    assert "Did you mean 'age'" in message
     assert "columns are: 'age', 'b'" in message
     assert "'xx'" in refused(path, sep="xx")
     assert "decimal" in refused(path, decimal="'")
-    assert "no encoding is called 'klingon'" in refused(path, encoding="klingon")
+    assert "encoding='klingon' is unknown" in refused(path, encoding="klingon")
     assert "folder" in refused(tmp_path)
     with pytest.raises(FileNotFoundError):
         read_table(tmp_path / "none.csv")
+
+
+def test_the_error_has_parts(write):
+    path = write("a;b\n1,5;1.2\n", "a.csv")
+    with pytest.raises(TableError) as caught:
+        read_table(path)
+    error = caught.value
+    assert isinstance(error, RejoError)
+    assert (error.where, error.parameter) == (str(path), "decimal")
+    assert str(error) == f"{path}: {error.problem}. {error.remedy}"
+    with pytest.raises(TableError) as caught:
+        read_table(write("a,b\n1,2\n3\n", "a.csv"))
+    assert caught.value.where == f"{path}, line 3"
+    assert caught.value.parameter is None
+
+
+@pytest.mark.parametrize("sep", [" ", r"\s+"])
+def test_blanks_separate_columns(write, sep):
+    text = 'a  b\tname\n 1 2.5   "x  y"  \n\n3\t 4 z\r\n'
+    table = read_table(write(text), sep=sep)
+    assert (table.sep, columns(table)) == (" ", {"a": [1, 3], "b": [2.5, 4], "name": ["x  y", "z"]})
+    assert "line 3" in refused(write("a b\n1 2\n3 4 5\n"), sep=sep)
+    many = "a b\n" + "".join(f"{i}   {i % 7}\n" for i in range(100_000)) + "-1 -1"
+    frame = read_table(write(many), sep=sep).frame
+    np.testing.assert_array_equal(frame["a"], [*range(100_000), -1])
+
+
+def test_a_file_without_a_header(write):
+    table = read_table(write("1;x;1\n2,5;y;3\n"), header=False)
+    assert (table.sep, table.decimal) == (";", ",")
+    assert columns(table) == {"column 1": [1, 2.5], "column 2": ["x", "y"], "column 3": [1, 3]}
+    assert "line 2: the row has 1 field" in refused(write("1,2\n3\n"), header=False)
+
+
+def test_other_entries_for_missing_values(write):
+    path = write("n,word\n-,?\n2,-\n,x\n")
+    assert columns(read_table(path))["word"] == [None, "-", "x"]
+    frame = read_table(path, missing=["-"]).frame
+    assert frame["word"].tolist() == ["?", None, "x"]
+    np.testing.assert_array_equal(frame["n"], [np.nan, 2, np.nan])
 
 
 def test_control_characters_do_not_reach_the_terminal(write):
@@ -341,7 +382,7 @@ def test_a_number_that_would_overflow(write, value):
 def test_two_decimal_marks(write, more, sep):
     path = write(("a;b\n1,5;1.2\n" + more).replace(";", sep))
     with pytest.raises(
-        TableError, match=r"comma in column 'a' and a point in column 'b'.*--decimal"
+        TableError, match=r"comma in column 'a' and a point in column 'b'.*decimal='.'"
     ):
         read_table(path)
     assert read_table(path, decimal=",").frame["a"][0] == 1.5

@@ -165,7 +165,7 @@ def test_an_empty_cell_alone_is_a_row(tmp_path):
 
 def test_nothing_is_left_after_an_error(tmp_path):
     path = tmp_path / "out.csv"
-    with pytest.raises(ValueError, match="same in each frame: 'a', got 'b'"):
+    with pytest.raises(ValueError, match="same in each frame: 'a'; got 'b'"):
         written(path, pd.DataFrame({"a": [1]}), pd.DataFrame({"b": [1]}))
     assert os.listdir(tmp_path) == []
     path.write_text("old")

@@ -13,9 +13,9 @@ or a ``data_home`` argument.
 
 from rejo.datasets._bayes import BayesRates, bayes_rates, bayes_risk, posterior
 from rejo.datasets._bundled import load_breast_cancer_binary, load_diabetes_ordinal
-from rejo.datasets._catalogue import CATALOGUE, Dataset
+from rejo.datasets._entries import CATALOGUE, Dataset
 from rejo.datasets._fetch import available, fetch
-from rejo.datasets._tables import load_table
+from rejo.datasets._load import load_table
 from rejo.datasets.synthetic import (
     make_synthetic_1,
     make_synthetic_2,

@@ -1,6 +1,7 @@
 """The public tables of the catalogue: from the data folder, else from OpenML."""
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -8,15 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from rejo.datasets._catalogue import CATALOGUE, Dataset
-from rejo.datasets._tables import (
-    BLANKS,
-    data_folder,
-    in_order,
-    read_frame,
-    read_header,
-)
-from rejo.tables.errors import did_you_mean, import_pandas
+from rejo.datasets._entries import CATALOGUE, Dataset
+from rejo.datasets._load import data_folder
+from rejo.tables import TableError, read_table
+from rejo.tables.errors import check_columns, did_you_mean, import_pandas
+from rejo.tables.values import word_of
+
+NO_HEADER = re.compile(r"[-+\d.eE,;\t ?]*")  # a first line of numbers and gaps
 
 
 def fetch(
@@ -26,12 +25,12 @@ def fetch(
     features: str | Iterable[str] | None = None,
     mark_missing: bool = False,
 ) -> Bunch:
-    """A public table by its name in ``CATALOGUE``; needs pandas (``rejo[pandas]``).
+    """Load a public table by its name in ``CATALOGUE``; needs pandas (``rejo[pandas]``).
 
-    The data folder is looked into first, for ``<name>.csv`` or for the file as its authors publish
-    it. What is not there comes from OpenML, through scikit-learn, which keeps a copy of its own;
-    what OpenML does not have is an error that says where to get it. Columns, classes and their
-    order are the same from either source, the order of the rows need not be.
+    The data folder comes first: there the table is ``<name>.csv``, or the file that its authors
+    publish. Otherwise it comes from OpenML, through scikit-learn, which keeps a copy. If OpenML
+    does not have it, the error says where to get it. Columns, classes and their order do not depend
+    on the source; the order of the rows may.
 
     Parameters
     ----------
@@ -41,10 +40,10 @@ def fetch(
     data_home : str or path, default=None
         The data folder. ``None``: the environment variable ``REJO_DATA``.
     features : "paper" or iterable of str, default=None
-        Columns to learn from. ``None``: all that are fit for it. ``"paper"``: those of the paper's
+        Columns to learn from. ``None``: all suitable ones. ``"paper"``: those of the paper's
         experiments, for the BCCT tables. A list may name any column of the table.
     mark_missing : bool, default=False
-        Make NaN of zeros that are known to stand for missing values (``pima_diabetes``). By default
+        Replace zeros that are known to mean missing values (``pima_diabetes``) by NaN. By default
         the values are as published.
 
     Returns
@@ -56,18 +55,23 @@ def fetch(
             Series of 0 and 1 for a binary task, an ordered categorical of 1 to K for an ordinal
             one.
         ``groups``
-            Series of rows that belong together, which must not be split between training and test;
-            None where rows are independent.
+            Series that says which rows belong together and must not be split between training and
+            test; None if rows are independent.
         ``others``
-            DataFrame of columns that are not features.
+            DataFrame of the columns that are not features.
         ``feature_names``, ``target_names``, ``name``, ``task``, ``source``, ``DESCR``
             Column names, meaning of the classes in order, the name, ``"binary"`` or ``"ordinal"``,
-            where it was read from, and a description with citation and licence.
+            the source, and a description with citation and licence.
+
+    Raises
+    ------
+    TableError
+        If the name is unknown, or the file is not the table of the catalogue.
 
     See Also
     --------
-    available : the names that need no network.
-    load_table : any other table.
+    available : List the tables in the data folder.
+    load_table : Load any other table.
 
     Examples
     --------
@@ -84,18 +88,20 @@ def fetch(
     frame, source = _from_file(entry, path) if path else _from_openml(entry, folder)
     _check(entry, frame, source)
 
+    target = frame["target"].astype(np.int64)
     if entry.merge:
-        frame["target"] = np.take(entry.merge, frame["target"] - 1)
+        target = pd.Series(np.take(entry.merge, target - 1), name="target")
+    if entry.task == "ordinal":
+        target = target.astype(pd.CategoricalDtype(list(entry.classes), ordered=True))
     for column in entry.zero_is_missing if mark_missing else ():
         frame[column] = frame[column].mask(frame[column] == 0)
-    chosen = _choose(entry, features, list(frame.columns))
-    target = frame["target"].astype(np.int64)
-    rest = [c for c in frame.columns if c not in (*chosen, "target", entry.group)]
+    columns = [column for column in frame.columns if column != "target"]
+    chosen = _choose(entry, features, columns)
     return Bunch(
         data=frame[chosen],
-        target=target if entry.task == "binary" else in_order(target, entry.classes, source),
+        target=target,
         groups=frame[entry.group] if entry.group else None,
-        others=pd.DataFrame(frame[rest]),
+        others=pd.DataFrame(frame[[c for c in columns if c not in (*chosen, entry.group)]]),
         feature_names=chosen,
         target_names=list(entry.target_names),
         name=entry.name,
@@ -106,7 +112,7 @@ def fetch(
 
 
 def available(data_home: str | os.PathLike[str] | None = None) -> list[str]:
-    """Names of the catalogue that ``fetch`` finds in the data folder, without network.
+    """List the tables of the catalogue in the data folder; ``fetch`` needs no network for them.
 
     Parameters
     ----------
@@ -116,7 +122,7 @@ def available(data_home: str | os.PathLike[str] | None = None) -> list[str]:
     Returns
     -------
     list of str
-        In the order of the catalogue; empty without a data folder.
+        Names in the order of the catalogue; empty without a data folder.
 
     Examples
     --------
@@ -132,16 +138,17 @@ def available(data_home: str | os.PathLike[str] | None = None) -> list[str]:
 
 def _entry(name: str) -> Dataset:
     if name not in CATALOGUE:
-        hint = did_you_mean(str(name), CATALOGUE) or "."
-        raise ValueError(
-            f"name must be one of the catalogue, got {name!r}{hint} "
-            f"Names: {', '.join(CATALOGUE)}. load_table reads any other table."
+        raise TableError(
+            f"{name!r} is not in the catalogue",
+            parameter="name",
+            remedy=f"{did_you_mean(str(name), CATALOGUE)}The names are: {', '.join(CATALOGUE)}. "
+            "load_table loads any other table.",
         )
     return CATALOGUE[name]
 
 
 def _local_file(entry: Dataset, folder: Path | None) -> Path | None:
-    """The table in the data folder: our form, or the file as its authors publish it."""
+    """Return the file in the data folder: our form, or as its authors publish it."""
     if folder is None:
         return None
     names = [f"{entry.file or entry.name}.csv", entry.published]
@@ -149,27 +156,23 @@ def _local_file(entry: Dataset, folder: Path | None) -> Path | None:
 
 
 def _from_file(entry: Dataset, path: Path) -> tuple[Any, str]:
-    """Table and its path; a file without a column ``target`` is in its authors' form."""
-    header = read_header(path, sep=BLANKS if path.suffix == ".asc" else None)
-    if "target" in header.names:
-        frame = read_frame(path)
-        if absent := [c for c in entry.columns if c not in frame.columns]:
-            raise ValueError(
-                f"{path} is not the table {entry.name!r}: it has no column {', '.join(absent)}; "
-                "read it with load_table"
-            )
-        derived = [c for c in _derived(entry) if c in frame.columns]
-        table = _typed(entry, frame[[*entry.columns, *derived]]).assign(target=frame["target"])
+    """Return the table and its path; without a column ``target`` it is in its authors' form."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        header = not NO_HEADER.fullmatch(file.readline().strip())
+    frame = read_table(path, sep=" " if path.suffix == ".asc" else None, header=header).frame
+    if "target" not in frame.columns:
+        table = _arrange(entry, frame.iloc[:, :-1], frame.iloc[:, -1], str(path))
+    elif absent := [column for column in entry.columns if column not in frame.columns]:
+        raise _other_table(entry, str(path), f"it has no column {', '.join(absent)}")
     else:
-        headless = all(_is_number(field) for field in header.names)
-        names = [f"column {i}" for i in range(1, len(header.names) + 1)] if headless else None
-        raw = read_frame(path, sep=header.sep, names=names)
-        table = _arrange(entry, raw.iloc[:, :-1], raw.iloc[:, -1], str(path))
+        derived = [c for c in (entry.group, *entry.not_features) if c and c not in entry.columns]
+        columns = [c for c in (*entry.columns, *derived) if c in frame.columns]
+        table = _typed(entry, frame[columns]).assign(target=frame["target"])
     return _with_images(entry, table), str(path)
 
 
 def _from_openml(entry: Dataset, folder: Path | None) -> tuple[Any, str]:
-    """Table and where it came from."""
+    """Return the table and its source."""
     place = f"the data folder {folder}" if folder else "a data folder (REJO_DATA or data_home)"
     file = f"{entry.file or entry.name}.csv"
     if entry.openml is None:
@@ -183,65 +186,60 @@ def _from_openml(entry: Dataset, folder: Path | None) -> tuple[Any, str]:
         table = fetch_openml(data_id=entry.openml.data_id, as_frame=True, parser="liac-arff")
     except OSError as error:
         raise OSError(
-            f"{entry.name} could not be had from OpenML ({error}). Try again with network, or put "
-            f"it as {file}, with the columns of CATALOGUE[{entry.name!r}] and 'target', into "
-            f"{place}"
+            f"{entry.name} could not be downloaded from OpenML ({error}). Check the network, or "
+            f"put the table as {file}, with the columns of CATALOGUE[{entry.name!r}] and 'target', "
+            f"into {place}"
         ) from error
     source = f"OpenML data_id {entry.openml.data_id}"
     return _arrange(entry, table.data, table.target, source), source
 
 
 def _arrange(entry: Dataset, data: Any, labels: Any, source: str) -> Any:
-    """Columns and classes of the source as those of the catalogue."""
-    if entry.levels:
-        data = _one_hot(data, entry, source)
-    if data.shape[1] != len(entry.columns):
-        raise ValueError(
-            f"{source} has {data.shape[1]} columns before the target, but {entry.name!r} has "
-            f"{len(entry.columns)}: {', '.join(entry.columns)}; read it with load_table"
+    """Give columns and classes of the source the form of the catalogue."""
+    pd = import_pandas("fetch")
+    expected = len(entry.levels) or len(entry.columns)
+    if data.shape[1] != expected:
+        raise _other_table(
+            entry, source, f"it has {data.shape[1]} columns before the target, not {expected}"
         )
-    # By name where the source has the same names but for case and hyphens, else by position.
+    if entry.levels:
+        data = _one_hot(data, entry)
+    # By name if the source has the same names but for case and hyphens, else by position.
     names = [str(c).lower().replace("-", "_") for c in data.columns]
     data = data.set_axis(names if set(names) == set(entry.columns) else list(entry.columns), axis=1)
 
-    pd = import_pandas("fetch")
     numbers = pd.to_numeric(labels.astype(object), errors="coerce")
     if entry.source_classes is None:
         target = numbers.rank(method="dense")
     else:
         text = numbers.map("{:g}".format) if numbers.notna().all() else labels.astype(str)
-        target = text.map(dict(zip(entry.source_classes, _file_classes(entry), strict=True)))
+        classes = (CATALOGUE[entry.file] if entry.file else entry).classes
+        target = text.map(dict(zip(entry.source_classes, classes, strict=True)))
     kept = target.notna().to_numpy()
     frame = _typed(entry, data[list(entry.columns)])[kept]
     return frame.assign(target=target[kept].astype(np.int64)).reset_index(drop=True)
 
 
-def _one_hot(data: Any, entry: Dataset, source: str) -> Any:
-    """A column of 0 and 1 for each level of each nominal column, in the order of the catalogue."""
+def _one_hot(data: Any, entry: Dataset) -> Any:
+    """Return a column of 0 and 1 for each level of each column, in the order of the catalogue."""
     pd = import_pandas("fetch")
-    if data.shape[1] != len(entry.levels):
-        raise ValueError(f"{source} has {data.shape[1]} columns, expected {len(entry.levels)}")
     pairs = zip(data.columns, entry.levels, strict=True)
     values = [data[column].astype(str) == level for column, levels in pairs for level in levels]
     return pd.DataFrame(np.column_stack(values).astype(np.float64), index=data.index)
 
 
 def _typed(entry: Dataset, data: Any) -> Any:
-    """Numbers as float64, words as categories in alphabetical order, whatever the source made."""
+    """Return numbers as float64 and words as categories in alphabetical order."""
     pd = import_pandas("fetch")
     return pd.DataFrame(
         {
-            c: pd.Categorical(data[c].astype(str))
+            c: pd.Categorical(data[c].astype(object).map(word_of, na_action="ignore"))
             if c in entry.nominal
             else pd.to_numeric(data[c].astype(object)).astype(np.float64)
             for c in data.columns
         },
         index=data.index,
     )
-
-
-def _derived(entry: Dataset) -> list[str]:
-    return [c for c in (entry.group, *entry.not_features) if c and c not in entry.columns]
 
 
 def _with_images(entry: Dataset, frame: Any) -> Any:
@@ -256,19 +254,24 @@ def _with_images(entry: Dataset, frame: Any) -> Any:
 
 
 def _check(entry: Dataset, frame: Any, source: str) -> None:
-    """Rows of each class as in the catalogue, else it is another table."""
+    """Refuse a table whose classes do not have the numbers of rows of the catalogue."""
     table = CATALOGUE[entry.file] if entry.file else entry
     counts = [int((frame["target"] == label).sum()) for label in table.classes]
     if counts != list(table.counts) or len(frame) != sum(counts):
-        raise ValueError(
-            f"{source} is not the table {table.name!r}: its {len(frame)} rows have {counts} in the "
-            f"classes {list(table.classes)}, expected {list(table.counts)}; load_table reads a "
-            "changed table"
+        raise _other_table(
+            table,
+            source,
+            f"its {len(frame)} rows have {counts} in the classes {list(table.classes)}, expected "
+            f"{list(table.counts)}",
         )
 
 
-def _file_classes(entry: Dataset) -> tuple[int, ...]:
-    return (CATALOGUE[entry.file] if entry.file else entry).classes
+def _other_table(entry: Dataset, source: str, reason: str) -> TableError:
+    return TableError(
+        f"this is not the table {entry.name!r}: {reason}",
+        where=source,
+        remedy="Load another table, or a changed one, with load_table.",
+    )
 
 
 def _choose(entry: Dataset, features: str | Iterable[str] | None, columns: list[str]) -> list[str]:
@@ -276,21 +279,19 @@ def _choose(entry: Dataset, features: str | Iterable[str] | None, columns: list[
         return list(entry.features)
     if features == "paper":
         if not entry.paper_features:
-            raise ValueError(
-                f"features='paper' is for the BCCT tables only, got name={entry.name!r}; give a "
-                "list of columns, or None for all"
+            raise TableError(
+                f"features='paper' is for the BCCT tables only, got name={entry.name!r}",
+                parameter="features",
+                remedy="Pass a list of columns, or None for all.",
             )
         return list(entry.paper_features)
     if isinstance(features, str):
-        raise ValueError(f"features must be None, 'paper' or a list of columns, got {features!r}")
+        raise TableError(
+            f"features must be None, 'paper' or a list of columns, got {features!r}",
+            parameter="features",
+        )
     chosen = list(features)
-    for column in chosen:
-        if column not in columns or column == "target":
-            hint = did_you_mean(str(column), columns) or ";"
-            raise ValueError(
-                f"features names {column!r}, which is no column of {entry.name}{hint} Columns: "
-                f"{', '.join(c for c in columns if c != 'target')}"
-            )
+    check_columns(entry.name, chosen, columns, "features")
     return chosen
 
 
@@ -305,11 +306,3 @@ def _describe(entry: Dataset) -> str:
             f"Licence: {entry.licence}.",
         ]
     )
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return field == "?"
-    return True

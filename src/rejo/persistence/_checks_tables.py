@@ -15,7 +15,7 @@ from rejo.persistence._require import require
 from rejo.tables import TableEncoder
 from rejo.tables.columns import n_levels, width
 from rejo.tables.dates import FORMATS
-from rejo.tables.words import LARGEST
+from rejo.tables.values import LARGEST
 
 
 def check_encoder(model: TableEncoder) -> None:

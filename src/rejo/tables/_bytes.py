@@ -1,6 +1,6 @@
-"""The bytes of a table file as UTF-8, whatever it was written in.
+"""The bytes of a table file as UTF-8, whatever its encoding.
 
-What is no text at all (an Excel file, an archive) is told by its first bytes.
+Files that are not text at all (a workbook, an archive) are recognised by their first bytes.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,28 +19,28 @@ import numpy as np
 from rejo.tables.errors import TableError, shown
 
 HEAD = 1 << 18  # bytes, enough to see how a table is written
-ENCODING_REMEDY = "save it as UTF-8, or name its encoding, such as --encoding cp1252 (Windows)"
+SAVE_AS_CSV, UNPACK = "Save it as CSV.", "Unpack it first."
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# First bytes of files that are often taken for tables.
+# First bytes of files that are often taken for tables: what they are, and what to do.
 OTHER_FILES = (
-    (b"\xd0\xcf\x11\xe0", "an old Excel file; save it as CSV"),
-    (b"PAR1", "a Parquet file; give it the ending .parquet"),
-    (b"%PDF", "a PDF file; a table as CSV is needed"),
-    (b"BZh", "compressed by bzip2; unpack it first"),
-    (b"\xfd7zXZ", "compressed by xz; unpack it first"),
-    (b"\x28\xb5\x2f\xfd", "compressed by zstd; unpack it first"),
-    (b"7z\xbc\xaf", "a 7z archive; unpack it first"),
-    (b"SQLite format 3\0", "an SQLite database; export the table as CSV"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel file", SAVE_AS_CSV),
+    (b"PAR1", "a Parquet file", "Give it the ending .parquet."),
+    (b"%PDF", "a PDF file", SAVE_AS_CSV),
+    (b"BZh", "compressed with bzip2", UNPACK),
+    (b"\xfd7zXZ", "compressed with xz", UNPACK),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd", UNPACK),
+    (b"7z\xbc\xaf", "a 7z archive", UNPACK),
+    (b"SQLite format 3\0", "an SQLite database", "Export the table as CSV."),
 )
 
 
 def count_lines(data: bytes) -> int:
-    """Number of line ends; many times faster than ``bytes.count``."""
+    """Count the line ends; many times faster than ``bytes.count``."""
     return int(np.count_nonzero(np.frombuffer(data, dtype=np.uint8) == 10))
 
 
@@ -50,13 +51,13 @@ def name_of(path: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def open_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file, or standard input for ``-``; gzip is unpacked on the way."""
+    """Open a file, or standard input for ``-``; unpack gzip on the way."""
     if os.fspath(path) == "-":
         stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
         yield stream
         return
     if os.path.isdir(path):
-        raise TableError(f"{name_of(path)} is a folder; name a file in it")
+        raise TableError("this is a folder", where=name_of(path), remedy="Name a file in it.")
     with open(path, "rb") as raw:
         if raw.read(2) == b"\x1f\x8b":
             raw.seek(0)
@@ -68,15 +69,15 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 class Utf8:
-    """What a stream of bytes holds, checked and translated to UTF-8.
+    """A stream of bytes, checked and translated to UTF-8.
 
     Parameters
     ----------
     stream : binary file
     encoding : str or None
-        ``None``: by the byte order mark, else UTF-8.
+        ``None``: what the byte order mark says, else UTF-8.
     name : str
-        Of the file, for messages.
+        Name of the file, for messages.
     """
 
     def __init__(self, stream: BinaryIO, encoding: str | None, name: str) -> None:
@@ -95,28 +96,32 @@ class Utf8:
             self._decoder.decode(b"")
         except (LookupError, AttributeError, TypeError):
             raise TableError(
-                f"{name}: no encoding is called {shown(encoding)}; common ones are utf-8, "
-                "latin-1, cp1252 and utf-16"
+                f"encoding={shown(encoding)} is unknown",
+                where=name,
+                parameter="encoding",
+                remedy="Common ones are utf-8, latin-1, cp1252 and utf-16.",
             ) from None
-        self._plain = plain  # already UTF-8: to be checked, not to be translated
+        self._plain = plain  # already UTF-8: check it, but do not translate
         if plain and self._ahead.startswith(codecs.BOM_UTF8):
             self._ahead = self._ahead[3:]
             self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._between = False  # bytes of a character are outstanding
+        self._between = False  # within the bytes of a character
         # Lines that end in a carriage return alone, as on old Macs.
         self._old_mac = b"\r" in self._ahead and b"\n" not in self._ahead
 
     def read(self, size: int) -> bytes:
-        """Return about ``size`` bytes; none at the end."""
+        """Return about ``size`` bytes; empty at the end."""
         while True:
             raw, self._ahead = self._ahead or self._raw(size), b""
             data = self._translated(raw)
             if b"\0" in data:
                 line = self._line(data, data.find(0))
                 raise TableError(
-                    f"{self.name} holds a NUL byte in line {line}: it is no text file, or UTF-16 "
-                    "without its mark; export it again as CSV in UTF-8, or name its encoding, "
-                    "e.g. --encoding utf-16-le"
+                    "a NUL byte; this is not a text file, or it is UTF-16 without a byte order "
+                    "mark",
+                    where=f"{self.name}, line {line}",
+                    parameter="encoding",
+                    remedy="Export it as CSV in UTF-8, or try encoding='utf-16-le'.",
                 )
             if self._old_mac:
                 data = data.replace(b"\r", b"\n")
@@ -125,7 +130,7 @@ class Utf8:
                 return data
 
     def _raw(self, size: int) -> bytes:
-        """Return ``size`` bytes, fewer only at the end: a pipe hands over what it has."""
+        """Return ``size`` bytes, fewer only at the end; a pipe may give less at a time."""
         parts, missing = [], size
         try:
             while missing > 0 and (part := self._stream.read(missing)):
@@ -135,7 +140,7 @@ class Utf8:
                 missing -= len(part)
         except (EOFError, gzip.BadGzipFile, gzip.zlib.error) as error:  # type: ignore[attr-defined]
             raise TableError(
-                f"{self.name} is a damaged gzip file ({error}); copy it again"
+                f"this is a damaged gzip file ({error})", where=self.name, remedy="Copy it again."
             ) from None
         return b"".join(parts)
 
@@ -148,22 +153,43 @@ class Utf8:
             start = error.start if isinstance(error, UnicodeDecodeError) else 0
             found = f"byte 0x{raw[start]:02x}" if start < len(raw) else "a broken character"
             raise TableError(
-                f"{self.name}, line {self._line(raw, start)}: {found} is not in the encoding "
-                f"{self.encoding}; {ENCODING_REMEDY}"
+                f"{found} is not valid {self.encoding}",
+                where=f"{self.name}, line {self._line(raw, start)}",
+                parameter="encoding",
+                remedy="Save the file as UTF-8, or pass encoding='cp1252' for most files from "
+                "Windows.",
             ) from None
         self._between = bool(self._decoder.getstate()[0])
         return raw if self._plain else text.encode("utf-8", "replace")
 
     def _line(self, data: bytes, end: int) -> int:
-        """Number of the line that the byte at ``end`` of this piece stands in."""
+        """Return the number of the line with the byte at ``end`` of this piece."""
         return self._lines + data.count(b"\n", 0, end) + 1
 
     def _refuse_other_files(self, head: bytes) -> None:
-        what = next((what for magic, what in OTHER_FILES if head.startswith(magic)), None)
+        found = next((other[1:] for other in OTHER_FILES if head.startswith(other[0])), None)
         if head.startswith(b"PK\x03\x04"):
-            office = b"[Content_Types].xml" in head or b"xl/" in head
-            what = "an Excel file; save it as CSV" if office else "a zip archive; unpack it first"
+            found = "a zip archive", UNPACK
             if b"opendocument.spreadsheet" in head:
-                what = "a LibreOffice file; save it as CSV"
-        if what is not None:
-            raise TableError(f"{self.name} is {what}")
+                found = "a LibreOffice file", SAVE_AS_CSV
+            elif b"[Content_Types].xml" in head or b"xl/" in head:
+                found = "an Excel file", SAVE_AS_CSV
+        if found is not None:
+            raise TableError(f"this is {found[0]}", where=self.name, remedy=found[1])
+
+
+class BlankSeparated(Utf8):
+    """UTF-8 with one tab in place of every run of blanks outside quotes."""
+
+    _rest = b""  # of a line that is not complete
+
+    def read(self, size: int) -> bytes:
+        """Return about ``size`` bytes of whole lines; empty at the end."""
+        while True:
+            data = super().read(size)
+            ahead = self._rest + data
+            end = ahead.rfind(b"\n") + 1 if data else len(ahead)
+            lines, self._rest = ahead[:end], ahead[end:]
+            if end or not data:
+                lines = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", lines)
+                return re.sub(rb'("[^"\n]*")|[ \t]+', lambda m: m[1] or b"\t", lines)

@@ -1,4 +1,4 @@
-"""The columns that a model needs, chunk by chunk: for prediction on files of any size."""
+"""Read the columns that a model needs in chunks, for prediction on files of any size."""
 
 from __future__ import annotations
 
@@ -11,10 +11,19 @@ import numpy as np
 
 from rejo.tables._csv import CsvFile, open_csv
 from rejo.tables._parquet import is_parquet, parquet_chunks, parquet_names, typed
-from rejo.tables._records import Block
-from rejo.tables.dates import example, parse_dates
+from rejo.tables._records import RowBlock
+from rejo.tables.dates import NO_DATE, example, parse_dates
 from rejo.tables.errors import TableError, check_columns, import_pandas, shown
-from rejo.tables.words import TOO_LARGE, Words, number, spread, texts_of, too_large, words_of
+from rejo.tables.values import (
+    MISSING,
+    TOO_LARGE,
+    Words,
+    number,
+    spread,
+    texts_of,
+    too_large,
+    words_of,
+)
 
 
 def read_chunks(
@@ -27,40 +36,40 @@ def read_chunks(
     sep: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
+    missing: Iterable[str] = MISSING,
 ) -> Iterator[Any]:
-    r"""Read what a fitted encoder needs of a table, in pieces; memory does not grow with the file.
+    r"""Read the columns that a fitted encoder needs, in chunks; memory use does not grow.
 
     Parameters
     ----------
     path : str or path-like
         As for :func:`read_table`.
     encoder : TableEncoder
-        Fitted; its columns are read, each as the kind it was in training.
+        Fitted. Each of its columns is read as the kind that it had in training.
     text : iterable of str, default=()
-        Further columns, as the strings that stand in the file, without blanks around them.  They
-        are names, so that ``NA`` or ``?`` is one as well: only an empty cell is missing (None).
+        More columns to read as strings, as in :func:`read_table`.
     optional : iterable of str, default=()
-        Those of ``text`` that the file may lack.
+        Columns of ``text`` that the file may lack.
     rows : int, default=100_000
-        The most rows in a piece.
-    sep, decimal, encoding : str, default=None
-        As for :func:`read_table`; found for this file by itself.
+        Maximum number of rows in a chunk.
+    sep, decimal, encoding, missing
+        As for :func:`read_table`; this file need not be written like the training table.
 
     Yields
     ------
     DataFrame
-        Columns of the encoder, then those of ``text``; at least one frame, if without rows.  The
-        index is the number of the data row, from 0 on.  A column of ``text`` that is one of the
-        encoder's as well is of the encoder's kind.
+        Columns of the encoder, then those of ``text``.  The index numbers the data rows from 0.
+        A column of ``text`` that the encoder uses is of the encoder's kind.  A file without rows
+        gives one empty frame.
 
     Raises
     ------
     TableError
-        If a column is missing, or a cell is no number or no date where one is needed.
+        If a column is missing, or a cell is not the number or date that it must be.
 
     See Also
     --------
-    read_table : A whole table, for training.
+    read_table : Read a whole table, for training.
 
     Examples
     --------
@@ -80,11 +89,11 @@ def read_chunks(
     kept = [text] if isinstance(text, str) else list(dict.fromkeys(text))
     may_lack = {optional} if isinstance(optional, str) else set(optional)
     if rows < 1:
-        raise ValueError(f"rows must be 1 or more, got {rows!r}")
+        raise ValueError(f"rows must be a positive integer, got {rows!r}")
     if is_parquet(path):
         yield from _of_parquet(Path(path), encoder, kept, may_lack, rows)
         return
-    with open_csv(path, sep=sep, decimal=decimal, encoding=encoding) as file:
+    with open_csv(path, sep=sep, decimal=decimal, encoding=encoding, missing=missing) as file:
         needed = [name for name in kept if name in file.names or name not in may_lack]
         check_columns(file.name, [*encoder.kinds_, *needed], file.names)
         typist = _Typist(file, encoder, [name for name in needed if name not in encoder.kinds_])
@@ -106,23 +115,23 @@ class _Typist:
         self.kinds = {**encoder.kinds_, **dict.fromkeys(text, "text")}
         self.formats = encoder.date_formats_
         self.text = text
-        # Words as objects: of TRUE and 007 pandas would make categories that are no strings.
+        # Words as objects: pandas would read TRUE and 007 as categories that are not strings.
         self.types = {
             name: np.float64 if kind == "number" else object for name, kind in self.kinds.items()
         }
 
-    def frame(self, block: Block) -> Any:
-        pd = import_pandas("reading a table")
+    def frame(self, block: RowBlock) -> Any:
+        pd = import_pandas()
         names = list(self.kinds)
         try:
             found = self.file.parse(block, names, self.types, self.text)
         except TableError:
             raise
-        except (ValueError, TypeError):  # a cell is no number: find it, or see that it is missing
+        except (ValueError, TypeError):  # a cell is not a number: find it, or see it is missing
             found = self.file.parse(block, names, dict.fromkeys(names, object), self.text)
         index = pd.RangeIndex(block.row, block.row + len(found))
         columns = {
-            # Else pandas would make its own type of what are texts.
+            # Otherwise pandas would give strings a type of its own.
             name: pd.Series(column, index, dtype=object if self.kinds[name] == "text" else None)
             for name in names
             for column in [self._column(found[name], block, name)]
@@ -130,52 +139,52 @@ class _Typist:
         return pd.DataFrame(columns, index=index)
 
     def empty(self) -> Any:
-        pd = import_pandas("reading a table")
+        pd = import_pandas()
         dates = {"date": "datetime64[us]", "number": np.float64}
         return pd.DataFrame(
             {name: pd.Series(dtype=dates.get(kind, object)) for name, kind in self.kinds.items()},
             index=pd.RangeIndex(0),
         )
 
-    def _column(self, column: Any, block: Block, name: str) -> Any:
-        pd = import_pandas("reading a table")
+    def _column(self, column: Any, block: RowBlock, name: str) -> Any:
+        pd = import_pandas()
         kind = self.kinds[name]
         if kind == "number":
             if column.dtype != np.float64:
-                words = words_of(column)
+                words = words_of(column, self.file.missing)
                 values = [number(word, self.file.decimal) for word in words.words]
-                self._refuse(words, [v is None for v in values], block, name, "is no number")
+                wrong = [value is None for value in values]
+                self._refuse(words, wrong, block, name, "is not a number")
                 column = spread(np.array(values, dtype=np.float64), words, np.nan)
             column = np.asarray(column)
             if len(rows := too_large(column)):
-                where = self.file.place(block, int(rows[0]))
-                raise TableError(f"{where}, column {shown(name)}: {TOO_LARGE}")
+                raise TableError(**TOO_LARGE, where=self.file.place(block, int(rows[0]), name))
             return column
         if kind == "text":
             return texts_of(column)
-        words = words_of(column)
+        words = words_of(column, self.file.missing)
         if kind == "date":
             dates = parse_dates(words.words, self.formats[name])
-            wrong = f"is no date such as {example(self.formats[name])}"
-            self._refuse(words, np.isnat(dates), block, name, wrong)
-            return spread(dates, words, np.datetime64("NaT", "us"))
+            what = f"is not a date such as {example(self.formats[name])}"
+            self._refuse(words, np.isnat(dates), block, name, what)
+            return spread(dates, words, NO_DATE)
         return pd.Categorical.from_codes(words.codes, pd.Index(words.words, dtype=object))
 
-    def _refuse(self, words: Words, bad: Any, block: Block, name: str, what: str) -> None:
+    def _refuse(self, words: Words, bad: Any, block: RowBlock, name: str, what: str) -> None:
         wrong = np.append(np.asarray(bad, dtype=bool), False)[words.codes]
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             raise TableError(
-                f"{self.file.place(block, row)}, column {shown(name)}: "
-                f"{shown(words.words[words.codes[row]])} {what}; correct the cell, or leave it "
-                "empty if the value is missing"
+                f"{shown(words.words[words.codes[row]])} {what}",
+                where=self.file.place(block, row, name),
+                remedy="Correct the cell, or leave it empty if the value is missing.",
             )
 
 
 def _of_parquet(
     path: Path, encoder: Any, text: list[str], may_lack: set[str], rows: int
 ) -> Iterator[Any]:
-    pd = import_pandas("reading a table")
+    pd = import_pandas()
     there = parquet_names(path)
     needed = [name for name in text if name in there or name not in may_lack]
     kinds = {**dict.fromkeys(needed, "text"), **encoder.kinds_}
@@ -193,19 +202,20 @@ def _of_parquet(
             except (ValueError, TypeError) as error:
                 first = frame.index[0] + 1 if len(frame) else 1
                 raise TableError(
-                    f"{path}, rows from {first} on, column {shown(name)}: not all cells are a "
-                    f"{kind} ({' '.join(str(error).split())[:100]}); correct them"
+                    f"not every cell is a {kind} ({' '.join(str(error).split())[:100]})",
+                    where=f"{path}, column {shown(name)}, from row {first}",
+                    remedy="Correct them.",
                 ) from None
         yield pd.DataFrame(columns, index=frame.index)
 
 
 def _as_dates(column: Any, format: str | None) -> Any:
-    """Return strings in a Parquet file as dates; what is of another type must be dates."""
-    pd = import_pandas("reading a table")
+    """Return a column of a Parquet file as dates; parse strings."""
+    pd = import_pandas()
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return column
     words = words_of(column)
     dates = parse_dates(words.words, format or "%Y-%m-%d")
     if np.isnat(dates).any():
-        raise ValueError(f"{shown(words.words[int(np.isnat(dates).argmax())])} is no date")
-    return pd.Series(spread(dates, words, np.datetime64("NaT", "us")), index=column.index)
+        raise ValueError(f"{shown(words.words[int(np.isnat(dates).argmax())])} is not a date")
+    return pd.Series(spread(dates, words, NO_DATE), index=column.index)

@@ -1,63 +1,84 @@
-"""A CSV file, open: how it is written, its blocks of rows, and pandas to parse them."""
+"""A CSV file, open: how it is written, its blocks of rows, and pandas to parse them.
+
+The separator, the header and the decimal mark are found from the first lines.
+"""
 
 from __future__ import annotations
 
+import csv
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
-from rejo.tables._bytes import Utf8, name_of, open_bytes
-from rejo.tables._records import Block, blocks, code_columns, line_of
-from rejo.tables._sniff import MISSING, sniff
-from rejo.tables.errors import TableError, import_pandas
+from rejo.tables._bytes import BlankSeparated, Utf8, name_of, open_bytes
+from rejo.tables._records import RowBlock, code_columns, line_of, row_blocks
+from rejo.tables.errors import TableError, check_different, import_pandas, shown
+from rejo.tables.values import MISSING
 
+SEPARATORS = (",", ";", "\t", "|")
+NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t", "\\s+": " "}  # as a shell or pandas writes them
+LOOK = 50  # rows
+WHOLE_NUMBER = re.compile(r"[+-]?\d+")
+DOT_NUMBER = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
+COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 LARGEST_BLOCK = 1 << 27  # bytes
 
 
 class CsvFile:
-    """A CSV file that is read once, from its beginning to its end."""
+    """A CSV file that is read once, from beginning to end."""
 
-    def __init__(self, reader: Utf8, sep: str | None = None, decimal: str | None = None) -> None:
+    def __init__(
+        self,
+        reader: Utf8,
+        sep: str | None = None,
+        decimal: str | None = None,
+        missing: Iterable[str] = MISSING,
+        header: bool = True,
+    ) -> None:
         self._reader = reader
         self._head, whole = reader.read(1 << 18), reader.short
         while b"\n" not in self._head and not whole and len(self._head) < LARGEST_BLOCK:
             more = reader.read(1 << 18)  # a long header line
             self._head, whole = self._head + more, not more
-        style = sniff(reader.name, self._head, sep, decimal, whole)
+        style = sniff(reader.name, self._head, sep, decimal, whole, header)
         self.name = reader.name
         self.encoding = reader.encoding
-        self.sep, self.decimal = style.sep, style.decimal
+        self.sep = " " if isinstance(reader, BlankSeparated) else style.sep
+        self.decimal = style.decimal
+        self.missing = frozenset(["", *missing])
         self.names = [name for name in style.names if name]
         self._place = {name: i for i, name in enumerate(style.names) if name}
         self._width = len(style.names)
         self._style = style
 
-    def blocks(self, rows: int) -> Iterator[Block]:
+    def blocks(self, rows: int) -> Iterator[RowBlock]:
         """Yield blocks of about so many rows."""
         style = self._style
         size = min(max(int(rows * style.row_size), 1 << 12), LARGEST_BLOCK)
-        return blocks(
+        return row_blocks(
             self._reader,
             self._head[style.header_size :],
             style.header_lines + 1,
-            sep=self.sep,
+            sep=style.sep,
             n_columns=self._width,
             size=size,
         )
 
     def parse(
         self,
-        block: Block,
+        block: RowBlock,
         columns: Sequence[str],
         dtypes: Mapping[str, Any],
         text: Collection[str] = (),
     ) -> Any:
-        """DataFrame of some columns of a block; without a dtype, of the type that pandas finds.
+        """Return some columns of a block as a DataFrame; pandas infers the types not given.
 
-        Those of ``text`` are strings as they are written, also such as ``NA`` and the empty one.
+        The columns of ``text`` are strings as written, including ``NA`` and the empty string.
         """
-        pd = import_pandas("reading a table")
+        pd = import_pandas()
         try:
             frame = pd.read_csv(
                 _Handle(block.data),
@@ -66,9 +87,11 @@ class CsvFile:
                 usecols=[self._place[name] for name in columns],
                 dtype={self._place[name]: dtype for name, dtype in dtypes.items()}
                 | {self._place[name]: object for name in text},
-                sep=self.sep,
+                sep=self._style.sep,
                 decimal=self.decimal,
-                na_values={self._place[name]: MISSING for name in columns if name not in text},
+                na_values={
+                    self._place[name]: list(self.missing) for name in columns if name not in text
+                },
                 keep_default_na=False,
                 skipinitialspace=True,
                 low_memory=False,
@@ -77,22 +100,23 @@ class CsvFile:
         except pd.errors.ParserError as error:
             reason = " ".join(str(error).split())
             raise TableError(
-                f"{self.name}: the rows from line {block.line} on cannot be read ({reason[:120]}); "
-                "mend them, or name another separator by --sep"
+                f"the rows from here on cannot be read ({reason[:120]})",
+                where=f"{self.name}, line {block.line}",
+                parameter="sep",
+                remedy="Fix them, or pass another sep.",
             ) from None
-        frame.columns = [self._name(place) for place in frame.columns]
+        frame.columns = [self._style.names[place] for place in frame.columns]
         return frame[list(columns)]
 
-    def code_columns(self, block: Block) -> set[str]:
-        """Names of the columns in which a cell of the block looks like 007."""
-        return {self._name(i) for i in code_columns(block.data, self.sep) if i < self._width}
+    def code_columns(self, block: RowBlock) -> set[str]:
+        """Return the columns in which a cell of the block looks like 007."""
+        found = code_columns(block.data, self._style.sep)
+        return {self._style.names[i] for i in found if i < self._width}
 
-    def place(self, block: Block, row: int) -> str:
-        """Say where a row of a block stands, for a message."""
-        return f"{self.name}, line {line_of(self.name, block, row, self.sep, self._width)}"
-
-    def _name(self, place: int) -> str:
-        return self._style.names[place]
+    def place(self, block: RowBlock, row: int, column: str) -> str:
+        """Say where a cell is, for a message."""
+        line = line_of(self.name, block, row, self._style.sep, self._width)
+        return f"{self.name}, line {line}, column {shown(column)}"
 
 
 @contextmanager
@@ -102,16 +126,20 @@ def open_csv(
     sep: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
+    missing: Iterable[str] = MISSING,
+    header: bool = True,
 ) -> Iterator[CsvFile]:
     """Open a CSV file and find out how it is written."""
+    sep = NAMED_SEPARATORS.get(sep, sep) if sep else sep
+    kind, sep = (BlankSeparated, "\t") if sep == " " else (Utf8, sep)
     with open_bytes(path) as stream:
-        yield CsvFile(Utf8(stream, encoding, name_of(path)), sep, decimal)
+        yield CsvFile(kind(stream, encoding, name_of(path)), sep, decimal, missing, header)
 
 
 class _Handle:
-    """A file for pandas that hands over bytes of UTF-8 as they are.
+    """A file that gives pandas bytes of UTF-8 as they are.
 
-    A ``BytesIO`` would be decoded, and encoded again for the parser.
+    pandas would decode a ``BytesIO``, and encode it again for the parser.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -125,3 +153,160 @@ class _Handle:
 
     def __iter__(self) -> Iterator[bytes]:
         raise NotImplementedError("pandas' C parser reads by size")
+
+
+# ---- the first lines ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a file is written."""
+
+    sep: str
+    decimal: str
+    names: list[str]  # of the columns; empty for a column without a name
+    header_size: int  # bytes before the first data row
+    header_lines: int
+    row_size: float  # bytes in a typical row
+
+
+def sniff(
+    name: str,
+    head: bytes,
+    sep: str | None,
+    decimal: str | None,
+    whole: bool,
+    header: bool = True,
+) -> Style:
+    """Find out how a file is written.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file, for messages.
+    head : bytes
+        The beginning of the file, in UTF-8.
+    sep, decimal : str or None
+        ``None``: find it.
+    whole : bool
+        Whether ``head`` is the whole file.
+    header : bool
+        Whether the first line names the columns.
+    """
+    lines = [line + "\n" for line in head.decode("utf-8", "ignore").split("\n")]
+    if not whole and len(lines) > 2:
+        lines.pop()  # incomplete
+    skip = 0
+    while skip < len(lines) and not lines[skip].strip():
+        skip += 1
+    # Excel writes, and reads, a first line that gives the separator.
+    if skip < len(lines) and (told := re.fullmatch(r'"?sep=(.)"?\s*', lines[skip], re.IGNORECASE)):
+        skip, sep = skip + 1, sep or told[1]
+    if not "".join(lines[skip:]).strip():
+        raise TableError(
+            "the file is empty", where=name, remedy="Its first line must name the columns."
+        )
+    sep = _best_separator(lines[skip:]) if sep is None else _check_separator(name, sep)
+
+    rows, ends = _first_rows(lines[skip:], sep)
+    if not rows and "".join(lines).strip(" \n\r" + sep):
+        raise TableError(
+            f"the header line cannot be read with the separator {sep!r}: a quote is not closed, "
+            "or the line is too long",
+            where=name,
+            parameter="sep",
+            remedy="Fix that line, or pass another sep.",
+        )
+    names = [field.strip() for field in rows[0]] if rows else []
+    header_lines = skip
+    if header:
+        rows, header_lines = rows[1:], skip + (ends[0] if ends else 0)
+    else:
+        names = [f"column {i + 1}" for i in range(len(names))]
+    if not any(names):
+        raise TableError(
+            "the header line names no column", where=name, remedy="Write the names there."
+        )
+    check_different(name, names)
+    if decimal is None:
+        decimal = "." if sep == "," else _decimal_mark(name, names, rows)
+    elif decimal not in (".", ",") or decimal == sep:
+        raise TableError(
+            f"decimal must be '.' or ',' and differ from the separator, got {shown(decimal)}",
+            where=name,
+            parameter="decimal",
+        )
+    seen = sum(len(line.encode()) for line in lines[skip : skip + ends[-1]])
+    return Style(
+        sep,
+        decimal,
+        names,
+        min(sum(len(line.encode()) for line in lines[:header_lines]), len(head)),
+        header_lines,
+        max(seen / len(ends), 1.0),
+    )
+
+
+def _first_rows(lines: list[str], sep: str) -> tuple[list[list[str]], list[int]]:
+    """Return the first rows that are not blank, and the number of lines up to the end of each."""
+    reader = csv.reader(lines, delimiter=sep, skipinitialspace=True, strict=False)
+    rows: list[list[str]] = []
+    ends: list[int] = []
+    try:
+        for fields in reader:
+            if fields and any(map(str.strip, fields)):
+                rows.append(fields)
+                ends.append(reader.line_num)
+            if len(rows) > LOOK:
+                break
+    except csv.Error:  # a cell too long, or a stray carriage return: reported later, with its line
+        pass
+    return rows, ends
+
+
+def _best_separator(lines: list[str]) -> str:
+    """Return the separator that splits the header and the rows after it in the same way."""
+
+    def merit(sep: str) -> tuple[float, int]:
+        rows, _ = _first_rows(lines, sep)
+        width = len(rows[0]) if rows else 0
+        if width < 2:
+            return (0.0, 0)
+        alike = sum(len(row) == width for row in rows[1:]) / max(len(rows) - 1, 1)
+        return (alike if len(rows) > 1 else 1.0, width)
+
+    return max(SEPARATORS, key=merit)  # a comma, if there is only one column
+
+
+def _check_separator(name: str, sep: str) -> str:
+    if len(sep) != 1 or sep in '"\n\r \0' or not sep.isascii():
+        raise TableError(
+            f"sep must be one character such as ',' ';' '|' or a tab, got {shown(sep)}",
+            where=name,
+            parameter="sep",
+        )
+    return sep
+
+
+def _decimal_mark(name: str, names: list[str], rows: list[list[str]]) -> str:
+    """Return the mark that more cells have; an error if each has whole columns of numbers."""
+    fitting: dict[str, list[str]] = {",": [], ".": []}
+    counts = dict.fromkeys(fitting, 0)
+    for i, column in enumerate(names):
+        cells = [row[i].strip() for row in rows if i < len(row)]
+        cells = [cell for cell in cells if cell not in MISSING]
+        for mark, number in ((",", COMMA_NUMBER), (".", DOT_NUMBER)):
+            found = sum(number.fullmatch(cell) is not None for cell in cells)
+            counts[mark] += found
+            whole = sum(WHOLE_NUMBER.fullmatch(cell) is not None for cell in cells)
+            if found and found + whole == len(cells):
+                fitting[mark].append(column)
+    if fitting[","] and fitting["."]:
+        raise TableError(
+            f"numbers have a comma in column {shown(fitting[','][0])} and a point in column "
+            f"{shown(fitting['.'][0])}",
+            where=name,
+            parameter="decimal",
+            remedy="Pass decimal=',' or decimal='.'.",
+        )
+    return "," if counts[","] > counts["."] else "."

@@ -1,4 +1,4 @@
-"""A transformer from the columns of a table to numbers that a classifier can use."""
+"""A transformer from the columns of a table to an array that a classifier can use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from rejo.tables.columns import (
     as_words,
     count_unseen,
     counts_the_rows,
-    date_format,
     kind_of,
     learn_category,
     learn_number,
@@ -29,8 +28,8 @@ from rejo.tables.columns import (
     write_levels,
     write_numbers,
 )
-from rejo.tables.dates import FORMATS
-from rejo.tables.errors import TableError, did_you_mean, listed, shown
+from rejo.tables.dates import FORMATS, ISO
+from rejo.tables.errors import TableError, check_columns, check_different, listed, shown
 
 SLAB = 2048  # rows
 
@@ -38,28 +37,29 @@ SLAB = 2048  # rows
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Turn a DataFrame with mixed columns into an array of numbers on comparable scales.
 
-    Numbers are standardised, and those beyond a million standard deviations brought there; missing
-    ones are replaced by the median, with a further column that says where they were missing if
-    training showed any.  Words become a column of 0 and 1 for each frequent one, the rare ones
-    together "other"; missing counts as a word; two words need one column.  Dates become the days
-    since 1970, as a number, and the month on a circle.
+    Numbers are standardised and clipped at a million standard deviations.  Missing numbers are
+    replaced by the median; if training had any, another column marks them.  Words are one-hot
+    encoded: one column for each frequent word, one for all rare words together ("other"), and one
+    for missing values; two levels need only one column.  Dates become the days since 1970, treated
+    as a number, and the month on a circle.
 
-    Left out are columns without information (constant, or without values), words that hardly
-    repeat (names, free text: more than 50, and different in more than half of the rows), and whole
-    numbers that count the rows.
+    Left out are constant columns, columns without values, words that hardly repeat (names or free
+    text: more than 50, and more than half as many as there are rows), and whole numbers that count
+    the rows.
 
     Parameters
     ----------
     max_categories : int, default=20
-        The most words of a column that get columns of their own.
+        Maximum number of words in a column that get a column of their own.
     min_count : int, default=5
-        Rows in which a word must occur to get one; with fewer than 100 rows, 5 percent of them.
+        Minimum number of rows with a word that gets a column of its own; with fewer than 100 rows,
+        5 percent of them.
     scale : bool, default=True
         Whether to standardise numbers and days.
     date_formats : dict of str to str, default=None
-        Formats of the columns of dates, as in ``Table.date_formats``. They do not matter for a
-        frame whose dates are dates already, but :func:`read_chunks` reads by them. ``None``:
-        those that :func:`read_table` left in ``X.attrs``, else ISO's.
+        Formats of the columns of dates, as in ``Table.date_formats``. They do not matter for
+        columns that hold dates already, but :func:`read_chunks` reads by them. ``None``: those
+        that :func:`read_table` left in ``X.attrs``, else ISO format.
 
     Attributes
     ----------
@@ -67,18 +67,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Columns of the training table.
     n_features_in_ : int
     kinds_ : dict of str to str
-        ``"number"``, ``"date"`` or ``"category"`` for each column that is used.
+        ``"number"``, ``"date"`` or ``"category"`` for each column in use.
     date_formats_ : dict of str to str
-        Format for each column of dates that is used.
+        Format of each column of dates in use.
     left_out_ : dict of str to str
-        Why, for each column that is not.
+        The reason for each column left out.
     learnt_ : dict of str to dict
-        For numbers and dates ``fill``, ``center``, ``scale``; for words ``categories`` and
-        ``other``; for each, ``missing``: whether training showed missing values.
+        For numbers and dates ``fill``, ``center`` and ``scale``; for words ``categories`` and
+        ``other``; for all, ``missing``: whether values were missing in training.
 
     See Also
     --------
-    read_table : Typed columns from a file.
+    read_table : Read typed columns from a file.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
            [ 1.,  0.,  1.],
            [ 0.,  1.,  0.]])
     >>> encoder.left_out_
-    {'unit': 'the same value everywhere'}
+    {'unit': 'constant'}
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -117,7 +117,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.date_formats = date_formats
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn how to write each column.
+        """Learn how to encode each column.
 
         Parameters
         ----------
@@ -131,28 +131,28 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._validate_params()
         _check_frame(X)
         if not len(X):
-            raise ValueError("X has no rows: there is nothing to learn from")
+            raise ValueError("X has no rows to learn from")
         formats = self._formats(X)
         kinds: dict[str, str] = {}
         learnt: dict[str, Any] = {}
         left_out: dict[str, str] = {}
         for name in X.columns:
             kind = kind_of(X[name])
-            found = self._learn(X[name], kind, date_format(formats, name))
+            found = self._learn(X[name], kind, formats.get(name, ISO))
             if isinstance(found, str):
                 left_out[name] = found
             else:
                 kinds[name], learnt[name] = kind, found
         if not kinds:
             raise TableError(
-                "no column is of use: "
+                "no column is usable: "
                 + "; ".join(f"{shown(name)}: {why}" for name, why in list(left_out.items())[:10])
             )
         self.feature_names_in_ = np.array(list(X.columns), dtype=object)
         self.n_features_in_ = len(X.columns)
         self.kinds_, self.learnt_, self.left_out_ = kinds, learnt, left_out
         self.date_formats_ = {
-            name: date_format(formats, name) for name, kind in kinds.items() if kind == "date"
+            name: formats.get(name, ISO) for name, kind in kinds.items() if kind == "date"
         }
         return self
 
@@ -163,8 +163,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name, format in formats.items():
             if format not in FORMATS:
                 raise ValueError(
-                    f"date_formats must name formats among {listed(FORMATS)}, got "
-                    f"{shown(format)} for {shown(name)}"
+                    f"date_formats must be among {listed(FORMATS)}, got {shown(format)} for "
+                    f"column {shown(name)}"
                 )
         return formats
 
@@ -173,16 +173,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return learn_category(*as_words(column), self.max_categories, self.min_count)
         values = as_days(column, format) if kind == "date" else as_floats(column)
         if kind == "number" and counts_the_rows(values, column.index):
-            return "it counts the rows"
+            return "row numbers"
         return learn_number(values, self.scale)
 
     def transform(self, X: Any) -> Floats:
-        """Write a table as numbers.
+        """Encode a table as numbers.
 
         Parameters
         ----------
         X : DataFrame
-            With the columns that are used; others and their order do not matter.
+            Other columns, and the order of columns, do not matter.
 
         Returns
         -------
@@ -194,7 +194,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         columns = [self._values(X[name], kind) for name, kind in self.kinds_.items()]
         out = np.zeros((len(X), starts[-1]))
         farthest = FARTHEST if self.scale else np.inf
-        # All columns of a few rows, then the next rows: what is written stays in the cache.
+        # All columns of a few rows at a time, so that the output stays in the cache.
         for first in range(0, len(X), SLAB):
             rows = slice(first, first + SLAB)
             for i, (name, kind) in enumerate(self.kinds_.items()):
@@ -206,11 +206,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return out
 
     def surprises(self, X: Any) -> dict[str, dict[str, int]]:
-        """Count what training did not show: new words, and gaps where there were none.
+        """Count words not seen in training, and values missing where training had none missing.
 
-        Such a row is encoded all the same, and decided, by what is known of its other columns.
-        Words that training saw too rarely to keep are not told from new ones: in a column where
-        these have a common "other", none counts as unseen.
+        Such rows are encoded all the same.  A new word cannot be told from one that was too rare
+        to keep: in a column with a common "other", no word counts as unseen.
 
         Parameters
         ----------
@@ -220,8 +219,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         counts : dict of str to dict
-            For each column with any, in how many rows the word is ``"unseen"``, and in how many
-            the value is ``"missing"`` although training had no gaps in this column.
+            For each column with any, the number of rows with an ``"unseen"`` word and the number
+            with a ``"missing"`` value.
 
         Examples
         --------
@@ -245,13 +244,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _check_columns(self, X: Any) -> None:
         check_is_fitted(self)
         _check_frame(X)
-        there = set(X.columns)
-        for name in self.kinds_:
-            if name not in there:
-                raise ValueError(
-                    f"X has no column {shown(name)}, which was used in training"
-                    f"{did_you_mean(name, there) or ';'} its columns are: {listed(X.columns)}"
-                )
+        check_columns("X", self.kinds_, X.columns)
 
     def _values(self, column: Any, kind: str) -> NDArray[Any]:
         if kind == "category":
@@ -261,7 +254,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return as_floats(column)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Names of the columns of the result, such as ``age``, ``age missing``, ``job=clerk``.
+        """Return the names of the output columns, such as ``age missing`` or ``job=clerk``.
 
         Parameters
         ----------
@@ -276,7 +269,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for column, kind in self.kinds_.items():
             for name in out_names(column, kind, self.learnt_[column]):
                 unique, number = name, 1
-                while unique in names:  # a word may be "other" too
+                while unique in names:  # a word may itself be "other"
                     number += 1
                     unique = f"{name} ({number})"
                 names[unique] = None
@@ -300,6 +293,4 @@ def _check_frame(X: Any) -> None:
             f"names of columns must be strings, got {strange!r:.60}; use X.columns = "
             "X.columns.astype(str)"
         )
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise ValueError(f"X has columns of the same name: {listed(twice)}")
+    check_different("X", names)

@@ -1,4 +1,4 @@
-"""Parquet files: their columns have types already, which are only brought to ours."""
+"""Parquet files: their columns have types already, which are converted to ours."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ import numpy as np
 from rejo.tables.errors import (
     TableError,
     check_columns,
+    check_different,
     import_pandas,
     import_pyarrow,
-    listed,
     shown,
 )
-from rejo.tables.words import TOO_LARGE, too_large, word_of
+from rejo.tables.values import TOO_LARGE, too_large, word_of
 
 ENDINGS = (".parquet", ".pq")
 
 
 def is_parquet(path: str | os.PathLike[str]) -> bool:
-    """Tell by its ending whether a file is one."""
+    """Return whether a file is a Parquet file, by its ending."""
     return Path(path).suffix.lower() in ENDINGS
 
 
 def read_parquet(path: Path, text: Sequence[str]) -> Any:
-    """DataFrame of a whole file, its columns of the types of a Table."""
+    """Return a whole file as a DataFrame with the column types of a Table."""
     with open_parquet(path) as file:
         names = [name for name in file.schema_arrow.names if name]
         check_columns(str(path), text, names)
         frame = _frame(file.read(columns=names), str(path), text)
-    pd = import_pandas("reading a table")
+    pd = import_pandas()
     kinds = {name: "text" if name in text else _kind(frame[name]) for name in names}
     return pd.DataFrame(
         {name: typed(frame[name], kind, str(path)) for name, kind in kinds.items()},
@@ -45,10 +45,10 @@ def read_parquet(path: Path, text: Sequence[str]) -> Any:
 def parquet_chunks(
     path: Path, columns: Sequence[str], words: Sequence[str], rows: int
 ) -> Iterator[Any]:
-    """Yield DataFrames of some columns, as pyarrow makes them; whole numbers in words as text."""
+    """Yield DataFrames of some columns, typed by pyarrow; integers among ``words`` as text."""
     with open_parquet(path) as file:
         check_columns(str(path), columns, file.schema_arrow.names)
-        pa = import_pyarrow("reading a Parquet file")
+        pa = import_pyarrow()
         done = 0
         for batch in file.iter_batches(batch_size=rows, columns=list(columns)):
             frame = _frame(pa.Table.from_batches([batch]), str(path), words)
@@ -60,45 +60,43 @@ def parquet_chunks(
 
 
 def parquet_names(path: Path) -> list[str]:
-    """Names of the columns."""
+    """Return the names of the columns."""
     with open_parquet(path) as file:
         return list(file.schema_arrow.names)
 
 
 @contextmanager
 def open_parquet(path: Path) -> Iterator[Any]:
-    """Open a file; what pyarrow finds wrong with it is told in one line."""
-    pa = import_pyarrow("reading a Parquet file")
-    import_pandas("reading a table")
+    """Open a file; an error of pyarrow becomes a TableError."""
+    pa = import_pyarrow()
+    import_pandas()
     if path.is_dir():
-        raise TableError(f"{path} is a folder; name a file in it")
+        raise TableError("this is a folder", where=str(path), remedy="Name a file in it.")
     try:
         with path.open("rb") as stream:
             file = pa.parquet.ParquetFile(stream)
-            names = file.schema_arrow.names
-            twice = sorted({name for name in names if names.count(name) > 1})
-            if twice:
-                raise TableError(
-                    f"{path} has columns of the same name: {listed(twice)}; rename one"
-                )
+            check_different(str(path), file.schema_arrow.names)
             yield file
     except pa.ArrowException as error:
         reason = " ".join(str(error).split())[:120]
         raise TableError(
-            f"{path} is not a Parquet file, or a damaged one ({reason}); write it again"
+            f"this is not a Parquet file, or it is damaged ({reason})",
+            where=str(path),
+            remedy="Write it again.",
         ) from None
 
 
 def _frame(table: Any, name: str, words: Sequence[str]) -> Any:
-    pa = import_pyarrow("reading a Parquet file")
+    pa = import_pyarrow()
     for i, column in enumerate(table.schema):
         if column.name in words and pa.types.is_integer(column.type):
-            # With gaps among them pandas would make 7 the number 7.0.
+            # If some are missing, pandas would turn 7 into 7.0.
             table = table.set_column(i, column.name, table.column(i).cast(pa.string()))
         if pa.types.is_nested(column.type):
             raise TableError(
-                f"{name}, column {shown(column.name)}: its cells are of type "
-                f"{shown(column.type)}, not single values; leave the column out"
+                f"its cells are of type {shown(column.type)}, not single values",
+                where=f"{name}, column {shown(column.name)}",
+                remedy="Leave the column out.",
             )
     return table.replace_schema_metadata(None).to_pandas(
         date_as_object=False, timestamp_as_object=False, ignore_metadata=True
@@ -106,7 +104,7 @@ def _frame(table: Any, name: str, words: Sequence[str]) -> Any:
 
 
 def _kind(column: Any) -> str:
-    pd = import_pandas("reading a table")
+    pd = import_pandas()
     types = pd.api.types
     if types.is_datetime64_any_dtype(column.dtype):
         return "date"
@@ -119,8 +117,8 @@ def _kind(column: Any) -> str:
 
 
 def typed(column: Any, kind: str, name: str) -> Any:
-    """Return a Series as numbers, dates, or objects: strings and None."""
-    pd = import_pandas("reading a table")
+    """Return a Series as numbers, as dates, or as strings and None."""
+    pd = import_pandas()
     if kind == "date":
         if getattr(column.dtype, "tz", None) is not None:
             column = column.dt.tz_convert("UTC").dt.tz_localize(None)
@@ -128,15 +126,11 @@ def typed(column: Any, kind: str, name: str) -> Any:
     if kind == "number":
         values = pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan)
         if len(rows := too_large(values)):
-            where = f"{name}, row {rows[0] + 1 + _first(column)}, column {shown(column.name)}"
-            raise TableError(f"{where}: {TOO_LARGE}")
+            row = int(column.index[0]) + rows[0] + 1
+            raise TableError(**TOO_LARGE, where=f"{name}, row {row}, column {shown(column.name)}")
         return pd.Series(values, index=column.index, name=column.name)
     codes, words = pd.factorize(column)
     as_text = str if kind == "text" else word_of
     texts = [as_text(word).strip() for word in words.tolist()]
     cells = np.array([*(text or None for text in texts), None], dtype=object)[codes]
     return pd.Series(cells, index=column.index, name=column.name, dtype=object)
-
-
-def _first(column: Any) -> int:
-    return int(column.index[0]) if len(column) else 0

@@ -1,4 +1,4 @@
-"""A whole table, its columns typed by what stands in them: for training."""
+"""Read a whole table and type its columns by their contents, for training."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rejo._typing import Floats
 from rejo.tables._csv import CsvFile, open_csv
 from rejo.tables._parquet import is_parquet, read_parquet
-from rejo.tables._records import Block
+from rejo.tables._records import RowBlock
 from rejo.tables.dates import DAY_FIRST, example, fitting_formats, parse_dates
 from rejo.tables.errors import TableError, check_columns, import_pandas, shown
-from rejo.tables.words import (
+from rejo.tables.values import (
     CODE,
+    MISSING,
     TOO_LARGE,
     Words,
     cells,
@@ -39,14 +40,14 @@ class Table:
     Attributes
     ----------
     frame : DataFrame
-        Numbers as float64, dates as datetime64, and all else as objects: strings, and None where
-        a value is missing.
+        Numbers are float64, dates are datetime64, and all else is strings, with None where a
+        value is missing.
     path : str
         As given; ``"stdin"`` for standard input.
     sep, decimal, encoding : str
         How the file is written.
     date_formats : dict of str to str
-        Format of each column of dates, such as ``"%d.%m.%Y"``; a time of day may follow it.
+        Format of each column of dates, such as ``"%d.%m.%Y"``; a time may follow the date.
     """
 
     frame: Any
@@ -64,30 +65,37 @@ def read_table(
     sep: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
+    missing: Iterable[str] = MISSING,
+    header: bool = True,
 ) -> Table:
     r"""Read a table from a CSV or Parquet file; needs pandas (``rejo[pandas]``).
 
-    A column is one of numbers if every value in it is a number and none is written like ``007``,
-    which is a code; one of dates if every value fits one format; else one of words.  The entries of
-    :data:`~rejo.tables.MISSING` stand for missing values.  Columns without a name are left out.
-    Numbers that are infinite, or above 1e100, are refused.
+    A column holds numbers if every value is a number and none is a code such as ``007``; it holds
+    dates if every value fits one format; otherwise it holds words.  Columns without a name are
+    left out.  Infinite numbers, and those above 1e100, are refused.
 
     Parameters
     ----------
     path : str or path-like
-        ``-`` is standard input; a name that ends in ``.parquet`` or ``.pq`` is a Parquet file
-        (needs ``rejo[parquet]``); CSV files may be compressed by gzip.
+        ``-`` is standard input. A name that ends in ``.parquet`` or ``.pq`` is a Parquet file
+        (needs ``rejo[parquet]``). CSV files may be compressed with gzip.
     text : iterable of str, default=()
-        Columns to keep as the strings that stand in the file, such as row names with leading
-        zeros, or class labels; without blanks around them.  ``NA`` or ``?`` is a name there like
-        any other: only an empty cell is missing (None).
+        Columns to keep as strings, as written but stripped of blanks: identifiers with leading
+        zeros, or class labels.  There ``NA`` or ``?`` is a value, and only an empty cell is
+        missing (None).
     sep : str, default=None
-        What separates the columns. ``None``: comma, semicolon, tab or bar, whichever splits the
-        header and the first rows alike.
+        Column separator; ``" "`` is any run of blanks. ``None``: comma, semicolon, tab or bar,
+        whichever splits the header and the first rows in the same way.
     decimal : str, default=None
-        Decimal mark. ``None``: a comma if the first rows show it and it separates no columns.
+        Decimal mark. ``None``: a comma if the first rows have one and it is not the separator.
     encoding : str, default=None
-        ``None``: UTF-8, or as the byte order mark says.
+        ``None``: what the byte order mark says, else UTF-8.
+    missing : iterable of str
+        Entries that mean a missing value, by default those of :data:`~rejo.tables.MISSING`. An
+        empty cell is always missing.
+    header : bool, default=True
+        Whether the first line of a CSV file names the columns. If not, they are called
+        ``column 1``, ``column 2``, ...
 
     Returns
     -------
@@ -96,11 +104,11 @@ def read_table(
     Raises
     ------
     TableError
-        If the file cannot be read; the message names the line and the column.
+        If the file cannot be read; the message gives the line and the column.
 
     See Also
     --------
-    read_chunks : The same for prediction, in pieces.
+    read_chunks : Read a table in chunks, for prediction.
 
     Examples
     --------
@@ -120,17 +128,19 @@ def read_table(
     if is_parquet(path):
         frame = read_parquet(Path(path), kept)
         return Table(frame, os.fspath(path), sep="", decimal=".", encoding="parquet")
-    with open_csv(path, sep=sep, decimal=decimal, encoding=encoding) as file:
+    with open_csv(
+        path, sep=sep, decimal=decimal, encoding=encoding, missing=missing, header=header
+    ) as file:
         check_columns(file.name, kept, file.names)
         frame, formats = _typed(file, kept)
         return Table(frame, file.name, file.sep, file.decimal, file.encoding, formats)
 
 
 def _typed(file: CsvFile, text: list[str]) -> tuple[Any, dict[str, str]]:
-    pd = import_pandas("reading a table")
-    # The bytes of the file stay in memory until all columns are known: a column that turns out
-    # not to be of numbers in its last row is read again, as strings.
-    blocks: list[Block] = []
+    pd = import_pandas()
+    # The bytes stay in memory until all columns are known: a column may turn out in its last row
+    # not to hold numbers, and is then read again as strings.
+    blocks: list[RowBlock] = []
     parts: dict[str, list[Any]] = {name: [] for name in file.names}
     for block in file.blocks(ROWS):
         blocks.append(block)
@@ -151,8 +161,8 @@ def _typed(file: CsvFile, text: list[str]) -> tuple[Any, dict[str, str]]:
                 ]
             )
         elif len(rows := too_large(found)):
-            where = _place(file, blocks, parts[name], int(rows[0]))
-            raise TableError(f"{where}, column {shown(name)}: {TOO_LARGE}")
+            where = _place(file, blocks, parts[name], int(rows[0]), name)
+            raise TableError(**TOO_LARGE, where=where)
         columns[name] = found
         parts[name] = []
     blocks.clear()
@@ -173,8 +183,8 @@ def _typed(file: CsvFile, text: list[str]) -> tuple[Any, dict[str, str]]:
     return frame, formats
 
 
-def _first_look(file: CsvFile, block: Block, text: list[str]) -> dict[str, Any]:
-    """Return numbers for the columns that pandas takes for numbers, and words for the others."""
+def _first_look(file: CsvFile, block: RowBlock, text: list[str]) -> dict[str, Any]:
+    """Return numbers for the columns that pandas reads as numbers, and words for the others."""
     frame = file.parse(block, file.names, {}, text)
     numeric = [name for name in file.names if frame[name].dtype.kind in "iuf" and name not in text]
     codes = file.code_columns(block)
@@ -184,28 +194,27 @@ def _first_look(file: CsvFile, block: Block, text: list[str]) -> dict[str, Any]:
     for name in file.names:
         if name in numeric and name not in again:
             found[name] = frame[name].to_numpy(np.float64)
-        elif name not in text and name not in numeric and pandas_strings(frame[name]):
-            found[name] = words_of(frame[name])
-    # pandas reads true and false, and numbers of many digits, as other things than strings.
+        elif name not in text and name not in numeric and _holds_strings(frame[name]):
+            found[name] = words_of(frame[name], file.missing)
+    # pandas reads true and false, and numbers of many digits, as objects of other types.
     others = [name for name in file.names if name not in found and name not in again]
     return found | again | _as_words(file, block, others)
 
 
-def pandas_strings(column: Any) -> bool:
-    """Whether all that pandas found in a column are strings."""
-    pd = import_pandas("reading a table")
+def _holds_strings(column: Any) -> bool:
+    pd = import_pandas()
     return pd.api.types.infer_dtype(column, skipna=True) in ("string", "empty")
 
 
-def _as_words(file: CsvFile, block: Block, names: list[str]) -> dict[str, Words]:
+def _as_words(file: CsvFile, block: RowBlock, names: list[str]) -> dict[str, Words]:
     if not names:
         return {}
     frame = file.parse(block, names, dict.fromkeys(names, object))
-    return {name: words_of(frame[name]) for name in names}
+    return {name: words_of(frame[name], file.missing) for name in names}
 
 
-def _all_numbers(parts: list[Any], decimal: str) -> NDArray[np.float64] | None:
-    """Return the column as numbers, if it is one of numbers."""
+def _all_numbers(parts: list[Any], decimal: str) -> Floats | None:
+    """Return the column as numbers, or None if it does not hold numbers."""
     found = []
     for part in parts:
         values = part
@@ -218,31 +227,31 @@ def _all_numbers(parts: list[Any], decimal: str) -> NDArray[np.float64] | None:
     return np.concatenate(found) if found else np.empty(0)
 
 
-def _place(file: CsvFile, blocks: list[Block], parts: list[Any], row: int) -> str:
-    """Say where a row of the file stands, for a message."""
+def _place(file: CsvFile, blocks: list[RowBlock], parts: list[Any], row: int, column: str) -> str:
+    """Say where a cell is, for a message."""
     for block, part in zip(blocks, parts, strict=True):
         size = len(part.codes) if isinstance(part, Words) else len(part)
         if row < size:
-            return file.place(block, row)
+            return file.place(block, row, column)
         row -= size
     return file.name
 
 
 def _date_formats(file: CsvFile, columns: dict[str, Words]) -> dict[str, str]:
-    """Find the columns of dates and their formats."""
+    """Return the format of each column of dates."""
     fitting = {name: found for name, c in columns.items() if (found := fitting_formats(c.words))}
     sure = {found[0] for found in fitting.values() if len(found) == 1}
     formats = {}
     for name, found in fitting.items():
         if len(found) == 2 and DAY_FIRST.get(found[0]) == found[1]:
-            # Another column of the file may tell whether the day or the month comes first.
+            # Another column may show whether the day or the month comes first.
             found = [format for format in found if format in sure] or found
         if len(found) > 1:
             word = columns[name].words[0]
             raise TableError(
-                f"{file.name}, column {shown(name)}: the dates can be read in two ways, "
-                f"{shown(word)} with the day or with the month first, and no cell tells which; "
-                f"write them as {example('%Y-%m-%d')}"
+                f"{shown(word)} has the day or the month first, and no cell shows which",
+                where=f"{file.name}, column {shown(name)}",
+                remedy=f"Write the dates as {example('%Y-%m-%d')}.",
             )
         formats[name] = found[0]
     return formats

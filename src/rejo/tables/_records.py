@@ -1,8 +1,8 @@
 """Where the rows of a CSV file end: blocks of whole rows, each as wide as the header.
 
-pandas fills rows that are too short and drops what is too much of others; here they are refused
-with their line.  A block is looked at as an array of bytes, which costs a small part of parsing
-it; only a block with something unusual in it is read again by the csv module.
+pandas pads short rows and drops the excess of long ones; here both are refused with their line.
+A block is scanned as an array of bytes, which takes a small part of the time of parsing it; only a
+block with something unusual in it is read again by the csv module.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,29 +26,29 @@ Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Block:
+class RowBlock:
     """Some whole rows of a file."""
 
     data: bytes  # UTF-8, ends in a line end
-    line: int  # number of its first line in the file, from 1 on
-    row: int  # number of its first data row, from 0 on
+    line: int  # number of its first line in the file; the first is 1
+    row: int  # number of its first data row; the first is 0
 
 
-def blocks(
+def row_blocks(
     reader: Utf8, start: bytes, line: int, *, sep: str, n_columns: int, size: int
-) -> Iterator[Block]:
+) -> Iterator[RowBlock]:
     """Cut what follows the header into blocks of about ``size`` bytes.
 
     Parameters
     ----------
     reader : Utf8
     start : bytes
-        What was read ahead of the reader, from the first data row on.
+        What was read already, beginning with the first data row.
     line : int
-        Number of the line at which it starts.
+        Number of the line at which ``start`` begins.
     sep : str
     n_columns : int
-        Fields in each row.
+        Number of fields in each row.
     size : int
     """
     row, rest, at_end = 0, start, False
@@ -69,12 +69,13 @@ def blocks(
         if end < len(data) and (last or len(data) - end > LONGEST_ROW):
             opened = int(spans[0][-1]) if len(spans[0]) else end
             raise TableError(
-                f"{reader.name}, line {line + count_lines(data[:opened])}: a quote opens here and "
-                "is never closed; close it, or remove it"
+                "a quote opens here and is never closed",
+                where=f"{reader.name}, line {line + count_lines(data[:opened])}",
+                remedy="Close it or remove it.",
             )
         data, rest = data[:end], data[end:] + later
         size = max(size, 2 * (len(rest) - len(later)))  # a long row must fit
-        block = Block(data, line, row)
+        block = RowBlock(data, line, row)
         n_rows = count_rows(reader.name, block, spans, sep, n_columns) if data else 0
         if n_rows:
             yield block
@@ -83,7 +84,7 @@ def blocks(
 
 
 def quoted_spans(data: bytes, sep: str) -> tuple[Positions, Positions]:
-    """Places of opening quotes, and of the closing ones, or the end where one is missing."""
+    """Return the positions of opening and closing quotes; the end if one is not closed."""
     array = np.frombuffer(data, dtype=np.uint8)
     quotes = np.flatnonzero(array == QUOTE)
     if not len(quotes):
@@ -110,7 +111,7 @@ def quoted_spans(data: bytes, sep: str) -> tuple[Positions, Positions]:
 
 
 def _outside(places: Positions, spans: tuple[Positions, Positions]) -> Positions:
-    """Those of the places, in rising order, that no quotes are around."""
+    """Return the positions, given in rising order, that are not within quotes."""
     starts, ends = spans
     if not len(starts):
         return places
@@ -130,9 +131,9 @@ def _last_row_end(data: bytes, spans: tuple[Positions, Positions]) -> int:
 
 
 def count_rows(
-    name: str, block: Block, spans: tuple[Positions, Positions], sep: str, n_columns: int
+    name: str, block: RowBlock, spans: tuple[Positions, Positions], sep: str, n_columns: int
 ) -> int:
-    """Count the rows of a block; an error if one has more or fewer fields than the header."""
+    """Count the rows of a block; refuse one with more or fewer fields than the header."""
     data = block.data
     array = np.frombuffer(data, dtype=np.uint8)
     newlines = np.flatnonzero(array == NEWLINE)
@@ -141,7 +142,7 @@ def count_rows(
         newlines, seps = _outside(newlines, spans), _outside(seps, spans)
     n, gaps = len(newlines), n_columns - 1
     usual = gaps > 0 and len(seps) == n * gaps and not _stray_return(array)
-    # Separators are n * gaps in all: the first and the last of each row must lie in that row.
+    # With n * gaps separators in all, the first and the last of each row must lie in that row.
     if (
         usual
         and (seps[gaps - 1 :: gaps] < newlines).all()
@@ -152,13 +153,13 @@ def count_rows(
 
 
 def _stray_return(array: NDArray[np.uint8]) -> bool:
-    """Whether a carriage return is not part of a line end."""
+    """Return whether a carriage return is not part of a line end."""
     returns = np.flatnonzero(array == RETURN)
     return bool(len(returns)) and not bool((array[returns + 1] == NEWLINE).all())
 
 
 def code_columns(data: bytes, sep: str) -> set[int]:
-    """Places of the columns in which a cell begins with a zero and a further digit."""
+    """Return the positions of the columns in which a cell begins with 0 and another digit."""
     array = np.frombuffer(data, dtype=np.uint8)
     zeros = np.flatnonzero((array[:-1] == ZERO) & (array[1:] - ZERO < 10))
     before = np.zeros(256, dtype=bool)
@@ -174,9 +175,11 @@ def code_columns(data: bytes, sep: str) -> set[int]:
     return set(np.unique(columns).tolist())
 
 
-def rows_of(name: str, block: Block, sep: str, n_columns: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield line and fields of each row of a block that is not blank."""
-    # Split at line feeds only: text has other characters that Python takes for line ends.
+def rows_of(
+    name: str, block: RowBlock, sep: str, n_columns: int
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line and the fields of each row of a block that is not blank."""
+    # Split at line feeds only: str.splitlines would split at other characters too.
     lines = [line + "\n" for line in block.data.decode().split("\n")[:-1]]
     reader = csv.reader(lines, delimiter=sep, skipinitialspace=True)
     line = block.line
@@ -185,35 +188,34 @@ def rows_of(name: str, block: Block, sep: str, n_columns: int) -> Iterator[tuple
             fields = next(reader, None)
         except csv.Error as error:
             raise TableError(
-                f"{name}, line {line}: the row cannot be read ({error}); mend that line"
+                f"the row cannot be read ({error})",
+                where=f"{name}, line {line}",
+                remedy="Fix that line.",
             ) from None
         if fields is None:
             return
         if fields and not (len(fields) == 1 and not fields[0].strip()):
             if len(fields) != n_columns:
-                raise TableError(_ragged(name, line, len(fields), n_columns, sep))
+                raise _ragged(f"{name}, line {line}", len(fields), n_columns, sep)
             yield line, fields
         elif n_columns == 1 and lines[line - block.line].strip():  # a quoted empty cell
             yield line, fields
         line = block.line + reader.line_num
 
 
-def _ragged(name: str, line: int, found: int, n_columns: int, sep: str) -> str:
-    message = (
-        f"{name}, line {line}: the row has {found} fields, the header {n_columns} "
-        f"(separator {sep!r})"
-    )
+def _ragged(where: str, found: int, n_columns: int, sep: str) -> TableError:
+    remedy = "Fix that line: cells that contain the separator need quotes around them."
     if found == n_columns + 1:
-        message += "; name every column, row names too, or mend that line"
-    else:
-        message += "; mend that line: cells that contain the separator need quotes around them"
-    return message
+        remedy = "Name every column, including row names, or fix that line."
+    return TableError(
+        f"the row has {found} field{'s' * (found != 1)}, but there are {n_columns} columns "
+        f"(separator {sep!r})",
+        where=where,
+        remedy=remedy,
+    )
 
 
-def line_of(name: str, block: Block, row: int, sep: str, n_columns: int) -> int:
-    """Line of a data row, counted from the first of the block."""
-    rows: Any = rows_of(name, block, sep, n_columns)
-    for place, (line, _) in enumerate(rows):
-        if place == row:
-            return int(line)
-    return block.line
+def line_of(name: str, block: RowBlock, row: int, sep: str, n_columns: int) -> int:
+    """Return the line of a data row of a block."""
+    rows = rows_of(name, block, sep, n_columns)
+    return next((line for line, _ in islice(rows, row, None)), block.line)

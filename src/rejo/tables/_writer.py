@@ -1,4 +1,14 @@
-"""Tables as files, chunk after chunk: there whole at the end, or not at all."""
+"""Write a table in chunks: at the end the whole file is there, or nothing.
+
+Text that a spreadsheet would run as a formula is made harmless.  When a CSV file is opened in a
+spreadsheet, a cell that begins with one of ``= + - @``, a tab or a line end is run, or split; an
+apostrophe before it makes it text.  Blanks and quotes in front do not protect, because some
+programs drop them.  A plain number such as ``-5`` is not a formula.
+
+Where lists are separated by semicolons or tabs, a spreadsheet splits ``a;=1+2`` in spite of the
+quotes around it, because they are not at the beginning of what it takes for a cell.  So every part
+of a text that could become a cell is treated in the same way: ``a;'=1+2``.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +22,33 @@ import numpy as np
 
 from rejo._errors import renamed
 from rejo._io import WholeFile
-from rejo.tables._formulas import all_harmless
 from rejo.tables._parquet import is_parquet
 from rejo.tables.errors import import_pandas, import_pyarrow, listed
 
 SPECIAL = re.compile('[",\r\n]')
+_SIGNS = "=+\\-@＝＋－＠"  # noqa: RUF001
+_INVISIBLE = '\\s"\\x00-\\x1f\\x7f-\\x9f\\u200b-\\u200f\\u2060\\ufeff'
+_SPLITS = ";\\t\\r\\n"
+# A sign at the beginning of a part of a text, which ends where the text could be split.
+_SIGNED = rf"(?:(?![{_SPLITS}])[{_INVISIBLE}])*[{_SIGNS}]"
+FORMULA = re.compile(rf"(?:[\t\r\n]|[{_INVISIBLE}]*[{_SIGNS}])")
+PART = re.compile(rf"(?<=[{_SPLITS}])(?={_SIGNED})[^{_SPLITS}]*")
+NUMBER = re.compile(r" *[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)? *", re.ASCII)
+# In cells joined by line ends: is there anything to look at?
+_ANY = re.compile(rf"^(?:[\t\r]|{_SIGNED})", re.MULTILINE)
 
 
 class TableWriter:
-    r"""Write a table, frame after frame, as CSV or Parquet.
+    r"""Write a table as CSV or Parquet, one frame after the other.
 
-    CSV is in UTF-8 with commas; texts that a spreadsheet would run as formulas get an apostrophe
-    before them.  A file is written beside its place, under a hidden name, and moved there when all
-    is written; after an error nothing is left.
+    CSV is in UTF-8 with commas.  Text that a spreadsheet would run as a formula gets an apostrophe
+    before it.  The file is written under a hidden name and moved into place when it is complete;
+    after an error nothing is left.
 
     Parameters
     ----------
     path : str or path-like
-        ``-`` is standard output; a name that ends in ``.parquet`` or ``.pq`` is a Parquet file
+        ``-`` is standard output. A name that ends in ``.parquet`` or ``.pq`` is a Parquet file
         (needs ``rejo[parquet]``).
     overwrite : bool, default=False
         Replace an existing file.
@@ -75,17 +94,17 @@ class TableWriter:
         Parameters
         ----------
         frame : DataFrame
-            With the same columns each time; the index is not written.
+            The columns must be the same each time. The index is not written.
         """
         if self._file is None:
-            raise ValueError("a TableWriter is open within its with statement only")
+            raise ValueError("a TableWriter is open only within its with statement")
         first = self._columns is None
         columns = [str(name) for name in frame.columns]
         if self._columns is None:
             self._columns = columns
         if columns != self._columns:
             raise ValueError(
-                f"the columns must be the same in each frame: {listed(self._columns)}, got "
+                f"the columns must be the same in each frame: {listed(self._columns)}; got "
                 f"{listed(columns)}"
             )
         if is_parquet(self.path) and self.path != "-":
@@ -105,7 +124,7 @@ class TableWriter:
         frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
         if self._parquet is None:
             found = pa.Schema.from_pandas(frame, preserve_index=False)
-            # A column without a value in the first frame has one later, perhaps.
+            # A column without a value in the first frame may have one later.
             fields = [
                 pa.field(f.name, pa.string() if pa.types.is_null(f.type) else f.type) for f in found
             ]
@@ -134,7 +153,7 @@ class TableWriter:
 
 
 def _line(names: list[str]) -> str:
-    return ",".join(_quoted(all_harmless(names), alone=len(names) == 1)) + "\n"
+    return ",".join(_quoted(_all_harmless(names), alone=len(names) == 1)) + "\n"
 
 
 def _lines(frame: Any) -> str:
@@ -144,7 +163,7 @@ def _lines(frame: Any) -> str:
 
 
 def _texts(column: Any, alone: bool) -> list[str]:
-    """Cells of a column as they stand in the file."""
+    """Return the cells of a column as they are written."""
     pd = import_pandas("writing a table")
     types, dtype = pd.api.types, column.dtype
     if types.is_float_dtype(dtype):
@@ -161,7 +180,7 @@ def _texts(column: Any, alone: bool) -> list[str]:
         return ["" if value is pd.NaT else value.isoformat() for value in column.tolist()]
     codes, found = pd.factorize(column) if _repeats(column) else (None, column.tolist())
     values = [_text(value, pd) for value in (found if codes is None else found.tolist())]
-    texts = _quoted(all_harmless(values), alone)
+    texts = _quoted(_all_harmless(values), alone)
     if codes is None:
         return texts
     empty = '""' if alone else ""
@@ -169,7 +188,7 @@ def _texts(column: Any, alone: bool) -> list[str]:
 
 
 def _repeats(column: Any) -> bool:
-    """Whether a look at the beginning says that few values come again and again."""
+    """Return whether the beginning has few distinct values."""
     pd = import_pandas("writing a table")
     return isinstance(column.dtype, pd.CategoricalDtype) or column.iloc[:1000].nunique() <= 100
 
@@ -181,7 +200,7 @@ def _text(value: Any, pd: Any) -> str:
 
 
 def _quoted(texts: list[str], alone: bool) -> list[str]:
-    """Put quotes where they are needed; an empty cell alone in its row is no blank line."""
+    """Add quotes where needed; an empty cell alone in its row must not be a blank line."""
     if not alone and not SPECIAL.search("".join(texts)):
         return texts
     return [
@@ -190,3 +209,22 @@ def _quoted(texts: list[str], alone: bool) -> list[str]:
         else text
         for text in texts
     ]
+
+
+def _harmless(text: str) -> str:
+    """Put an apostrophe before what a spreadsheet would run."""
+    text = PART.sub(lambda part: _marked(part[0]), text)
+    return _marked(text) if FORMULA.match(text) else text
+
+
+def _marked(text: str) -> str:
+    return text if NUMBER.fullmatch(text) else "'" + text
+
+
+def _all_harmless(texts: list[str]) -> list[str]:
+    """Make all texts harmless; fast if there is nothing to do."""
+    together = "\n".join(texts)
+    split = together.count("\n") >= max(len(texts), 1) or any(c in together for c in ";\t\r")
+    if split or _ANY.search(together):
+        return [_harmless(text) for text in texts]
+    return texts

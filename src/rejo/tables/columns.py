@@ -1,6 +1,6 @@
-"""One column of a table as numbers: what is learnt from it, and how it is written out.
+"""One column of a table as numbers: what is learnt from it, and how it is encoded.
 
-What is learnt is a plain dict, so that it can stand in a model file.
+What is learnt is a plain dict, which can be saved in a model file.
 """
 
 from __future__ import annotations
@@ -9,16 +9,15 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rejo._typing import Floats
-from rejo.tables.dates import ISO, parse_dates
+from rejo._typing import Floats, Indices
+from rejo.tables.dates import NO_DATE, parse_dates
 from rejo.tables.errors import import_pandas, shown
-from rejo.tables.words import LARGEST, too_large, word_of
+from rejo.tables.values import LARGEST, too_large, word_of
 
 Learnt = dict[str, Any]
 
-MICROSECONDS = 86_400e6  # of a day
+MICROSECONDS = 86_400e6  # in a day
 MANY_WORDS = 50
 SIN, COS = np.sin(np.arange(12) * np.pi / 6), np.cos(np.arange(12) * np.pi / 6)
 FEWEST_ROWS_TO_COUNT = 10
@@ -26,7 +25,7 @@ FARTHEST = 1e6  # standard deviations; no classifier overflows there
 
 
 def kind_of(column: Any) -> str:
-    """Return ``number``, ``date`` or ``category``, by the type of a Series and what is in it."""
+    """Return ``number``, ``date`` or ``category``, by the type and the contents of a Series."""
     pd = import_pandas("TableEncoder")
     types, dtype = pd.api.types, column.dtype
     if isinstance(dtype, pd.CategoricalDtype) or types.is_bool_dtype(dtype):
@@ -47,7 +46,7 @@ def kind_of(column: Any) -> str:
 
 
 def as_floats(column: Any) -> Floats:
-    """Numbers, NaN where they are missing; an error if one is infinite or above 1e100."""
+    """Return numbers, NaN where missing; refuse those that are infinite or above 1e100."""
     pd = import_pandas("TableEncoder")
     if pd.api.types.is_timedelta64_dtype(column.dtype):
         column = column / pd.Timedelta(days=1)
@@ -57,7 +56,7 @@ def as_floats(column: Any) -> Floats:
         except (ValueError, TypeError) as error:
             reason = " ".join(str(error).split())
             raise ValueError(
-                f"column {shown(column.name)} was one of numbers in training, and is not here "
+                f"column {shown(column.name)} held numbers in training, but does not now "
                 f"({reason[:120]})"
             ) from None
     values: Floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -65,14 +64,14 @@ def as_floats(column: Any) -> Floats:
         value = float(values[rows[0]])
         what = "an infinite number" if np.isinf(value) else f"{value:g}, which is above {LARGEST:g}"
         raise ValueError(
-            f"column {shown(column.name)} holds {what}, first in row {rows[0]}; use NaN where a "
-            "value is not known"
+            f"column {shown(column.name)} holds {what}, first in row {rows[0]}; use NaN for "
+            "unknown values"
         )
     return values
 
 
 def as_days(column: Any, format: str) -> Floats:
-    """Days since 1970, NaN where a date is missing."""
+    """Return days since 1970, NaN where a date is missing."""
     pd = import_pandas("TableEncoder")
     if getattr(column.dtype, "tz", None) is not None:
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)
@@ -87,20 +86,20 @@ def as_days(column: Any, format: str) -> Floats:
             try:
                 dates = np.array(values, dtype="datetime64[us]")
             except (ValueError, TypeError):
-                dates = np.full(len(values), np.datetime64("NaT", "us"))
+                dates = np.full(len(values), NO_DATE)
         if np.isnat(dates).any():
             raise ValueError(
-                f"column {shown(column.name)} was one of dates in training, and here holds "
+                f"column {shown(column.name)} held dates in training, but now holds "
                 f"{shown(values[int(np.isnat(dates).argmax())])}"
             )
-        dates = np.append(dates, np.datetime64("NaT", "us"))[codes]
+        dates = np.append(dates, NO_DATE)[codes]
     days: Floats = dates.astype(np.int64) / MICROSECONDS
     days[np.isnat(dates)] = np.nan
     return days
 
 
-def as_words(column: Any) -> tuple[NDArray[np.intp], list[str]]:
-    """Different values as strings, and for each row the place of its own; -1 if it is missing."""
+def as_words(column: Any) -> tuple[Indices, list[str]]:
+    """Return codes (n_rows,), -1 where missing, and the distinct values as strings."""
     pd = import_pandas("TableEncoder")
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes, values = column.cat.codes.to_numpy(dtype=np.intp), column.cat.categories.tolist()
@@ -109,11 +108,11 @@ def as_words(column: Any) -> tuple[NDArray[np.intp], list[str]]:
             codes, found = pd.factorize(column)
         except TypeError:
             raise ValueError(
-                f"column {shown(column.name)} holds other things than single values"
+                f"column {shown(column.name)} holds cells that are not single values"
             ) from None
         values = found.tolist()
     words = [word_of(value) for value in values]
-    if len(set(words)) < len(words):  # 1 and "1" are the same to a file
+    if len(set(words)) < len(words):  # 1 and "1" are the same in a file
         place = {word: i for i, word in enumerate(dict.fromkeys(words))}
         codes = np.array([*(place[word] for word in words), -1], dtype=np.intp)[codes]
         words = list(place)
@@ -124,14 +123,14 @@ def as_words(column: Any) -> tuple[NDArray[np.intp], list[str]]:
 
 
 def learn_number(values: Floats, scale: bool) -> Learnt | str:
-    """Return fill value, centre and scale; or why the column is of no use."""
+    """Return fill value, centre and scale, or the reason to leave the column out."""
     there = values[~np.isnan(values)]
     if not len(there):
-        return "no value in it"
+        return "no values"
     missing = len(there) < len(values)
     constant = bool(there.min() == there.max())
     if constant and not missing:
-        return "the same value everywhere"
+        return "constant"
     center, spread = 0.0, 1.0
     if scale:
         unit = max(float(np.abs(there).max()), np.finfo(float).tiny)  # squares must not overflow
@@ -148,19 +147,19 @@ def learn_number(values: Floats, scale: bool) -> Learnt | str:
 
 
 def learn_category(
-    codes: NDArray[np.intp], words: list[str], max_categories: int, min_count: int
+    codes: Indices, words: list[str], max_categories: int, min_count: int
 ) -> Learnt | str:
-    """Return the frequent words; or why the column is of no use."""
+    """Return the frequent words, or the reason to leave the column out."""
     n = len(codes)
     counts = np.bincount(codes[codes >= 0], minlength=len(words))
     seen = [(-int(count), word) for count, word in zip(counts, words, strict=True) if count]
     missing = bool((codes < 0).any())
     if not seen:
-        return "no value in it"
+        return "no values"
     if len(seen) == 1 and not missing:
-        return "the same value everywhere"
+        return "constant"
     if len(seen) > MANY_WORDS and 2 * len(seen) > n:
-        return f"{len(seen)} different values in {n} rows: names or free text"
+        return f"{len(seen)} distinct values in {n} rows: names or free text"
     enough = min(min_count, ceil(n / 20))
     frequent = [word for count, word in sorted(seen) if -count >= enough][:max_categories]
     learnt = {"categories": frequent, "other": len(frequent) < len(seen), "missing": missing}
@@ -168,7 +167,7 @@ def learn_category(
 
 
 def counts_the_rows(values: Floats, index: Any) -> bool:
-    """Whether the numbers count the rows: up by one, also where rows between were taken out."""
+    """Return whether the numbers count the rows, even if some rows were removed."""
     n = len(values)
     if n < FEWEST_ROWS_TO_COUNT or not np.isfinite(values).all():
         return False
@@ -180,23 +179,23 @@ def counts_the_rows(values: Floats, index: Any) -> bool:
     return bool(whole and (steps.all() or (np.diff(values) == 1).all()))
 
 
-# ---- writing out ----------------------------------------------------------------------------
+# ---- encoding -------------------------------------------------------------------------------
 
 
 def n_levels(learnt: Learnt) -> int:
-    """How many different things a category can be."""
+    """Return the number of levels of a category, with other and missing."""
     return len(learnt["categories"]) + bool(learnt["other"]) + bool(learnt["missing"])
 
 
 def width(kind: str, learnt: Learnt) -> int:
-    """How many columns one becomes."""
+    """Return how many columns a column becomes."""
     if kind == "category":
         return 1 if n_levels(learnt) == 2 else n_levels(learnt)
     return (3 if kind == "date" else 1) + bool(learnt["missing"])
 
 
 def out_names(name: str, kind: str, learnt: Learnt) -> list[str]:
-    """Names of the columns that one becomes."""
+    """Return the names of the columns that a column becomes."""
     if kind == "category":
         names = [f"{name}={word}" for word in learnt["categories"]]
         names += [f"{name}=other"] * bool(learnt["other"])
@@ -211,7 +210,7 @@ def write_numbers(
 ) -> None:
     """Write numbers, or days, into the columns of ``out``, (n_rows, width).
 
-    What is beyond ``largest``, in standard deviations, is written as that.
+    Numbers are clipped at ``largest`` standard deviations.
     """
     empty = np.isnan(values)
     any_empty = bool(empty.any())
@@ -226,8 +225,8 @@ def write_numbers(
         out[:, -1] = empty
 
 
-def levels_of(codes: NDArray[np.intp], words: list[str], learnt: Learnt) -> NDArray[np.intp]:
-    """Return the level of each row: a category, other, missing; or -1 if it is none of these."""
+def levels_of(codes: Indices, words: list[str], learnt: Learnt) -> Indices:
+    """Return the level of each row: a category, other or missing; -1 if it has none of these."""
     place = {word: i for i, word in enumerate(learnt["categories"])}
     other = len(place) if learnt["other"] else -1
     missing = n_levels(learnt) - 1 if learnt["missing"] else other
@@ -235,8 +234,8 @@ def levels_of(codes: NDArray[np.intp], words: list[str], learnt: Learnt) -> NDAr
     return np.array(levels, dtype=np.intp)[codes]
 
 
-def count_unseen(codes: NDArray[np.intp], words: list[str], learnt: Learnt) -> int:
-    """Count the rows with a word that training did not know; none if it knew "other" words."""
+def count_unseen(codes: Indices, words: list[str], learnt: Learnt) -> int:
+    """Count the rows with a word not seen in training; 0 if training had "other" words."""
     known = set(learnt["categories"])
     new = [i for i, word in enumerate(words) if word not in known]
     if learnt["other"] or not new:
@@ -244,15 +243,10 @@ def count_unseen(codes: NDArray[np.intp], words: list[str], learnt: Learnt) -> i
     return int(np.bincount(codes[codes >= 0], minlength=len(words))[new].sum())
 
 
-def write_levels(out: Floats, levels: NDArray[np.intp]) -> None:
+def write_levels(out: Floats, levels: Indices) -> None:
     """Write a 1 for the level of each row into ``out``, (n_rows, width), which holds zeros."""
-    if out.shape[1] == 1:  # of two levels, the second
+    if out.shape[1] == 1:  # two levels: 1 is the second
         out[:, 0] = levels == 1
     else:
         rows = np.flatnonzero(levels >= 0)
         out[rows, levels[rows]] = 1.0
-
-
-def date_format(formats: Any, name: str) -> str:
-    """Format of a column of dates, ISO's unless it is known."""
-    return str(formats.get(name, ISO))

@@ -1,7 +1,7 @@
-"""Dates as they stand in tables: a short list of formats, each explicit.
+"""Dates in tables: a short list of explicit formats.
 
-A format names the date; a time of day may follow it in any cell.  Times with an offset are taken
-to UTC.
+A format gives the date; in any cell a time of day may follow it.  Times with an offset are
+converted to UTC.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ISO = "%Y-%m-%d"
+NO_DATE = np.datetime64("NaT", "us")
 _TIME = (
     r"(?:[T ](?P<H>\d{1,2}):(?P<M>\d\d)(?::(?P<S>\d\d)(?:[.,](?P<f>\d{1,9}))?)?"
     r" ?(?P<zone>Z|[+-]\d\d:?\d\d)?)?"
@@ -44,7 +45,7 @@ DAY_FIRST = {"%d/%m/%Y": "%m/%d/%Y", "%d-%m-%Y": "%m-%d-%Y"}
 
 
 def fitting_formats(words: Sequence[str]) -> list[str]:
-    """Formats that all the words fit; of two that say the same, the first."""
+    """Return the formats that all words fit; if two give the same dates, only the first."""
     found = [
         format
         for format, pattern in FORMATS.items()
@@ -56,7 +57,7 @@ def fitting_formats(words: Sequence[str]) -> list[str]:
 
 
 def parse_dates(words: Iterable[str], format: str) -> NDArray[np.datetime64]:
-    """Parse dates in this format or in ISO's; NaT for what is in neither."""
+    """Parse dates in this format or in ISO format; NaT for a word in neither."""
     patterns = dict.fromkeys((FORMATS[format], FORMATS[ISO]))
     found = [
         next((date for p in patterns if (date := _parsed(word, p)) is not None), None)

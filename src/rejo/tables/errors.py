@@ -1,25 +1,41 @@
-"""The one error of this package, in a line that is safe to show, and the optional packages."""
+"""The one error of this package, how messages quote names, and the optional packages."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
+from rejo._errors import RejoError
 from rejo._io import printable
 
 LONGEST_VALUE = 60
 MOST_NAMES = 30
 
 
-class TableError(ValueError):
+class TableError(RejoError):
     """A table cannot be read or used as it is.
 
-    The message is one line: the file, the place in it, what is wrong, and what to do.
+    The message is safe to print.  Its parts are attributes, see
+    :class:`~rejo._errors.RejoError`: ``where`` is the file and the place in it, and ``parameter``
+    is the parameter to change, such as ``sep``, ``decimal`` or ``encoding``.
     """
 
-    def __init__(self, message: str) -> None:
-        super().__init__(printable(message))
+    def __init__(
+        self,
+        problem: str,
+        *,
+        parameter: str | None = None,
+        where: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(
+            printable(problem),
+            parameter=parameter,
+            where=where and printable(where),
+            remedy=remedy and printable(remedy),
+        )
 
 
 def shown(value: object) -> str:
@@ -29,31 +45,45 @@ def shown(value: object) -> str:
 
 
 def listed(names: Iterable[object]) -> str:
-    """Name columns one after the other, cut if there are many."""
+    """Quote names with commas between them, cut if there are many."""
     found = [shown(name) for name in names]
     more = f" and {len(found) - MOST_NAMES} more" if len(found) > MOST_NAMES else ""
     return ", ".join(found[:MOST_NAMES]) + more
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """End of a message: the known words close to this one, whatever their case."""
+    """Return a question with the known words that are close, ignoring case; empty without any."""
     by_lower = {str(name).lower(): name for name in known}
     close = [by_lower[match] for match in get_close_matches(word.lower(), by_lower, cutoff=0.5)]
-    return f"; did you mean {' or '.join(map(shown, close))}?" if close else ""
+    return f"Did you mean {' or '.join(map(shown, close))}? " if close else ""
 
 
-def check_columns(name: str, needed: Iterable[str], there: Iterable[str]) -> None:
-    """Refuse a file that lacks a column."""
+def check_columns(
+    where: str, needed: Iterable[str], there: Iterable[str], parameter: str | None = None
+) -> None:
+    """Refuse a table that lacks a column."""
     known = list(there)
     for column in needed:
         if column not in known:
             raise TableError(
-                f"{name} has no column {shown(column)}, which is needed"
-                f"{did_you_mean(column, known) or ';'} its columns are: {listed(known)}"
+                f"no column {shown(column)}",
+                where=where,
+                parameter=parameter,
+                remedy=f"{did_you_mean(str(column), known)}The columns are: {listed(known)}",
             )
 
 
-def import_pandas(who: str) -> Any:
+def check_different(where: str, names: list[str]) -> None:
+    """Refuse a table with two columns of the same name."""
+    if twice := [name for name, count in Counter(names).items() if name and count > 1]:
+        raise TableError(
+            f"several columns have the same name: {listed(twice)}",
+            where=where,
+            remedy="Rename all but one.",
+        )
+
+
+def import_pandas(who: str = "reading a table") -> Any:
     """Return the pandas module; the error names the extra to install."""
     try:
         import pandas as pd
@@ -62,7 +92,7 @@ def import_pandas(who: str) -> Any:
     return pd
 
 
-def import_pyarrow(who: str) -> Any:
+def import_pyarrow(who: str = "reading a Parquet file") -> Any:
     """Return the pyarrow module, with its Parquet part; the error names the extra to install."""
     try:
         import pyarrow

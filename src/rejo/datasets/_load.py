@@ -1,0 +1,175 @@
+"""Load a table from a file, given by its path or by its name in the data folder."""
+
+import os
+from collections.abc import Hashable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from rejo._errors import renamed
+from rejo.tables import MISSING, TableError, read_table
+from rejo.tables.errors import check_columns, did_you_mean, import_pandas
+
+
+@renamed(group="groups")
+def load_table(
+    path_or_name: str | os.PathLike[str],
+    *,
+    target: str = "target",
+    order: Sequence[Hashable] | None = None,
+    groups: str | None = None,
+    drop: str | Iterable[str] = (),
+    data_home: str | os.PathLike[str] | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
+    missing: Iterable[str] = MISSING,
+    encoding: str | None = None,
+) -> Bunch:
+    r"""Load a labelled table from a CSV or Parquet file; needs pandas (``rejo[pandas]``).
+
+    The file is read by :func:`rejo.tables.read_table`, with the same values.
+
+    Parameters
+    ----------
+    path_or_name : str or path
+        A file, or a name: then ``<name>.csv`` in the data folder.
+    target : str, default="target"
+        Column of the classes.
+    order : sequence of labels, default=None
+        The classes, lowest first. The target is then an ordered categorical, and the estimators
+        of this package follow its order. ``None``: the column as it is.
+    groups : str, default=None
+        Column that says which rows belong together (a patient, a customer). It is not a feature:
+        pass it to a splitter such as scikit-learn's ``GroupKFold``.
+    drop : str or iterable of str, default=()
+        More columns that are not features.
+    data_home : str or path, default=None
+        The data folder. ``None``: the environment variable ``REJO_DATA``.
+    sep, decimal, missing, encoding
+        How the file is written; see :func:`rejo.tables.read_table`.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (DataFrame), ``target`` (Series), ``groups`` (Series, or None),
+        ``feature_names``, ``target_names`` (the classes in order), ``name``, ``filename`` and
+        ``DESCR``. Whole numbers are integers in ``target`` and ``groups``, and floats in ``data``.
+        Columns without a name, such as saved row numbers, are left out.
+
+    Raises
+    ------
+    TableError
+        If the table cannot be read, or lacks a column, a class or a group.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo.datasets import load_table
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "visits.csv")
+    ...     _ = path.write_text("age;patient;grade\n41;7;good\n41;7;fair\n63;8;poor\n")
+    ...     grades = ["good", "fair", "poor"]
+    ...     visits = load_table(path, target="grade", order=grades, groups="patient")
+    >>> visits.feature_names, visits.target_names, visits.groups.tolist()
+    (['age'], ['good', 'fair', 'poor'], [7, 7, 8])
+    """
+    path = find_table(path_or_name, data_home)
+    frame = read_table(path, sep=sep, decimal=decimal, missing=missing, encoding=encoding).frame
+    others = [drop] if isinstance(drop, str) else list(drop)
+    grouping = [] if groups is None else [groups]
+    for parameter, columns in (("target", [target]), ("groups", grouping), ("drop", others)):
+        check_columns(str(path), columns, frame.columns, parameter)
+    if target == groups:
+        raise TableError(
+            f"target and groups are the same column, {target!r}",
+            where=str(path),
+            parameter="groups",
+        )
+    y = _labels(frame, target, path, "target")
+    classes = sorted(y.unique().tolist()) if order is None else list(order)
+    data = frame.drop(columns=list({target, *grouping, *others}))
+    return Bunch(
+        data=data,
+        target=y if order is None else _ordered(y, order, path),
+        groups=None if groups is None else _labels(frame, groups, path, "groups"),
+        feature_names=list(data.columns),
+        target_names=classes,
+        name=path.stem,
+        filename=str(path),
+        DESCR=f"{path.name}: {len(frame)} rows, {data.shape[1]} features, "
+        f"{len(classes)} classes in column {target!r}.",
+    )
+
+
+def data_folder(data_home: str | os.PathLike[str] | None) -> Path | None:
+    """Return the folder of the tables: ``data_home``, else that of REJO_DATA, else None."""
+    source = "data_home"
+    if data_home is None:
+        source, data_home = "REJO_DATA", os.environ.get("REJO_DATA") or None
+    if data_home is None:
+        return None
+    folder = Path(data_home).expanduser()
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{source} must be an existing folder, got {str(data_home)!r}")
+    return folder
+
+
+def find_table(
+    path_or_name: str | os.PathLike[str], data_home: str | os.PathLike[str] | None
+) -> Path:
+    """Return the file of a table: an existing path, else ``<name>.csv`` in the data folder."""
+    path = Path(path_or_name).expanduser()
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise IsADirectoryError(f"path_or_name must be a file or a name, got the folder {path}")
+    folder = data_folder(data_home)
+    if folder is None:
+        raise FileNotFoundError(
+            f"there is no file {str(path)!r}, and no data folder to look for that name in. Set the "
+            "environment variable REJO_DATA to the folder, or pass data_home"
+        )
+    file = folder / (path if path.suffix else path.with_name(path.name + ".csv"))
+    if file.is_file():
+        return file
+    hint = did_you_mean(path.stem, sorted(found.stem for found in folder.glob("*.csv")))
+    raise FileNotFoundError(
+        f"there is no file {str(path)!r}, and no {file.name} in {folder}. {hint}".rstrip()
+    )
+
+
+def _labels(frame: Any, name: str, path: Path, parameter: str) -> Any:
+    """Return a complete column, with whole numbers as integers."""
+    column = frame[name]
+    empty = np.flatnonzero(column.isna())
+    if len(empty):
+        raise TableError(
+            f"{len(empty)} of {len(column)} values are missing",
+            where=f"{path}, row {empty[0] + 1}, column {name!r}",
+            parameter=parameter,
+            remedy="Fill them in or remove these rows, or pass missing=[...] if they are values.",
+        )
+    whole = column.dtype.kind == "f" and (column % 1 == 0).all() and (column.abs() < 2**53).all()
+    return column.astype(np.int64) if whole else column
+
+
+def _ordered(y: Any, order: Sequence[Hashable], path: Path) -> Any:
+    """Return ``y`` as an ordered categorical."""
+    pd = import_pandas("an ordered target")
+    classes = list(order)
+    if isinstance(order, (str, set, frozenset, dict)) or len(set(classes)) < len(classes):
+        raise TableError(
+            f"order must be a list of distinct classes, lowest first, got {order!r}",
+            parameter="order",
+        )
+    if unknown := sorted(set(y.unique().tolist()) - set(classes)):
+        raise TableError(
+            f"the classes {unknown} are not in order={classes}",
+            where=f"{path}, column {y.name!r}",
+            parameter="order",
+            remedy="Add them in their place, or correct the table.",
+        )
+    return y.astype(pd.CategoricalDtype(classes, ordered=True))

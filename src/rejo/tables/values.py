@@ -1,0 +1,112 @@
+"""Columns of strings: each distinct word once, a code for each cell, and the numbers among them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejo._typing import Floats, Indices
+from rejo.tables.errors import import_pandas
+
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL")
+"""Entries that mean a missing value; other words, such as ``None``, are values."""
+
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+CODE = re.compile(r"0\d+(?:[.,]\d*)?(?:[eE][+-]?\d+)?", re.ASCII)  # 007 is not a number
+INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+LARGEST = 1e100  # the square of a larger number would overflow
+TOO_LARGE = {
+    "problem": "the number is infinite or above 1e100",
+    "remedy": "Leave the cell empty if the value is unknown.",
+}
+
+
+class Words(NamedTuple):
+    """A column of strings."""
+
+    codes: Indices  # (n_rows,), positions in ``words``; -1 for a missing value
+    words: list[str]  # distinct, stripped of blanks
+
+
+def words_of(column: Any, missing: Collection[str] = frozenset(MISSING)) -> Words:
+    """Return the words of a Series or Categorical of strings, stripped of blanks."""
+    pd = import_pandas()
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes, found = column.cat.codes.to_numpy(dtype=np.intp), column.cat.categories
+    else:
+        codes, found = pd.factorize(column)
+    place: dict[str, int] = {}
+    renumbered = np.empty(len(found) + 1, dtype=np.intp)
+    renumbered[-1] = -1
+    for i, value in enumerate(found.tolist()):
+        word = str(value).strip()
+        renumbered[i] = -1 if word in missing else place.setdefault(word, len(place))
+    if len(place) < len(found):
+        codes = renumbered[codes]
+    return Words(codes, list(place))
+
+
+def joined(parts: list[Words]) -> Words:
+    """Join the parts of a column."""
+    if len(parts) == 1:
+        return parts[0]
+    place: dict[str, int] = {}
+    codes = []
+    for part in parts:
+        numbers = [place.setdefault(word, len(place)) for word in part.words]
+        codes.append(np.array([*numbers, -1], dtype=np.intp)[part.codes])
+    return Words(np.concatenate(codes) if codes else np.empty(0, np.intp), list(place))
+
+
+def spread(values: Any, column: Words, missing: Any) -> NDArray[Any]:
+    """Return for each cell the value of its word."""
+    return np.append(values, missing)[column.codes]
+
+
+def cells(column: Words) -> NDArray[np.object_]:
+    """Return the column itself: strings, and None for missing values."""
+    return np.array([*column.words, None], dtype=object)[column.codes]
+
+
+def texts_of(column: Any) -> NDArray[np.object_]:
+    """Return a Series of strings, stripped of blanks, with None for empty ones."""
+    texts = [(value.strip() or None) if type(value) is str else None for value in column.tolist()]
+    found = np.empty(len(texts), dtype=object)
+    found[:] = texts
+    return found
+
+
+def number(word: str, decimal: str) -> float | None:
+    """Return the number that a word stands for, which may be infinite; None if it is not one."""
+    if decimal == ",":
+        if "." in word:
+            return None
+        word = word.replace(",", ".")
+    return float(word) if NUMBER.fullmatch(word) or INFINITE.fullmatch(word) else None
+
+
+def numbers(words: list[str], decimal: str) -> Floats | None:
+    """Return all words as numbers; None if one is not a number, or is a code such as 007."""
+    found = []
+    for word in words:
+        value = number(word, decimal)
+        if value is None or CODE.fullmatch(word):
+            return None
+        found.append(value)
+    return np.array(found, dtype=np.float64)
+
+
+def too_large(values: Floats) -> Indices:
+    """Return the positions of numbers that are infinite or would overflow when squared."""
+    return np.flatnonzero(np.abs(values) > LARGEST)
+
+
+def word_of(value: Any) -> str:
+    """Return a value as a word; a whole number is the same word as an integer and as a float."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)
