@@ -6,7 +6,15 @@ from sklearn.base import clone
 
 from rejo import catalogue, compare, make_synthetic_1, make_synthetic_4
 from rejo.baselines import FrankHallReject, ThresholdRejectClassifier, TwoClassifierReject
-from rejo.catalogue import FORMER_NAMES, METHODS, TRAINED, Method, Problem, find, standard_methods
+from rejo.catalogue import (
+    FORMER_NAMES,
+    METHODS,
+    TRAINED,
+    Method,
+    ProblemSize,
+    find,
+    standard_methods,
+)
 from rejo.cli import build_parser
 from rejo.estimators import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
 from rejo.estimators.pipelines import cost_parameter
@@ -17,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 def built(method, n_classes=2):
     """Build a method at the first point of its grid."""
-    model, grid, *_ = method.build(Problem(n_classes, 2, 80))
+    model, grid, *_ = method.build(ProblemSize(n_classes, 2, 80))
     return model.set_params(**{key: next(iter(values)) for key, values in grid.items()})
 
 

@@ -18,7 +18,7 @@ WIDTHS = (0.3, 1.5, 6.0)  # gamma x number of features, for standardised feature
 DECAYS = (1e-2, 1e-1, 1.0, 10.0)  # weight decay of a network
 
 
-class Problem(NamedTuple):
+class ProblemSize(NamedTuple):
     """What a method needs to know about the data before it sees them."""
 
     n_classes: int
@@ -44,13 +44,13 @@ class Built(NamedTuple):
 class Method:
     """A way to classify with a reject option.
 
-    ``build`` takes a :class:`Problem` and returns an estimator for standardised features. The
+    ``build`` takes a :class:`ProblemSize` and returns an estimator for standardised features. The
     other fields say where the method is offered and what it can do.
     """
 
     name: str  # in Python, on the command line and in tables of results
     label: str  # in reports and help
-    build: Callable[[Problem], Built]
+    build: Callable[[ProblemSize], Built]
     trained: bool = False  # offered by `rejo train --model`, and tried by "auto"
     standard: bool = False  # in compare("standard") and `rejo compare`
     rival_of: str = ""  # the learner whose plain classifier it is built around
@@ -71,11 +71,11 @@ class Method:
 # ---- data replication ----------------------------------------------------------------------
 
 
-def _machine_grid(problem: Problem) -> dict[str, Any]:
+def _machine_grid(problem: ProblemSize) -> dict[str, Any]:
     return {"C": COSTS, "gamma": [width / problem.n_features for width in WIDTHS]}
 
 
-def _logistic(problem: Problem) -> Built:
+def _logistic(problem: ProblemSize) -> Built:
     from sklearn.linear_model import LogisticRegression
 
     from rejo.estimators import RejoLinear
@@ -84,7 +84,7 @@ def _logistic(problem: Problem) -> Built:
     return Built(RejoLinear(), grid, LogisticRegression(max_iter=1000))
 
 
-def _svm(problem: Problem) -> Built:
+def _svm(problem: ProblemSize) -> Built:
     from sklearn.svm import SVC
 
     from rejo.estimators import RejoSVC
@@ -92,7 +92,7 @@ def _svm(problem: Problem) -> Built:
     return Built(RejoSVC(), _machine_grid(problem), SVC())
 
 
-def _mlp(problem: Problem) -> Built:
+def _mlp(problem: ProblemSize) -> Built:
     from sklearn.neural_network import MLPClassifier
 
     from rejo.estimators import RejoMLP
@@ -102,7 +102,7 @@ def _mlp(problem: Problem) -> Built:
     return Built(RejoMLP((10,), **common), {"alpha": DECAYS}, plain)
 
 
-def _boosting(problem: Problem) -> Built:
+def _boosting(problem: ProblemSize) -> Built:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     from rejo.estimators import ReplicationClassifier
@@ -115,7 +115,7 @@ def _boosting(problem: Problem) -> Built:
     return Built(ReplicationClassifier(plain), grid, plain, "estimator__")
 
 
-def _kernel_logistic(problem: Problem) -> Built:
+def _kernel_logistic(problem: ProblemSize) -> Built:
     from sklearn.kernel_approximation import Nystroem
     from sklearn.pipeline import make_pipeline
 
@@ -140,7 +140,7 @@ _WAYS: dict[str, tuple[str, dict[str, Any]]] = {
 def _rival(learner: Method, way: str, **options: Any) -> Method:
     """Return a rival around the ordinary classifier of a learner, tuned on the same grid."""
 
-    def build(problem: Problem) -> Built:
+    def build(problem: ProblemSize) -> Built:
         from rejo.baselines import FrankHallReject, ThresholdRejectClassifier, TwoClassifierReject
 
         _, grid, plain, inside = learner.build(problem)
@@ -165,19 +165,19 @@ def _rival(learner: Method, way: str, **options: Any) -> Method:
     )
 
 
-def _bartlett_wegkamp(problem: Problem) -> Built:
+def _bartlett_wegkamp(problem: ProblemSize) -> Built:
     from rejo.baselines import SurrogateRejectSVC
 
     return Built(SurrogateRejectSVC(surrogate="bartlett-wegkamp"), _machine_grid(problem))
 
 
-def _double_hinge(problem: Problem) -> Built:
+def _double_hinge(problem: ProblemSize) -> Built:
     from rejo.baselines import SurrogateRejectSVC
 
     return Built(SurrogateRejectSVC(), _machine_grid(problem))
 
 
-def _embedded(problem: Problem) -> Built:
+def _embedded(problem: ProblemSize) -> Built:
     from rejo.baselines import EmbeddedRejectSVC
 
     return Built(EmbeddedRejectSVC(second_order=True), {"C": COSTS[::2]})
@@ -326,7 +326,7 @@ def standard_methods(
         methods = [m for m in METHODS.values() if m.standard and m.takes(n_classes)]
     else:
         methods = find(names, n_classes)
-    problem = Problem(n_classes, n_features, n_samples, random_state)
+    problem = ProblemSize(n_classes, n_features, n_samples, random_state)
     estimators, grids = {}, {}
     for method in methods:
         last, grid, *_ = method.build(problem)

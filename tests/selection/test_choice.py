@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rejo import make_synthetic_1
 from rejo.baselines import FrankHallReject, ThresholdRejectClassifier, TwoClassifierReject
-from rejo.catalogue import METHODS, TRAINED, Problem
+from rejo.catalogue import METHODS, TRAINED, ProblemSize
 from rejo.selection import choice as choices
 from rejo.selection import choose_family, reject_curve
 from rejo.selection.choice import rivals_of
@@ -31,7 +31,7 @@ def choice(data):
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_each_learner_has_a_plain_classifier_with_the_same_parameters(name):
-    family = METHODS[name].build(Problem(2, 4, 100))
+    family = METHODS[name].build(ProblemSize(2, 4, 100))
     assert "reject_cost" in family.estimator.get_params()
     for key in family.grid:
         assert key in family.estimator.get_params()
@@ -54,7 +54,7 @@ def test_the_risk_is_that_of_the_curve(choice, data):
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     curve = reject_curve(choice.estimator, *data, reject_costs=choice.reject_costs, cv=folds)
     np.testing.assert_allclose(choice.risks[choice.name], curve.risks.mean(axis=0))
-    family = METHODS[choice.name].build(Problem(2, 2, 150))
+    family = METHODS[choice.name].build(ProblemSize(2, 2, 150))
     for key, values in family.grid.items():
         assert choice.params[key] in list(values)
         for value in list(values)[:2]:  # others are not better
@@ -107,7 +107,7 @@ def test_cases_are_drawn_if_there_are_many(data, monkeypatch):
 @pytest.mark.parametrize("name", TRAINED)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_rivals_have_the_parameters_of_the_choice(name, n_classes):
-    family = METHODS[name].build(Problem(n_classes, 2, 100))
+    family = METHODS[name].build(ProblemSize(n_classes, 2, 100))
     params = {key: list(values)[-1] for key, values in family.grid.items()}
     labels = {"class_order": [*"abc"][:n_classes], "reject_label": "ask"}
     model = family.estimator.set_params(**params, **labels)

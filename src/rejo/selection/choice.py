@@ -16,7 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rejo._io import progress
 from rejo._typing import Floats, Indices
-from rejo.catalogue import METHODS, Problem, find
+from rejo.catalogue import METHODS, ProblemSize, find
 from rejo.selection.path import REJECT_COSTS, check_reject_costs, reject_curve
 
 MAX_TUNING = 3_000  # cases that parameters are chosen on: more hardly change the choice
@@ -109,7 +109,7 @@ def choose_family(
     X_some, y_some = _safe_indexing(X, rows), _safe_indexing(y, rows)
     groups_some = None if groups is None else _safe_indexing(groups, rows)
     n_features = clone(prepare).fit_transform(X_some).shape[1]
-    problem = Problem(len(np.unique(y_some)), n_features, len(rows), random_state)
+    problem = ProblemSize(len(np.unique(y_some)), n_features, len(rows), random_state)
     labels = {"class_order": class_order, "reject_label": reject_label}
     splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
     folds = splitter(cv, shuffle=True, random_state=random_state)
@@ -161,7 +161,7 @@ def rivals_of(choice: Choice, n_classes: int, random_state: int | None = 0) -> d
     -------
     rivals : dict of {label: Pipeline}
     """
-    problem = Problem(n_classes, 1, 1, random_state)
+    problem = ProblemSize(n_classes, 1, 1, random_state)
     prepare, model = choice.estimator[0], choice.estimator[-1]
     inside = METHODS[choice.name].build(problem).inside
     params = {
