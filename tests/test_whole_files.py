@@ -141,17 +141,17 @@ def test_names_as_long_as_they_may_be(tmp_path):
 
 
 def test_a_page_of_a_command(tmp_path):
-    from rejo.cli._files import CommandError, write_text, write_whole
+    from rejo.cli._files import CommandError, write_file
 
     path = tmp_path / "a.html"
-    write_text(path, "first", overwrite=False)
-    with pytest.raises(CommandError, match=r"a.html exists; --overwrite replaces it"):
-        write_text(path, "second", overwrite=False)
+    write_file(path, "first", overwrite=False)
+    with pytest.raises(CommandError, match=r"a.html already exists; --overwrite replaces it"):
+        write_file(path, "second", overwrite=False)
     assert path.read_text() == "first"
-    write_whole(path, lambda file: file.write(b"third"))
+    write_file(path, b"third")
     assert path.read_text() == "third"
     with pytest.raises(CommandError, match=r"cannot write .*No such file or directory") as caught:
-        write_text(tmp_path / "none" / "a", "x")
+        write_file(tmp_path / "none" / "a", "x")
     assert "\n" not in str(caught.value)
 
 
@@ -159,8 +159,8 @@ def test_a_page_of_a_command(tmp_path):
 def test_a_command_may_write_to_a_device(tmp_path):
     from pathlib import Path
 
-    from rejo.cli._files import check_output, write_text
+    from rejo.cli._files import check_output, write_file
 
     path = check_output(Path("/dev/null"), overwrite=False)
-    write_text(path, "gone", overwrite=False)
+    write_file(path, "gone", overwrite=False)
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)

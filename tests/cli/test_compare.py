@@ -52,7 +52,7 @@ def test_every_method_is_printed(run, table, quick):
         assert len(risks) == 2
         assert all(0 <= risk <= 1 for risk in risks)
         means[name] = sum(risks) / 2
-    best = re.search(r"Least on average: (.*), ([\d.]+)\.", out)
+    best = re.search(r"Lowest mean cost: (.*), ([\d.]+)\.", out)
     assert float(best[2]) == pytest.approx(min(means.values()), abs=1e-4)
     assert means[best[1]] == pytest.approx(min(means.values()), abs=1e-4)
 
@@ -71,7 +71,7 @@ def test_methods_are_chosen_by_name(run, table, quick):
     for names, problem in {
         "svm,svm-triple": "'svm-triple' is not a method; methods: logistic, svm",
         "svm,SVM-2C": "'SVM-2C' is now called 'svm-pair'",
-        "svm": "two or more",
+        "svm": "at least two",
     }.items():
         code, _, err = run(*words, names)
         assert code == 2
@@ -86,7 +86,7 @@ def test_json(run, table, quick):
     found = json.loads(out)
     assert found["reject_costs"] == [0.2]
     assert set(found["risk"]) == set(quick)
-    assert "Compared on 60 of them" in found["note"]
+    assert "Compared on a random sample of 60 rows" in found["note"]
     for name, (risk,) in found["risk"].items():
         folds = [r["risk"] for r in found["rows"] if r["method"] == name]
         assert len(folds) == 2
@@ -115,7 +115,7 @@ def test_a_table_or_the_synthetic_problems(refused, table):
     table().to_csv("t.csv", index=False)
     assert "no data to compare on" in refused(2, "compare")
     assert "no data to compare on" in refused(2, "compare", "t.csv")
-    assert "leave t.csv or --demo out" in refused(2, "compare", "t.csv", "--demo")
+    assert "remove t.csv or --demo" in refused(2, "compare", "t.csv", "--demo")
 
 
 def test_tables_that_cannot_be_compared_on(refused, table):

@@ -81,7 +81,9 @@ def test_the_folder_can_be_chosen(run, refused, folder, quick):
     assert run("demo", "-o", "deep/mine")[0] == 0
     assert listed(folder / "deep" / "mine") == ["new_cases.csv", "training.csv"]
     before = (folder / "deep" / "mine" / "training.csv").read_bytes()
-    assert "exists; --overwrite replaces it" in refused(2, "demo", "-o", "deep/mine", "--seed", "1")
+    assert "already exists; --overwrite replaces it" in refused(
+        2, "demo", "-o", "deep/mine", "--seed", "1"
+    )
     assert (folder / "deep" / "mine" / "training.csv").read_bytes() == before
     assert run("demo", "-o", "deep/mine", "--seed", "1", "--overwrite")[0] == 0
     assert (folder / "deep" / "mine" / "training.csv").read_bytes() != before

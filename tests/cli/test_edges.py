@@ -102,8 +102,8 @@ def test_json_is_about_a_file(refused, model, cases):
 def test_folds_and_rare_classes(refused, table):
     table(60).to_csv("t.csv", index=False)
     words = ("compare", "t.csv", "--target", "grade", "--drop", "case", "--folds")
-    assert "rarest class has rows, 30" in refused(2, *words, "31")
-    assert "from 50 on" in refused(2, *words, "2", "--max-rows", "20")
+    assert "rarest class has 30 rows" in refused(2, *words, "31")
+    assert "at least 50" in refused(2, *words, "2", "--max-rows", "20")
 
 
 def test_words_that_terminals_obey(run, table):

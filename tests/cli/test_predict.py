@@ -109,8 +109,8 @@ def test_words_and_gaps_that_training_did_not_show(run, model, cases):
     code, out, err = run("predict", model, "odd.csv", "-o", "out.csv", "--json")
     assert code == 0
     assert err.count("\n") == 1
-    assert f"'job' has words unknown to the model in {n_unseen}" in err
-    assert "'age' is missing in 4" in err
+    assert f"{n_unseen} have a word in 'job' not seen in training" in err
+    assert "4 lack 'age', which training always had" in err
     assert json.loads(out)["surprises"] == {
         "age": {"unseen": 0, "missing": 4},
         "job": {"unseen": n_unseen, "missing": 0},
@@ -119,7 +119,7 @@ def test_words_and_gaps_that_training_did_not_show(run, model, cases):
     assert decided.isin(["bad", "good", "review"]).all()
     code, _, err = run("evaluate", model, "odd.csv")
     assert code == 0
-    assert "words unknown to the model" in err
+    assert "a word in 'job' not seen in training" in err
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_a_model_that_does_not_name_its_columns(refused, table):
     frame = table()
     save(RejoLinear().fit(frame[["age"]].to_numpy(), frame["grade"]), "m.rejo")
     frame.to_csv("t.csv", index=False)
-    assert "does not tell which columns" in refused(2, "predict", "m.rejo", "t.csv")
+    assert "does not say which columns" in refused(2, "predict", "m.rejo", "t.csv")
 
 
 # ---- ways in and out ----------------------------------------------------------------------
@@ -359,7 +359,7 @@ def test_a_row_that_is_too_short(refused, model, cases):
 def test_nothing_is_replaced_without_overwrite(refused, model, cases, folder):
     (folder / "out.csv").write_text("precious")
     line = refused(2, "predict", model, cases, "-o", "out.csv")
-    assert line == "out.csv exists; --overwrite replaces it"
+    assert line == "out.csv already exists; --overwrite replaces it"
     assert (folder / "out.csv").read_text() == "precious"
     assert "folder" in refused(2, "predict", model, cases, "-o", ".")
     assert "nowhere" in refused(2, "predict", model, cases, "-o", "nowhere/out.csv")

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -136,12 +137,12 @@ def test_a_class_called_review(run, table):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.assign(grade=["1", "1.0", "2"] * 40), "among 1, 1.0, 2; write each class"),
+        (lambda t: t.assign(grade=["1", "1.0", "2"] * 40), "in 1, 1.0, 2; write each class"),
         (lambda t: t.assign(grade="good"), "all rows have the same class, 'good'"),
-        (lambda t: t.assign(grade=t["age"]), "is it a measurement?"),
+        (lambda t: t.assign(grade=t["age"]), "if it is a measurement"),
         (lambda t: t.assign(grade=t["case"].add("x")), "is it the right column?"),
         (lambda t: t.assign(grade=t["grade"].where(t.index != 41)), "row 42, column 'grade'"),
-        (lambda t: t[(t["grade"] == "good") | (t.index < 2)], "has 1 rows, and 5 are needed"),
+        (lambda t: t[(t["grade"] == "good") | (t.index < 2)], "has 1 rows, but needs 5"),
         (lambda t: t.iloc[:0], "no rows|no data|only a header|same class"),
         (lambda t: t[["grade", "case"]], "no column|no use"),
         (lambda t: t[["grade", "unit"]], "constant"),
@@ -289,7 +290,7 @@ def test_a_target_that_cannot_be_reached(refused, table):
     for words in (("--max-error", "0.0001"), ("--max-error", "0.001", "--confidence", "0.95")):
         line = refused(5, "train", "t.csv", *LOGISTIC, *words)
         assert line.startswith("--max-error 0.00")
-        least = float(re.search(r"is (0\.\d+), at --reject-cost", line)[1])
+        least = float(re.search(r"is (0\.\d+), at a reject cost of", line)[1])
         assert 0 < least < 1
     assert files() == ["t.csv"]
 
@@ -318,7 +319,7 @@ def test_auto_takes_the_least_risk_and_says_so(run, table, monkeypatch):
     assert {name for name, _, _ in rows} == {"logistic", "svm"}
     risks = [float(risk) for _, risk, _ in rows]
     assert risks == sorted(risks)
-    assert "taken: the least" in rows[0][2]
+    assert "chosen: the lowest" in rows[0][2]
     assert rows[1][2] == ""
     assert f"notes: rejo train, {rows[0][0]}" in str(inspect("m.rejo"))
 
@@ -382,7 +383,7 @@ def test_nothing_is_replaced_without_overwrite(refused, run, table, folder):
     for name in ("m.rejo", "r.html"):
         (folder / name).write_text("precious")
         line = refused(2, "train", "t.csv", "--id", "case", *FIXED, "--report", "r.html")
-        assert line == f"{name} exists; --overwrite replaces it"
+        assert line == f"{name} already exists; --overwrite replaces it"
         assert (folder / name).read_text() == "precious"
         (folder / name).unlink()
     (folder / "m.rejo").write_text("precious")
@@ -432,16 +433,17 @@ def test_a_failed_write_leaves_the_old_file(refused, table, folder, monkeypatch)
 
 
 @pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-def test_a_page_is_written_whole_or_not_at_all(folder, failure):
-    from rejo.cli._files import CommandError, write_whole
+def test_a_page_is_written_whole_or_not_at_all(folder, failure, monkeypatch):
+    from rejo.cli._files import CommandError, write_file
 
-    def half(file):
-        file.write(b"half")
+    def fail(descriptor):
+        assert os.fstat(descriptor).st_size == 4  # the page is on its way
         raise failure
 
+    monkeypatch.setattr("os.fsync", fail)
     (folder / "old.html").write_text("old")
     with pytest.raises((CommandError, KeyboardInterrupt)) as error:
-        write_whole(folder / "old.html", half)
+        write_file(folder / "old.html", "half")
     if isinstance(failure, OSError):
         assert "No space left on device" in str(error.value)
     assert files() == ["old.html"]

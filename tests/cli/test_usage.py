@@ -12,6 +12,7 @@ import pytest
 
 import rejo
 from rejo import cli
+from rejo._errors import RejoError
 
 COMMAND = [sys.executable, "-m", "rejo.cli"]
 COMMANDS = ["demo", "train", "predict", "evaluate", "inspect", "compare", "reproduce"]
@@ -65,8 +66,8 @@ def test_version(run):
         (("train", "t.csv", "--target", "y", "-o", "m", "--order", "a,a"), "different names"),
         (("demo", "--seed", "-1"), "--seed: must be an integer"),
         (("demo", "--seed", "4294967295"), "--seed: must be an integer"),
-        (("compare", "--demo", "--n-jobs", "0"), "--n-jobs: must be an integer from 1 on"),
-        (("compare", "--demo", "--folds", "1"), "--folds: must be an integer from 2 on"),
+        (("compare", "--demo", "--n-jobs", "0"), "--n-jobs: must be a positive integer"),
+        (("compare", "--demo", "--folds", "1"), "--folds: must be an integer of at least 2"),
     ],
 )
 def test_wrong_usage(refused, words, message):
@@ -99,6 +100,24 @@ def test_an_old_option_is_refused_by_its_new_name(refused, command, old, new):
 def test_options_are_not_abbreviated(refused):
     assert "--see" in refused(2, "demo", "--see", "1")
     assert "--force" in refused(2, "inspect", "m.rejo", "--force")  # has no new name here
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (RejoError("max_error=0.02 cannot be reached", parameter="max_error", remedy="Raise it."),
+         "--max-error 0.02 cannot be reached. Raise it."),
+        (RejoError("cost_of must be prices", parameter="cost_of"), "--costs must be prices"),
+        (RejoError("class_order lacks 'class_order'", parameter="class_order"),
+         "--order lacks 'class_order'"),
+        (RejoError("'utf-9' is not an encoding", parameter="encoding", where="t.csv"),
+         "--encoding: t.csv: 'utf-9' is not an encoding"),
+        (RejoError("sep must be a word", parameter="estimator"), "sep must be a word"),
+        (ValueError("sep=1"), "sep=1"),
+    ],
+)  # fmt: skip
+def test_errors_name_options_where_python_names_parameters(error, message):
+    assert cli._options.explain(error) == message
 
 
 def test_a_percentage_is_a_share():

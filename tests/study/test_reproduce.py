@@ -1,11 +1,10 @@
 """``rejo reproduce`` as a user meets it."""
 
-import argparse
 from pathlib import Path
 
 import pytest
 
-from rejo.cli import reproduce
+from rejo.cli import build_parser
 from rejo.cli._files import CommandError
 from rejo.study import read_archive, read_rows
 from rejo.study.paper import FIGURES
@@ -33,9 +32,7 @@ def small(monkeypatch):
 
 
 def run(*options):
-    parser = argparse.ArgumentParser()
-    reproduce.add(parser.add_subparsers())
-    arguments = parser.parse_args(["reproduce", *options])
+    arguments = build_parser().parse_args(["reproduce", *options])
     arguments.run(arguments)
 
 

@@ -1,25 +1,26 @@
-"""The ``rejo`` command: from a table to decisions, and a queue for those who review.
+"""The ``rejo`` command: from a table to decisions, and a queue for reviewers.
 
-A module for each command: ``add`` describes it, ``run`` does the work.
+Each command is a module with ``HELP``, ``DESCRIPTION``, ``add(parser)``, which declares its
+options, and ``run(arguments)``, which does the work.
 
 ``rejo demo``
-    does all of the following on data that come with scikit-learn
+    run all the following steps on a data set that comes with scikit-learn
 ``rejo train``
-    learns from a labelled table, for a review budget, an allowed error rate or prices
+    train a model on a labelled table, for a review budget, a maximum error rate or prices
 ``rejo predict``
-    decides new cases, and ranks those to review
+    decide new cases, and rank the ones to review
 ``rejo evaluate``
-    tries a model on cases whose classes are known by now
+    test a model on cases whose classes are known
 ``rejo inspect``
-    tells what a model file holds
+    show what a model file contains
 ``rejo compare``
-    compares data replication with its rivals on a table, or where the best risk is known
+    compare data replication with its rivals on a table, or on problems with a known best risk
 ``rejo reproduce``
-    computes the experiments of the paper, draws its figures and tests its claims
+    run the paper's experiments, draw its figures and test its claims
 
-Exit codes: 0 done, 1 a bug of rejo, 2 wrong usage or a file that cannot be read or written, 3 bad
-data, 4 a bad model file, 5 a target that cannot be reached, 130 interrupted. Errors are one line on
-stderr. Libraries are imported inside the commands, so that ``rejo --help`` answers at once.
+Exit codes: 0 success, 1 a bug in rejo, 2 wrong usage or a file that cannot be read or written, 3
+bad data, 4 a bad model file, 5 a target that cannot be reached, 130 interrupted. Errors are one
+line on stderr. Libraries are imported inside the commands, so that ``rejo --help`` is quick.
 """
 
 import argparse
@@ -36,7 +37,9 @@ from rejo import __version__
 from rejo._io import one_line
 from rejo.cli import compare, demo, evaluate, inspect, predict, reproduce, train
 from rejo.cli._files import warn
+from rejo.cli._options import explain
 
+COMMANDS: tuple[Any, ...] = (demo, train, predict, evaluate, inspect, compare, reproduce)
 RENAMED = {
     "--group": "--by",
     "--together": "--groups",
@@ -44,7 +47,7 @@ RENAMED = {
     "--jobs": "--n-jobs",
 }
 # By name: the modules of these errors are imported only by the commands that raise them.
-CODES = {"CommandError": 2, "TableError": 3, "ModelFileError": 4, "TargetUnattainable": 5}
+CODES = {"RejoError": 2, "TableError": 3, "ModelFileError": 4, "TargetUnattainable": 5}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stdin is None:
         sys.stdin = open(os.devnull)  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a word that the terminal cannot show is no bug
+        if isinstance(stream, TextIOWrapper):  # for words that the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
     words = sys.argv[1:] if argv is None else list(argv)
     arguments = build_parser().parse_args(words)
@@ -68,25 +71,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("rejo: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader had enough, as in `rejo demo | head`.
+        # The reader has stopped, as in `rejo demo | head`.
         _silence_stdout()
     except Exception as error:
         if os.environ.get("REJO_TRACEBACK"):
             raise
-        return _explain(error)
+        return _print_error(error)
     return 0
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Describe the commands and their options."""
+    """Declare the commands and their options."""
     parser = _Parser(
-        prog="rejo", description="Decide the clear cases, send the doubtful ones to review."
+        prog="rejo", description="Decide the clear cases, and send the doubtful ones to review."
     )
     parser.add_argument("--version", action="version", version=f"rejo {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    for command in (demo, train, predict, evaluate, inspect, compare, reproduce):
-        command.add(commands)
+    for command in COMMANDS:
+        name = command.__name__.rpartition(".")[2]
+        added = commands.add_parser(name, help=command.HELP, description=command.DESCRIPTION)
+        command.add(added)
+        added.set_defaults(run=command.run)
     return parser
 
 
@@ -107,11 +113,11 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"rejo: error: {one_line(message)}; see {self.prog} --help\n")
 
 
-def _explain(error: Exception) -> int:
+def _print_error(error: Exception) -> int:
     """Print the error on one line and return the exit code."""
     ours = [kind.__name__ for kind in type(error).__mro__ if kind.__module__.startswith("rejo.")]
     code = next((CODES[name] for name in ours if name in CODES), 1)
-    message = str(error)
+    message = explain(error)
     if code == 1 and isinstance(error, OSError):
         _silence_stdout()
         code, reason = 2, error.strerror or message
@@ -120,8 +126,8 @@ def _explain(error: Exception) -> int:
         code = 2
     elif code == 1:
         message = (
-            f"this is a bug of rejo: {type(error).__name__}: {message}; REJO_TRACEBACK=1 shows "
-            "where, please report it"
+            f"this is a bug in rejo: {type(error).__name__}: {message}; please report it "
+            "(REJO_TRACEBACK=1 shows where it happened)"
         )
     print(f"rejo: error: {one_line(message)}", file=sys.stderr)
     return code

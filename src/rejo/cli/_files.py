@@ -1,21 +1,45 @@
-"""Output files are written whole or not at all, and nothing is replaced unasked."""
+"""What a command says and writes: errors, warnings, JSON, and files that are never half written."""
 
+import json
 import os
 import sys
-from collections.abc import Callable
+from math import isfinite
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
+from rejo._errors import RejoError
 from rejo._io import WholeFile, one_line
 
 
-class CommandError(Exception):
+class CommandError(RejoError):
     """Something the user can put right; the message is one line."""
 
 
 def warn(text: str) -> None:
-    """Say something the user should know, on stderr."""
+    """Print a warning on stderr."""
     print(f"rejo: warning: {one_line(text)}", file=sys.stderr)
+
+
+def print_json(found: Any) -> None:
+    """Print a result as JSON, which has no NaN and no infinity: they become null."""
+    json.dump(_finite(found), sys.stdout, indent=1)
+    print()
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def require(module: str, extra: str, what: str) -> None:
+    """Check that an optional package is installed, before the work that needs it."""
+    try:
+        __import__(module)
+    except ImportError:
+        raise CommandError(f'{what} needs {module}: pip install "rejo[{extra}]"') from None
 
 
 def free_path(path: Path) -> Path:
@@ -40,7 +64,7 @@ def check_output(
     if output.exists() and not output.is_file():
         return output  # a pipe or a device
     if output.exists() and not overwrite:
-        raise CommandError(f"{output} exists; --overwrite replaces it")
+        raise exists(output)
     if not os.access(Path(os.path.realpath(output)).parent, os.W_OK):
         raise CommandError(f"cannot write to the folder of {option}: {output.parent}")
     return output
@@ -58,17 +82,27 @@ def check_apart(*paths: str | Path | None) -> None:
         seen.add(place)
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], object], *, overwrite: bool = True) -> None:
-    """Write a file beside its place and move it there, so that it is never seen half written."""
+def make_folder(folder: Path, inside: str = "") -> None:
+    """Create the folder of ``--output``, and one inside it."""
+    if folder.exists() and not folder.is_dir():
+        raise CommandError(f"--output must be a folder: {folder}")
+    try:
+        (folder / inside).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(f"cannot write to {folder}: {error.strerror or error}") from error
+
+
+def write_file(path: Path, content: str | bytes, *, overwrite: bool = True) -> None:
+    """Write a whole file; text is encoded in UTF-8."""
     try:
         with WholeFile(path, overwrite=overwrite) as file:
-            write(file)
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
     except FileExistsError:
-        raise CommandError(f"{path} exists; --overwrite replaces it") from None
+        raise exists(path) from None
     except OSError as error:
         raise CommandError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def write_text(path: Path, text: str, *, overwrite: bool = True) -> None:
-    """Write a text file whole."""
-    write_whole(path, lambda file: file.write(text.encode("utf-8")), overwrite=overwrite)
+def exists(path: Path) -> CommandError:
+    """Return the error for a file that would be replaced unasked."""
+    return CommandError(f"{path} already exists; --overwrite replaces it")

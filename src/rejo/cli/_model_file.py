@@ -1,4 +1,4 @@
-"""A model file, and how it reads tables."""
+"""An opened model file: the model, the columns it needs, the rates it expects."""
 
 from collections import Counter
 from pathlib import Path
@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 from rejo.cli._files import CommandError, warn
 from rejo.cli._options import HIGHEST_PRICE, LEAST_PRICE
 
-FEW = 100  # independent cases that leave most questions open
+FEW = 100  # with fewer independent cases, ranges are wide
 TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".html", ".htm")
 
 
 class Opened(NamedTuple):
-    """A model, what it needs of a table, and what its file says."""
+    """A model, the columns it needs, and the header of its file."""
 
     model: Any
     encoder: Any  # with kinds_ and date_formats_
@@ -27,14 +27,14 @@ class Opened(NamedTuple):
         last, X = final_step(self.model, X)
         return last.judge(X)
 
-    def note_surprises(self, X: Any, found: dict[str, Counter[str]]) -> None:
-        """Count for each column the words and gaps that training did not show."""
+    def note_unseen(self, X: Any, found: dict[str, Counter[str]]) -> None:
+        """Count in each column the words and missing values not seen in training."""
         if hasattr(self.encoder, "surprises"):
             for name, counts in self.encoder.surprises(X).items():
                 found.setdefault(name, Counter()).update(counts)
 
     def expect(self, n: int, level: float) -> dict[str, Any]:
-        """Rates, with their ranges, that so many cases should show; none if it tells none."""
+        """Expected rates of ``n`` cases, with their ranges; empty if the model has none."""
         from rejo.selection.expected import expect
 
         if not hasattr(self.model, "rates_"):
@@ -50,7 +50,7 @@ class Opened(NamedTuple):
 
     @property
     def review_label(self) -> str | None:
-        """What stands for a review; ``None`` if the model decides every case."""
+        """The label of cases that go to review; ``None`` if the model decides every case."""
         from rejo.estimators.pipelines import reject_label_of
 
         label = reject_label_of(self.model)
@@ -58,34 +58,26 @@ class Opened(NamedTuple):
 
 
 def vague(size: float) -> str:
-    """Say so if estimates are worth few cases; else nothing."""
+    """Return a sentence if the estimates rest on few cases; else nothing."""
     if size >= FEW:
         return ""
     return (
-        f"The ranges are wide: these rates are worth about {size:.0f} independent cases, since "
-        "there are few, or models of different parts of the table differ."
+        f"The ranges are wide: these rates are as uncertain as from {size:.0f} independent cases, "
+        "because there are few cases or because the models of the folds differ."
     )
 
 
-def warn_of_surprises(found: dict[str, Counter[str]], n: int) -> None:
-    """Say in one line which columns hold what training did not show."""
+def warn_of_unseen(found: dict[str, Counter[str]], n: int) -> None:
+    """Warn in one line of columns with values not seen in training."""
     parts = []
     for name, counts in found.items():
         if counts["unseen"]:
-            parts.append(f"{name!r} has words unknown to the model in {counts['unseen']:,}")
+            parts.append(f"{counts['unseen']:,} have a word in {name!r} not seen in training")
         if counts["missing"]:
-            parts.append(f"{name!r} is missing in {counts['missing']:,}")
+            parts.append(f"{counts['missing']:,} lack {name!r}, which training always had")
     if parts:
         shown = "; ".join(parts[:5]) + ("; and more" if len(parts) > 5 else "")
-        warn(f"of {n:,} rows, {shown}; training had no such, and its decisions are less certain")
-
-
-def check_saving() -> None:
-    """Refuse before the work what would fail after it."""
-    try:
-        import skops  # noqa: F401
-    except ImportError:
-        raise CommandError('a model file needs skops: pip install "rejo[files]"') from None
+        warn(f"of {n:,} rows, {shown}; decisions on them are less certain")
 
 
 def open_model(path: Path) -> Opened:
@@ -105,7 +97,7 @@ def open_model(path: Path) -> Opened:
         names = getattr(model, "feature_names_in_", None)
         if names is None:
             raise CommandError(
-                f"{path} does not tell which columns it needs: train it with `rejo train`, or fit "
+                f"{path} does not say which columns it needs: train it with `rejo train`, or fit "
                 "it on a pandas DataFrame"
             )
         kinds = dict.fromkeys(map(str, names), "number")
@@ -114,7 +106,7 @@ def open_model(path: Path) -> Opened:
 
 
 def _check_table(table: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Refuse what ``rejo train`` does not write into the header."""
+    """Refuse a header that ``rejo train`` would not write."""
     from rejo.persistence import ModelFileError
 
     names = [table.get(key) for key in ("target", "id", "by", "groups")]
@@ -125,5 +117,7 @@ def _check_table(table: dict[str, Any], path: Path) -> dict[str, Any]:
         fine = fine and all(type(price) in (int, float) for price in prices.values())
         fine = fine and LEAST_PRICE <= prices["review"] <= prices["error"] / 2 <= HIGHEST_PRICE / 2
     if not fine:
-        raise ModelFileError(f"{path}: the header names no columns or prices as rejo train does.")
+        raise ModelFileError(
+            f"{path}: the columns or prices in its header are not as rejo train writes them."
+        )
     return table

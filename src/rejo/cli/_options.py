@@ -1,7 +1,15 @@
-"""Options that several commands have, and how their values are read."""
+"""Options that several commands share, each declared once, and how their values are read.
+
+A command takes what it needs with ``add(parser, "--seed", "--json")``.  Only the command line
+speaks of options: an error of another package names a parameter, and :func:`explain` puts the
+option in its place.
+"""
 
 import argparse
 import os
+import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from rejo.catalogue import TRAINED
@@ -11,198 +19,63 @@ LEAST_PRICE, HIGHEST_PRICE = 1e-6, 1e9  # those of the report
 MODELS = ("auto", *TRAINED)
 
 
-def add_table(parser: Any) -> None:
-    """Options for reading a table."""
-    group = parser.add_argument_group("reading the table")
-    group.add_argument(
-        "--sep", type=_separator, metavar="S", help="what separates the columns (default: found)"
-    )
-    group.add_argument(
-        "--decimal", choices=(".", ","), metavar="M", help="decimal mark (default: found)"
-    )
-    group.add_argument(
-        "--encoding", metavar="NAME", help="such as latin-1 (default: UTF-8, or by its mark)"
-    )
-
-
-def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return these as keyword arguments of the readers."""
-    return {name: getattr(arguments, name) for name in ("sep", "decimal", "encoding")}
-
-
-def add_target(parser: Any) -> None:
-    """Describe what is asked of the model: one of four."""
-    group = parser.add_argument_group("the operating point (one of these)")
-    group.add_argument(
-        "--review-budget",
-        type=share,
-        metavar="B",
-        help="at most this share of the cases goes to review, such as 0.1, with few errors",
-    )
-    group.add_argument(
-        "--max-error",
-        type=share,
-        metavar="E",
-        help="at most this share of the decided cases is wrong, such as 0.02, with few reviews",
-    )
-    group.add_argument(
-        "--reject-cost",
-        type=reject_cost,
-        metavar="W",
-        help="least cost, where a wrong decision costs 1 and a review W, at most 0.5",
-    )
-    group.add_argument(
-        "--costs",
-        type=costs,
-        metavar="error=E,review=R",
-        help="the same by prices, such as error=5000,review=40",
-    )
-    group.add_argument(
-        "--confidence",
-        type=confidence,
-        metavar="P",
-        help="guarantee the budget or the error rate with this probability, such as 0.95; a share "
-        "of the cases is kept aside to prove it",
-    )
-
-
-def target_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the target as keyword arguments of ``RejectClassifierCV``."""
-    options = {
-        "--review-budget": ("review_budget", arguments.review_budget),
-        "--max-error": ("max_error", arguments.max_error),
-        "--reject-cost": ("reject_cost", arguments.reject_cost),
-        "--costs": ("cost_of", arguments.costs),
-    }
-    given = {option: pair for option, pair in options.items() if pair[1] is not None}
-    if len(given) != 1:
-        found = f"{' and '.join(given)} were given" if given else "none was given"
-        raise CommandError(
-            f"give one of {', '.join(options)}; {found}. --review-budget 0.1 sends at most one "
-            "case in ten to review"
-        )
-    target = dict(given.values())
-    if arguments.confidence is not None:
-        if not {"review_budget", "max_error"} & target.keys():
-            raise CommandError(
-                "--confidence guarantees a rate: give it with --review-budget or --max-error"
-            )
-        target["confidence"] = arguments.confidence
-    return target
-
-
-def add_n_jobs(parser: Any) -> None:
-    """Describe the number of processes."""
-    parser.add_argument(
-        "--n-jobs", type=count, metavar="N", help="processes (default: one a core for large tables)"
-    )
-
-
-def n_jobs(arguments: argparse.Namespace, n_rows: int) -> int:
-    """Return the number of processes: small tables are done before others have started."""
-    if arguments.n_jobs is not None:
-        return int(arguments.n_jobs)
-    return 1 if n_rows < 2_000 else os.cpu_count() or 1
-
-
-def add_output(parser: Any, *names: str, metavar: str, help: str, **options: Any) -> None:
-    """Describe an output file, and ``--overwrite`` once."""
-    parser.add_argument(*names, metavar=metavar, help=help, **options)
-    if not any("--overwrite" in action.option_strings for action in parser._actions):
-        parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
-
-
-def add_json(parser: Any) -> None:
-    """Describe the output for machines."""
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-
-
 # ---- values ------------------------------------------------------------------------------
 
 
-def count(text: str) -> int:
-    """Read a number from 1 on."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be an integer from 1 on, got {text!r}")
-    return int(text)
+def integer(least: int, most: int | None = None) -> Callable[[str], int]:
+    """Return a reader of integers in a range."""
+    if most is not None:
+        kind = f"an integer from {least} to {most}"
+    else:
+        kind = "a positive integer" if least == 1 else f"an integer of at least {least}"
 
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least or (most is not None and int(text) > most):
+            raise argparse.ArgumentTypeError(f"must be {kind}, got {text!r}")
+        return int(text)
 
-def seed(text: str) -> int:
-    """Read a seed: a number from 0 on."""
-    # NumPy's seeds end at 2**32 - 1.
-    if not text.isdecimal() or int(text) >= 2**32 - 1:
-        raise argparse.ArgumentTypeError(f"must be an integer from 0 to 4294967294, got {text!r}")
-    return int(text)
+    return read
 
 
 def share(text: str) -> float:
     """Read a share between 0 and 1, also as a percentage."""
     number = text.strip()
-    try:
-        value = float(number[:-1]) / 100 if number.endswith("%") else float(number)
-    except ValueError:
-        value = float("nan")
+    value = _float(number[:-1]) / 100 if number.endswith("%") else _float(number)
     if not 0 < value < 1:
-        hint = f"; for {text} % write {float(text) / 100:g}" if 1 <= value < 100 else ""
+        hint = f"; for {text} % write {value / 100:g}" if 1 <= value < 100 else ""
         raise argparse.ArgumentTypeError(
             f"must be a share between 0 and 1, such as 0.1, got {text!r}{hint}"
         )
     return value
 
 
-def confidence(text: str) -> float:
-    """Read a probability."""
-    return share(text)
-
-
 def reject_cost(text: str) -> float:
     """Read a reject cost."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
+    value = _float(text)
     if not 0 < value <= 0.5:
         raise argparse.ArgumentTypeError(f"must be a number above 0 and at most 0.5, got {text!r}")
     return value
 
 
 def reject_costs(text: str) -> list[float]:
-    """Read reject costs with commas between them."""
+    """Read reject costs, separated by commas."""
     return [reject_cost(part) for part in text.split(",")]
-
-
-def folds(text: str) -> int:
-    """Read a number of folds, from 2 on."""
-    if not text.isdecimal() or int(text) < 2:
-        raise argparse.ArgumentTypeError(f"must be an integer from 2 on, got {text!r}")
-    return int(text)
-
-
-def rows(text: str) -> int:
-    """Read a number of rows that is enough to compare on."""
-    if not text.isdecimal() or int(text) < 50:
-        raise argparse.ArgumentTypeError(f"must be an integer from 50 on, got {text!r}")
-    return int(text)
 
 
 def costs(text: str) -> dict[str, float]:
     """Read two prices: ``error=5000,review=40``."""
     pairs = [part.partition("=") for part in text.split(",")]
-    try:
-        prices = {name.strip(): float(value) for name, _, value in pairs}
-    except ValueError:
-        prices = {}
-    if set(prices) != {"error", "review"} or len(pairs) != 2:
+    prices = {name.strip(): _float(value) for name, _, value in pairs}
+    error, review = prices.get("error", -1.0), prices.get("review", -1.0)
+    if len(pairs) != 2 or len(prices) != 2 or not (error >= 0 and review >= 0):
         raise argparse.ArgumentTypeError(f"must be like error=5000,review=40, got {text!r}")
-    error, review = prices["error"], prices["review"]
     if not all(LEAST_PRICE <= price <= HIGHEST_PRICE for price in (error, review)):
         raise argparse.ArgumentTypeError(
             f"must be prices from {LEAST_PRICE:g} to {HIGHEST_PRICE:g}, got {text!r}"
         )
     if review >= error:
         raise argparse.ArgumentTypeError(
-            f"a review must be cheaper than the error that it prevents, got {text!r}; are they "
-            "swapped?"
+            f"a review must be cheaper than the error it prevents, got {text!r}; are they swapped?"
         )
     if review > error / 2:
         raise argparse.ArgumentTypeError(
@@ -213,17 +86,192 @@ def costs(text: str) -> dict[str, float]:
 
 
 def names(text: str) -> list[str]:
-    """Read names with commas between them."""
+    """Read names, separated by commas."""
     found = [part.strip() for part in text.split(",")]
     if not all(found) or len(set(found)) < len(found):
         raise argparse.ArgumentTypeError(
-            f"must be different names with commas between them, got {text!r}"
+            f"must be different names, separated by commas, got {text!r}"
         )
     return found
 
 
-def _separator(text: str) -> str:
+def separator(text: str) -> str:
+    """Read a character between columns, also by name."""
     value = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}.get(text, text)
     if len(value) != 1:
         raise argparse.ArgumentTypeError(f"must be one character, or 'tab', got {text!r}")
     return value
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+# ---- options -----------------------------------------------------------------------------
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "model": {"type": Path, "metavar": "MODEL", "help": "model file written by rejo train"},
+    "data": {"metavar": "DATA", "help": "CSV or Parquet file; - is standard input"},
+    "--target": {"metavar": "COL", "help": "column with the classes"},
+    "--order": {
+        "type": names,
+        "metavar": "A,B,C",
+        "help": "the classes, lowest first; needed if there are more than two and they are not "
+        "numbers",
+    },
+    "--id": {"metavar": "COL", "help": "column that names the cases; copied as it is written"},
+    "--by": {
+        "metavar": "COL",
+        "help": "report on each value of this column separately, for example region; it is not "
+        "used as a feature",
+    },
+    "--groups": {
+        "metavar": "COL",
+        "help": "rows with the same value in this column belong together, for example all visits "
+        "of a patient, and are never split between training and test; it is not used as a feature",
+    },
+    "--drop": {
+        "type": names,
+        "default": [],
+        "metavar": "COLS",
+        "help": "other columns that are not features, separated by commas",
+    },
+    "--sep": {
+        "type": separator,
+        "metavar": "S",
+        "help": "character between columns, or 'tab' (default: detected)",
+    },
+    "--decimal": {
+        "choices": (".", ","),
+        "metavar": "M",
+        "help": "decimal mark (default: detected)",
+    },
+    "--encoding": {
+        "metavar": "NAME",
+        "help": "text encoding, such as latin-1 (default: UTF-8, or what the file says)",
+    },
+    "--review-budget": {
+        "type": share,
+        "metavar": "B",
+        "help": "send at most this share of the cases to review, such as 0.1, with as few errors "
+        "as possible",
+    },
+    "--max-error": {
+        "type": share,
+        "metavar": "E",
+        "help": "at most this share of the decided cases is wrong, such as 0.02, with as few "
+        "reviews as possible",
+    },
+    "--reject-cost": {
+        "type": reject_cost,
+        "metavar": "W",
+        "help": "lowest total cost, if an error costs 1 and a review costs W, at most 0.5",
+    },
+    "--costs": {
+        "type": costs,
+        "metavar": "error=E,review=R",
+        "help": "lowest total cost at these prices, such as error=5000,review=40",
+    },
+    "--confidence": {
+        "type": share,
+        "metavar": "P",
+        "help": "guarantee the budget or the error rate with this probability, such as 0.95; some "
+        "of the cases are set aside to prove it",
+    },
+    "--model": {
+        "choices": MODELS,
+        "default": "auto",
+        "help": "kind of model; auto compares them by cross-validation (default: auto)",
+    },
+    "--report": {"type": Path, "metavar": "HTML", "help": "also write a report, one HTML page"},
+    "--overwrite": {"action": "store_true", "help": "replace files that already exist"},
+    "--seed": {
+        "type": integer(0, 2**32 - 2),  # NumPy's seeds end there
+        "default": 0,
+        "metavar": "N",
+        "help": "random seed (default: 0)",
+    },
+    "--n-jobs": {
+        "type": integer(1),
+        "metavar": "N",
+        "help": "number of processes (default: one per core for large tables)",
+    },
+    "--repetitions": {"type": integer(1), "metavar": "N"},
+    "--json": {"action": "store_true", "help": "print the result as JSON"},
+}
+READING = ("--sep", "--decimal", "--encoding")
+LABELLED = ("data", "--target", "--order", "--id", "--by", "--groups", "--drop")
+TARGETS = {
+    "--review-budget": "review_budget",
+    "--max-error": "max_error",
+    "--reject-cost": "reject_cost",
+    "--costs": "cost_of",
+}
+# Parameters in Python, and the options for them.
+PARAMETERS = {"class_order": "--order", "cost_of": "--costs"} | {
+    option[2:].replace("-", "_"): option for option in OPTIONS if option.startswith("--")
+}
+
+
+def add(parser: Any, *options: str, title: str | None = None, **changes: Any) -> None:
+    """Add shared options to a command, under a title of their own if there is one."""
+    place = parser if title is None else parser.add_argument_group(title)
+    for option in options:
+        place.add_argument(option, **(OPTIONS[option] | changes))
+
+
+def add_reading(parser: Any) -> None:
+    """Add the options for reading a table."""
+    add(parser, *READING, title="reading the table")
+
+
+def reading(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return these options as keyword arguments of the readers."""
+    return {option[2:]: getattr(arguments, option[2:]) for option in READING}
+
+
+def target(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the target as keyword arguments of ``RejectClassifierCV``."""
+    given = {}
+    for option in TARGETS:
+        value = getattr(arguments, option[2:].replace("-", "_"))
+        if value is not None:
+            given[option] = value
+    if len(given) != 1:
+        found = f"you gave {' and '.join(given)}" if given else "you gave none"
+        raise CommandError(
+            f"give one of {', '.join(TARGETS)}; {found}. For example, --review-budget 0.1 sends at "
+            "most one case in ten to review"
+        )
+    target = {TARGETS[option]: value for option, value in given.items()}
+    if arguments.confidence is not None:
+        if not {"review_budget", "max_error"} & target.keys():
+            raise CommandError(
+                "--confidence guarantees a rate: use it with --review-budget or --max-error"
+            )
+        target["confidence"] = arguments.confidence
+    return target
+
+
+def n_jobs(arguments: argparse.Namespace, n_rows: int) -> int:
+    """Return the number of processes: small tables are done before others have started."""
+    if arguments.n_jobs is not None:
+        return int(arguments.n_jobs)
+    return 1 if n_rows < 2_000 else os.cpu_count() or 1
+
+
+def explain(error: Exception) -> str:
+    """Return the message of an error, with an option where it names its parameter.
+
+    A name that may be an ordinary word counts only before a value, or as the first word.
+    """
+    text, parameter = str(error), getattr(error, "parameter", None)
+    if parameter not in PARAMETERS:
+        return text
+    option, name = PARAMETERS[parameter], rf"(?<![-\w'\"]){parameter}"
+    named = re.sub(f"{name}=", f"{option} ", text)
+    named = re.sub(rf"{name if '_' in parameter else f'^{parameter}'}(?![-\w'\"])", option, named)
+    return named if option in named else f"{option}: {named}"

@@ -1,22 +1,24 @@
-"""The pages of ``train`` and ``evaluate``, and what they say of where they come from."""
+"""The reports of ``train`` and ``evaluate``."""
 
+import argparse
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from rejo.cli._cases import Cases
-from rejo.cli._files import CommandError
+from rejo.cli._files import check_output, require
 from rejo.cli._training import Trained, candidates, folds_for
 
 SHARES = [0.01 * i for i in range(51)]
 
 
-def check_report() -> None:
-    """Refuse before the work what would fail after it."""
-    try:
-        import jinja2  # noqa: F401
-    except ImportError:
-        raise CommandError('--report needs Jinja2: pip install "rejo[report]"') from None
+def check_report(arguments: argparse.Namespace) -> None:
+    """Check that ``--report`` can be written, before any work is done."""
+    if arguments.report is not None:
+        check_output(
+            arguments.report, (".html", ".htm"), overwrite=arguments.overwrite, option="--report"
+        )
+        require("jinja2", "report", "--report")
 
 
 def training_report(

@@ -33,9 +33,7 @@ def train(
     from rejo.selection.choice import choose_family
 
     if cases.groups is not None and "confidence" in target:
-        raise CommandError(
-            "--confidence needs cases that are independent: it does not go with --groups"
-        )
+        raise CommandError("--confidence needs independent cases: it cannot be used with --groups")
     names, left_out = [family], list[str]()
     if family == "auto":
         slow = [m for m in find(TRAINED) if m.max_samples and len(cases.y) > m.max_samples]
@@ -65,7 +63,9 @@ def train(
         try:
             model.fit(cases.X, cases.y, groups=cases.groups)
         except TargetUnattainable as error:
-            raise _in_words_of_the_command(error, "confidence" in target) from None
+            more = "ask for less --confidence" if "confidence" in target else "add better columns"
+            error.remedy = f"Raise it, try another --model, give more cases, or {more}."
+            raise
     model.set_params(n_jobs=None)  # how it was fitted is no part of the model
     return Trained(model, choice, left_out)
 
@@ -136,16 +136,6 @@ def encoder_for(cases: Cases) -> Any:
     except TableError as error:
         raise TableError(f"{cases.table.path}: {error}") from None
     return encoder
-
-
-def _in_words_of_the_command(error: Any, guaranteed: bool) -> Any:
-    """Name options in place of parameters."""
-    message = str(error).partition(" Raise it")[0]
-    for parameter in ("review_budget", "max_error", "reject_cost"):
-        message = message.replace(f"{parameter}=", f"--{parameter.replace('_', '-')} ")
-    more = "or ask for less --confidence" if guaranteed else "or better columns"
-    advice = f"Raise it, try another --model, give more cases, {more}"
-    return type(error)(f"{message} {advice}", error.attainable, error.reject_cost)
 
 
 def _prices(target: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,91 +1,82 @@
-"""``rejo compare``: data replication and its rivals, on a table or where the best risk is known."""
+"""``rejo compare``: data replication and its rivals, on a table or on synthetic problems."""
 
 import argparse
-import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 from rejo.catalogue import METHODS, find
 from rejo.cli import _options as options
-from rejo.cli._cases import add_labelled, read_cases
-from rejo.cli._files import CommandError
+from rejo.cli._cases import read_cases
+from rejo.cli._files import CommandError, print_json
 
 if TYPE_CHECKING:
     from rejo.selection import Comparison
 
+HELP = "compare data replication with other reject-option methods"
+DESCRIPTION = (
+    "Cross-validate every method on the same folds of a table, with its parameters tuned\n"
+    "inside each fold, and print the mean cost per case. With --demo, use synthetic\n"
+    "problems whose lowest possible cost is known."
+)
 PROBLEMS = {"SyntheticI": "synthetic_1", "SyntheticII": "synthetic_2"}
 COSTS = (0.04, 0.12, 0.2, 0.28, 0.36)
 N_TRAIN, N_TEST = 400, 20_000
 TABLE_COSTS = [0.1, 0.3]
 MAX_ROWS = 500
-INNER_FOLDS = 3  # for tuning; more take longer than they are worth in a first look
+INNER_FOLDS = 3  # for tuning; more are not worth the time in a first look
 
 
-def add(commands: Any) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "compare",
-        help="compare data replication with the other ways to reject",
-        description="Tune and train every method on the same folds of a table, and print the mean\n"
-        "cost of a case on the test folds. With --demo: on synthetic problems whose\n"
-        "lowest possible cost is known.",
-        epilog="methods:\n"
-        + "\n".join(
-            f"  {method.name + ' *' * method.standard:<19} {method.label}"
-            + ", two classes only" * (not method.multiclass)
-            for method in METHODS.values()
-        ),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def add(parser: Any) -> None:
+    """Declare the options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "methods:\n" + "\n".join(
+        f"  {method.name + ' *' * method.standard:<19} {method.label}"
+        + ", two classes only" * (not method.multiclass)
+        for method in METHODS.values()
     )
-    add_labelled(parser, optional=True)
+    options.add(parser, "data", nargs="?")
+    options.add(parser, *options.LABELLED[1:])
     parser.add_argument(
-        "--demo", action="store_true", help="use the synthetic problems, of which all is known"
+        "--demo", action="store_true", help="use synthetic problems, with a known best risk"
     )
     parser.add_argument(
         "--methods",
         type=options.names,
         metavar="A,B",
-        help="only these, by the names below (default: the standard ones, marked *)",
+        help="compare only these, by the names below (default: the standard ones, marked *)",
     )
     parser.add_argument(
         "--reject-costs",
         type=options.reject_costs,
         metavar="W,W",
-        help=f"prices of a review (default: {','.join(map(str, TABLE_COSTS))})",
+        help="costs of a review, where an error costs 1 "
+        f"(default: {','.join(map(str, TABLE_COSTS))})",
     )
     parser.add_argument(
         "--folds",
-        type=options.folds,
+        type=options.integer(2),
         default=5,
         metavar="N",
-        help="parts of the table (default: 5)",
+        help="number of folds (default: 5)",
     )
     parser.add_argument(
         "--max-rows",
-        type=options.rows,
+        type=options.integer(50),
         default=MAX_ROWS,
         metavar="N",
-        help=f"draw so many rows if there are more (default: {MAX_ROWS:,})",
+        help=f"use a random sample of this size if there are more rows (default: {MAX_ROWS:,})",
     )
-    parser.add_argument(
-        "--repetitions",
-        type=options.count,
-        default=3,
-        metavar="N",
-        help="training sets of --demo (default: 3)",
+    options.add(
+        parser, "--repetitions", default=3, help="training sets drawn by --demo (default: 3)"
     )
-    options.add_table(parser)
-    parser.add_argument("--seed", type=options.seed, default=0, metavar="N", help="default: 0")
-    options.add_n_jobs(parser)
-    options.add_json(parser)
-    parser.set_defaults(run=run)
+    options.add_reading(parser)
+    options.add(parser, "--seed", "--n-jobs", "--json")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Compare on the table, or on each problem, and print."""
     if arguments.demo:
         if arguments.data is not None:
-            raise CommandError(f"--demo brings its own data: leave {arguments.data} or --demo out")
+            raise CommandError(f"--demo has its own data: remove {arguments.data} or --demo")
         results = {}
         for title, name in PROBLEMS.items():
             results[title] = result = _compare(name, arguments.repetitions, arguments.n_jobs or 1)
@@ -93,16 +84,16 @@ def run(arguments: argparse.Namespace) -> None:
                 print(f"{title}: {N_TRAIN} training points, {arguments.repetitions} training sets")
                 print(_table(result, name) + "\n", flush=True)
         if arguments.json:
-            _dump({title: _result(result) for title, result in results.items()})
+            print_json({title: _result(result) for title, result in results.items()})
         return
     if arguments.data is None or arguments.target is None:
         raise CommandError(
-            "there is no data to compare on: give DATA and --target COL, or --demo for synthetic "
+            "there are no data to compare on: give DATA and --target COL, or --demo for synthetic "
             "problems"
         )
     result, note = _compare_table(arguments)
     if arguments.json:
-        _dump(_result(result) | {"note": note})
+        print_json(_result(result) | {"note": note})
         return
     print(note + "\n")
     print(result)
@@ -110,7 +101,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
-    """All methods on the user's table, each with the preparation that ``train`` uses."""
+    """Compare all methods on the user's table, encoded as ``train`` does."""
     import numpy as np
     from sklearn.base import clone
 
@@ -124,10 +115,10 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
     if len(y) > arguments.max_rows:
         rows = draw_rows(y, arguments.max_rows, arguments.seed)
         X, y = X.iloc[rows], y[rows]
-        note += f" Compared on {len(y):,} of them, drawn at random (--max-rows)."
+        note += f" Compared on a random sample of {len(y):,} rows (--max-rows)."
     if (rarest := int(np.bincount(y).min())) < arguments.folds:
         raise CommandError(
-            f"--folds {arguments.folds} is more than the rarest class has rows, {rarest}"
+            f"--folds {arguments.folds} is too many: the rarest class has {rarest} rows"
         )
     groups = cases.groups_of(X)
     encoder = encoder_for(cases)
@@ -142,7 +133,7 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
         if method.max_features and n_features > method.max_features:
             del methods[method.name]
             note += (
-                f" Left out: {method.name}, slow with {n_features} features (--methods takes it)."
+                f" Left out: {method.name}, slow with {n_features} features (--methods can add it)."
             )
     with candidates():
         result = compare(
@@ -168,42 +159,28 @@ def _check_names(names: list[str] | None, n_classes: int) -> list[str] | None:
         except ValueError as error:
             raise CommandError(f"--methods: {error}") from None
         if len(names) < 2:
-            raise CommandError("--methods must name two or more, with commas between them")
+            raise CommandError("--methods must name at least two methods, separated by commas")
     return names
 
 
 def _verdict(result: "Comparison") -> str:
-    """One sentence on who is best."""
+    """Say which method is best, and whether that may be chance."""
     means = {method: sum(risks) / len(risks) for method, risks in result.mean().items()}
     best = min(means, key=lambda method: means[method])
     apart = sorted({d.method for d in result.differences() if d.high < 0})
-    sentence = f"Least on average: {best}, {means[best]:.4f}."
+    sentence = f"Lowest mean cost: {best}, {means[best]:.4f}."
     if apart:
-        return f"{sentence} Better than {result.reference} beyond chance: {', '.join(apart)}."
-    return f"{sentence} No method is better than {result.reference} beyond chance."
+        return f"{sentence} Significantly better than {result.reference}: {', '.join(apart)}."
+    return f"{sentence} No method is significantly better than {result.reference}."
 
 
 def _result(result: "Comparison") -> dict[str, Any]:
-    from math import isfinite
-
-    rows = [
-        {
-            key: value if not isinstance(value, float) or isfinite(value) else None
-            for key, value in row.items()
-            if key != "params"
-        }
-        for row in result.rows
-    ]
+    rows = [{key: row[key] for key in row if key != "params"} for row in result.rows]
     return {"reject_costs": result.reject_costs, "risk": result.mean(), "rows": rows}
 
 
-def _dump(found: Any) -> None:
-    json.dump(found, sys.stdout, indent=1)
-    print()
-
-
 def _compare(name: str, repetitions: int, n_jobs: int) -> "Comparison":
-    """All methods on training sets drawn anew, and one large test set."""
+    """Compare all methods on several training sets and one large test set."""
     import numpy as np
 
     from rejo import datasets

@@ -1,4 +1,4 @@
-"""``rejo demo``: the whole way, from a table to decisions and a report, on known data."""
+"""``rejo demo``: every step, from a table to decisions and a report, on a known data set."""
 
 import argparse
 import shlex
@@ -6,22 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from rejo.cli import _options as options
-from rejo.cli._files import CommandError, free_path, write_text
+from rejo.cli._files import exists, free_path, make_folder, write_file
 
+HELP = "train, decide and report on a data set that comes with scikit-learn"
+DESCRIPTION = (
+    "Write a table of breast tumours into a folder, train a model that sends at most a given "
+    "share of them to review, decide new cases, and write a report."
+)
 FOLDER = Path("rejo-demo")
 BUDGET = 0.05
-NEW = 0.3  # share of the cases that play the new ones
+NEW = 0.3  # share of the cases that serve as new ones
 FILES = ("training.csv", "new_cases.csv", "model.rejo", "report.html", "decisions.csv")
 
 
-def add(commands: Any) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "demo",
-        help="train, decide and report on data that come with scikit-learn",
-        description="Write a table of breast tumours into a folder, train a model that leaves at "
-        "most a given share of them to a person, decide new cases, and write a report.",
-    )
+def add(parser: Any) -> None:
+    """Declare the options."""
     parser.add_argument(
         "-o",
         "--output",
@@ -29,23 +28,18 @@ def add(commands: Any) -> None:
         metavar="DIR",
         help=f"folder for the files (default: {FOLDER}, with a number added if it exists)",
     )
-    parser.add_argument(
+    options.add(
+        parser,
         "--review-budget",
-        type=options.share,
         default=BUDGET,
-        metavar="B",
-        help=f"share of the cases that a person can look at (default: {BUDGET})",
+        help=f"largest share of the cases to send to review (default: {BUDGET})",
     )
-    parser.add_argument(
-        "--model", choices=options.MODELS, default="auto", help="kind of model (default: auto)"
-    )
-    parser.add_argument("--seed", type=options.seed, default=0, metavar="N", help="default: 0")
-    parser.add_argument("--overwrite", action="store_true", help="replace files of an earlier demo")
-    parser.set_defaults(run=run)
+    options.add(parser, "--model", "--seed")
+    options.add(parser, "--overwrite", help="replace the files of an earlier demo")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write the tables, then do what a user would type."""
+    """Write the tables, then run the commands that a user would type."""
     folder = _folder(arguments)
     _write_tables(folder, arguments.seed)
     training, new, model, report, decisions = (str(folder / name) for name in FILES)
@@ -57,7 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
     )  # fmt: skip
     _do("predict", model, new, "-o", decisions, *overwrite)
     _do("evaluate", model, new)
-    print(f"\nOpen {report} in a browser: move the slider, enter your prices.")
+    print(f"\nOpen {report} in a browser. Move the slider, and enter your own prices.")
 
 
 def _do(*words: str) -> None:
@@ -72,20 +66,15 @@ def _do(*words: str) -> None:
 
 def _folder(arguments: argparse.Namespace) -> Path:
     folder: Path = arguments.output or (FOLDER if arguments.overwrite else free_path(FOLDER))
-    if folder.exists() and not folder.is_dir():
-        raise CommandError(f"--output must be a folder: {folder}")
     taken = [name for name in FILES if (folder / name).exists()]
     if taken and not arguments.overwrite:
-        raise CommandError(f"{folder / taken[0]} exists; --overwrite replaces it")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CommandError(f"cannot write to {folder}: {error.strerror or error}") from error
+        raise exists(folder / taken[0])
+    make_folder(folder)
     return folder
 
 
 def _write_tables(folder: Path, seed: int) -> None:
-    """Breast tumours as a table like one from a clinic, and a part of it as new cases."""
+    """Write a table of breast tumours as a clinic might have it, a part of it as new cases."""
     from sklearn.datasets import load_breast_cancer
     from sklearn.model_selection import train_test_split
 
@@ -100,8 +89,8 @@ def _write_tables(folder: Path, seed: int) -> None:
         table, test_size=NEW, stratify=table["diagnosis"], random_state=seed
     )
     for name, part in ((FILES[0], old), (FILES[1], new)):
-        write_text(folder / name, part.sort_index().to_csv(index=False))
+        write_file(folder / name, part.sort_index().to_csv(index=False))
     print(
-        f"{len(old)} breast tumours to learn from: {folder / FILES[0]}; {len(new)} new ones: "
-        f"{folder / FILES[1]}."
+        f"Training cases: {folder / FILES[0]} ({len(old)} breast tumours). "
+        f"New cases: {folder / FILES[1]} ({len(new)})."
     )

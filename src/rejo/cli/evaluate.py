@@ -1,73 +1,60 @@
-"""``rejo evaluate``: a model on cases whose classes are known by now."""
+"""``rejo evaluate``: a model on cases whose classes are known."""
 
 import argparse
-import json
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from rejo.cli import _options as options
 from rejo.cli._cases import count_groups
-from rejo.cli._files import CommandError, check_apart, check_output, warn, write_text
-from rejo.cli._model_file import Opened, open_model, vague, warn_of_surprises
+from rejo.cli._files import CommandError, check_apart, print_json, warn, write_file
+from rejo.cli._model_file import Opened, open_model, vague, warn_of_unseen
 from rejo.cli._reporting import check_report, evaluation_report, made_by
 
+HELP = "test a model on cases whose classes are known"
+DESCRIPTION = (
+    "Decide cases whose classes are known, and compare the observed rates with the rates that "
+    "were expected when the model was trained."
+)
 RATES = {
     "rejection_rate": "sent to review",
-    "error_rate": "decided wrongly, of all",
+    "error_rate": "wrong, of all cases",
     "accepted_error_rate": "wrong, of the decided",
 }
 
 
-def add(commands: Any) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "evaluate",
-        help="try a model on cases whose classes are known",
-        description="Decide cases whose classes are known, and compare what became of them with "
-        "what was expected when the model was trained.",
+def add(parser: Any) -> None:
+    """Declare the options."""
+    options.add(parser, "model", "data")
+    options.add(
+        parser, "--target", help="column with the classes (default: the same as in training)"
     )
-    parser.add_argument("model", type=Path, metavar="MODEL", help="model file of rejo train")
-    parser.add_argument("data", metavar="DATA", help="CSV or Parquet file; - is standard input")
-    parser.add_argument(
-        "--target", metavar="COL", help="column of the classes (default: that of the training)"
+    options.add(
+        parser,
+        "--by",
+        help="report on each value of this column separately (default: the same as in training)",
     )
-    parser.add_argument(
-        "--by", metavar="COL", help="column to report on (default: that of the training)"
-    )
-    options.add_output(parser, "--report", type=Path, metavar="HTML", help="write a page about it")
-    parser.add_argument(
-        "--costs",
-        type=options.costs,
-        metavar="error=E,review=R",
-        help="prices for the report (default: those of the training)",
-    )
-    options.add_table(parser)
-    options.add_json(parser)
-    parser.set_defaults(run=run)
+    options.add(parser, "--report", "--overwrite")
+    options.add(parser, "--costs", help="prices for the report (default: the same as in training)")
+    options.add_reading(parser)
+    options.add(parser, "--json")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, decide, compare."""
     check_apart(arguments.model, arguments.data, arguments.report)
-    if arguments.report is not None:
-        check_output(
-            arguments.report, (".html", ".htm"), overwrite=arguments.overwrite, option="--report"
-        )
-        check_report()
+    check_report(arguments)
     opened = open_model(arguments.model)
     frame, y, by, path = _read(arguments, opened)
     X = frame[list(opened.encoder.kinds_)]
-    surprises: dict[str, Counter[str]] = {}
-    opened.note_surprises(X, surprises)
-    warn_of_surprises(surprises, len(y))
+    unseen: dict[str, Counter[str]] = {}
+    opened.note_unseen(X, unseen)
+    warn_of_unseen(unseen, len(y))
     rates = _rates(opened.judge(X).decision, y)
     groups = opened.table.get("groups")
     n = count_groups(frame[groups]) if groups in frame.columns else len(y)
     if arguments.json:
-        json.dump(_result(opened, rates, len(y), n, arguments), sys.stdout, indent=1)
-        print()
+        print_json(_result(opened, rates, len(y), n, arguments))
     else:
         of = "" if n == len(y) else f" of {n:,} different {groups!r}"
         print(f"{path}: {len(y):,} cases{of}, decided by {arguments.model}.\n")
@@ -84,7 +71,7 @@ def run(arguments: argparse.Namespace) -> None:
         y,
         opened.classes,
         size=n,
-        title=f"{Path(path).name}: what was decided, and what went to review",
+        title=f"{Path(path).name}: what was decided and what went to review",
         notes=[" ".join(_notes(opened, rates, n))],
         prices=None if prices is None else (prices["error"], prices["review"]),
         by=None if by is None else {by: _texts(frame[by])},
@@ -96,7 +83,7 @@ def run(arguments: argparse.Namespace) -> None:
         },
         command=arguments.command,
     )
-    write_text(arguments.report, page, overwrite=arguments.overwrite)
+    write_file(arguments.report, page, overwrite=arguments.overwrite)
     if not arguments.json:
         print(f"\nReport: {arguments.report}")
 
@@ -110,7 +97,9 @@ def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str 
 
     target = arguments.target or opened.table.get("target")
     if target is None:
-        raise CommandError(f"{arguments.model} does not name the column of the classes: --target")
+        raise CommandError(
+            f"{arguments.model} does not say which column has the classes: give --target"
+        )
     by = arguments.by or opened.table.get("by")
     kept = [target, by, opened.table.get("groups")]
     text = list(dict.fromkeys(name for name in kept if name is not None))
@@ -122,63 +111,59 @@ def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str 
         opened.encoder,
         text=text,
         optional=optional,
-        **options.table_options(arguments),
+        **options.reading(arguments),
     )
     frame = pd.concat(list(chunks))
     frame = _with_class(frame, target)
     path = "stdin" if arguments.data == "-" else arguments.data
     if not len(frame):
-        raise TableError(f"{path} has no rows with a class in column {target!r}")
+        raise TableError(f"{path}: no row has a class in column {target!r}")
     classes = opened.classes
     y = pd.Index(classes).get_indexer(frame[target])
     if (y < 0).any():
         row = int(np.flatnonzero(y < 0)[0])
-        value = frame[target].iloc[row]
-        what = f"{str(value)[:40]!r} is no class"
+        value = str(frame[target].iloc[row])[:40]
         raise TableError(
-            f"{path}, row {frame.index[row] + 1}, column {target!r}: {what}; the model knows "
-            + ", ".join(classes)
+            f"{path}, row {frame.index[row] + 1}, column {target!r}: the model has no class "
+            f"{value!r}; its classes are {', '.join(classes)}"
         )
     return frame, y, by if by in frame.columns else None, path
 
 
 def _with_class(frame: Any, target: str) -> Any:
-    """Rows whose class is known; it is said if there are others."""
+    """Rows whose class is known; warn if there are others."""
     from rejo.tables import MISSING
 
     known = frame[target].notna() & ~frame[target].isin(MISSING)
     if not known.all():
-        warn(f"{int((~known).sum()):,} of {len(known):,} rows have no class yet: left out")
+        warn(f"{int((~known).sum()):,} of {len(known):,} rows have no class yet and were ignored")
     return frame[known]
 
 
 def _texts(column: Any) -> Any:
-    """Values of a column (n,) as strings, also of one that is a feature."""
+    """Values of a column (n,) as strings, even if it is a feature."""
     return column.astype(object).where(column.notna(), "(missing)").to_numpy(str)
 
 
 def _rates(decision: Any, y: Any) -> dict[str, Any]:
-    """Rates seen, each with its 95 % interval."""
-    import numpy as np
+    """Observed rates, each with its 95 % interval."""
+    from rejo.metrics import tally, wilson_interval
 
-    from rejo.metrics import Interval, wilson_interval
-
-    n, rejected = len(y), int((decision < 0).sum())
-    wrong = int(((decision >= 0) & (decision != np.asarray(y))).sum())
-    decided = n - rejected
-    none = Interval(float("nan"), 0.0, 1.0)
+    found = tally(decision, y)
+    rejected, wrong, decided = int(found.rejected), int(found.wrong), int(found.decided)
     return {
-        "rejection_rate": wilson_interval(rejected, n),
-        "error_rate": wilson_interval(wrong, n),
-        "accepted_error_rate": wilson_interval(wrong, decided) if decided else none,
+        "rejection_rate": wilson_interval(rejected, len(y)),
+        "error_rate": wilson_interval(wrong, len(y)),
+        "accepted_error_rate": wilson_interval(wrong, decided),
     }
 
 
 def _compare(opened: Opened, rates: dict[str, Any], n: int) -> str:
-    """A table of what was seen and what was expected."""
+    """A table of observed and expected rates."""
     expected = _expected(opened, n)
     lines = [
-        f"{'':<26}{'seen':>8}" + f"{'expected':>12}   in 95 % of such batches" * bool(expected)
+        f"{'':<26}{'observed':>8}"
+        + f"{'expected':>12}   in 95 % of batches this size" * bool(expected)
     ]
     for name, title in RATES.items():
         line = f"{title:<26}{_percent(rates[name].estimate):>8}"
@@ -194,48 +179,42 @@ def _percent(rate: float) -> str:
 
 
 def _expected(opened: Opened, n: int) -> dict[str, Any]:
-    """Rates, with their ranges of 95 %, that so many cases should show."""
+    """Expected rates of ``n`` cases, with their 95 % ranges."""
     found = opened.expect(n, 0.95)
     known = [name for name in RATES if name in found]
     return {name: found[name] for name in known if found[name].estimate == found[name].estimate}
 
 
 def _surprises(opened: Opened, rates: dict[str, Any], n: int) -> list[str]:
-    """What lies outside the range that was expected."""
+    """Which rates lie outside the expected range."""
     found = []
     for name, rate in _expected(opened, n).items():
         seen, title = rates[name].estimate, RATES[name]
         if not rate.low - 1e-9 <= seen <= rate.high + 1e-9 and seen == seen:
             side = "more" if seen > rate.high else "less"
-            found.append(f"{title[0].upper()}{title[1:]}: {side} than expected, beyond chance.")
+            found.append(f"{title[0].upper()}{title[1:]}: significantly {side} than expected.")
     if found:
-        found.append("These cases may differ from those of the training.")
+        found.append("These cases may differ from the training cases.")
     return found
 
 
 def _notes(opened: Opened, rates: dict[str, Any], n: int) -> list[str]:
-    """Say whether what was seen agrees with what was expected."""
+    """Say whether the observed rates match the expected ones."""
     if found := _surprises(opened, rates, n):
         return found
     if _expected(opened, n):
-        agrees = "What was seen agrees with what was expected when the model was trained."
+        matches = "Observed rates match what was expected when the model was trained."
         wide = vague(opened.model.n_effective_)
-        return [agrees, wide] if wide else [agrees]
-    return ["The file of the model tells no rates to compare with."]
+        return [matches, wide] if wide else [matches]
+    return ["The model file has no expected rates to compare with."]
 
 
 def _result(
     opened: Opened, rates: dict[str, Any], n_cases: int, n: int, arguments: argparse.Namespace
 ) -> dict[str, Any]:
-    from math import isfinite
-
-    seen = {
-        name: {key: value if isfinite(value) else None for key, value in interval._asdict().items()}
-        for name, interval in rates.items()
-    }
     return {
         "n_cases": n_cases,
-        "seen": seen,
+        "seen": {name: interval._asdict() for name, interval in rates.items()},
         "expected": {name: rate._asdict() for name, rate in _expected(opened, n).items()},
         "surprises": _surprises(opened, rates, n),
         "report": None if arguments.report is None else str(arguments.report),

@@ -1,51 +1,51 @@
 """``rejo predict``: decisions on new cases, and the order in which to review the others."""
 
 import argparse
-import json
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from rejo.cli import _options as options
-from rejo.cli._files import CommandError, check_apart, check_output, warn
-from rejo.cli._model_file import Opened, open_model, warn_of_surprises
+from rejo.cli._files import CommandError, check_apart, check_output, print_json, warn
+from rejo.cli._model_file import Opened, open_model, warn_of_unseen
 
-ENOUGH = 50  # cases whose share of reviews says something
+HELP = "decide new cases, and rank the ones to review"
+DESCRIPTION = (
+    "Decide the cases in a table, which may be larger than memory. For each case the output has "
+    "its id, the decision, the two neighbouring classes it lies between, the distance to the "
+    "nearest boundary and, if it goes to review, its rank: 1 comes first."
+)
+ENOUGH = 50  # cases needed to judge the share of reviews
 ROWS = 50_000  # in memory at a time
 
 
-def add(commands: Any) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "predict",
-        help="decide new cases, and rank those to review",
-        description="Decide the cases of a table, which may be larger than memory. For each, the "
-        "output has its id, the decision, the two classes it hesitates between (or would first), "
-        "the distance to the nearest boundary and, for those to review, the rank: 1 comes first.",
-    )
-    parser.add_argument("model", type=Path, metavar="MODEL", help="model file of rejo train")
-    parser.add_argument("cases", metavar="CASES", help="CSV or Parquet file; - is standard input")
-    options.add_output(
-        parser, "-o", "--output", default="-", metavar="FILE",
-        help="CSV, or Parquet by its ending; - is standard output (default)",
-    )  # fmt: skip
+def add(parser: Any) -> None:
+    """Declare the options."""
+    options.add(parser, "model", "data")
     parser.add_argument(
-        "--id", metavar="COL", help="column that names the cases (default: that of the training)"
+        "-o",
+        "--output",
+        default="-",
+        metavar="FILE",
+        help="CSV file, or Parquet if it ends in .parquet; - is standard output (default)",
     )
-    options.add_table(parser)
-    options.add_json(parser)
-    parser.set_defaults(run=run)
+    options.add(parser, "--overwrite")
+    options.add(
+        parser, "--id", help="column that names the cases (default: the same as in training)"
+    )
+    options.add_reading(parser)
+    options.add(parser, "--json")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, decide, rank, write."""
-    check_apart(arguments.model, arguments.cases, arguments.output)
+    check_apart(arguments.model, arguments.data, arguments.output)
     output = Path(arguments.output)
     if arguments.output != "-":
         check_output(output, overwrite=arguments.overwrite)
     if arguments.json and arguments.output == "-":
-        raise CommandError("--json tells about a file: name one by -o FILE")
+        raise CommandError("--json describes the output file: give one with -o FILE")
     if output.suffix.lower() in (".parquet", ".pq"):
         from rejo.tables.errors import import_pyarrow
 
@@ -57,20 +57,20 @@ def run(arguments: argparse.Namespace) -> None:
     from rejo.cli._spool import Spool
     from rejo.tables import TableWriter, read_chunks
 
-    # A column named here must be there; that of the training may be absent.
+    # A column named here must exist; the one named in training may be absent.
     named = arguments.id or opened.table.get("id")
     text = [] if named is None else [named]
     chunks = read_chunks(
-        arguments.cases,
+        arguments.data,
         opened.encoder,
         text=text,
         optional=[] if arguments.id else text,
         rows=ROWS,
-        **options.table_options(arguments),
+        **options.reading(arguments),
     )
     features = list(opened.encoder.kinds_)
     column = None
-    surprises: dict[str, Counter[str]] = {}
+    unseen: dict[str, Counter[str]] = {}
     with Spool() as spool:
         for chunk in _counted(chunks):
             column = named if named in chunk.columns else None
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> None:
                 names = chunk[column].fillna("").astype(str).tolist()
             if len(chunk):
                 spool.add(names, opened.judge(chunk[features]))
-                opened.note_surprises(chunk[features], surprises)
+                opened.note_unseen(chunk[features], unseen)
         with TableWriter(arguments.output, overwrite=arguments.overwrite) as writer:
             empty = True
             for part in progress(spool.parts(), spool.n_parts, "writing"):
@@ -87,26 +87,26 @@ def run(arguments: argparse.Namespace) -> None:
                 empty = False
             if empty:
                 writer.write(_nothing(column))
-    warn_of_surprises(surprises, spool.n_cases)
+    warn_of_unseen(unseen, spool.n_cases)
     _warn_of_share(opened, spool.n_cases, spool.n_rejected)
-    _tell(arguments, surprises, spool.n_cases, spool.n_rejected, opened)
+    _tell(arguments, unseen, spool.n_cases, spool.n_rejected, opened)
 
 
 def _warn_of_share(opened: Opened, n: int, n_rejected: int) -> None:
-    """Other units or another kind of case often show in how many go to review."""
+    """Other units or another kind of cases often show in the share that goes to review."""
     if n < ENOUGH:
         return
     rate = opened.expect(n, 0.999).get("rejection_rate")
     share = n_rejected / n
     if rate is not None and not rate.low - 1e-9 <= share <= rate.high + 1e-9:
         warn(
-            f"{share:.1%} go to review, where {rate.low:.1%} to {rate.high:.1%} were to be "
-            "expected of cases like those of the training: are the columns in the same units?"
+            f"{share:.1%} of the cases go to review; for cases like those in training, expect "
+            f"{rate.low:.1%} to {rate.high:.1%}. Are the columns in the same units as in training?"
         )
 
 
 def _counted(chunks: Any) -> Any:
-    """Pass the chunks on; on a terminal, say how many cases came."""
+    """Pass the chunks on; on a terminal, show how many cases have been decided."""
     done = 0
     show = sys.stderr.isatty()
     try:
@@ -126,7 +126,7 @@ def _frame(part: Any, column: str | None, opened: Opened) -> Any:
     import numpy as np
     import pandas as pd
 
-    # The last of them is where the index -1 of a review finds it.
+    # The review label comes last, where the index -1 finds it.
     labels = np.array([*opened.classes, opened.review_label], dtype=object)
     n = len(part.decision)
     if column is None:
@@ -147,7 +147,7 @@ def _frame(part: Any, column: str | None, opened: Opened) -> Any:
 
 
 def _six_digits(values: Any) -> Any:
-    """Round to six significant digits: more say nothing, and are hard to read."""
+    """Round to six significant digits; more are noise, and hard to read."""
     import numpy as np
 
     size = np.floor(np.log10(np.where(values > 0, values, 1.0)))
@@ -163,14 +163,14 @@ def _nothing(column: str | None) -> Any:
 
 
 def _free(name: str) -> str:
-    """Return a name for the first column that is none of the others."""
+    """Return a name for the first column that differs from the other columns."""
     taken = {"decision", "lower", "upper", "distance", "rank"}
     return f"id {name}" if name in taken else name
 
 
 def _tell(
     arguments: argparse.Namespace,
-    surprises: dict[str, Counter[str]],
+    unseen: dict[str, Counter[str]],
     n: int,
     n_rejected: int,
     opened: Opened,
@@ -178,15 +178,15 @@ def _tell(
     if arguments.output == "-":
         return  # the decisions are the output
     if arguments.json:
-        found = {
-            "output": str(arguments.output),
-            "n_cases": n,
-            "decided": n - n_rejected,
-            "review": n_rejected,
-            "surprises": surprises,
-        }
-        json.dump(found, sys.stdout, indent=1)
-        print()
+        print_json(
+            {
+                "output": str(arguments.output),
+                "n_cases": n,
+                "decided": n - n_rejected,
+                "review": n_rejected,
+                "surprises": unseen,
+            }
+        )
         return
     share = f" ({n_rejected / n:.1%})" if n else ""
     print(

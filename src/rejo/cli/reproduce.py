@@ -4,18 +4,23 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rejo.cli import _options as options
-from rejo.cli._files import CommandError, write_whole
+from rejo.cli._files import CommandError, make_folder, require, write_file
 
 if TYPE_CHECKING:
     from rejo.study.page import StudyReport
     from rejo.study.paper import PaperFigure
 
+HELP = "run the paper's experiments, draw its figures and test its claims"
+DESCRIPTION = (
+    "Run the experiments of the paper that are still missing, draw its figures and write one page, "
+    "index.html, with the risks and a verdict on each claim. If you stop it, it continues where it "
+    "was the next time."
+)
 FOLDER = Path("reproduction")
 
 
@@ -33,15 +38,8 @@ USUAL = Mode("", 10, "authors", 1)
 FULL = Mode("--full", 100, "authors", 1)
 
 
-def add(commands: Any) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "reproduce",
-        help="compute the paper's experiments, draw its figures, test its claims",
-        description="Run what is missing of the paper's experiments, then draw its figures and "
-        "write one page, index.html, with the risks and a verdict on each claim. Stopped, it "
-        "goes on where it was.",
-    )
+def add(parser: Any) -> None:
+    """Declare the options."""
     parser.add_argument(
         "--figure",
         action="append",
@@ -59,19 +57,12 @@ def add(commands: Any) -> None:
         action="store_true",
         help=f"the paper's protocol, {FULL.repetitions} repetitions: hours",
     )
-    parser.add_argument(
+    options.add(
+        parser,
         "--repetitions",
-        type=options.count,
-        metavar="N",
         help=f"draws or splits of the data (default: {USUAL.repetitions})",
     )
-    parser.add_argument(
-        "--n-jobs",
-        type=options.count,
-        default=-1,
-        metavar="N",
-        help="processes (default: one a core)",
-    )
+    options.add(parser, "--n-jobs", default=-1, help="number of processes (default: one per core)")
     parser.add_argument(
         "--dask", metavar="ADDRESS", help="compute on the workers of this Dask scheduler"
     )
@@ -79,14 +70,18 @@ def add(commands: Any) -> None:
         "--data",
         type=Path,
         metavar="DIR",
-        help="folder with the tables bcct.csv and letter_ah.csv (default: that of REJO_DATA)",
+        help="folder with the tables bcct.csv and letter_ah.csv (default: REJO_DATA)",
     )
     parser.add_argument(
-        "-o", "--output", type=Path, default=FOLDER, metavar="DIR", help=f"default: {FOLDER}"
+        "-o",
+        "--output",
+        type=Path,
+        default=FOLDER,
+        metavar="DIR",
+        help=f"folder for the results (default: {FOLDER})",
     )
-    parser.add_argument("--seed", type=options.seed, default=0, metavar="N", help="default: 0")
+    options.add(parser, "--seed")
     parser.add_argument("--list", action="store_true", help="list the figures and stop")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -116,15 +111,15 @@ def run(arguments: argparse.Namespace) -> None:
     pictures = {}
     for name, canvas in report.canvases.items():
         pictures[name] = render(canvas, "svg")
-        _write(folder / f"{name}.svg", pictures[name])
-        _write(folder / f"{name}.png", render(canvas, "png", dpi=110))
+        write_file(folder / f"{name}.svg", pictures[name])
+        write_file(folder / f"{name}.png", render(canvas, "png", dpi=110))
     if mode is QUICK:
         notices.insert(0, "This is a quick run, with few repetitions and hardly any tuning: it "
                        "shows that all works, not how the methods compare.")  # fmt: skip
     provenance = _provenance(arguments, mode, rows, perf_counter() - started)
     page = make_page(report, pictures, provenance, notices)
-    _write(folder / "index.html", page.encode("utf-8"))
-    _write(folder / "rows.csv.xz", archive(rows))
+    write_file(folder / "index.html", page)
+    write_file(folder / "rows.csv.xz", archive(rows))
     _print_verdicts(report)
     print(f"\nThe page: {folder / 'index.html'}")
 
@@ -268,28 +263,12 @@ def _notice(notices: list[str], text: str) -> None:
 
 def _check_packages() -> None:
     """Refuse before hours of work what would fail at its end."""
-    for name, extra in (("matplotlib", "plot"), ("jinja2", "report")):
-        try:
-            __import__(name)
-        except ImportError:
-            raise CommandError(f'this needs {name}: pip install "rejo[{extra}]"') from None
+    require("matplotlib", "plot", "this")
+    require("jinja2", "report", "this")
 
 
 def _check_folder(folder: Path) -> Path:
-    if folder.exists() and not folder.is_dir():
-        raise CommandError(f"--output must be a folder: {folder}")
     if (folder / "index.html").exists() and not (folder / "rows").is_dir():
         raise CommandError(f"{folder} holds another page, which would be replaced: give -o DIR")
-    try:
-        (folder / "rows").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CommandError(f"cannot write to {folder}: {error.strerror or error}") from error
+    make_folder(folder, "rows")
     return folder
-
-
-def _write(path: Path, content: bytes) -> None:
-    write_whole(path, partial(_put, content))
-
-
-def _put(content: bytes, file: Any) -> object:
-    return file.write(content)

@@ -1,61 +1,65 @@
 """``rejo train``: from a labelled table to a model at its operating point."""
 
 import argparse
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from rejo._io import one_line
 from rejo.cli import _options as options
-from rejo.cli._cases import Cases, add_labelled, read_cases
-from rejo.cli._files import CommandError, check_apart, check_output, write_text
-from rejo.cli._model_file import TABLES, check_saving, vague
+from rejo.cli._cases import Cases, read_cases
+from rejo.cli._files import (
+    CommandError,
+    check_apart,
+    check_output,
+    print_json,
+    require,
+    write_file,
+)
+from rejo.cli._model_file import TABLES, vague
 from rejo.cli._reporting import check_report, made_by, training_report
 from rejo.cli._training import FOLDS, Trained, prepare_of, train
 
+HELP = "train a model that decides clear cases and sends the others to review"
+DESCRIPTION = (
+    "Train on a table with known classes, for a review budget, a maximum error rate or prices. "
+    "Numbers, categories, dates and missing values are encoded as part of the model."
+)
 
-def add(commands: Any) -> None:
-    """Describe the command."""
-    parser = commands.add_parser(
-        "train",
-        help="learn from a labelled table what to decide and what to send to review",
-        description="Learn from a table with known classes, for a review budget, an allowed error "
-        "rate or prices. Numbers, categories, dates and missing values are prepared as part of "
-        "the model.",
-    )
-    add_labelled(parser)
-    options.add_output(
-        parser, "-o", "--output", type=Path, required=True, metavar="MODEL", help="such as m.rejo"
-    )
-    options.add_output(parser, "--report", type=Path, metavar="HTML", help="write a page about it")
-    options.add_target(parser)
+
+def add(parser: Any) -> None:
+    """Declare the options."""
+    options.add(parser, "data")
+    options.add(parser, "--target", required=True)
+    options.add(parser, *options.LABELLED[2:])
     parser.add_argument(
-        "--model",
-        choices=options.MODELS,
-        default="auto",
-        help="kind of model; auto compares them by cross-validation (default)",
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="MODEL",
+        help="model file to write, such as loans.rejo",
     )
-    options.add_table(parser)
-    parser.add_argument("--seed", type=options.seed, default=0, metavar="N", help="default: 0")
-    options.add_n_jobs(parser)
-    options.add_json(parser)
-    parser.set_defaults(run=run)
+    options.add(parser, "--report", "--overwrite")
+    options.add(
+        parser,
+        *options.TARGETS,
+        "--confidence",
+        title="operating point (give one of the first four)",
+    )
+    options.add(parser, "--model")
+    options.add_reading(parser)
+    options.add(parser, "--seed", "--n-jobs", "--json")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, learn, save, tell."""
-    target = options.target_options(arguments)
+    target = options.target(arguments)
     check_apart(arguments.data, arguments.output, arguments.report)
     if arguments.output.suffix.lower() in TABLES:
-        raise CommandError(f"-o {arguments.output} is the model, not a table: such as loans.rejo")
+        raise CommandError(f"-o {arguments.output} must be a model file, such as loans.rejo")
     path = check_output(arguments.output, overwrite=arguments.overwrite)
-    check_saving()
-    if arguments.report is not None:
-        check_output(
-            arguments.report, (".html", ".htm"), overwrite=arguments.overwrite, option="--report"
-        )
-        check_report()
+    require("skops", "files", "a model file")
+    check_report(arguments)
     import rejo.persistence
 
     cases = read_cases(arguments)
@@ -76,7 +80,7 @@ def run(arguments: argparse.Namespace) -> None:
     )  # fmt: skip
     say("\n" + model.summary())
     if model.guarantee_ is None:
-        say("Parameters were chosen on the same cases: these rates are slightly favourable.")
+        say("Parameters were tuned on the same cases, so these rates are slightly optimistic.")
     if wide := vague(model.n_effective_):
         say(wide)
     say("")
@@ -88,7 +92,7 @@ def run(arguments: argparse.Namespace) -> None:
         page, headline = training_report(
             cases,
             trained,
-            title=f"{arguments.target}: what is decided, and what goes to review",
+            title=f"{arguments.target}: what is decided and what goes to review",
             notes=_report_notes(trained),
             prices=arguments.costs,
             by=arguments.by,
@@ -97,15 +101,14 @@ def run(arguments: argparse.Namespace) -> None:
             seed=arguments.seed,
             n_jobs=n_jobs,
         )
-        write_text(arguments.report, page, overwrite=arguments.overwrite)
+        write_file(arguments.report, page, overwrite=arguments.overwrite)
         say(f"Report: {arguments.report} ({_size(arguments.report)}) says: {headline}")
     if arguments.json:
-        json.dump(_result(cases, trained, encoder, found, arguments), sys.stdout, indent=1)
-        print()
+        print_json(_result(cases, trained, encoder, found, arguments))
 
 
 def describe_columns(encoder: Any) -> str:
-    """Say which columns are used, and which not."""
+    """Say which columns are used, and which are not."""
     kinds = list(encoder.kinds_.values())
     words = [
         f"{kinds.count(kind)} {plural if kinds.count(kind) > 1 else kind}"
@@ -118,7 +121,7 @@ def describe_columns(encoder: Any) -> str:
 
 
 def describe_choice(trained: Trained) -> str:
-    """Say which model was taken, and why."""
+    """Say which model was chosen, and why."""
     choice = trained.choice
     params = ", ".join(
         f"{name.rpartition('__')[2]} {value:.3g}" for name, value in choice.params.items()
@@ -129,36 +132,35 @@ def describe_choice(trained: Trained) -> str:
     if len(choice.risks) == 1:
         lines = [f"Model: {choice.name} ({params}; chosen by {how})."]
         return "\n".join([*lines, *(f"  {line}" for line in trained.left_out)])
-    lines = [f"Mean cost of a case, by {how}:"]
+    lines = [f"Mean cost per case, by {how}:"]
     for name, risks in sorted(choice.risks.items(), key=lambda item: item[1].mean()):
-        mark = f"  <- taken: the least ({params})" if name == choice.name else ""
+        mark = f"  <- chosen: the lowest ({params})" if name == choice.name else ""
         lines.append(f"  {name:<9} {risks.mean():.4f} ± {_error(risks):.4f}{mark}")
     lines += [f"  {line}" for line in trained.left_out]
     return "\n".join(lines)
 
 
 def _report_notes(trained: Trained) -> list[str]:
-    """Say what was asked for, and how the rates on the page came about."""
+    """Say what was asked for, and how the rates on the page were estimated."""
     from rejo.selection.summary import promise, reason
 
     model = trained.model
     notes = [
         reason(model.target_, model.reject_cost_),
-        f"All rates are estimated by {FOLDS}-fold cross-validation: every case was judged by a "
-        "model that had not seen it. The parameters were chosen on the same cases, so that the "
-        "rates are slightly favourable.",
+        f"All rates are estimated by {FOLDS}-fold cross-validation: each case was decided by a "
+        "model that had not seen it. The parameters were tuned on the same cases, so the rates are "
+        "slightly optimistic.",
     ]
     if model.guarantee_ is not None:
         notes.append(
-            f"{promise(model.guarantee_)} This is about the saved model, which was not fitted on "
-            "the cases that prove it; the rates on this page are those of models fitted on more "
-            "cases."
+            f"{promise(model.guarantee_)} This holds for the saved model, which was not fitted on "
+            "the cases that prove it; the rates on this page come from models fitted on more cases."
         )
     return notes
 
 
 def _error(risks: Any) -> float:
-    """Standard error of a mean over the folds."""
+    """Return the standard error of a mean over the folds."""
     return float(risks.std(ddof=1) / len(risks) ** 0.5)
 
 

@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejo._errors import renamed
+from rejo._errors import RejoError, renamed
 from rejo._typing import Floats
 from rejo.metrics import binomial_upper_bound
 
 
-class TargetUnattainable(ValueError):
+class TargetUnattainable(RejoError):
     """No candidate reaches the target; the message says what is attainable.
 
     Attributes
@@ -31,12 +31,17 @@ class TargetUnattainable(ValueError):
         Where it is attained.
     """
 
-    def __init__(self, message: str, attainable: float, reject_cost: float) -> None:
-        super().__init__(message, attainable, reject_cost)
+    def __init__(
+        self,
+        problem: str,
+        attainable: float = np.nan,
+        reject_cost: float = np.nan,
+        *,
+        parameter: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(problem, parameter=parameter, remedy=remedy)
         self.attainable, self.reject_cost = attainable, reject_cost
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class Guarantee(NamedTuple):

@@ -441,10 +441,12 @@ class RejectClassifierCV(RejectClassifier):
         )
         raise TargetUnattainable(
             f"{target.name}={target.limit:g} cannot be reached: the least {what} that is "
-            f"attainable {how} is {limits[best]:.4f}, at reject_cost={cost:g}, where {R:.0%} of "
-            f"the cases go to review. {advice}",
+            f"attainable {how} is {limits[best]:.4f}, at a reject cost of {cost:g}, where {R:.0%} "
+            "of the cases go to review.",
             float(limits[best]),
             cost,
+            parameter=target.name,
+            remedy=advice,
         )
 
     def _take_over(self) -> None:
