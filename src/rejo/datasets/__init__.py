@@ -1,14 +1,13 @@
-"""Data to try a reject option on: problems with a known truth, and real tables.
+"""Data to try a reject option on: problems with known posteriors, and real tables.
 
-Where the posterior is known, so is the best that any classifier can do. The four synthetic problems
-of the paper come as ``make_synthetic_1`` to ``make_synthetic_4``, with their ``posterior`` and with
-``bayes_risk`` and ``bayes_rates``, the mark to measure a classifier against. For a first look at
-real data, ``load_breast_cancer_binary`` and ``load_diabetes_ordinal`` need no file and no network.
-``load_table`` reads a CSV file of your own; ``fetch`` gets the public tables of ``CATALOGUE``, from
-a data folder if they are there (``available``), else from OpenML.
+``make_synthetic_1`` to ``make_synthetic_4`` draw the four synthetic problems of the paper. Their
+``posterior`` is known, and so are the best rates that any classifier can reach: ``bayes_risk`` and
+``bayes_rates``. ``load_breast_cancer_binary`` and ``load_diabetes_ordinal`` need no file and no
+network. ``load_table`` loads your own CSV or Parquet file. ``fetch`` gets the public tables of
+``CATALOGUE``: from a data folder if they are there (``available``), else from OpenML.
 
-No table is part of this package. The data folder is that of the environment variable ``REJO_DATA``,
-or a ``data_home`` argument.
+No table is part of this package. The data folder is given by the environment variable ``REJO_DATA``
+or by the argument ``data_home``.
 """
 
 from rejo.datasets._bayes import BayesRates, bayes_rates, bayes_risk, posterior

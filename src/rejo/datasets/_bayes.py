@@ -1,7 +1,7 @@
-"""The true posteriors of the synthetic problems, and the best that any classifier can do there.
+"""The true posteriors of the synthetic problems, and the best rates that a classifier can reach.
 
 The Bayes rule for the 0 / reject cost / 1 risk is Chow's (1970): with p the posterior of the
-likeliest class, reject where ``1 - p > reject_cost``, else choose that class. Its risk is the mean
+most probable class, reject if ``1 - p > reject_cost``, else choose that class. Its risk is the mean
 of ``min(1 - p, reject_cost)``, which is also the integral of its rejection rate over the costs from
 0 to ``reject_cost``.
 """
@@ -27,11 +27,11 @@ from rejo.datasets.synthetic import (
     alpha_of,
 )
 
-GRID = 800  # points a side in the integrals over the plane
+GRID = 800  # points per side in the integrals over the plane
 
 
 class BayesRates(NamedTuple):
-    """Rates of the Bayes rule, as shares of all points."""
+    """Rates of the Bayes rule, as fractions of all points."""
 
     rejection_rate: float
     error_rate: float
@@ -39,7 +39,7 @@ class BayesRates(NamedTuple):
 
 
 def posterior(name: str, X: ArrayLike) -> Floats:
-    """Probability of each class at each point of a synthetic problem.
+    """Return the probability of each class at each point of a synthetic problem.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def posterior(name: str, X: ArrayLike) -> Floats:
     Returns
     -------
     ndarray of shape (n_samples, n_classes)
-        A column for each class, lowest first; a row sums to 1. The last column of a two-class
-        problem is ``P(y = +1 | x)``.
+        One column per class, lowest first; rows sum to 1. The last column of a two-class problem
+        is ``P(y = +1 | x)``.
 
     Examples
     --------
@@ -70,26 +70,26 @@ def posterior(name: str, X: ArrayLike) -> Floats:
 
 
 def bayes_risk(name: str, reject_cost: float) -> float:
-    """Lowest risk ``reject_cost * R + E`` that any classifier can reach on a synthetic problem.
+    """Return the lowest risk ``reject_cost * R + E`` possible on a synthetic problem.
 
-    A rejection costs ``reject_cost`` and a wrong class 1, however far it is from the right one.
+    A rejection costs ``reject_cost``, and a wrong class 1, no matter how far from the right one.
 
     Parameters
     ----------
     name : {"synthetic_1", "synthetic_2", "synthetic_3", "synthetic_4"}
         The problem.
     reject_cost : float
-        Cost of a rejection, above 0 and up to 0.5.
+        Cost of a rejection, above 0 and at most 0.5.
 
     Returns
     -------
     float
-        The mean of ``min(1 - p, reject_cost)``, p the posterior of the likeliest class, by the
-        midpoint rule: to about four decimals.
+        The mean of ``min(1 - p, reject_cost)``, with p the posterior of the most probable class.
+        Computed by the midpoint rule, accurate to about four decimals.
 
     See Also
     --------
-    bayes_rates : the rejection rate and the error rate behind this risk.
+    bayes_rates : Return the rejection rate and the error rate behind this risk.
 
     Examples
     --------
@@ -101,20 +101,20 @@ def bayes_risk(name: str, reject_cost: float) -> float:
 
 
 def bayes_rates(name: str, reject_cost: float) -> BayesRates:
-    """Rejection rate, error rate and risk of the best classifier there can be.
+    """Return rejection rate, error rate and risk of the Bayes rule on a synthetic problem.
 
     Parameters
     ----------
     name : {"synthetic_1", "synthetic_2", "synthetic_3", "synthetic_4"}
         The problem.
     reject_cost : float
-        Cost of a rejection, above 0 and up to 0.5, where a wrong class costs 1.
+        Cost of a rejection, above 0 and at most 0.5; a wrong class costs 1.
 
     Returns
     -------
     BayesRates
-        The named tuple ``(rejection_rate, error_rate, risk)``, the rates as shares of all points.
-        The rates are good to about three decimals, the risk to four.
+        The named tuple ``(rejection_rate, error_rate, risk)``, with rates as fractions of all
+        points. The rates are accurate to about three decimals, the risk to four.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def _problem(name: str) -> _Problem:
 
 @cache
 def _doubt(name: str) -> tuple[Floats, Floats]:
-    """Error of the likeliest class, and probability, of each cell of a grid: (GRID^2,) both."""
+    """Return the error of the most probable class, and the probability, of each grid cell."""
     problem = _PROBLEMS[name]
     low, high = problem.box
     step = (high - low) / GRID
@@ -158,7 +158,7 @@ def _doubt(name: str) -> tuple[Floats, Floats]:
 
 
 def _zone_posterior(X: Floats, cuts: tuple[float, ...]) -> Floats:
-    """P(noisy alpha in the zone of the class), plus its share of the transitions beside it."""
+    """Return P(noisy alpha in the zone of the class), plus its share of the transitions."""
     alpha = alpha_of(X)[:, None]
     below = ndtr((np.array(cuts) - alpha) / NOISE)  # (n, 2K-2) P(noisy alpha < cut)
     zones = np.diff(below, axis=1, prepend=0, append=1)  # (n, 2K-1)
@@ -175,11 +175,11 @@ def _uniform_density(X: Floats) -> Floats:
 
 
 def _log_densities(X: Floats, n_classes: int) -> Floats:
-    """Log density (n, K) of each class: Gaussian, or its mean over the shift, in both coordinates.
+    """Return the log density (n, K) of each class: Gaussian, or its mean over the shift.
 
     A coordinate ``x = m + s z + e``, with z normal and e uniform on [e_0, e_1], has the density
-    ``(F((x - m - e_0) / s) - F((x - m - e_1) / s)) / (e_1 - e_0)``, F the normal cdf. In logs, and
-    with F in its lower tail, the difference keeps its digits far from the mean.
+    ``(F((x - m - e_0) / s) - F((x - m - e_1) / s)) / (e_1 - e_0)``, F the normal cdf. Logs, with F
+    in its lower tail, keep the difference accurate far from the mean.
     """
     result = np.empty((len(X), n_classes))
     half = (SHIFT[1] - SHIFT[0]) / 2

@@ -1,4 +1,4 @@
-"""Real tables that come with scikit-learn, as tasks for this package: no download, no file."""
+"""Real tables that come with scikit-learn, as tasks for this package."""
 
 from numbers import Integral
 from typing import Any
@@ -8,9 +8,9 @@ from sklearn.utils import Bunch
 
 
 def load_breast_cancer_binary(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Breast cancer (Wisconsin): is a tumour malignant? 569 cases, 30 features.
+    """Load breast cancer (Wisconsin): is a tumour malignant? 569 cases, 30 features.
 
-    scikit-learn's table, with the classes turned round: 1 is the one that is looked for.
+    scikit-learn's table with the classes swapped, so that 1 is malignant.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def load_breast_cancer_binary(*, return_X_y: bool = False, as_frame: bool = Fals
         table,
         target=1 - table.target,
         target_names=table.target_names[::-1],
-        note="Here 0 is benign and 1 is malignant, the other way round than in scikit-learn.",
+        note="Here 0 is benign and 1 is malignant; in scikit-learn it is the other way round.",
         return_X_y=return_X_y,
     )
 
@@ -47,14 +47,15 @@ def load_breast_cancer_binary(*, return_X_y: bool = False, as_frame: bool = Fals
 def load_diabetes_ordinal(
     *, n_classes: int = 3, return_X_y: bool = False, as_frame: bool = False
 ) -> Any:
-    """Progress of diabetes after a year, in ordered classes: 442 patients, 10 features.
+    """Load the progression of diabetes after a year, in ordered classes.
 
-    scikit-learn's regression table, its target cut at quantiles into classes of nearly equal size.
+    scikit-learn's regression table of 442 patients and 10 features; the target is cut at quantiles
+    into classes of nearly equal size.
 
     Parameters
     ----------
     n_classes : int, default=3
-        Number of classes, 2 to 10.
+        Number of classes, from 2 to 10.
     return_X_y : bool, default=False
         Return ``(data, target)`` instead of a Bunch.
     as_frame : bool, default=False
@@ -79,12 +80,12 @@ def load_diabetes_ordinal(
     if isinstance(n_classes, bool) or not isinstance(n_classes, Integral):
         raise TypeError(f"n_classes must be an integer, got {n_classes!r}")
     if not 2 <= n_classes <= 10:
-        raise ValueError(f"n_classes must be 2 to 10, got {n_classes!r}")
+        raise ValueError(f"n_classes must be from 2 to 10, got {n_classes!r}")
     table = load_diabetes(as_frame=as_frame)
     cuts = np.quantile(table.target, np.arange(1, n_classes) / n_classes)
     return _result(
         table,
-        target=1 + sum(table.target > cut for cut in cuts),  # an array stays one, a Series too
+        target=1 + sum(table.target > cut for cut in cuts),  # works for arrays and for Series
         target_names=np.array([str(k) for k in range(1, n_classes + 1)]),
         note=f"Here the target is cut into {n_classes} ordered classes, at {cuts.tolist()}.",
         return_X_y=return_X_y,
@@ -95,7 +96,7 @@ def load_diabetes_ordinal(
 def _result(
     table: Bunch, *, target: Any, target_names: Any, note: str, return_X_y: bool, **more: Any
 ) -> Any:
-    """scikit-learn's Bunch with another target, or its data and that target."""
+    """Return scikit-learn's Bunch with another target, or its data and that target."""
     if return_X_y:
         return table.data, target
     frame = None if table.frame is None else table.frame.assign(target=target)

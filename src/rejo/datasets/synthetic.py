@@ -9,39 +9,36 @@ from sklearn.utils import check_random_state
 
 from rejo._typing import Floats
 
-Integers = NDArray[np.int64]
-
-# SyntheticI and III: where the zones of alpha meet. A zone with one class and a zone of transition
-# take turns, so that K classes have 2 (K - 1) cuts. And the standard deviation of the noise.
+# SyntheticI and III: the limits between the zones of alpha. Zones of one class and zones of
+# transition alternate, so K classes have 2 (K - 1) cuts. NOISE is a standard deviation.
 CUTS_1 = (-0.5, 0.25)
 CUTS_3 = (-1.5, -1.25, -1.0, -0.5, -0.1, 0.1, 0.5, 1.1)
 NOISE = 0.125
 
 # SyntheticII and IV: mean and standard deviation of each class, the same in both coordinates, and
-# the range of the uniform shift of the first two classes. SyntheticII has only these two.
+# the range of the uniform shift of the first two classes. SyntheticII has only these two classes.
 MEANS = (-2.0, 2.0, 7.0)
 DEVIATIONS = (3.0, 5.0, 2.0)
 SHIFT = (0.025, 0.25)
 N_SHIFTED = 2
 
 Seed = int | RandomState | None
+Sample = tuple[Floats, NDArray[np.int64]]  # points (n, 2), and their classes (n,)
 
 
-def make_synthetic_1(
-    n_samples: int = 400, *, random_state: Seed = None
-) -> tuple[Floats, NDArray[np.int64]]:
-    """SyntheticI: two plateaus and a zone of doubt between them, with hyperbolic edges.
+def make_synthetic_1(n_samples: int = 400, *, random_state: Seed = None) -> Sample:
+    """Draw SyntheticI: two plateaus and a zone of doubt between them, with hyperbolic edges.
 
     The points are uniform in the unit square. With ``alpha = 10 (x1 - 0.5) (x2 - 0.5)`` and
     ``e ~ N(0, 0.125^2)``, the class is -1 where ``alpha + e < -0.5`` and +1 where
-    ``alpha + e > 0.25``; between the two it is +1 with probability ``(alpha + 0.5) / 0.75``.
+    ``alpha + e > 0.25``; in between it is +1 with probability ``(alpha + 0.5) / 0.75``.
 
     Parameters
     ----------
     n_samples : int, default=400
         Number of points.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draw; an int makes it repeatable.
+        Seed; pass an int for reproducible output.
 
     Returns
     -------
@@ -61,10 +58,8 @@ def make_synthetic_1(
     return X, 2 * k - 1
 
 
-def make_synthetic_2(
-    n_samples: int = 400, *, random_state: Seed = None
-) -> tuple[Floats, NDArray[np.int64]]:
-    """SyntheticII: two Gaussian clouds of different spread, equally likely.
+def make_synthetic_2(n_samples: int = 400, *, random_state: Seed = None) -> Sample:
+    """Draw SyntheticII: two Gaussian clouds of different spread, equally likely.
 
     Class -1 is ``N([-2, -2], 9 I)`` and class +1 is ``N([2, 2], 25 I)``, each coordinate shifted by
     a uniform draw from ``[0.025, 0.25]``. The rows are in random order.
@@ -72,9 +67,9 @@ def make_synthetic_2(
     Parameters
     ----------
     n_samples : int, default=400
-        Number of points, half of them in each class; of an odd number, class -1 gets one more.
+        Number of points, half of them in each class; class -1 gets the odd one.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draw; an int makes it repeatable.
+        Seed; pass an int for reproducible output.
 
     Returns
     -------
@@ -94,29 +89,27 @@ def make_synthetic_2(
     return X, 2 * k - 1
 
 
-def make_synthetic_3(
-    n_samples: int = 400, *, random_state: Seed = None
-) -> tuple[Floats, NDArray[np.int64]]:
-    """SyntheticIII: SyntheticI with five ordered classes and four zones of doubt.
+def make_synthetic_3(n_samples: int = 400, *, random_state: Seed = None) -> Sample:
+    """Draw SyntheticIII: SyntheticI with five ordered classes and four zones of doubt.
 
     The points are uniform in the unit square, ``alpha = 10 (x1 - 0.5) (x2 - 0.5)`` and
-    ``e ~ N(0, 0.125^2)``. The classes 1 to 5 own ``alpha + e`` below -1.5, in [-1.25, -1], in
-    [-0.5, -0.1], in [0.1, 0.5] and above 1.1. In a gap ``[a, b]`` between two of them the upper one
-    has probability ``(alpha - a) / (b - a)``, held between 0 and 1.
+    ``e ~ N(0, 0.125^2)``. Classes 1 to 5 have ``alpha + e`` below -1.5, in [-1.25, -1], in
+    [-0.5, -0.1], in [0.1, 0.5] and above 1.1. In a gap ``[a, b]`` between two classes the upper one
+    has probability ``(alpha - a) / (b - a)``, clipped to 0 and 1.
 
     Parameters
     ----------
     n_samples : int, default=400
         Number of points.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draw; an int makes it repeatable.
+        Seed; pass an int for reproducible output.
 
     Returns
     -------
     X : ndarray of shape (n_samples, 2)
         The points.
     y : ndarray of shape (n_samples,)
-        The classes, 1 to 5; the middle one is the largest, the ends are rare.
+        The classes, 1 to 5; the middle one is the most frequent, the extremes are rare.
 
     Examples
     --------
@@ -129,10 +122,8 @@ def make_synthetic_3(
     return X, k + 1
 
 
-def make_synthetic_4(
-    n_samples: int = 600, *, random_state: Seed = None
-) -> tuple[Floats, NDArray[np.int64]]:
-    """SyntheticIV: SyntheticII and a third, narrower cloud, equally likely.
+def make_synthetic_4(n_samples: int = 600, *, random_state: Seed = None) -> Sample:
+    """Draw SyntheticIV: SyntheticII with a third, narrower cloud, equally likely.
 
     Class 1 is ``N([-2, -2], 9 I)`` and class 2 is ``N([2, 2], 25 I)``, each coordinate shifted by a
     uniform draw from ``[0.025, 0.25]``; class 3 is ``N([7, 7], 4 I)``, not shifted. The rows are in
@@ -141,9 +132,9 @@ def make_synthetic_4(
     Parameters
     ----------
     n_samples : int, default=600
-        Number of points, a third of them in each class; what is left over goes to the lowest.
+        Number of points, a third of them in each class; the remainder goes to the lowest.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draw; an int makes it repeatable.
+        Seed; pass an int for reproducible output.
 
     Returns
     -------
@@ -164,15 +155,15 @@ def make_synthetic_4(
 
 
 def alpha_of(X: Floats) -> Floats:
-    """Position (n,) of each point on the scale of the zones."""
+    """Return the position (n,) of each point on the scale of the zones."""
     return 10 * (X[:, 0] - 0.5) * (X[:, 1] - 0.5)
 
 
-def _draw_zones(n_samples: int, seed: Seed, cuts: tuple[float, ...]) -> tuple[Floats, Integers]:
-    """Points (n, 2) of the unit square and class index (n,): zones of one class, and transitions.
+def _draw_zones(n_samples: int, seed: Seed, cuts: tuple[float, ...]) -> Sample:
+    """Draw points (n, 2) of the unit square, and their class indices (n,).
 
-    Zone z lies below ``cuts[z]``. An even zone is that of class z / 2. An odd one, from a to b, is
-    between the classes (z - 1) / 2 and (z + 1) / 2: the upper one if uniform(a, b) < alpha.
+    Zone z lies below ``cuts[z]``. An even zone belongs to class z / 2. An odd zone, from a to b,
+    lies between the classes (z - 1) / 2 and (z + 1) / 2: the upper one if uniform(a, b) < alpha.
     """
     n_samples = _size(n_samples)
     rng = check_random_state(seed)
@@ -184,8 +175,8 @@ def _draw_zones(n_samples: int, seed: Seed, cuts: tuple[float, ...]) -> tuple[Fl
     return X, (zone // 2 + (zone % 2) * below).astype(np.int64)
 
 
-def _draw_clouds(n_samples: int, seed: Seed, n_classes: int) -> tuple[Floats, Integers]:
-    """Points (n, 2) of Gaussian clouds and class index (n,), the classes equally frequent."""
+def _draw_clouds(n_samples: int, seed: Seed, n_classes: int) -> Sample:
+    """Draw points (n, 2) of Gaussian clouds of equal size, and their class indices (n,)."""
     n_samples = _size(n_samples)
     rng = check_random_state(seed)
     k = rng.permutation(np.resize(np.arange(n_classes), n_samples))
@@ -198,5 +189,5 @@ def _size(n_samples: int) -> int:
     if isinstance(n_samples, bool) or not isinstance(n_samples, Integral):
         raise TypeError(f"n_samples must be an integer, got {n_samples!r}")
     if n_samples < 1:
-        raise ValueError(f"n_samples must be at least 1, got {n_samples!r}")
+        raise ValueError(f"n_samples must be positive, got {n_samples!r}")
     return int(n_samples)
