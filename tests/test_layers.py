@@ -17,15 +17,7 @@ SOURCE = Path(rejo.__file__).parent
 # scikit-learn's own protocol, between any two classes.
 PROTOCOL = {"_parameter_constraints", "_n_features_out"}
 UNFINISHED = ("persistence/", "selection/")
-KNOWN = {
-    "module cutoffs",
-    "module embedded",
-    "module errors",
-    "module files",
-    "module outcomes",
-    "class Grid",
-    "class Table",
-}
+KNOWN = {"module errors", "module files"}
 
 
 def is_private(name):

@@ -19,7 +19,7 @@ from rejo.baselines.cutoffs import best_cutoffs
 from rejo.replication import loss_from_costs, replica_costs
 from rejo.study import METHODS, Cell, Study, run_cell
 from rejo.study._cells import DATASETS, REJECT_COSTS
-from rejo.study._data import Table, make_task
+from rejo.study._data import StudyTable, make_task
 from rejo.study._grids import GRIDS
 from rejo.study._kernel_methods import FEW_STARTS, LOGISTIC, Grams, features
 from rejo.study._methods import compute
@@ -152,7 +152,7 @@ def patients(n=40, each=6):
     rng = np.random.RandomState(0)
     k = np.repeat(rng.randint(2, size=n), each)
     X = np.repeat(rng.normal(size=(n, 3)), each, axis=0) + k[:, None]
-    return Table(X + 0.01 * rng.normal(size=X.shape), k, np.repeat(np.arange(n), each))
+    return StudyTable(X + 0.01 * rng.normal(size=X.shape), k, np.repeat(np.arange(n), each))
 
 
 def test_a_group_split_keeps_patients_together_in_parts_and_folds():
@@ -182,7 +182,7 @@ def test_a_table_without_enough_points_says_so():
 def test_a_class_that_is_missing_in_folds_or_everywhere():
     k = np.repeat([0, 1, 2, 3], [30, 30, 1, 0])
     X = np.random.RandomState(0).normal(size=(len(k), 2)) + k[:, None]
-    table = Table(np.tile(X, (2, 1)), np.tile(k, 2), np.arange(2 * len(k)))
+    table = StudyTable(np.tile(X, (2, 1)), np.tile(k, 2), np.arange(2 * len(k)))
     methods = ["rejoSVM/rbf", "FH-1C/rbf", "FH-2C/rbf", "rejoNN", "rejoLogistic/rbf", "Chow-SVC"]
     study = Study(["bcct"], [0.5], 1, methods, COSTS, grid="coarse", splits=["random"])
     for cell in study.cells():

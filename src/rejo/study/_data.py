@@ -48,7 +48,7 @@ MAKERS: dict[str, tuple[Callable[..., Any], int]] = {  # and the size of the pap
 TABLES = {"bcct-binary": "bcct_binary", "bcct": "bcct", "letter-ah": "letter_ah"}
 
 
-class Table(NamedTuple):
+class StudyTable(NamedTuple):
     """A real data set."""
 
     X: Floats  # (n, p)
@@ -67,7 +67,7 @@ class Task(NamedTuple):
     folds: list[Fold]
 
 
-def load(dataset: str, data_home: str | os.PathLike[str] | None = None) -> Table | None:
+def load(dataset: str, data_home: str | os.PathLike[str] | None = None) -> StudyTable | None:
     """Read a table of the data folder; ``None`` for synthetic data.
 
     Raises
@@ -85,14 +85,14 @@ def load(dataset: str, data_home: str | os.PathLike[str] | None = None) -> Table
     bunch = fetch(name, data_home, features="paper" if dataset.startswith("bcct") else None)
     y = np.asarray(bunch.target)
     groups = np.arange(len(y)) if bunch.groups is None else np.asarray(bunch.groups)
-    return Table(
+    return StudyTable(
         bunch.data.to_numpy(dtype=np.float64),
         np.unique(y, return_inverse=True)[1].astype(np.intp),
         np.unique(groups, return_inverse=True)[1].astype(np.intp),
     )
 
 
-def make_task(cell: Cell, table: Table | None, n_folds: int, seed: int) -> Task:
+def make_task(cell: Cell, table: StudyTable | None, n_folds: int, seed: int) -> Task:
     """Draw the data of a cell; they are the same for all methods."""
     for attempt in range(DRAWS):
         key = (seed, cell.dataset, cell.split, cell.share, cell.repetition, attempt)
@@ -129,7 +129,7 @@ def _draw(cell: Cell, rng: RandomState) -> tuple[Any, ...]:
     return X, k, np.arange(len(k)), X_test, k_test
 
 
-def _split(cell: Cell, table: Table, rng: RandomState) -> NDArray[np.bool_]:
+def _split(cell: Cell, table: StudyTable, rng: RandomState) -> NDArray[np.bool_]:
     """Rows (n,) of the training part."""
     units = table.groups if cell.split == "group" else np.arange(len(table.k))
     n = int(units.max()) + 1

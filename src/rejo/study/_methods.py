@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from rejo.study._cells import Cell, Study, seed_of
-from rejo.study._data import Table, load, make_task
+from rejo.study._data import StudyTable, load, make_task
 from rejo.study._grids import GRIDS
 from rejo.study._kernel_methods import (
     chow,
@@ -70,7 +70,7 @@ def run_cell(
     return compute(study, cell, load(cell.dataset, data_home))
 
 
-def compute(study: Study, cell: Cell, table: Table | None) -> list[dict[str, Any]]:
+def compute(study: Study, cell: Cell, table: StudyTable | None) -> list[dict[str, Any]]:
     """As :func:`run_cell`, with the table of the data set at hand."""
     start = perf_counter()
     grid, costs = GRIDS[study.grid], study.reject_costs

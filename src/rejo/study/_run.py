@@ -13,7 +13,7 @@ from joblib import Parallel, delayed, parallel_config  # type: ignore[import-unt
 
 from rejo._io import progress as show_progress
 from rejo.study._cells import Cell, Study
-from rejo.study._data import Table, load
+from rejo.study._data import StudyTable, load
 from rejo.study._methods import compute
 from rejo.study._store import open_store
 
@@ -89,7 +89,7 @@ def run(
     return len(cells)
 
 
-def attempt(study: Study, cell: Cell, table: Table | None) -> Result:
+def attempt(study: Study, cell: Cell, table: StudyTable | None) -> Result:
     """Compute a cell; an error is a result, that one cell does not end a study of days."""
     try:
         return Result(cell, compute(study, cell, table))
@@ -97,7 +97,7 @@ def attempt(study: Study, cell: Cell, table: Table | None) -> Result:
         return Result(cell, [], f"{type(error).__name__}: {error}")
 
 
-Tables = dict[str, Table | None]
+Tables = dict[str, StudyTable | None]
 Results = Generator[Result, None, None]
 HandOut = Callable[[Study, list[Cell], Tables], Results]
 
