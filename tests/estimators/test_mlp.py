@@ -403,9 +403,11 @@ def test_early_stopping_needs_points_of_every_class(data):
     y = y.copy()
     y[y == 2] = 1
     y[0] = 2
-    with pytest.raises(ValueError, match=r"early_stopping=True cannot hold validation_fraction"):
+    with pytest.raises(
+        ValueError, match=r"early_stopping=True cannot hold out validation_fraction"
+    ):
         make(early_stopping=True).fit(X, y)
-    with pytest.raises(ValueError, match=r"validation_fraction=0\.01 of every class of the 90"):
+    with pytest.raises(ValueError, match=r"validation_fraction=0\.01 of every class with 90"):
         make(early_stopping=True, validation_fraction=0.01).fit(*data)
 
 

@@ -28,11 +28,11 @@ class Judgement(NamedTuple):
     """What a classifier makes of each of ``n`` points; classes as indices into ``classes_``."""
 
     decision: Indices  # (n,) -1: rejected
-    forced: Indices  # (n,) decision if it must decide
-    lower: Indices  # (n,) the two classes between which it hesitates,
-    upper: Indices  # (n,) or would hesitate first
+    forced: Indices  # (n,) decision without rejection
+    lower: Indices  # (n,) the two classes it lies between, or that are
+    upper: Indices  # (n,) on the two sides of the nearest boundary
     distance: Floats  # (n,) to the nearest boundary of the decision, in units of its score
-    sureness: Floats  # (n,) from 0 on, least for the point whose review is worth most
+    sureness: Floats  # (n,) non-negative, lowest for the point most worth a review
 
 
 class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -83,7 +83,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def judge(self, X: Any) -> Judgement:
-        """Decide each point, and say how clear the decision is, as plain arrays.
+        """Decide each point, and say how clear each decision is, as plain arrays.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return self.judge(X).decision
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Decide, or reject.
+        """Predict the class of each point, or reject it.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return self.outputs()[index]
 
     def predict_forced(self, X: Any) -> NDArray[Any]:
-        """Decide every point, also those that should be reviewed.
+        """Predict the class of every point, without rejection.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return self.classes_[forced]
 
     def reject_mask(self, X: Any) -> NDArray[np.bool_]:
-        """Tell which points are rejected.
+        """Return which points are rejected.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return self._decide(X) < 0
 
     def review(self, X: Any) -> Any:
-        """List all decisions, and the rejected points in the order to review them.
+        """Return all decisions, and the order in which to review the rejected points.
 
         Parameters
         ----------
@@ -161,25 +161,24 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             - ``lower``, ``upper``: the two classes between which the point lies, if it is
               rejected, else those on the two sides of the boundary next to it;
             - ``distance``: how far, in units of the score, the nearest boundary is;
-            - ``rank``: 1 for the most doubtful of the rejected points, the one with the least
-              :meth:`sureness`, and so on; equal ones in the order of their rows; missing for
-              decided points.
+            - ``rank``: 1 for the rejected point with the lowest :meth:`sureness`, and so on; ties
+              keep the order of the rows; missing for decided points.
         """
         judgement = self.judge(X)
         return self._frame(X, judgement)
 
     def queue(self, X: Any, capacity: float | None = None, *, fill: bool = False) -> Any:
-        """List the points that are most worth a review, best first.
+        """Return the points most worth a review, best first.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         capacity : int or float, default=None
-            How many reviews there is time for: a number of points, or a fraction of them
-            below 1.  All rejected points by default.
+            How many points can be reviewed: a number, or a fraction below 1.  By default all
+            rejected points.
         fill : bool, default=False
-            If fewer points are rejected than there is time for, go on with the decided ones
-            that are least sure.
+            If fewer points are rejected than can be reviewed, add the decided points with the
+            lowest sureness.
 
         Returns
         -------
@@ -206,7 +205,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return self._frame(X, judgement).iloc[order[:size]]
 
     def sureness(self, X: Any) -> Floats:
-        """Tell how sure each decision is, to rank the points; it is not a probability.
+        """Return how sure each decision is, to rank the points; it is not a probability.
 
         Parameters
         ----------
@@ -215,9 +214,9 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         sureness : ndarray of shape (n_samples,)
-            From 0 on, least where :meth:`predict_forced` is most doubtful: in the middle between
-            two classes, or where the posterior falls farthest below what is asked for.  It is a
-            ``confidence`` for the curves and areas of :mod:`rejo.metrics`.
+            Non-negative, lowest where :meth:`predict_forced` is most doubtful: halfway between
+            two classes, or where the posterior is farthest below its threshold.  The curves of
+            :mod:`rejo.metrics` take it.
         """
         return self.judge(X).sureness
 
@@ -268,7 +267,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return self.reject_label_ is not None
 
     def _set_labels(self, classes: NDArray[Any], rejects: bool) -> None:
-        """Store the classes, the reject label and the price of a rejection."""
+        """Store the classes, the reject label and the cost of a rejection."""
         self.reject_label_ = choose_reject_label(classes, self.reject_label) if rejects else None
         self.classes_ = classes
         self.reject_cost_ = self.reject_cost  # that of the fit, whatever is set later
@@ -358,8 +357,8 @@ def _capacity(capacity: Any, n: int) -> int:
         if isinstance(capacity, Real) and 0 <= float(capacity) < 1:
             return int(float(capacity) * n + 1e-9)  # 0.29 x 100 is 29, also in floats
     raise ValueError(
-        f"capacity={capacity!r} must be a number of points, such as 50, or a fraction of them "
-        "below 1, such as 0.1."
+        f"capacity={capacity!r} must be a number of points, such as 50, or a fraction below 1, "
+        "such as 0.1."
     )
 
 

@@ -85,7 +85,7 @@ def encode_classes(y: Any, class_order: Any = None) -> tuple[NDArray[Any], Indic
     if isinstance(class_order, (set, frozenset, dict)):
         raise ValueError(
             f"class_order must be a list, lowest first; a {type(class_order).__name__} has no "
-            f"order that could be meant: {class_order!r}."
+            f"meaningful order: {class_order!r}."
         )
     order = class_order.tolist() if hasattr(class_order, "tolist") else list(class_order)
     position = {label: i for i, label in enumerate(order)}

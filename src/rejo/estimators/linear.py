@@ -30,10 +30,10 @@ LARGEST_CAP = 1e100  # squares of the gradients must stay finite
 class RejoLinear(ParallelBoundaries):
     """Linear classifier with a reject option, by data replication.
 
-    Ordered classes ``0..K-1`` are told apart by one direction ``w`` and ordered thresholds,
-    two between neighbouring classes; what lies between the two is rejected.  With the
-    label ``y_iq`` and the cost ``c_iq`` of point ``i`` at boundary ``q`` (see
-    :mod:`rejo.replication`) it minimises, over ``w`` and ``b``,
+    One direction ``w`` separates the ordered classes ``0..K-1`` by ordered thresholds, two
+    between neighbouring classes; what lies between the two is rejected.  With the label ``y_iq``
+    and the cost ``c_iq`` of point ``i`` at boundary ``q`` (see :mod:`rejo.replication`) it
+    minimises, over ``w`` and ``b``,
 
         1/2 |w|^2 + 1/(2 h^2) sum_{q>=1} (b_q - b_0)^2
                   + C sum_iq c_iq loss(y_iq (w.x_i + b_q)),
@@ -47,10 +47,9 @@ class RejoLinear(ParallelBoundaries):
     C : float, default=1.0
         Inverse regularisation strength; must be positive.
     loss : {"logistic", "hinge", "squared_hinge"}, default="logistic"
-        ``log(1 + exp(-m))``, ``max(0, 1 - m)`` or ``max(0, 1 - m)^2``.
-        With "logistic" and two classes, the boundaries tend to those of Chow's rule, at the
-        probabilities ``reject_cost`` and ``1 - reject_cost``, where the logit is linear; the
-        hinge, that of :class:`~rejo.RejoSVC`, does not have this property.
+        ``log(1 + exp(-m))``, ``max(0, 1 - m)`` or ``max(0, 1 - m)^2``.  If the logit is linear,
+        the logistic boundaries of two classes converge to those of Chow's rule, at the
+        probabilities ``reject_cost`` and ``1 - reject_cost``; those of the hinge do not.
     h : float in [1e-6, 1e6], default=1.0
         Size of the extension features; larger values let the thresholds move apart more freely.
     reject_cost : float in (0, 0.5] or None, default=0.2
@@ -69,12 +68,12 @@ class RejoLinear(ParallelBoundaries):
     class_weight : dict or "balanced", default=None
         Weights of the classes, as in scikit-learn.
     tol : float, default=1e-6
-        Relative accuracy of the objective: a duality gap for the hinge, else the excess
-        that the Newton decrement estimates.
+        Relative accuracy of the objective: the duality gap for the hinge, otherwise the excess
+        estimated by the Newton decrement.
     max_iter : int, default=1000
-        Bound on the Newton steps.
+        Maximum number of Newton steps.
     warm_start : bool, default=False
-        Start ``fit`` from the solution of the last one, if it has the same shape.
+        Start ``fit`` from the solution of the previous call, if it has the same shape.
     random_state : int, RandomState instance or None, default=None
         Order of the points within a chunk in :meth:`partial_fit`; ``fit`` is not random.
     verbose : bool, default=False
@@ -89,12 +88,12 @@ class RejoLinear(ParallelBoundaries):
     thresholds_ : ndarray of shape (n_boundaries,)
         Cut points on ``w.x``, lowest first: ``-b_q``, sorted.
     objective_ : float
-        Value of the minimised function; after ``fit`` only.
+        Value of the objective function; after ``fit`` only.
     optimality_gap_ : float
-        How far, relative to it, ``objective_`` may be above the minimum (see ``tol``); after
+        Relative bound on how far ``objective_`` is above the minimum (see ``tol``); after
         ``fit`` only.
     n_iter_ : int
-        Steps of the solver; those of all calls after :meth:`partial_fit`.
+        Number of steps; after :meth:`partial_fit`, of all calls.
 
     See Also
     --------
@@ -209,20 +208,20 @@ class RejoLinear(ParallelBoundaries):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more chunk of a stream.
 
-        With at most 500 features and a smooth loss, the model keeps the curvature of all it
-        has seen, and every chunk is solved in its light: the first chunk gives what ``fit`` gives,
-        and one pass over a shuffled stream is nearly as good as a fit on all of it.  With the
-        hinge or more features it makes averaged gradient steps, one pass over every chunk; more
-        passes then help.  A call after ``fit`` goes on from there.
+        With at most 500 features and a smooth loss, the model keeps the curvature of everything
+        it has seen: the first chunk gives the same model as ``fit``, and one pass over a shuffled
+        stream is nearly as good as a fit on all of it.  With the hinge, or more features, it takes
+        averaged gradient steps, one pass over each chunk, and more passes help.  A call after
+        ``fit`` continues from there.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-            Classes; not every chunk need have all of them.
+            Class labels; not every class has to occur in a chunk.
         classes : array-like of shape (n_classes,), default=None
-            All classes of the stream; their order is found as in :meth:`fit`.  Needed in the
-            first call, unless it comes after ``fit`` or ``class_order`` lists them.
+            All classes of the stream, in an order found as in :meth:`fit`.  Required in the
+            first call, unless ``fit`` came before or ``class_order`` lists them.
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns

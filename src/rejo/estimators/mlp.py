@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from rejo._typing import Floats, Indices
+from rejo._typing import Floats
 from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import (
     times_class_weight,
 )
+from rejo.estimators.network_runs import Run, doubt, layer_sizes, replica_data, split_points
 from rejo.solvers.mlp import (
     Data,
     Moments,
@@ -32,23 +32,13 @@ from rejo.solvers.mlp import (
 )
 
 AUTO_BATCH = 200
-WORSE = 1.01  # times the loss of a constant: the fit failed
-
-
-class _Run(NamedTuple):
-    """A solution and the objective: at the start, at the end, of a constant score."""
-
-    before: float
-    after: float
-    trivial: float
-    solution: NetworkSolution
 
 
 def _streams(model: RejoMLP) -> bool:
     if model.solver != "adam":
         raise AttributeError(
-            f"partial_fit needs solver='adam', which takes the data in small batches; "
-            f"solver={model.solver!r} needs all of it at once."
+            f"partial_fit needs solver='adam', which uses mini-batches; solver={model.solver!r} "
+            "needs all data at once."
         )
     return True
 
@@ -56,8 +46,8 @@ def _streams(model: RejoMLP) -> bool:
 class RejoMLP(ParallelBoundaries):
     """Multilayer perceptron with a reject option, by data replication: the paper's rejoNN.
 
-    Ordered classes ``0..K-1`` are told apart by one network ``G`` with a single linear output
-    and by ordered thresholds, two between neighbouring classes; what lies between the two is
+    One network ``G`` with a single linear output separates the ordered classes ``0..K-1`` by
+    ordered thresholds, two between neighbouring classes; what lies between the two is
     rejected.  With the label ``y_iq``, the cost ``c_iq`` of point ``i`` at boundary ``q`` (see
     :mod:`rejo.replication`) and the weights ``W`` of the network it minimises
 
@@ -71,45 +61,44 @@ class RejoMLP(ParallelBoundaries):
     Parameters
     ----------
     hidden_layer_sizes : int or array-like of int, default=(10,)
-        Units of each hidden layer; ``()`` is a linear model.
+        Number of units in each hidden layer; ``()`` is a linear model.
     activation : {"tanh", "relu", "logistic"}, default="tanh"
-        Function of the hidden units.
+        Activation function of the hidden layers.
     loss : {"logistic", "squared_error"}, default="logistic"
         ``log(1 + exp(-y f))``, or ``(y - tanh f)^2 / 2``, a tanh output unit with targets -1
         and 1, as the paper's authors had it.
     solver : {"lbfgs", "rprop", "adam"}, default="lbfgs"
-        "lbfgs" is the best for small and medium data; "rprop", of the paper's authors, takes
-        all points in a step, too; "adam" takes a mini-batch, for large data and streams.
+        "lbfgs" is best for small and medium data.  "rprop", the choice of the paper's authors,
+        also uses all points in each step.  "adam" uses mini-batches, for large data and streams.
     alpha : float, default=0.1
-        Weight of the regulariser; not negative.  ``1 / alpha`` is like the ``C`` of
+        Regularisation strength; non-negative.  ``1 / alpha`` is like the ``C`` of
         :class:`RejoSVC`.
     h : float in [1e-6, 1e6], default=1.0
         Size of the extension features; larger values let the thresholds move apart more freely.
     max_iter : int, default=1000
-        Bound on the iterations; those of "adam" are passes over the data.
+        Maximum number of iterations; for "adam", of passes over the data.
     tol : float, default=1e-4
-        "lbfgs" stops when no derivative is larger; "rprop" and "adam", and all with
-        ``early_stopping``, when the loss has not fallen by more in ``n_iter_no_change``
-        iterations.
+        "lbfgs" stops when no derivative is larger.  "rprop" and "adam", and all solvers with
+        ``early_stopping``, stop when the loss has not improved by more than this in
+        ``n_iter_no_change`` iterations.
     n_iter_no_change : int, default=10
         See ``tol``.
     early_stopping : bool, default=False
-        Hold ``validation_fraction`` of the points of each class out, with all of their
-        replicas, stop when the loss on them does not fall any more, and keep the
-        parameters for which it was least.
+        Hold out ``validation_fraction`` of the points of each class, with all of their
+        replicas, stop when the loss on them no longer improves, and keep the best parameters.
     validation_fraction : float in (0, 1), default=0.1
-        Share of the points that ``early_stopping`` holds out.
+        Fraction of the points that ``early_stopping`` holds out.
     batch_size : int or "auto", default="auto"
-        Points in a step of "adam".  "auto" is ``min(200, n_samples)``.
+        Size of the mini-batches of "adam".  "auto" is ``min(200, n_samples)``.
     learning_rate_init : float, default=0.001
-        Size of the steps of "adam".
+        Initial step size of "adam".
     n_restarts : int, default=1
-        Number of random starts; the one that ends at the least objective is kept (with
-        ``early_stopping``: at the least validation loss).
+        Number of random starts; the one with the lowest objective is kept (with
+        ``early_stopping``, with the lowest validation loss).
     warm_start : bool, default=False
-        Let ``fit`` begin where the last one ended.
+        Start ``fit`` from the solution of the previous call.
     random_state : int, RandomState instance or None, default=None
-        For the first weights, the mini-batches and the validation share.
+        For the initial weights, the mini-batches and the validation split.
     reject_cost : float in (0, 0.5] or None, default=0.2
         Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
         classification, with one boundary between neighbouring classes.
@@ -139,18 +128,18 @@ class RejoMLP(ParallelBoundaries):
     intercepts_ : list of ndarray
         Biases of each layer; the last are ``-thresholds_``.
     n_layers_ : int
-        Number of layers, with that of the features and that of the output.
+        Number of layers, including input and output.
     objective_ : float
-        Value of the minimised function, before the thresholds are sorted.
+        Value of the objective function, before the thresholds are sorted.
     loss_curve_ : list of float
         Its value in each iteration; for "adam" the mean over the batches of a pass.
         ``warm_start`` and ``partial_fit`` continue it.
     best_loss_ : float
-        The least of these.
+        The lowest of these.
     validation_curve_ : list of float
-        Loss on the points held out, without the regulariser; empty without ``early_stopping``.
+        Loss on the held-out points, without regularisation; empty without ``early_stopping``.
     n_iter_ : int
-        Iterations of the last call of ``fit``; 1 after ``partial_fit``.
+        Number of iterations of the last ``fit``; 1 after ``partial_fit``.
 
     Examples
     --------
@@ -244,24 +233,25 @@ class RejoMLP(ParallelBoundaries):
         if continued and not np.array_equal(classes, self.classes_):
             raise ValueError(
                 f"warm_start=True continues with the classes {self.classes_.tolist()}, but y has "
-                f"{classes.tolist()}. Set warm_start=False to begin anew."
+                f"{classes.tolist()}. Set warm_start=False to start again."
             )
         tables = self._set_classes(classes, len(self.thresholds_) if continued else None)
         net = self._network(X.shape[1], tables[0].shape[1], continued)
         self._rng = check_random_state(self.random_state)
-        data = _data(X if rows is None else X[rows], k, weight, *tables)
-        held_out = None
+        parts = (X if rows is None else X[rows]), k, weight, *tables
         if self.early_stopping:
-            train, test = self._split(k)
-            held_out = _data(data.X[test], k[test], _take(weight, test), *tables)
-            data = _data(data.X[train], k[train], _take(weight, train), *tables)
+            train, test = split_points(k, self.validation_fraction, self._rng)
+            data, held_out = replica_data(*parts, train), replica_data(*parts, test)
+        else:
+            data, held_out = replica_data(*parts), None
         if continued:
             best = self._run(self._theta, data, net, held_out, self._moments)
         else:
             starts = [initialise(net, data, self._rng) for _ in range(self.n_restarts)]
             runs = [self._run(theta, data, net, held_out) for theta in starts]
             best = min(runs, key=lambda run: min(run.solution.validation_curve, default=run.after))
-        self._warn(best)
+        if message := doubt(best, self.solver, self.max_iter, self.tol, self._remedy()):
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
         return self._store(best.solution, net, best.after, continued)
 
     @available_if(_streams)
@@ -271,11 +261,11 @@ class RejoMLP(ParallelBoundaries):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            For the weight of ``alpha``, these are all the data.
+            ``alpha`` is weighted as if these were all the data.
         y : array-like of shape (n_samples,)
-            Classes, not necessarily all of them.
+            Class labels; not every class has to occur.
         classes : array-like of shape (n_classes,), default=None
-            All classes; needed in the first call, unless ``class_order`` lists them.
+            All classes; required in the first call, unless ``class_order`` lists them.
         sample_weight : array-like of shape (n_samples,), default=None
             As in :meth:`fit`.
 
@@ -293,7 +283,7 @@ class RejoMLP(ParallelBoundaries):
             weight = times_class_weight(weight, self.class_weight, known, k)
         tables = self._set_classes(known, len(self.thresholds_) if continued else None)
         net = self._network(X.shape[1], tables[0].shape[1], continued)
-        data = _data(X, k, weight, *tables)
+        data = replica_data(X, k, weight, *tables)
         if not continued:
             self._rng = check_random_state(self.random_state)
         theta = self._theta if continued else initialise(net, data, self._rng)
@@ -306,34 +296,17 @@ class RejoMLP(ParallelBoundaries):
         return forward(X, self.coefs_, self.intercepts_, self.activation)
 
     def _network(self, n_features: int, n_replicas: int, continued: bool) -> Network:
-        units = (n_features, *_layer_sizes(self.hidden_layer_sizes), 1)
+        units = (n_features, *layer_sizes(self.hidden_layer_sizes), 1)
         if continued:
             before = (*map(len, self.coefs_), 1)
             if (before, len(self.thresholds_)) != (units, n_replicas):
                 raise ValueError(
                     f"the fitted network has layers of {before} units and {len(self.thresholds_)} "
                     f"thresholds, but hidden_layer_sizes={self.hidden_layer_sizes} and the costs "
-                    f"ask for {units} and {n_replicas}. To begin anew, call fit with "
+                    f"ask for {units} and {n_replicas}. To start again, call fit with "
                     "warm_start=False."
                 )
         return Network(units, n_replicas, self.activation, self.loss, self.alpha, self.h)
-
-    def _split(self, k: Indices) -> tuple[Indices, Indices]:
-        """Rows to train on and rows to validate on; a point's replicas stay together."""
-        try:
-            train, test = train_test_split(
-                np.arange(len(k)),
-                test_size=self.validation_fraction,
-                stratify=k,
-                random_state=self._rng,
-            )
-        except ValueError as error:
-            raise ValueError(
-                f"early_stopping=True cannot hold validation_fraction={self.validation_fraction:g} "
-                f"of every class of the {len(k)} points out: {error} Give more data, change "
-                "validation_fraction, or set early_stopping=False."
-            ) from None
-        return train, test
 
     def _run(
         self,
@@ -342,11 +315,11 @@ class RejoMLP(ParallelBoundaries):
         net: Network,
         held_out: Data | None,
         moments: Moments | None = None,
-    ) -> _Run:
+    ) -> Run:
         before = value(theta, data, net)
         solution = self._minimise(theta, data, net, held_out, moments, self.max_iter)
         after, trivial = (value(t, data, net) for t in (solution.theta, constant(net, data)))
-        return _Run(before, after, trivial, solution)
+        return Run(before, after, trivial, solution)
 
     def _minimise(
         self,
@@ -385,32 +358,6 @@ class RejoMLP(ParallelBoundaries):
             remedy += f", or lower learning_rate_init={self.learning_rate_init:g}"
         return remedy
 
-    def _warn(self, run: _Run) -> None:
-        before, after, trivial, solution = run
-        n_iter = len(solution.loss_curve)
-        if after > before:
-            message = (
-                f"The network diverged: its loss rose from {before:.3g} to {after:.3g} in "
-                f"{n_iter} iterations. {self._remedy()}."
-            )
-        elif solution.converged and after > WORSE * trivial:
-            message = (
-                f"The network settled at a loss of {after:.3g}, above the {trivial:.3g} of a "
-                f"constant score. {self._remedy()}."
-            )
-        elif not solution.converged:
-            bound = n_iter >= self.max_iter
-            message = (
-                f"solver={self.solver!r} stopped after {n_iter} iterations "
-                f"(max_iter={self.max_iter}) before the loss, {after:.6g}, had settled "
-                f"(tol={self.tol:g}). "
-                + ("Raise max_iter, scale" if bound else "Scale")
-                + " the features, raise alpha, or raise tol."
-            )
-        else:
-            return
-        warnings.warn(message, ConvergenceWarning, stacklevel=3)
-
     def _store(
         self, solution: NetworkSolution, net: Network, objective: float, continued: bool
     ) -> Self:
@@ -426,28 +373,3 @@ class RejoMLP(ParallelBoundaries):
         self.best_loss_ = min(self.loss_curve_)
         self.validation_curve_ = solution.validation_curve
         return self
-
-
-def _layer_sizes(hidden_layer_sizes: Any) -> tuple[int, ...]:
-    sizes = np.atleast_1d(np.asarray(hidden_layer_sizes, dtype=object))
-    if sizes.ndim > 1 or not all(
-        isinstance(size, Integral) and not isinstance(size, bool) and int(size) >= 1
-        for size in sizes
-    ):
-        raise ValueError(
-            "hidden_layer_sizes must be a positive integer or a sequence of them, such as (10,) or "
-            f"(20, 10); got {hidden_layer_sizes!r}."
-        )
-    return tuple(int(size) for size in sizes)
-
-
-def _data(X: Any, k: Indices, weight: Floats | None, labels: Floats, costs: Floats) -> Data:
-    """Signs and weighted costs (n_boundaries, n_samples) of the points."""
-    C = costs.T[:, k]
-    if weight is not None:
-        C *= weight
-    return Data(X, labels.T[:, k], C, float(len(k) if weight is None else weight.sum()))
-
-
-def _take(weight: Floats | None, rows: Indices) -> Floats | None:
-    return None if weight is None else weight[rows]

@@ -1,4 +1,4 @@
-"""The reduction over any binary classifier with sample weights."""
+"""A reject option for any binary classifier with sample weights."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ TIE = 1e-9  # scores that differ by less are in order
 
 
 class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
-    """Any binary classifier with sample weights as a classifier with a reject option.
+    """Give any binary classifier with sample weights a reject option.
 
     Every point is copied once for each boundary between the ordered classes (two between
-    neighbours: the edges of a reject region), marked with extension features that tell
-    which boundary it is, labelled with its side and weighted with the cost of an error
-    there (see :mod:`rejo.replication`).  One binary classifier learns all copies:
+    neighbours: the edges of a reject region).  Each copy has extension features that identify the
+    boundary, a label for its side, and the cost of an error there as its weight (see
+    :mod:`rejo.replication`).  One binary classifier learns all copies:
 
         minimise  sum_iq c_iq loss(y_iq f(x_i, e_q)),
 
@@ -45,26 +45,22 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
     ----------
     estimator : classifier, default=None
         A binary classifier with ``sample_weight`` in ``fit``, and ``decision_function`` or
-        ``predict_proba``.  Of a :class:`~sklearn.pipeline.Pipeline` the last step: the steps
-        before it transform the points before they are copied, so that no scaler sees the
-        extension features.  ``None``: ``HistGradientBoostingClassifier()``, which needs no
-        scaling, takes missing values and categories, minimises the logistic loss (whose
-        best boundaries are Chow's) and can keep the boundaries in order.
+        ``predict_proba``; or a :class:`~sklearn.pipeline.Pipeline` that ends in one, whose other
+        steps transform the points before they are copied.  ``None``:
+        ``HistGradientBoostingClassifier()``.
     coding : {"auto", "ordinal", "thermometer", "onehot"}, default="auto"
-        Extension features of replica ``q``: the number ``q``; or ones for all replicas up to
-        ``q``; or a one for ``q`` alone, as in the paper.  "auto": "ordinal" for trees that take
-        a constraint, else "thermometer", which draws neighbouring thresholds together.
+        Extension features, see :func:`rejo.replication.extension_vectors`.  "auto": "ordinal" for
+        trees that support monotonic constraints, otherwise "thermometer", which draws
+        neighbouring thresholds together.
     order : {"auto", "constraint", "margin", "none"}, default="auto"
-        How the boundaries are kept from crossing.  "constraint": the score must fall in the
-        extension features (``monotonic_cst`` or ``monotone_constraints`` of the estimator,
-        joined to those it has).  "margin": so too, and boosting starts from the best constant
-        of each boundary, ``margins_`` (XGBoost and LightGBM).  "none": not; crossings are
-        counted in ``order_violations_``, and scores are sorted.  "auto": "constraint" for
-        HistGradientBoosting, XGBoost and LightGBM, else "none": also for single trees and
-        forests, which can be constrained but then reject far too much.
+        How to keep the boundaries from crossing.  "constraint": a monotonic constraint on the
+        extension features, added to those that the estimator has.  "margin": the same, and
+        boosting starts from the best constant of each boundary (XGBoost and LightGBM).  "none":
+        scores are only sorted.  "auto": "constraint" for HistGradientBoosting, XGBoost and
+        LightGBM, otherwise "none".
     h : float in [1e-6, 1e6], default=1.0
-        Size of the extension features.  Trees do not see it; with other estimators large
-        values let the thresholds move apart freely.
+        Size of the extension features; no effect on trees.  Larger values let the thresholds
+        move apart more freely.
     reject_cost : float in (0, 0.5] or None, default=0.2
         Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
         classification, with one boundary between neighbouring classes.
@@ -81,16 +77,15 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
     class_weight : dict or "balanced", default=None
         Weights of the classes, as in scikit-learn.
     scale_leaf_sizes : bool, default=True
-        Multiply sizes that the estimator counts in rows (``min_samples_leaf``,
-        ``min_samples_split``, ``min_child_samples``, ... given as integers) by the copies of
-        a point, so that they count points.  Those that set no limit (a leaf of 1) stay.
+        Multiply the estimator's integer ``min_samples_leaf``, ``min_child_samples`` and the like
+        by the number of copies of a point, so that they count points, not copies.
     validation_fraction : float, default=0.1
-        Share of the points, with all their copies, that are held out if XGBoost or LightGBM
-        stop early.  HistGradientBoostingClassifier has its own parameter of this name.
+        Fraction of the points, with all their copies, that are held out for early stopping of
+        XGBoost or LightGBM.  HistGradientBoostingClassifier has its own parameter.
     random_state : int, RandomState instance or None, default=None
-        If given, it is also set on all parts of the estimator that have one.
+        If given, it is also set on all parts of the estimator.
     verbose : bool, default=False
-        Print the size of the replicated data set.
+        Print the size of the replicated training set.
 
     Attributes
     ----------
@@ -101,13 +96,12 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
     transformer_ : Pipeline or None
         The fitted steps before the last one, if ``estimator`` is a pipeline.
     coding_, order_ : str
-        What "auto" came to.
+        The settings that "auto" chose.
     margins_ : ndarray of shape (n_boundaries,) or None
-        Scores that boosting started from, falling, with ``order="margin"``: the log-odds of the
-        costs on both sides of a boundary.  For two classes of equal weight that is
-        ``±log((1 - reject_cost) / reject_cost)``.
+        With ``order="margin"``, the scores that boosting started from: the log-odds of the costs
+        on the two sides of each boundary.
     order_violations_ : int
-        Training points whose scores did not fall from boundary to boundary.
+        Number of training points whose unsorted scores do not fall from boundary to boundary.
 
     Notes
     -----

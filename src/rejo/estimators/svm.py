@@ -19,10 +19,10 @@ from rejo.solvers.svm import KernelSolution, Problem, Step
 class RejoSVC(KernelMachine):
     """Support vector classifier with a reject option, by data replication.
 
-    Ordered classes ``0..K-1`` are told apart by one function ``g`` and ordered thresholds,
-    two between neighbouring classes; what lies between the two is rejected.  With the
-    label ``y_iq`` and the cost ``c_iq`` of point ``i`` at boundary ``q`` (see
-    :mod:`rejo.replication`) it minimises, over ``g`` in the kernel's space and ``b``,
+    One function ``g`` separates the ordered classes ``0..K-1`` by ordered thresholds, two
+    between neighbouring classes; what lies between the two is rejected.  With the label ``y_iq``
+    and the cost ``c_iq`` of point ``i`` at boundary ``q`` (see :mod:`rejo.replication`) it
+    minimises, over ``g`` in the kernel's space and ``b``,
 
         1/2 |g|^2 + 1/(2 h^2) sum_{q>=1} (b_q - b_0)^2
                   + C sum_iq c_iq max(0, 1 - y_iq (g(x_i) + b_q)),
