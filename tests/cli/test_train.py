@@ -13,10 +13,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
-from rejo import ReplicationClassifier, catalogue, cli
+from rejo import RejoLinear, ReplicationClassifier, catalogue, cli
 from rejo.cli._training import CALIBRATION
 from rejo.persistence import inspect, load
 from rejo.selection import RejectClassifierCV, choice
+from rejo.tables import TableEncoder
 
 FIXED = ("--target", "grade", "--reject-cost", "0.2", "--model", "logistic", "-o", "m.rejo")
 
@@ -376,6 +377,32 @@ def test_the_report_is_one_page_of_its_own(run, table):
         assert word in page
     headline = re.search(r"Report: r\.html \(\d+ KB\) says: (.*)", out)[1]
     assert headline.split(",")[0] in re.sub("<[^>]+>", "", page)
+
+
+def test_the_report_fits_no_model_again(run, table, monkeypatch):
+    """Its folds were fitted when the operating point was chosen, the encoder once for each fold."""
+    fits = {}
+
+    def count(kind):
+        fit = kind.fit
+
+        def counted(self, *args, **kwargs):
+            fits[kind] = fits.get(kind, 0) + 1
+            return fit(self, *args, **kwargs)
+
+        monkeypatch.setattr(kind, "fit", counted)
+
+    count(RejoLinear)
+    count(TableEncoder)
+    table().to_csv("t.csv", index=False)
+    words = ("train", "t.csv", "--id", "case", *LOGISTIC, "--review-budget", "0.4", "--n-jobs", "1")
+    assert run(*words)[0] == 0
+    without = dict(fits)
+    assert without[RejoLinear] == 5 * 3 * 5 + 25 * 5 + 1  # tuning, operating point, model
+    assert without[TableEncoder] == 1 + 1 + 5 + 5 + 1
+    assert run(*words, "--report", "r.html", "--overwrite")[0] == 0
+    assert fits[RejoLinear] == 2 * without[RejoLinear]
+    assert fits[TableEncoder] == 2 * without[TableEncoder] + 2 * 5  # two rivals
 
 
 def test_nothing_is_replaced_without_overwrite(refused, run, table, folder):

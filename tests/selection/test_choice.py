@@ -90,9 +90,9 @@ def test_cases_are_drawn_if_there_are_many(data, monkeypatch):
     X, y = data
     seen = []
 
-    def risks(estimator, X, y, costs, folds, groups):
+    def risks(pipelines, X, y, costs, splits, n_jobs, verbose):
         seen.append(np.array(y))
-        return np.zeros(3)
+        return np.zeros((len(pipelines), 3))
 
     monkeypatch.setattr(choices, "_risks", risks)
     choice = choose_family(["logistic"], StandardScaler(), X, y, cv=3, max_cases=60)

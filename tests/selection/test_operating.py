@@ -11,14 +11,26 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, train_test_split
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    ShuffleSplit,
+    cross_val_score,
+    train_test_split,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rejo.baselines import ThresholdRejectClassifier
 from rejo.datasets import make_synthetic_1, make_synthetic_2
 from rejo.estimators import RejoLinear, RejoSVC
-from rejo.selection import RejectClassifierCV, RejectCurve, TargetUnattainable, reject_curve
+from rejo.selection import (
+    RejectClassifierCV,
+    RejectCurve,
+    TargetUnattainable,
+    cross_val_outcomes,
+    reject_curve,
+)
 from rejo.selection.expected import effective_size, expect
 
 PIMA = Path(os.environ.get("REJO_DATA") or os.devnull) / "pima_diabetes.csv"
@@ -323,3 +335,89 @@ def test_a_reject_cost_without_effect_is_not_varied(data):
     inner = ThresholdRejectClassifier(LogisticRegression(), rule="class", max_rejection=0.1)
     with pytest.raises(ValueError, match="leave max_rejection out"):
         RejectClassifierCV(inner, review_budget=0.2).fit(*data)
+
+
+# ---- outcomes of the training cases -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [machine(), RejoLinear(), make_pipeline(StandardScaler(), machine())],
+    ids=["svm", "linear", "pipeline"],
+)
+def test_outcomes_are_those_of_the_folds(data, estimator):
+    X, y = data
+    weight = np.where(y > 0, 2.0, 1.0)
+    model = RejectClassifierCV(estimator, review_budget=0.3, reject_costs=[0.1, 0.3, 0.5])
+    model.fit(X, y, sample_weight=weight)
+    again = cross_val_outcomes(estimator, X, y, reject_costs=[0.1, 0.3, 0.5], sample_weight=weight)
+    for found, wanted in zip(model.outcomes_, again, strict=True):
+        assert found.reject_cost == wanted.reject_cost
+        for name in ("decision", "forced", "lower", "fold"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+        np.testing.assert_allclose(found.sureness, wanted.sureness)
+        np.testing.assert_allclose(found.score, wanted.score)
+    rates = [np.average(point.decision < 0, weights=weight) for point in model.outcomes_]
+    np.testing.assert_allclose(rates, model.curve_.rejection_rate)
+
+
+def test_outcomes_are_of_the_parameters_that_were_chosen(data):
+    X, y = data
+    grid = {"C": [0.1, 10], "gamma": [1.0, 4.0]}
+    model = RejectClassifierCV(machine(), reject_cost=0.2, param_grid=grid).fit(X, y)
+    chosen = machine().set_params(**model.best_params_)
+    (wanted,) = cross_val_outcomes(chosen, X, y, reject_costs=[0.2])
+    np.testing.assert_array_equal(model.outcomes_[0].decision, wanted.decision)
+
+
+def test_outcomes_need_every_case_once(data):
+    cv = ShuffleSplit(3, test_size=0.3, random_state=0)
+    model = RejectClassifierCV(RejoLinear(), review_budget=0.3, cv=cv).fit(*data)
+    assert model.outcomes_ is None
+    assert model.curve_.sizes.tolist() == [60.0] * 3
+    sure = RejectClassifierCV(
+        machine(), max_error=0.3, confidence=0.5, reject_costs=[0.2], random_state=0
+    ).fit(*data)
+    assert sure.outcomes_ is None
+
+
+def test_outcomes_stay_out_of_copies_and_files(data, tmp_path):
+    model = RejectClassifierCV(RejoLinear(), review_budget=0.2, cv=3).fit(*data)
+    assert len(model.outcomes_[0].decision) == len(data[1])
+    assert not hasattr(pickle.loads(pickle.dumps(model)), "outcomes_")
+    pytest.importorskip("skops")
+    from rejo.persistence import load, save
+
+    save(model, tmp_path / "model.rejo")
+    assert b"outcomes_" not in (tmp_path / "model.rejo").read_bytes()
+    again = load(tmp_path / "model.rejo")
+    assert not hasattr(again, "outcomes_")
+    np.testing.assert_array_equal(again.predict(data[0]), model.predict(data[0]))
+    assert again.summary() == model.summary()
+    assert model.outcomes_ is not None  # the model itself keeps them
+
+
+class CountingScaler(StandardScaler):
+    """Counts its fits."""
+
+    fits = 0
+
+    def fit(self, X, y=None, sample_weight=None):
+        CountingScaler.fits += 1
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize(
+    ("grid", "fits"),
+    [
+        (None, 1),
+        ({"rejolinear__C": [0.1, 1, 10]}, 1),
+        ({"rejolinear": [RejoLinear(C=0.1), RejoLinear(C=10)]}, 1),
+        ([{"rejolinear__C": [0.1, 1]}, {"countingscaler__with_mean": [True, False]}], 3),
+    ],
+)
+def test_steps_before_the_last_are_fitted_once_a_fold(data, monkeypatch, grid, fits):
+    monkeypatch.setattr(CountingScaler, "fits", 0)
+    pipeline = make_pipeline(CountingScaler(), RejoLinear())
+    RejectClassifierCV(pipeline, review_budget=0.3, param_grid=grid, cv=4).fit(*data)
+    assert CountingScaler.fits == 4 * fits + 1  # and once for the model on all cases

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from rejo import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier, make_synthetic_1
 from rejo.baselines import ThresholdRejectClassifier
 from rejo.selection import cross_val_outcomes, ranking_outcomes, reject_curve
-from rejo.selection.outcomes import curve_of
+from rejo.selection.path import curve_of
 
 COSTS = [0.04, 0.2, 0.4]
 
@@ -55,6 +55,26 @@ def test_rates_are_those_of_the_curve(request, name, kind):
     np.testing.assert_allclose(found.rejection_rates, curve.rejection_rates)
     np.testing.assert_allclose(found.error_rates, curve.error_rates)
     np.testing.assert_array_equal(found.sizes, curve.sizes)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_a_machine_judges_by_the_shared_path_as_by_itself(ordered, kernel):
+    X, y = ordered
+    folds = list(StratifiedKFold(3).split(X, y))
+    model = RejoSVC(kernel=kernel, gamma=1.0, C=5, tol=1e-8)
+    for point in cross_val_outcomes(model, X, y, reject_costs=COSTS, cv=folds):
+        bands = []
+        for train, test in folds:
+            alone = clone(model).set_params(reject_cost=point.reject_cost).fit(X[train], y[train])
+            judgement, scores = alone.judge(X[test]), alone.boundary_scores(X[test])
+            for attribute in ("decision", "forced", "lower"):
+                np.testing.assert_array_equal(
+                    getattr(point, attribute)[test], getattr(judgement, attribute)
+                )
+            np.testing.assert_allclose(point.sureness[test], judgement.sureness, atol=1e-5)
+            np.testing.assert_allclose(point.score[test], scores.mean(axis=1), atol=1e-5)
+            bands.append((scores.mean(axis=1, keepdims=True) - scores)[0].reshape(-1, 2))
+        np.testing.assert_allclose(point.bands, np.mean(bands, axis=0), atol=1e-5)
 
 
 def test_every_case_is_judged_by_a_model_that_has_not_seen_it(ordered):
@@ -125,7 +145,7 @@ def test_a_classifier_without_a_reject_option(data):
     X, y = data
     with pytest.raises(TypeError, match="reject_cost"):
         cross_val_outcomes(LogisticRegression(), X, y)
-    with pytest.raises(TypeError, match="no classifier with a reject option"):
+    with pytest.raises(TypeError, match="is not a classifier with a reject option"):
         ranking_outcomes(LogisticRegression().fit(X, y), X, [0.1])
 
 

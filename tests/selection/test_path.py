@@ -4,18 +4,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rejo.datasets import make_synthetic_1
 from rejo.estimators import RejoLinear, RejoSVC
+from rejo.estimators.pipelines import final_classifier
 from rejo.metrics import error_rate, rejection_rate
-from rejo.selection import RejectCurve, reject_curve
+from rejo.selection import RejectCurve, cross_val_outcomes, reject_curve
 
 COSTS = [0.04, 0.2, 0.36, 0.5]
 
@@ -36,8 +37,8 @@ def by_hand(estimator, X, y, cv=5, name="reject_cost"):
         pairs = []
         for train, test in StratifiedKFold(cv).split(X, y):
             model = clone(estimator).set_params(**{name: w}).fit(X[train], y[train])
-            last = model.steps[-1][1] if hasattr(model, "steps") else model
-            pairs.append((y[test], model.predict(X[test]), last.reject_label_))
+            label = final_classifier(model).reject_label_
+            pairs.append((y[test], model.predict(X[test]), label))
         R.append([rejection_rate(t, p, reject_label=label) for t, p, label in pairs])
         E.append([error_rate(t, p, reject_label=label) for t, p, label in pairs])
     return np.array(R), np.array(E)
@@ -142,6 +143,40 @@ def test_a_class_may_be_missing_from_a_fold():
     for last in (RejoSVC(gamma=5.0, C=10), make_pipeline(RejoSVC(gamma=5.0, C=10)), RejoLinear()):
         curve = reject_curve(last, X, y - 1, reject_costs=[0.3], cv=KFold(3))
         np.testing.assert_allclose(curve.rejection_rates + curve.error_rates, 1.0)
+
+
+class PredictOnly(ClassifierMixin, BaseEstimator):
+    """A classifier that shares nothing with those of rejo but a parameter and a label."""
+
+    def __init__(self, reject_cost=0.2):
+        self.reject_cost = reject_cost
+
+    def fit(self, X, y):
+        self.inner_ = RejoLinear(reject_cost=self.reject_cost, reject_label="ask").fit(X, y)
+        self.classes_, self.reject_label_ = self.inner_.classes_, "ask"
+        return self
+
+    def predict(self, X):
+        return self.inner_.predict(X)
+
+
+def test_a_classifier_that_can_only_predict(data):
+    X, y = data
+    found = reject_curve(PredictOnly(), X, y, reject_costs=COSTS)
+    wanted = reject_curve(RejoLinear(), X, y, reject_costs=COSTS)
+    np.testing.assert_array_equal(found.rejection_rates, wanted.rejection_rates)
+    np.testing.assert_array_equal(found.error_rates, wanted.error_rates)
+    with pytest.raises(TypeError, match="PredictOnly"):
+        cross_val_outcomes(PredictOnly(), X, y, reject_costs=COSTS)
+
+
+def test_a_search_is_tuned_within_each_fold(data):
+    X, y = data
+    search = GridSearchCV(RejoLinear(), {"C": [0.1, 10]}, cv=3)
+    curve = reject_curve(search, X, y, reject_costs=COSTS, cv=3)
+    R, E = by_hand(search, X, y, cv=3, name="estimator__reject_cost")
+    np.testing.assert_array_equal(curve.rejection_rates, R)
+    np.testing.assert_array_equal(curve.error_rates, E)
 
 
 def test_a_weight_of_two_is_the_row_twice(data):

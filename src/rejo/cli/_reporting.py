@@ -40,26 +40,30 @@ def training_report(
     from rejo.selection.choice import rivals_of
     from rejo.selection.expected import effective_size
     from rejo.selection.operating import CANDIDATES
-    from rejo.selection.outcomes import curve_of
+    from rejo.selection.path import curve_of
 
     model = trained.model
-    chosen_cost = model.reject_cost_
-    costs = sorted({*CANDIDATES, chosen_cost})
+    costs = sorted({*CANDIDATES, model.reject_cost_})
     some = CANDIDATES[1::3]  # enough for the curve of a rival, which may take long
     options: dict[str, Any] = {
-        "reject_costs": costs,
         "cv": folds_for(cases, seed),
         "groups": cases.groups,
         "n_jobs": n_jobs,
     }
     y = cases.indices()
     with candidates():
-        points = cross_val_outcomes(trained.choice.estimator, cases.X, cases.y, **options)
+        found = {point.reject_cost: point for point in model.outcomes_ or ()}
+        if missing := [cost for cost in costs if cost not in found]:
+            more = cross_val_outcomes(
+                trained.choice.estimator, cases.X, cases.y, reject_costs=missing, **options
+            )
+            found |= {point.reject_cost: point for point in more}
+        points = [found[cost] for cost in costs]
         rows = []
         for name, rival in rivals_of(trained.choice, len(cases.classes), seed).items():
-            curve = reject_curve(rival, cases.X, cases.y, **(options | {"reject_costs": some}))
+            curve = reject_curve(rival, cases.X, cases.y, reject_costs=some, **options)
             rows += _rows(name, curve)
-    chosen = costs.index(chosen_cost)
+    chosen = costs.index(model.reject_cost_)
     report = make_report(
         points,
         y,

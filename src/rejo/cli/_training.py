@@ -72,10 +72,9 @@ def train(
 
 def folds_for(cases: Cases, seed: int) -> Any:
     """Return the folds by which rates are estimated."""
-    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+    from rejo.selection.folds import shuffled_folds
 
-    splitter = StratifiedKFold if cases.groups is None else StratifiedGroupKFold
-    return splitter(FOLDS, shuffle=True, random_state=seed)
+    return shuffled_folds(FOLDS, cases.groups, seed)
 
 
 @contextmanager

@@ -64,19 +64,7 @@ class BoundaryClassifier(RejectClassifier):
     # ---- what subclasses use -------------------------------------------------------------
 
     def judge(self, X: Any) -> Judgement:
-        scores = self.boundary_scores(X)  # (n_samples, n_boundaries)
-        counts = (scores > 0).sum(axis=1)
-        step = 2 if self._rejects else 1
-        lower = np.where(counts % step == 1, counts, np.abs(scores).argmin(axis=1)) // step
-        middles = self._middles(scores)
-        return Judgement(
-            decision=decode(counts, reject=self._rejects),
-            forced=(middles > 0).sum(axis=1),
-            lower=lower,
-            upper=lower + 1,
-            distance=np.abs(scores).min(axis=1),
-            sureness=np.abs(np.take_along_axis(middles, lower[:, None], axis=1)[:, 0]),
-        )
+        return judge_scores(self.boundary_scores(X), rejects=self._rejects)
 
     def _decide(self, X: Any) -> Indices:
         return decode(self._counts(X), reject=self._rejects)
@@ -87,7 +75,7 @@ class BoundaryClassifier(RejectClassifier):
 
     def _middles(self, scores: Floats) -> Floats:
         """Score (n_samples, n_classes - 1) for the middle between neighbouring classes."""
-        return scores[:, 0::2] + scores[:, 1::2] if self._rejects else scores
+        return middle_scores(scores, rejects=self._rejects)
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         check_is_fitted(self)
@@ -209,6 +197,41 @@ class ParallelBoundaries(BoundaryClassifier):
         weight = check_sample_weight(sample_weight, len(k))
         rows = weight > 0
         return known, X[rows], k[rows], weight[rows]
+
+
+def judge_scores(scores: Floats, *, rejects: bool) -> Judgement:
+    """Decide each point from its scores.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (..., n_boundaries)
+        One for each boundary, as from :meth:`BoundaryClassifier.boundary_scores`.
+    rejects : bool
+        Whether the boundaries are the edges of reject regions.
+
+    Returns
+    -------
+    judgement : Judgement
+        Arrays of shape (...).
+    """
+    counts = (scores > 0).sum(axis=-1)
+    sizes = np.abs(scores)
+    step = 2 if rejects else 1
+    lower = np.where(counts % step == 1, counts, sizes.argmin(axis=-1)) // step
+    middles = middle_scores(scores, rejects=rejects)
+    return Judgement(
+        decision=decode(counts, reject=rejects),
+        forced=(middles > 0).sum(axis=-1),
+        lower=lower,
+        upper=lower + 1,
+        distance=sizes.min(axis=-1),
+        sureness=np.abs(np.take_along_axis(middles, lower[..., None], axis=-1)[..., 0]),
+    )
+
+
+def middle_scores(scores: Floats, *, rejects: bool) -> Floats:
+    """Score (..., n_classes - 1) for the middle between neighbouring classes."""
+    return scores[..., 0::2] + scores[..., 1::2] if rejects else scores
 
 
 @lru_cache(maxsize=512)

@@ -9,15 +9,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import ParameterGrid, StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
 from rejo._io import progress
-from rejo._typing import Floats, Indices
+from rejo._typing import Floats, Indices, Labels
 from rejo.catalogue import METHODS, ProblemSize, find
-from rejo.selection.path import REJECT_COSTS, check_reject_costs, reject_curve
+from rejo.metrics import tally
+from rejo.selection.folds import (
+    REJECT_COSTS,
+    Fold,
+    Splits,
+    check_cases,
+    check_reject_costs,
+    make_fold,
+    split_shuffled,
+)
+from rejo.selection.outcomes import classes_of, judge_path
 
 MAX_TUNING = 3_000  # cases that parameters are chosen on: more hardly change the choice
 
@@ -106,13 +116,13 @@ def choose_family(
     """
     costs = check_reject_costs(reject_costs)
     rows = draw_rows(y, max_cases, random_state)
-    X_some, y_some = _safe_indexing(X, rows), _safe_indexing(y, rows)
-    groups_some = None if groups is None else _safe_indexing(groups, rows)
+    given = None if groups is None else _safe_indexing(groups, rows)
+    X_some, y_some, groups_some, _ = check_cases(
+        _safe_indexing(X, rows), _safe_indexing(y, rows), given, None, "choose_family"
+    )
     n_features = clone(prepare).fit_transform(X_some).shape[1]
     problem = ProblemSize(len(np.unique(y_some)), n_features, len(rows), random_state)
     labels = {"class_order": class_order, "reject_label": reject_label}
-    splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
-    folds = splitter(cv, shuffle=True, random_state=random_state)
     points = []
     for method in find(names, problem.n_classes):
         model, grid, *_ = method.build(problem)
@@ -126,12 +136,10 @@ def choose_family(
         )
         for _, model, params in points
     ]
-    cells = [
-        delayed(_risks)(pipeline, X_some, y_some, costs, folds, groups_some)
-        for pipeline in pipelines
-    ]
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    risks = list(progress(parallel(cells), len(cells), "tuning", show=verbose))
+    with warnings.catch_warnings():  # a rare class may be in few folds if the cases were drawn
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        splits = split_shuffled(cv, X_some, y_some, groups_some, random_state)
+    risks = _risks(pipelines, X_some, y_some, costs, splits, n_jobs, verbose)
     best: dict[str, int] = {}
     for i, (name, _, _) in enumerate(points):
         if name not in best or round(risks[i].mean(), 12) < round(risks[best[name]].mean(), 12):
@@ -209,14 +217,31 @@ def draw_rows(y: Any, n: int, random_state: int | None = 0, least: int = 10) -> 
     return np.sort(np.concatenate(drawn))
 
 
-def _risks(estimator: Any, X: Any, y: Any, costs: list[float], folds: Any, groups: Any) -> Floats:
-    """Mean cost of a case (n_folds,), over the reject costs."""
+def _risks(
+    pipelines: list[Pipeline], X: Any, y: Any, costs: list[float], splits: Splits,
+    n_jobs: int | None, verbose: bool | None,
+) -> Floats:  # fmt: skip
+    """Mean cost of a case (n_pipelines, n_folds), over the reject costs.
+
+    All pipelines prepare the cases alike: that is done once for each fold.
+    """
+    classes, k = classes_of(pipelines[0], y)
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    folds = list(parallel(delayed(make_fold)(pipelines[0], X, y, None, *split) for split in splits))
+    cells = [
+        delayed(_risk)(pipeline, costs, fold, classes, k[test])
+        for pipeline in pipelines
+        for fold, (_, test) in zip(folds, splits, strict=True)
+    ]
+    risks = list(progress(parallel(cells), len(cells), "tuning", show=verbose))
+    return np.reshape(risks, (len(pipelines), len(splits)))
+
+
+def _risk(pipeline: Pipeline, costs: list[float], fold: Fold, classes: Labels, y: Indices) -> float:
+    """Mean cost of a test case, over the reject costs."""
     with warnings.catch_warnings():
-        # Corners of a grid that do not converge, or that reject all, lose by their cost; a rare
-        # class may be in few folds if the cases were drawn.
+        # Corners of a grid that do not converge, or that reject everything, lose by their cost.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        for message in ("The model rejects", "The least populated class"):
-            warnings.filterwarnings("ignore", message, UserWarning)
-        curve = reject_curve(estimator, X, y, reject_costs=costs, cv=folds, groups=groups)
-    risks: Floats = curve.risks.mean(axis=0)
-    return risks
+        warnings.filterwarnings("ignore", "The model rejects", UserWarning)
+        decision = judge_path(pipeline, costs, fold, classes).decision
+    return float(tally(decision.T, y).risk(np.array(costs)).mean())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Integral
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -14,12 +13,7 @@ from scipy.sparse import issparse
 from scipy.stats import t as student
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import (
-    GridSearchCV,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-    check_cv,
-)
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -28,7 +22,7 @@ from rejo._errors import renamed
 from rejo._io import progress
 from rejo.catalogue import standard_methods
 from rejo.estimators.pipelines import cost_parameter, decisions_of
-from rejo.selection.path import check_reject_costs
+from rejo.selection.folds import check_reject_costs, split_shuffled
 
 REJECT_COSTS = (0.04, 0.12, 0.2, 0.28, 0.36)
 MEASURES = ("R", "E", "risk", "accepted_accuracy", "crossing_rate", "fit_seconds")
@@ -247,7 +241,7 @@ def compare(
     costs = check_reject_costs(reject_costs)
     reference = _check_reference(methods, reference)
     X, y, groups = indexable(X, y, groups)
-    splits = _splits(cv, X, y, groups, random_state)
+    splits = split_shuffled(cv, X, y, groups, random_state)
     cells = [
         delayed(_run)(
             name, estimator, grids.get(name), X, y, fold, split, costs, inner_cv, groups,
@@ -307,7 +301,7 @@ def _run(
     inner = None
     if grid is not None:
         inside = None if groups is None else _safe_indexing(groups, train)
-        inner = _splits(inner_cv, X_train, y_train, inside, random_state)
+        inner = split_shuffled(inner_cv, X_train, y_train, inside, random_state)
     parameter = cost_parameter(estimator)
     rows = []
     for w in costs:
@@ -369,13 +363,6 @@ def _crossing_rate(model: Any, X: Any) -> float:
     if hasattr(model, "boundary_scores"):
         return float(metrics.crossing_rate(model.boundary_scores(X)))
     return float("nan")
-
-
-def _splits(cv: Any, X: Any, y: Any, groups: Any, random_state: int | None) -> list[Any]:
-    if isinstance(cv, Integral) and not isinstance(cv, bool):
-        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-        cv = kind(int(cv), shuffle=True, random_state=random_state)
-    return list(check_cv(cv, y, classifier=True).split(X, y, groups))
 
 
 def _standard(name: str, X: Any, y: Any, random_state: int | None) -> tuple[Any, Any]:

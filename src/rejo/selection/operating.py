@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, train_test_split
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -19,18 +18,20 @@ from rejo._typing import Floats
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.classes import encode_classes
 from rejo.estimators.pipelines import final_step
-from rejo.metrics import error_rate, rejection_rate
+from rejo.metrics import tally
 from rejo.selection.expected import Expected, effective_size, expect
-from rejo.selection.guarantee import Guarantee, TargetUnattainable, simultaneous_bounds
-from rejo.selection.path import (
+from rejo.selection.folds import (
     REJECT_COSTS,
-    RejectCurve,
+    candidate,
     check_cases,
     check_reject_costs,
     check_rejects,
     fit_weighted,
-    reject_curve,
+    split_cases,
 )
+from rejo.selection.guarantee import Guarantee, TargetUnattainable, simultaneous_bounds
+from rejo.selection.outcomes import Outcomes, judge_folds, look
+from rejo.selection.path import RejectCurve, fold_curve
 from rejo.selection.summary import summarise
 from rejo.selection.target import TARGETS, Target, check_target
 
@@ -146,6 +147,7 @@ class RejectClassifierCV(RejectClassifier):
 
     best_estimator_: Any
     curve_: RejectCurve
+    outcomes_: list[Outcomes] | None
     guarantee_: Guarantee | None
     _size: float  # independent cases that the estimates are worth
 
@@ -207,10 +209,12 @@ class RejectClassifierCV(RejectClassifier):
         given = self.reject_costs if target.rate is not None else [target.limit]
         costs = check_reject_costs(given)
         if self.confidence is None:
-            self.curve_, params = self._cross_validate(X, y, costs, sample_weight, groups)
+            self.curve_, params, self.outcomes_ = self._cross_validate(
+                X, y, costs, sample_weight, groups
+            )
             limits = None if target.rate is None else getattr(self.curve_, target.rate)
             best = self._choose(target, limits)
-            model = self._candidate(params[best], {name: costs[best]})
+            model = candidate(self.estimator, params[best], {name: costs[best]})
             self.best_estimator_ = fit_weighted(model, X, y, sample_weight)
             self.guarantee_ = None
             self.n_effective_ = effective_size(self.curve_, sample_weight, len(y), best, groups)
@@ -220,6 +224,7 @@ class RejectClassifierCV(RejectClassifier):
                     "confidence needs calibration cases that are independent and count alike: it "
                     "does not go with sample_weight or groups."
                 )
+            self.outcomes_ = None
             best, params = self._calibrate(X, y, costs, target, name)
         self.target_ = target
         self.reject_cost_ = costs[best]
@@ -292,6 +297,11 @@ class RejectClassifierCV(RejectClassifier):
         model, X = self._final_step(X)
         return np.asarray(model.boundary_scores(X))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what has an entry for each training case: copies and files do not get it."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "outcomes_"}
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "expected_")
 
@@ -300,10 +310,6 @@ class RejectClassifierCV(RejectClassifier):
         model, X = self._final_step(X)
         judgement: Judgement = model.judge(X)
         return judgement
-
-    def _decide(self, X: Any) -> Any:
-        model, X = self._final_step(X)
-        return model._decide(X)
 
     def _final_step(self, X: Any) -> tuple[Any, Any]:
         check_is_fitted(self)
@@ -335,32 +341,23 @@ class RejectClassifierCV(RejectClassifier):
             )
         return target, name
 
-    def _candidate(self, *params: dict[str, Any]) -> Any:
-        """Return a clone with these parameters; steps of a pipeline among them are cloned too."""
-        model = clone(self.estimator)
-        for given in params:
-            model.set_params(**clone(given, safe=False))
-        return model
-
     def _cross_validate(
         self, X: Any, y: Any, costs: list[float], sample_weight: Any = None, groups: Any = None
-    ) -> tuple[RejectCurve, list[dict[str, Any]]]:
-        """Rates, and parameters from the grid, at each reject cost."""
+    ) -> tuple[RejectCurve, list[dict[str, Any]], list[Outcomes] | None]:
+        """Rates, parameters from the grid, and outcomes of the cases, at each reject cost."""
         points = list(ParameterGrid(self.param_grid or {}))
-        options: dict[str, Any] = {"groups": groups, "sample_weight": sample_weight}
-        curves = [
-            reject_curve(
-                self._candidate(point), X, y,
-                reject_costs=costs, cv=self.cv, n_jobs=self.n_jobs, **options,
-            )
-            for point in points
-        ]  # fmt: skip
+        judged = judge_folds(
+            self.estimator, X, y, costs, split_cases(self.cv, X, y, groups),
+            grid=points, sample_weight=sample_weight, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        curves = [fold_curve(judged, i) for i in range(len(points))]
         risk = np.round([curve.risk for curve in curves], 12)  # (n_points, n_costs)
         best = risk.argmin(axis=0)
         rows = best, np.arange(len(costs))
         R = np.array([curve.rejection_rates for curve in curves])[rows]  # (n_costs, n_folds)
         E = np.array([curve.error_rates for curve in curves])[rows]
-        return RejectCurve(np.array(costs), R, E, curves[0].sizes), [points[i] for i in best]
+        curve = RejectCurve(np.array(costs), R, E, curves[0].sizes)
+        return curve, [points[i] for i in best], judged.outcomes(best.tolist())
 
     def _calibrate(
         self, X: Any, y: Any, costs: list[float], target: Target, name: str
@@ -380,22 +377,20 @@ class RejectClassifierCV(RejectClassifier):
                 "calibration_size."
             )
         X_fit, y_fit = _safe_split(self.estimator, X, y, train)
-        X_new, y_new = _safe_split(self.estimator, X, y, test, train)
+        X_new, _ = _safe_split(self.estimator, X, y, test, train)
         params: list[dict[str, Any]] = [{}] * len(costs)
         if self.param_grid is not None:
-            _, params = self._cross_validate(X_fit, y_fit, costs)
-        models, R, E = [], [], []
-        for cost, point in zip(costs, params, strict=True):
-            model = self._candidate(point, {name: cost}).fit(X_fit, y_fit)
-            decisions, label = model.predict(X_new), _last(model).reject_label_
-            models.append(model)
-            R.append([rejection_rate(y_new, decisions, reject_label=label)])
-            E.append([error_rate(y_new, decisions, reject_label=label)])
-        n = len(test)
-        self.curve_ = RejectCurve(*map(np.array, (costs, R, E, [float(n)])))
-        rejected, wrong = (np.rint(n * np.ravel(part)).astype(int) for part in (R, E))
-        bad = rejected if target.rate == "rejection_rate" else wrong
-        total = n - rejected if target.rate == "accepted_error_rate" else np.full(len(costs), n)
+            _, params, _ = self._cross_validate(X_fit, y_fit, costs)
+        models = [
+            candidate(self.estimator, point, {name: cost}).fit(X_fit, y_fit)
+            for cost, point in zip(costs, params, strict=True)
+        ]
+        decision = np.array([look(model, X_new, classes).decision[0] for model in models])
+        found = tally(decision.T, k[test])  # counts (n_costs,)
+        R, E, n = found.rejection_rate, found.error_rate, len(test)
+        self.curve_ = RejectCurve(np.array(costs), R[:, None], E[:, None], np.array([float(n)]))
+        bad = found.rejected if target.rate == "rejection_rate" else found.wrong
+        total = found.decided if target.rate == "accepted_error_rate" else found.total
         level: Any = self.confidence
         bounds = simultaneous_bounds(bad, total, level)
         best = self._choose(target, bounds)

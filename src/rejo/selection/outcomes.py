@@ -1,29 +1,40 @@
-"""What becomes of every case at each operating point: what a report is made of."""
+"""What becomes of every case at each reject cost: the engine of every cross-validation here.
+
+:func:`judge_folds` fits the models of all folds and judges the test cases.
+:func:`cross_val_outcomes` gives its outcomes case by case; ``reject_curve`` and
+``RejectClassifierCV`` read their rates from the same outcomes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import check_cv
 from sklearn.utils.parallel import Parallel, delayed
 
 from rejo._io import progress
 from rejo._typing import Floats, Indices
-from rejo.estimators.base import Judgement, RejectClassifier
-from rejo.estimators.boundaries import BoundaryClassifier
+from rejo.estimators.base import RejectClassifier
+from rejo.estimators.boundaries import BoundaryClassifier, judge_scores
 from rejo.estimators.classes import class_indices, encode_classes
-from rejo.estimators.pipelines import final_step
-from rejo.selection.path import (
+from rejo.estimators.pipelines import final_step, reject_label_of
+from rejo.estimators.svm import RejoSVC
+from rejo.estimators.svm_folds import SVMGrid, score_folds
+from rejo.selection.folds import (
     REJECT_COSTS,
-    RejectCurve,
+    Fold,
+    Splits,
+    candidate,
     check_cases,
+    check_fold_weights,
     check_reject_costs,
     check_rejects,
-    fold_models,
+    fit_path,
+    make_fold,
+    split_cases,
 )
 
 
@@ -38,17 +49,17 @@ class Outcomes:
     decision : ndarray of int of shape (n_samples,)
         -1: goes to review.
     forced : ndarray of int of shape (n_samples,)
-        Decision if there is no review.
+        Decision if every case must be decided.
     lower : ndarray of int of shape (n_samples,)
-        Lower of the two neighbouring classes that it hesitates between.
+        Lower of the two neighbouring classes that the case lies between.
     sureness : ndarray of shape (n_samples,)
-        From 0 on, least for the case whose review is worth most.
+        Non-negative; lowest for the case whose review is worth most.
     score : ndarray of shape (n_samples,) or None
-        One number for each case, higher for higher classes, if the classifier has such.
+        One number per case, higher for higher classes; None if the classifier has no scores.
     bands : ndarray of shape (n_classes - 1, 2) or None
-        Scores between which a case goes to review, if that depends on the score alone.
+        Scores between which a case goes to review; None if that depends on more than the score.
     fold : ndarray of int of shape (n_samples,)
-        Which of the models judged the case.
+        Number of the fold whose model judged the case.
     """
 
     reject_cost: float
@@ -61,6 +72,125 @@ class Outcomes:
     fold: Indices
 
 
+class Judged(NamedTuple):
+    """What models, one for each reject cost, make of test cases; classes as indices."""
+
+    decision: Indices  # (n_costs, n) -1: rejected
+    forced: Any = None  # (n_costs, n); these are None of a classifier that can only predict
+    lower: Any = None  # (n_costs, n)
+    sureness: Any = None  # (n_costs, n)
+    score: Any = None  # (n_costs, n); None of a classifier without scores
+    bands: tuple[Floats | None, ...] = (None,)  # (n_costs,) of (n_classes - 1, 2)
+
+
+class OutOfFold(NamedTuple):
+    """Judgements of the test parts of all folds, one part after the other."""
+
+    reject_costs: list[float]
+    points: list[Judged]  # one for each point of the grid
+    cases: Indices  # (n_tested,) row of each tested case
+    fold: Indices  # (n_tested,)
+    y: Indices  # (n_tested,) true class
+    weight: Floats | None  # (n_tested,)
+
+    def outcomes(self, chosen: Sequence[int]) -> list[Outcomes] | None:
+        """Outcomes at each reject cost, for the ``chosen`` point of the grid at each.
+
+        None unless every case was tested exactly once, by a classifier that can judge.
+        """
+        if not tests_once(self.cases, len(self.cases)) or self.points[0].forced is None:
+            return None
+        place = np.argsort(self.cases)  # of each case among the test parts
+        found = []
+        for i, (cost, point) in enumerate(zip(self.reject_costs, chosen, strict=True)):
+            decision, forced, lower, sureness, score, bands = self.points[point]
+            found.append(
+                Outcomes(
+                    reject_cost=cost,
+                    decision=decision[i, place],
+                    forced=forced[i, place],
+                    lower=lower[i, place],
+                    sureness=sureness[i, place],
+                    score=None if score is None else score[i, place],
+                    bands=bands[i],
+                    fold=self.fold[place],
+                )
+            )
+        return found
+
+
+def tests_once(cases: Indices, n_samples: int) -> bool:
+    """Return whether every case is in exactly one test part."""
+    return bool(np.array_equal(np.sort(cases), np.arange(n_samples)))
+
+
+def judge_folds(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    costs: list[float],
+    splits: Splits,
+    *,
+    grid: Sequence[Mapping[str, Any]] = ({},),
+    sample_weight: Floats | None = None,
+    n_jobs: int | None = None,
+    verbose: bool | None = False,
+) -> OutOfFold:
+    """Fit on the training part of every split, and judge the test part.
+
+    The steps before the last of a pipeline are fitted once for each split, unless a point of the
+    grid changes one of them.  A ``RejoSVC`` works on one kernel matrix, and every solve starts
+    from the one before.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A classifier with a parameter ``reject_cost``, or a pipeline that ends in one.
+    X, y : array-like
+        As :func:`~rejo.selection.folds.check_cases` returns them.
+    costs : list of float
+        Reject costs, ascending.
+    splits : list of (train, test)
+    grid : sequence of dict, default=({},)
+        Parameters of the estimator to try.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Used in the fits.
+    n_jobs : int, default=None
+        Number of folds to work on at the same time.
+    verbose : bool, default=False
+        Show progress on stderr; None: only if that is a terminal.
+
+    Returns
+    -------
+    judged : OutOfFold
+    """
+    check_fold_weights(splits, sample_weight)
+    classes, k = classes_of(estimator, y)
+    if type(estimator) is RejoSVC:
+        points = [
+            _judge_svm(candidate(estimator, point), X, y, costs, splits, sample_weight, n_jobs)
+            for point in grid
+        ]
+    else:
+        cells = [
+            delayed(_judge_fold)(estimator, grid, costs, X, y, sample_weight, classes, *split)
+            for split in splits
+        ]
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+        parts = list(progress(parallel(cells), len(cells), "judging", show=verbose))
+        points = [_join(of_point, axis=1) for of_point in zip(*parts, strict=True)]
+    cases = np.concatenate([test for _, test in splits])
+    fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
+    weight = None if sample_weight is None else sample_weight[cases]
+    return OutOfFold(costs, points, cases, fold, k[cases], weight)
+
+
+def judge_path(estimator: Any, costs: list[float], fold: Fold, classes: NDArray[Any]) -> Judged:
+    """Fit the last step at each reject cost, and judge the test part."""
+    models = fit_path(estimator, costs, fold)
+    return _join([look(model, fold.X_test, classes) for model in models], axis=0)
+
+
 def cross_val_outcomes(
     estimator: Any,
     X: Any,
@@ -69,12 +199,13 @@ def cross_val_outcomes(
     reject_costs: Iterable[float] = REJECT_COSTS,
     cv: Any = 5,
     groups: Any = None,
+    sample_weight: Any = None,
     n_jobs: int | None = None,
     verbose: bool | None = None,
 ) -> list[Outcomes]:
-    """Judge every case by models that have not seen it, at every reject cost.
+    """Judge every case by a model that has not seen it, at every reject cost.
 
-    As :func:`reject_curve`, which gives the rates alone.
+    :func:`reject_curve` gives the rates of the same models.
 
     Parameters
     ----------
@@ -87,8 +218,10 @@ def cross_val_outcomes(
         Every case must be in exactly one test part.
     groups : array-like of shape (n_samples,), default=None
         For a splitter that keeps groups together.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Used in the fits.
     n_jobs : int, default=None
-        Folds that are worked on at the same time.
+        Number of folds to work on at the same time.
     verbose : bool, default=None
         Show progress on stderr; by default only if that is a terminal.
 
@@ -107,20 +240,18 @@ def cross_val_outcomes(
     [0.5, 0.3, 0.0]
     """
     costs = check_reject_costs(reject_costs)
-    name = check_rejects(estimator)
-    X, y, groups, _ = check_cases(X, y, groups, None, "cross_val_outcomes")
-    order = estimator.get_params().get(name.removesuffix("reject_cost") + "class_order")
-    classes, _ = encode_classes(y, order)
-    folds = list(check_cv(cv, y, classifier=True).split(X, y, groups))
-    tested = np.concatenate([test for _, test in folds])
-    if not np.array_equal(np.sort(tested), np.arange(len(y))):
-        raise ValueError("cv must put every case into exactly one test part, as a KFold does.")
-    cells = [delayed(_judge_fold)(estimator, name, costs, X, y, classes, *fold) for fold in folds]
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    parts = list(progress(parallel(cells), len(cells), "judging", show=verbose))
-    fold = np.repeat(np.arange(len(folds)), [len(test) for _, test in folds])
-    place = np.argsort(tested, kind="stable")  # of each case among the test parts
-    return [_join(cost, [part[i] for part in parts], fold, place) for i, cost in enumerate(costs)]
+    check_rejects(estimator)
+    X, y, groups, weight = check_cases(X, y, groups, sample_weight, "cross_val_outcomes")
+    splits = split_cases(cv, X, y, groups)
+    if not tests_once(np.concatenate([test for _, test in splits]), len(y)):
+        raise ValueError("cv must put every case into exactly one test part, as KFold does.")
+    judged = judge_folds(
+        estimator, X, y, costs, splits, sample_weight=weight, n_jobs=n_jobs, verbose=verbose
+    )
+    outcomes = judged.outcomes([0] * len(costs))
+    if outcomes is None:
+        raise TypeError(f"{type(estimator).__name__} is not a classifier of rejo: it cannot judge.")
+    return outcomes
 
 
 def ranking_outcomes(model: Any, X: Any, shares: Iterable[float]) -> tuple[list[Outcomes], int]:
@@ -144,93 +275,157 @@ def ranking_outcomes(model: Any, X: Any, shares: Iterable[float]) -> tuple[list[
     chosen : int
         Place of the latter.
     """
-    judgement, score, bands, cost = _look(model, X)
-    n, rejected = len(judgement.decision), judgement.decision < 0
-    order = np.lexsort((judgement.sureness, ~rejected))
+    last, Z = final_step(model, X)
+    if not isinstance(last, RejectClassifier):
+        raise TypeError(f"{type(last).__name__} is not a classifier with a reject option.")
+    cost = np.nan if last.reject_cost_ is None else float(last.reject_cost_)
+    judged = _look(last, Z)
+    decision, forced, lower, sureness = (array[0] for array in judged[:4])
+    score = None if judged.score is None else judged.score[0]
+    n, rejected = len(decision), decision < 0
+    order = np.lexsort((sureness, ~rejected))
     own = int(rejected.sum())
+    fold = np.zeros(n, dtype=np.intp)
     sizes = sorted({own, *(round(float(share) * n) for share in shares)})
     points = []
     for size in sizes:
-        decision = judgement.forced.copy()
-        decision[order[:size]] = -1
-        points.append(
-            Outcomes(
-                cost if size == own else np.nan,
-                judgement.decision if size == own else decision,
-                judgement.forced,
-                judgement.lower,
-                judgement.sureness,
-                score,
-                bands if size == own else None,
-                np.zeros(n, dtype=np.intp),
+        if size == own:
+            points.append(
+                Outcomes(cost, decision, forced, lower, sureness, score, judged.bands[0], fold)
             )
-        )
+            continue
+        ranked = forced.copy()
+        ranked[order[:size]] = -1
+        points.append(Outcomes(np.nan, ranked, forced, lower, sureness, score, None, fold))
     return points, sizes.index(own)
 
 
-def curve_of(outcomes: Sequence[Outcomes], y: Indices) -> RejectCurve:
-    """Rates at each operating point, fold by fold; ``y`` as indices into the classes."""
-    folds = outcomes[0].fold == np.unique(outcomes[0].fold)[:, None]  # (n_folds, n_samples)
-    sizes = folds.sum(axis=1)
-    rejected = np.array([point.decision < 0 for point in outcomes])  # (n_points, n_samples)
-    wrong = ~rejected & np.array([point.decision != y for point in outcomes])
-    R, E = (part.astype(np.float64) @ folds.T / sizes for part in (rejected, wrong))
-    costs = np.array([point.reject_cost for point in outcomes])
-    return RejectCurve(costs, R, E, sizes.astype(np.float64))
+def look(model: Any, X: Any, classes: NDArray[Any]) -> Judged:
+    """Judge cases by one fitted model; its classes as indices into all ``classes``."""
+    last, Z = final_step(model, X)
+    if not isinstance(last, RejectClassifier):
+        return Judged(_predict(model, X, classes)[None])
+    judged = _look(last, Z)
+    if np.array_equal(last.classes_, classes):
+        return judged
+    return _among(judged, class_indices(last.classes_, classes))
 
 
-Part = tuple[Judgement, Floats | None, Floats | None, float]
+def _look(classifier: RejectClassifier, X: Any) -> Judged:
+    """Judge cases; the scores are computed once."""
+    if isinstance(classifier, BoundaryClassifier):
+        rejects = classifier.reject_label_ is not None
+        return _from_scores(classifier.boundary_scores(X)[None], rejects)
+    found = classifier.judge(X)
+    return Judged(found.decision[None], found.forced[None], found.lower[None], found.sureness[None])
+
+
+def _from_scores(scores: Floats, rejects: bool) -> Judged:
+    """Judge cases by the scores (n_costs, n, n_boundaries) of all boundaries.
+
+    If the boundaries are parallel, they are cuts of the mean score, the same for all cases.
+    """
+    score = scores.mean(axis=-1)  # (n_costs, n)
+    edges = score[..., None] - scores
+    bands: list[Floats | None] = [None] * len(scores)
+    if rejects and score.size:
+        first = edges[:, :1]
+        parallel = (np.abs(edges - first) <= 1e-9 + 1e-5 * np.abs(first)).all(axis=(1, 2))
+        bands = [
+            cut.reshape(-1, 2) if alike else None
+            for cut, alike in zip(edges[:, 0], parallel, strict=True)
+        ]
+    found = judge_scores(scores, rejects=rejects)
+    return Judged(found.decision, found.forced, found.lower, found.sureness, score, tuple(bands))
+
+
+def _predict(model: Any, X: Any, classes: NDArray[Any]) -> Indices:
+    """Decisions (n,) of a classifier that can only predict, as indices."""
+    label = reject_label_of(model)
+    place = {name: i for i, name in enumerate(classes.tolist())}
+    if label is not None:
+        place[label] = -1  # a class that the model does not know may have the same name
+    return np.array([place[name] for name in np.asarray(model.predict(X)).tolist()])
+
+
+def _among(judged: Judged, known: Indices) -> Judged:
+    """Replace indices into the ``known`` classes (K,) by indices into all."""
+    place = np.append(known, -1)  # a rejection stays -1
+    return judged._replace(
+        decision=place[judged.decision], forced=place[judged.forced], lower=place[judged.lower]
+    )
+
+
+def _judge_svm(
+    model: RejoSVC, X: Any, y: Any, costs: list[float], splits: Splits,
+    sample_weight: Floats | None, n_jobs: int | None,
+) -> Judged:  # fmt: skip
+    check_rejects(model)
+
+    def finish(_: int, known: Indices, scores: Floats) -> Judged:
+        return _among(_from_scores(scores[:, :, 0, 0].swapaxes(0, 1), True), known)
+
+    grid = SVMGrid(costs, [model.C], [model.gamma], [model.h])
+    (parts,) = score_folds(
+        model, X, y, grid, splits, finish, sample_weight=sample_weight, n_jobs=n_jobs
+    )
+    return _join(parts, axis=1)
 
 
 def _judge_fold(
-    estimator: Any, name: str, costs: list[float], X: Any, y: Any, classes: NDArray[Any],
-    train: Any, test: Any,
-) -> list[Part]:  # fmt: skip
-    parts = []
-    for model, X_test in fold_models(estimator, name, costs, X, y, None, train, test):
-        judgement, score, bands, cost = _look(model, X_test)
-        parts.append((_among(classes, model.classes_, judgement), score, bands, cost))
-    return parts
+    estimator: Any, grid: Sequence[Mapping[str, Any]], costs: list[float], X: Any, y: Any,
+    sample_weight: Floats | None, classes: NDArray[Any], train: Indices, test: Indices,
+) -> list[Judged]:  # fmt: skip
+    """Judge the test part at each point of the grid."""
+    shared = None
+    found = []
+    for point in grid:
+        model = candidate(estimator, point)
+        if _touches_early_steps(estimator, point):
+            fold = make_fold(model, X, y, sample_weight, train, test)
+        else:
+            if shared is None:
+                shared = make_fold(estimator, X, y, sample_weight, train, test)
+            fold = shared
+        found.append(judge_path(model, costs, fold, classes))
+    return found
 
 
-def _among(classes: NDArray[Any], known: NDArray[Any], judgement: Judgement) -> Judgement:
-    """Judgement by a model that may not know all classes, with indices into all of them."""
-    if len(known) == len(classes):
-        return judgement
-    place = np.append(class_indices(known, classes), -1)  # a rejection stays -1
-    fields = ("decision", "forced", "lower", "upper")
-    return judgement._replace(**{name: place[getattr(judgement, name)] for name in fields})
+def _touches_early_steps(estimator: Any, point: Mapping[str, Any]) -> bool:
+    """Return whether parameters are of other steps than the last of a pipeline."""
+    if not hasattr(estimator, "steps"):
+        return False
+    last = estimator.steps[-1][0]
+    return any(name.partition("__")[0] != last for name in point)
 
 
-def _look(model: Any, X: Any) -> Part:
-    """Judgement, score, bands and price of a fitted model."""
-    last, X = final_step(model, X)
-    if not isinstance(last, RejectClassifier):
-        raise TypeError(f"{type(last).__name__} is no classifier with a reject option.")
-    price = last.reject_cost_
-    cost = np.nan if price is None else float(price)
-    judgement = last.judge(X)
-    if not isinstance(last, BoundaryClassifier):
-        return judgement, None, None, cost
-    scores = last.boundary_scores(X)  # (n_samples, n_boundaries)
-    score = scores.mean(axis=1)
-    edges = score[:, None] - scores  # where the boundaries lie; alike for all, if they are parallel
-    parallel = last._rejects and len(score) and np.allclose(edges, edges[0], atol=1e-9)
-    return judgement, score, edges[0].reshape(-1, 2) if parallel else None, cost
+def _join(parts: Sequence[Judged], axis: int) -> Judged:
+    """Put costs (axis 0) or test parts (axis 1) together; bands are means over the parts."""
+    bands: Any = [part.bands for part in parts]
+    joined = sum(bands, ()) if axis == 0 else tuple(map(_mean_band, *bands))
+    columns: Any = zip(*(part[:-1] for part in parts), strict=True)
+    fields: list[Any] = [
+        None if any(array is None for array in arrays) else np.concatenate(arrays, axis=axis)
+        for arrays in columns
+    ]
+    return Judged._make([*fields, joined])
 
 
-def _join(cost: float, parts: list[Part], fold: Indices, place: Indices) -> Outcomes:
-    """Put the test parts together, in the order of the cases; bands are means over the folds."""
-    judgements, scores, bands, _ = zip(*parts, strict=True)
-    alike = len({None if band is None else band.shape for band in bands}) == 1
-    joined = {
-        name: np.concatenate([getattr(judgement, name) for judgement in judgements])[place]
-        for name in ("decision", "forced", "lower", "sureness")
-    }
-    return Outcomes(
-        cost,
-        **joined,
-        score=None if scores[0] is None else np.concatenate(scores)[place],
-        bands=np.mean(bands, axis=0) if alike and bands[0] is not None else None,
-        fold=fold[place],
-    )
+def _mean_band(*bands: Floats | None) -> Floats | None:
+    """Mean over the folds; None if a fold has no band, or not those of the others."""
+    some = [band for band in bands if band is not None]
+    if len(some) < len(bands) or len({band.shape for band in some}) > 1:
+        return None
+    return np.mean(some, axis=0)
+
+
+def classes_of(estimator: Any, y: Any) -> tuple[NDArray[Any], Indices]:
+    """Classes (K,) in the order of the estimator, and the index of each entry of ``y``.
+
+    Classes that have no order are sorted, as by an estimator that needs none.
+    """
+    name = check_rejects(estimator)
+    order = estimator.get_params().get(name.removesuffix("reject_cost") + "class_order")
+    if order is None and not getattr(getattr(y, "dtype", None), "ordered", False):
+        order = "sorted"
+    return encode_classes(y, order)

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.model_selection import check_cv
-from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, column_or_1d, indexable
-from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.parallel import Parallel, delayed
 
-from rejo._typing import Floats
-from rejo.estimators.classes import check_sample_weight, encode_classes
-from rejo.estimators.pipelines import cost_parameter, decisions_of
-from rejo.estimators.svm import RejoSVC
-from rejo.metrics import error_rate, rejection_rate
-from rejo.selection._svm_folds import Grid, count_outcomes
-
-REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))  # the paper's 0.04, 0.08, ..., 0.48
+from rejo._typing import Floats, Indices
+from rejo.metrics import tally
+from rejo.selection.folds import (
+    REJECT_COSTS,
+    check_cases,
+    check_reject_costs,
+    check_rejects,
+    split_cases,
+)
+from rejo.selection.outcomes import Outcomes, OutOfFold, judge_folds
 
 ROUNDING = 1e-12  # sums of weights: a smaller share of decided cases is none
 
@@ -149,123 +145,30 @@ def reject_curve(
     array([0.5, 0.3, 0. ])
     """
     costs = check_reject_costs(reject_costs)
-    name = check_rejects(estimator)
-    X, y, groups, sample_weight = check_cases(X, y, groups, sample_weight, "reject_curve")
-    folds = list(check_cv(cv, y, classifier=True).split(X, y, groups))
-    if type(estimator) is RejoSVC:
-        grid = Grid(costs, [estimator.C], [estimator.gamma], [estimator.h])
-        counts = count_outcomes(estimator, X, y, grid, folds, sample_weight, n_jobs)
-        R, E = (part[:, 0, 0, 0] / counts.total for part in (counts.rejected, counts.wrong))
-        return RejectCurve(np.array(costs), R, E, counts.total)
-    rows = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_fold)(estimator, name, costs, X, y, sample_weight, *fold) for fold in folds
+    check_rejects(estimator)
+    X, y, groups, weight = check_cases(X, y, groups, sample_weight, "reject_curve")
+    splits = split_cases(cv, X, y, groups)
+    return fold_curve(
+        judge_folds(estimator, X, y, costs, splits, sample_weight=weight, n_jobs=n_jobs)
     )
-    R, E = np.array(rows).T  # (n_costs, n_folds) each
-    weight = np.ones(len(y)) if sample_weight is None else sample_weight
-    return RejectCurve(np.array(costs), R, E, np.array([weight[test].sum() for _, test in folds]))
 
 
-def check_cases(
-    X: Any, y: Any, groups: Any, sample_weight: Any, caller: str
-) -> tuple[Any, Any, Any, Floats | None]:
-    """Return arrays of the same length that can be split."""
-    if y is None:
-        raise ValueError(f"{caller} requires y to be passed, but the target y is None.")
-    if getattr(y, "ndim", 1) == 2:
-        y = column_or_1d(y, warn=True)
-    X, y, groups = indexable(X, y, groups)
-    encode_classes(y, "sorted")  # missing labels, or a regression target, are errors
-    weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
-    return X, y, groups, weight
+def fold_curve(judged: OutOfFold, point: int = 0) -> RejectCurve:
+    """Rates at one point of the grid."""
+    decision = judged.points[point].decision  # (n_costs, n_tested)
+    return _curve(judged.reject_costs, decision, judged.y, judged.weight, judged.fold)
 
 
-def check_reject_costs(reject_costs: Iterable[float]) -> list[float]:
-    """Return the costs ascending, each once."""
-    try:
-        costs = sorted({float(w) for w in reject_costs})
-    except TypeError:
-        raise ValueError(
-            f"reject_costs must be a list of numbers in (0, 0.5]; got {reject_costs!r}."
-        ) from None
-    if not costs or not all(0 < w <= 0.5 for w in costs):
-        raise ValueError(
-            f"reject_costs must be numbers in (0, 0.5], at least one; got {costs}. Above 0.5 a "
-            "guess is cheaper than a rejection."
-        )
-    return costs
+def curve_of(outcomes: Sequence[Outcomes], y: Indices) -> RejectCurve:
+    """Rates at each operating point, fold by fold; ``y`` as indices into the classes."""
+    costs = [point.reject_cost for point in outcomes]
+    decision = np.array([point.decision for point in outcomes])
+    return _curve(costs, decision, y, None, outcomes[0].fold)
 
 
-def check_rejects(estimator: Any) -> str:
-    """Return the name of the parameter that sets the price of a rejection."""
-    name = cost_parameter(estimator)
-    if name is None:
-        raise TypeError(
-            f"{type(estimator).__name__} has no parameter reject_cost: give a classifier with a "
-            "reject option, such as RejoSVC, or a pipeline that ends in one."
-        )
-    params = estimator.get_params()
-    if params.get(name.removesuffix("reject_cost") + "loss_matrix") is not None:
-        raise ValueError(
-            "with a loss_matrix the reject cost has no effect, and there is nothing to vary: leave "
-            "loss_matrix out."
-        )
-    if params.get(name.removesuffix("reject_cost") + "max_rejection") is not None:
-        raise ValueError(
-            "with max_rejection the reject cost has no effect, and there is nothing to vary: leave "
-            "max_rejection out."
-        )
-    return name
-
-
-def fit_weighted(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-    """Fit; the weights go to the last step of a pipeline."""
-    if sample_weight is None:
-        return estimator.fit(X, y)
-    steps = getattr(estimator, "steps", None)
-    name = "sample_weight" if steps is None else f"{steps[-1][0]}__sample_weight"
-    return estimator.fit(X, y, **{name: sample_weight})
-
-
-def _fit_fold(
-    estimator: Any, name: str, costs: list[float], X: Any, y: Any, sample_weight: Any,
-    train: Any, test: Any,
-) -> list[tuple[float, float]]:  # fmt: skip
-    """R and E for each cost."""
-    y_test = _safe_indexing(y, test)
-    w_test = None if sample_weight is None else _safe_indexing(sample_weight, test)
-    rates = []
-    for model, X_test in fold_models(estimator, name, costs, X, y, sample_weight, train, test):
-        decisions, label = decisions_of(model, X_test, y_test)
-        given: dict[str, Any] = {"reject_label": label, "sample_weight": w_test}
-        rates.append(
-            (rejection_rate(y_test, decisions, **given), error_rate(y_test, decisions, **given))
-        )
-    return rates
-
-
-def fold_models(
-    estimator: Any, name: str, costs: list[float], X: Any, y: Any, sample_weight: Any,
-    train: Any, test: Any,
-) -> Iterator[tuple[Any, Any]]:  # fmt: skip
-    """Fit on one part for each cost; yield the model, and the other part as it reaches it."""
-    X_train, y_train = _safe_split(estimator, X, y, train)
-    X_test, _ = _safe_split(estimator, X, y, test, train)
-    w_train = None if sample_weight is None else _safe_indexing(sample_weight, train)
-    if isinstance(estimator, Pipeline) and len(estimator) > 1:
-        # The steps before the last know nothing of the cost: they are fitted once.
-        steps, name = clone(estimator[:-1]), name.removeprefix(f"{estimator.steps[-1][0]}__")
-        X_train, X_test = steps.fit_transform(X_train, y_train), steps.transform(X_test)
-        estimator = estimator[-1]
-    for model in _fit_path(estimator, name, costs, X_train, y_train, w_train):
-        yield model, X_test
-
-
-def _fit_path(
-    estimator: Any, name: str, costs: list[float], X: Any, y: Any, sample_weight: Any
-) -> Iterator[Any]:
-    """Fit a model for each cost."""
-    if type(estimator) is RejoSVC:
-        yield from estimator.fit_path(X, y, reject_costs=costs, sample_weight=sample_weight)
-        return
-    for cost in costs:
-        yield fit_weighted(clone(estimator).set_params(**{name: cost}), X, y, sample_weight)
+def _curve(
+    costs: Sequence[float], decision: Indices, y: Indices, weight: Floats | None, fold: Indices
+) -> RejectCurve:
+    found = tally(decision.T, y, weight, fold)  # counts (n_folds, n_costs)
+    sizes = found.total.mean(axis=1)
+    return RejectCurve(np.array(costs), found.rejection_rate.T, found.error_rate.T, sizes)

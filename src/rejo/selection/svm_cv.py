@@ -7,15 +7,24 @@ from itertools import product
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, Real
 from sklearn.utils.validation import check_is_fitted
 
-from rejo._typing import Floats
+from rejo._typing import Floats, Indices
 from rejo.estimators.base import Judgement, RejectClassifier
+from rejo.estimators.classes import encode_classes
 from rejo.estimators.svm import RejoSVC
-from rejo.selection._svm_folds import Grid, count_outcomes
-from rejo.selection.path import REJECT_COSTS, RejectCurve, check_cases, check_reject_costs
+from rejo.estimators.svm_folds import SVMGrid, score_folds
+from rejo.metrics import Tally, tally
+from rejo.replication import decode
+from rejo.selection.folds import (
+    REJECT_COSTS,
+    check_cases,
+    check_fold_weights,
+    check_reject_costs,
+    split_cases,
+)
+from rejo.selection.path import RejectCurve
 
 # The grids of the paper.
 CS = tuple(2.0**i for i in (-5, -3, -1, 1, 3))
@@ -190,10 +199,6 @@ class RejoSVCCV(RejectClassifier):
         check_is_fitted(self)
         return self.best_estimator_.judge(X)
 
-    def _decide(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return self.best_estimator_._decide(X)
-
     def _model(self, **params: Any) -> RejoSVC:
         shared = RejoSVC._parameter_constraints.keys() & self._get_param_names()
         return RejoSVC(**{name: getattr(self, name) for name in shared} | params)
@@ -202,16 +207,31 @@ class RejoSVCCV(RejectClassifier):
         costs = check_reject_costs([*self.reject_costs, self.reject_cost])
         if isinstance(self.gammas, str):
             raise ValueError(f"gammas must be a list, such as [{self.gammas!r}].")
-        grid = Grid(costs, list(self.Cs), list(self.gammas), list(self.hs))
+        grid = SVMGrid(costs, list(self.Cs), list(self.gammas), list(self.hs))
         for name, values in zip(("Cs", "gammas", "hs"), grid[1:], strict=True):
             if not values:
-                raise ValueError(f"{name} is empty: give one value at least.")
-        folds = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
-        counts = count_outcomes(self._model(), X, y, grid, folds, sample_weight, self.n_jobs)
-        R, E = counts.rejected / counts.total, counts.wrong / counts.total
+                raise ValueError(f"{name} is empty: give at least one value.")
+        splits = split_cases(self.cv, X, y, groups)
+        check_fold_weights(splits, sample_weight)
+        _, k = encode_classes(y, self.class_order)
+
+        def count(f: int, known: Indices, scores: Floats) -> Tally:
+            """Count the test cases of a fold: arrays of shape (n_costs, n_Cs, n_hs)."""
+            decision = np.append(known, -1)[decode((scores > 0).sum(axis=-1))]
+            test = splits[f][1]
+            return tally(decision, k[test], None if sample_weight is None else sample_weight[test])
+
+        counts = score_folds(
+            self._model(), X, y, grid, splits, count,
+            sample_weight=sample_weight, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        # (n_gammas, n_folds, 3, n_costs, n_Cs, n_hs) -> (n_costs, n_Cs, n_gammas, n_hs, n_folds)
+        found = Tally(*np.array(counts).transpose(2, 3, 4, 0, 5, 1))
+        R, E = found.rejection_rate, found.error_rate
+        sizes = found.total[0, 0, 0, 0]  # (n_folds,)
         w = np.array(costs)
-        risks = w[:, None, None, None, None] * R + E  # (n_costs, n_Cs, n_gammas, n_hs, n_folds)
-        rates = [np.average(part, axis=-1, weights=counts.total) for part in (R, E, risks)]
+        risks = found.risk(w[:, None, None, None, None])
+        rates = [np.average(part, axis=-1, weights=sizes) for part in (R, E, risks)]
         # Rounded, so that of risks that are equal but for the last digit the first wins.
         flat = np.round(rates[2], 12).reshape(len(w), -1).argmin(axis=1)  # (n_costs,)
         rows = np.arange(len(w)), *np.unravel_index(flat, risks.shape[1:4])
@@ -223,7 +243,7 @@ class RejoSVCCV(RejectClassifier):
         for name, rate in zip(("rejection_rate", "error_rate", "risk"), rates, strict=True):
             results[name] = rate.ravel()
         results["risk_std"] = risks.std(axis=-1).ravel()
-        return _Best(params, RejectCurve(w, R[rows], E[rows], counts.total), results)
+        return _Best(params, RejectCurve(w, R[rows], E[rows], sizes), results)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,18 +1,16 @@
-"""RejoSVC over many costs and parameters on the same folds, without an estimator in the loop.
+"""RejoSVC for many reject costs and parameters on the same folds, without an estimator in the loop.
 
-A cross-validation of every reject cost, ``C``, ``gamma`` and ``h`` solves thousands of small
-problems that have nearly everything in common.  The kernel matrix of all cases is computed
-once for each ``gamma``, and a fold is a sub-matrix of it; every solve starts from the one
-before; and the decisions of all models of a fold come from one product with the kernel values
-of its test cases.
+Cross-validating every reject cost, ``C``, ``gamma`` and ``h`` solves thousands of small problems
+that have nearly everything in common.  The kernel matrix of all cases is computed once for each
+``gamma``, and a fold is a sub-matrix of it; every solve starts from the one before; and the scores
+of all models of a fold come from one product with the kernel values of its test cases.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -20,29 +18,23 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 
 from rejo._typing import Floats, Indices
-from rejo.estimators.classes import check_sample_weight, check_targets, encode_classes
+from rejo.estimators.classes import check_targets, encode_classes
 from rejo.estimators.kernels import check_gram, check_symmetric, choose_gamma
 from rejo.estimators.svm import RejoSVC
-from rejo.replication import decode, replica_costs, replica_labels
+from rejo.replication import replica_costs, replica_labels
 from rejo.solvers.reference import gram
-from rejo.solvers.svm import FACTOR_FROM, Kernel, KernelSolution, Problem, evaluate
+from rejo.solvers.svm import FACTOR_FROM, Kernel, Problem, Step, evaluate, path_order
+
+T = TypeVar("T")
 
 
-class Grid(NamedTuple):
-    """What is varied; each ascending, so that warm starts are near."""
+class SVMGrid(NamedTuple):
+    """The values to try, each ascending, so that warm starts are near."""
 
     reject_costs: Sequence[float]
     Cs: Sequence[float]
     gammas: Sequence[float | str]
     hs: Sequence[float]
-
-
-class Counts(NamedTuple):
-    """What became of the test cases: numbers of them, or sums of their weights."""
-
-    rejected: Floats  # (n_costs, n_Cs, n_gammas, n_hs, n_folds)
-    wrong: Floats  # the same shape
-    total: Floats  # (n_folds,)
 
 
 class _Fold(NamedTuple):
@@ -54,20 +46,42 @@ class _Fold(NamedTuple):
     indices: Indices  # (n_train,) index into these
     weight: Floats | None  # (n_train,) class weights included
     sample_weight: Floats | None  # (n_train,) without them
-    truth: Indices  # (n_test,) index into all classes
-    test_weight: Floats  # (n_test,)
 
 
-def count_outcomes(
+def score_folds(
     model: RejoSVC,
     X: Any,
     y: Any,
-    grid: Grid,
+    grid: SVMGrid,
     folds: Iterable[tuple[Indices, Indices]],
-    sample_weight: Any = None,
+    finish: Callable[[int, Indices, Floats], T],
+    *,
+    sample_weight: Floats | None = None,
     n_jobs: int | None = None,
-) -> Counts:
-    """Fit ``model`` with every combination in ``grid`` on every fold; count what it decides."""
+) -> list[list[T]]:
+    """Fit ``model`` with every combination in ``grid`` on every fold, and score the test cases.
+
+    Parameters
+    ----------
+    model : RejoSVC
+        Gives all parameters that the grid does not.
+    X, y : array-like
+    grid : SVMGrid
+    folds : iterable of (train, test)
+        Row indices.
+    finish : callable
+        ``finish(f, classes, scores)`` is called for each fold and each ``gamma``, with the number
+        of the fold, the classes of its training rows as indices into all classes, and the scores
+        of its test cases, an array of shape (n_test, n_costs, n_Cs, n_hs, n_boundaries).
+    sample_weight : ndarray of shape (n_samples,), default=None
+    n_jobs : int, default=None
+        Number of folds to work on at the same time.
+
+    Returns
+    -------
+    finished : list of list
+        What ``finish`` returned: for each ``gamma``, a list over the folds.
+    """
     model = clone(model)
     for name, values in zip(("reject_cost", "C", "gamma", "h"), grid, strict=True):
         for value in values:
@@ -75,43 +89,37 @@ def count_outcomes(
             model._check_parameters()
     X = model._check_X(X, reset=True, accept_sparse=model.kernel != "precomputed")
     splits = list(_folds(model, X, y, folds, sample_weight))
-    total = np.array([fold.test_weight.sum() for fold in splits])
-    if not total.all():
-        raise ValueError("sample_weight is 0 for all test cases of a fold: give cv fewer folds.")
     shares = _shares_gram(model, max(len(fold.train) for fold in splits))
-    shape = len(grid.reject_costs), len(grid.Cs), len(grid.gammas), len(grid.hs), len(splits)
-    rejected, wrong = np.empty(shape), np.empty(shape)
-    failures = 0
-    for g, gamma in enumerate(grid.gammas):
+    found, failures = [], 0
+    for gamma in grid.gammas:
         Ks: list[Floats | None] = [None] * len(splits)
         if shares and isinstance(gamma, str) and isinstance(model.kernel, str):
             Ks = [_gram(model, X, gamma, fold) for fold in splits]
         elif shares:
             Ks = [_gram(model, X, gamma)] * len(splits)
         # The solver releases the GIL, and threads share the matrix.
-        outcomes = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_run_fold)(model, X, K, gamma, fold, grid)
-            for K, fold in zip(Ks, splits, strict=True)
+        rows = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(_run_fold)(model, X, K, gamma, f, fold, grid, finish)
+            for f, (K, fold) in enumerate(zip(Ks, splits, strict=True))
         )
-        for f, (fold_rejected, fold_wrong, fold_failures) in enumerate(outcomes):
-            rejected[:, :, g, :, f], wrong[:, :, g, :, f] = fold_rejected, fold_wrong
-            failures += fold_failures
+        found.append([row for row, _ in rows])
+        failures += sum(failed for _, failed in rows)
     if failures:
+        n_fits = len(splits) * int(np.prod([len(values) for values in grid]))
         warnings.warn(
-            f"{failures} of {rejected.size} fits stopped before tol={model.tol:g} was reached. "
+            f"{failures} of {n_fits} fits stopped before tol={model.tol:g} was reached. "
             "Scale the features, lower C, or raise max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-    return Counts(rejected, wrong, total)
+    return found
 
 
 def _folds(
-    model: RejoSVC, X: Any, y: Any, folds: Iterable[tuple[Indices, Indices]], sample_weight: Any
+    model: RejoSVC, X: Any, y: Any, folds: Iterable[tuple[Indices, Indices]], weight: Floats | None
 ) -> Iterator[_Fold]:
     classes, k = encode_classes(y, model.class_order)
     order, y = classes.tolist(), classes[k]
-    weight = None if sample_weight is None else check_sample_weight(sample_weight, len(k))
     for train, test in folds:
         targets = check_targets(
             X[train], y[train], None if weight is None else weight[train],
@@ -124,13 +132,11 @@ def _folds(
             targets.indices,
             targets.weight,
             targets.sample_weight,
-            k[test],
-            np.ones(len(test)) if weight is None else weight[test],
         )
 
 
 def _shares_gram(model: RejoSVC, n: int) -> bool:
-    """Whether folds take parts of one matrix: above this size a low-rank factor of each wins."""
+    """Return whether folds take parts of one matrix; with more cases, low-rank factors win."""
     if model.kernel == "precomputed" or callable(model.kernel):
         return True
     return model.kernel != "linear" and n < FACTOR_FROM
@@ -166,9 +172,16 @@ def _check_finite(model: RejoSVC, value: float) -> None:
 
 
 def _run_fold(
-    model: RejoSVC, X: Any, K: Floats | None, gamma: float | str, fold: _Fold, grid: Grid
-) -> tuple[Floats, Floats, int]:
-    """Weight of rejected and of wrong test cases (n_costs, n_Cs, n_hs), and failed fits."""
+    model: RejoSVC,
+    X: Any,
+    K: Floats | None,
+    gamma: float | str,
+    f: int,
+    fold: _Fold,
+    grid: SVMGrid,
+    finish: Callable[[int, Indices, Floats], T],
+) -> tuple[T, int]:
+    """Fit and score; return what ``finish`` makes of the scores, and the number of failed fits."""
     if K is None:
         kernel = _kernel(model, gamma, X, fold)
         train, test = X[fold.train], X[fold.test]
@@ -180,7 +193,11 @@ def _run_fold(
     coefs = np.zeros((len(fold.train), *shape))
     b = np.empty((*shape, 2 * (len(fold.classes) - 1)))
     failures = 0
-    for j, solution in _solve_all(model, Problem(train, kernel, model.cache_size), fold, grid):
+    order = list(path_order(*shape))
+    path = Problem(train, kernel, model.cache_size).solve_path(
+        _steps(model, fold, grid, order), tol=model.tol, max_iter=model.max_iter
+    )
+    for j, solution in zip(order, path, strict=True):
         _check_finite(model, solution.objective)
         failures += not solution.converged
         b[j] = solution.b
@@ -192,34 +209,18 @@ def _run_fold(
             g[:, *j] = evaluate(test, train[solution.basis], solution.coef, kernel)
     if K is not None:
         g = (test @ coefs.reshape(len(coefs), -1)).reshape(g.shape)
-    index = decode((g[..., None] + b > 0).sum(axis=-1))  # (n_test, n_costs, n_Cs, n_hs)
-    rejected = index < 0
-    wrong = ~rejected & (fold.classes[index] != fold.truth[:, None, None, None])
-    weight = fold.test_weight
-    return np.tensordot(weight, rejected, 1), np.tensordot(weight, wrong, 1), failures
+    # Thresholds come from the solver unsorted; sorted, the scores fall and no count changes.
+    return finish(f, fold.classes, g[..., None] - np.sort(-b, axis=-1)), failures
 
 
-def _solve_all(
-    model: RejoSVC, problem: Problem, fold: _Fold, grid: Grid
-) -> Iterator[tuple[tuple[int, int, int], KernelSolution]]:
-    """Place (cost, C, h) and solution of every model, each solved from the one before.
-
-    The reject costs go up for one ``C`` and down for the next: all steps are short.
-    """
+def _steps(
+    model: RejoSVC, fold: _Fold, grid: SVMGrid, order: list[tuple[int, int, int]]
+) -> Iterator[Step]:
+    """Yield the problems of a fold, one for each place (cost, C, h) in ``order``."""
     K = len(fold.classes)
     labels = replica_labels(K)[fold.indices]  # (n_train, Q)
     costs = [replica_costs(K, w, model.s)[fold.indices] for w in grid.reject_costs]
     if fold.weight is not None:
         costs = [cost * fold.weight[:, None] for cost in costs]
-    places = list(range(len(costs)))
-    u = before = None
-    for (i, h), (c, C) in product(enumerate(grid.hs), enumerate(grid.Cs)):
-        for w in places:
-            caps = C * costs[w]
-            if u is not None:
-                # What was at its bound stays there, the rest keeps its value.
-                u = np.where(np.abs(u) >= before, labels * caps, np.clip(u, -caps, caps))
-            solution = problem.solve(labels, caps, h=h, tol=model.tol, max_iter=model.max_iter, u=u)
-            u, before = solution.u, caps
-            yield (w, c, i), solution
-        places.reverse()
+    for w, c, i in order:
+        yield Step(labels, grid.Cs[c] * costs[w], grid.hs[i])

@@ -1,0 +1,160 @@
+"""What is cross-validated: checked cases, folds, reject costs, and one model for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing, column_or_1d, indexable
+from sklearn.utils.metaestimators import _safe_split
+
+from rejo._typing import Floats, Indices
+from rejo.estimators.classes import check_sample_weight, encode_classes
+from rejo.estimators.pipelines import cost_parameter
+from rejo.estimators.svm import RejoSVC
+
+REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))  # the paper's 0.04, 0.08, ..., 0.48
+
+Splits = list[tuple[Indices, Indices]]
+
+
+def shuffled_folds(n_folds: int, groups: Any = None, random_state: Any = None) -> Any:
+    """Return a splitter: stratified and shuffled folds, which never split a group.
+
+    Parameters
+    ----------
+    n_folds : int
+    groups : array-like of shape (n_samples,), default=None
+        Only whether there are any matters here; pass them to ``split``.
+    random_state : int, RandomState or None, default=None
+
+    Returns
+    -------
+    splitter : StratifiedKFold or StratifiedGroupKFold
+    """
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    return kind(n_folds, shuffle=True, random_state=random_state)
+
+
+def split_cases(cv: Any, X: Any, y: Any, groups: Any = None) -> Splits:
+    """Return the row indices (train, test) of all folds; ``cv`` as in scikit-learn."""
+    splits = check_cv(cv, y, classifier=True).split(X, y, groups)
+    return [(np.asarray(train), np.asarray(test)) for train, test in splits]
+
+
+def split_shuffled(cv: Any, X: Any, y: Any, groups: Any, random_state: Any) -> Splits:
+    """As :func:`split_cases`, but a number of folds means :func:`shuffled_folds`."""
+    if isinstance(cv, Integral) and not isinstance(cv, bool):
+        cv = shuffled_folds(int(cv), groups, random_state)
+    return split_cases(cv, X, y, groups)
+
+
+def check_cases(
+    X: Any, y: Any, groups: Any, sample_weight: Any, caller: str
+) -> tuple[Any, Any, Any, Floats | None]:
+    """Return arrays of the same length that can be split."""
+    if y is None:
+        raise ValueError(f"{caller} requires y to be passed, but the target y is None.")
+    if getattr(y, "ndim", 1) == 2:
+        y = column_or_1d(y, warn=True)
+    X, y, groups = indexable(X, y, groups)
+    encode_classes(y, "sorted")  # missing labels, or a regression target, are errors
+    weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
+    return X, y, groups, weight
+
+
+def check_fold_weights(splits: Splits, sample_weight: Floats | None) -> None:
+    """Refuse test parts that do not count."""
+    if sample_weight is not None and not all(sample_weight[test].any() for _, test in splits):
+        raise ValueError("sample_weight is 0 for all test cases of a fold: give cv fewer folds.")
+
+
+def check_reject_costs(reject_costs: Iterable[float]) -> list[float]:
+    """Return the costs ascending, without duplicates."""
+    try:
+        costs = sorted({float(w) for w in reject_costs})
+    except TypeError:
+        raise ValueError(
+            f"reject_costs must be a list of numbers in (0, 0.5]; got {reject_costs!r}."
+        ) from None
+    if not costs or not all(0 < w <= 0.5 for w in costs):
+        raise ValueError(
+            f"reject_costs must be one or more numbers in (0, 0.5]; got {costs}. Above 0.5 a "
+            "guess is cheaper than a rejection."
+        )
+    return costs
+
+
+def check_rejects(estimator: Any) -> str:
+    """Return the name of the parameter that sets the price of a rejection."""
+    name = cost_parameter(estimator)
+    if name is None:
+        raise TypeError(
+            f"{type(estimator).__name__} has no parameter reject_cost: give a classifier with a "
+            "reject option, such as RejoSVC, or a pipeline that ends in one."
+        )
+    params = estimator.get_params()
+    for other in ("loss_matrix", "max_rejection"):
+        if params.get(name.removesuffix("reject_cost") + other) is not None:
+            raise ValueError(
+                f"with {other} the reject cost has no effect, so there is nothing to vary: leave "
+                f"{other} out."
+            )
+    return name
+
+
+def candidate(estimator: Any, *params: Mapping[str, Any]) -> Any:
+    """Return a clone with these parameters; steps of a pipeline among them are cloned too."""
+    model = clone(estimator)
+    for given in params:
+        model.set_params(**clone(dict(given), safe=False))
+    return model
+
+
+def fit_weighted(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """Fit; in a pipeline the weights go to the last step."""
+    if sample_weight is None:
+        return estimator.fit(X, y)
+    steps = getattr(estimator, "steps", None)
+    name = "sample_weight" if steps is None else f"{steps[-1][0]}__sample_weight"
+    return estimator.fit(X, y, **{name: sample_weight})
+
+
+class Fold(NamedTuple):
+    """Training and test part of a split, as they reach the last step of a pipeline."""
+
+    X_train: Any
+    y_train: Any
+    weight: Floats | None  # of the training part
+    X_test: Any
+
+
+def make_fold(
+    estimator: Any, X: Any, y: Any, sample_weight: Floats | None, train: Indices, test: Indices
+) -> Fold:
+    """Split; fit the steps before the last on the training part and transform both parts."""
+    X_train, y_train = _safe_split(estimator, X, y, train)
+    X_test, _ = _safe_split(estimator, X, y, test, train)
+    if isinstance(estimator, Pipeline) and len(estimator) > 1:
+        steps = clone(estimator[:-1])
+        X_train, X_test = steps.fit_transform(X_train, y_train), steps.transform(X_test)
+    weight = None if sample_weight is None else _safe_indexing(sample_weight, train)
+    return Fold(X_train, y_train, weight, X_test)
+
+
+def fit_path(estimator: Any, costs: list[float], fold: Fold) -> Iterator[Any]:
+    """Fit the last step of ``estimator`` on the training part, once for each reject cost."""
+    name = check_rejects(estimator)
+    if isinstance(estimator, Pipeline):
+        name, estimator = name.removeprefix(f"{estimator.steps[-1][0]}__"), estimator[-1]
+    X, y, weight = fold.X_train, fold.y_train, fold.weight
+    if type(estimator) is RejoSVC:
+        yield from estimator.fit_path(X, y, reject_costs=costs, sample_weight=weight)
+        return
+    for cost in costs:
+        yield fit_weighted(candidate(estimator, {name: cost}), X, y, weight)
