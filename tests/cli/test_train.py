@@ -395,12 +395,12 @@ def test_the_report_fits_no_model_again(run, table, monkeypatch):
     count(RejoLinear)
     count(TableEncoder)
     table().to_csv("t.csv", index=False)
-    words = ("train", "t.csv", "--id", "case", *LOGISTIC, "--review-budget", "0.4", "--n-jobs", "1")
+    words = ("train", "t.csv", *LOGISTIC, "--review-budget", "0.4", "--n-jobs", "1")
     assert run(*words)[0] == 0
     without = dict(fits)
     assert without[RejoLinear] == 5 * 3 * 5 + 25 * 5 + 1  # tuning, operating point, model
     assert without[TableEncoder] == 1 + 1 + 5 + 5 + 1
-    assert run(*words, "--report", "r.html", "--overwrite")[0] == 0
+    assert run(*words, "--report", "r.html")[0] == 0
     assert fits[RejoLinear] == 2 * without[RejoLinear]
     assert fits[TableEncoder] == 2 * without[TableEncoder] + 2 * 5  # two rivals
 

@@ -103,6 +103,10 @@ class RejectClassifierCV(RejectClassifier):
     curve_ : RejectCurve
         Rates of all candidates: over the folds or, with a ``confidence``, on the calibration
         cases.
+    outcomes_ : list of Outcomes or None
+        What became of every training case in the folds, at each reject cost; ``None`` with a
+        ``confidence``, or if ``cv`` does not test every case exactly once.  As it has an entry for
+        each training case, it is left out of copies, pickles and model files.
     expected_ : Expected
         Rates to be expected in a batch of ``per`` new cases, with prediction intervals.
     guarantee_ : Guarantee or None
