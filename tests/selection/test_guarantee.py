@@ -112,7 +112,9 @@ def test_unattainable_says_what_is_attainable():
     X, y = load_breast_cancer(return_X_y=True)
     pipeline = make_pipeline(StandardScaler(), RejoSVC(C=10))
     model = RejectClassifierCV(pipeline, max_error=0.001, confidence=0.95, random_state=0)
-    with pytest.raises(TargetUnattainable, match=r"max_error=0.001 cannot.*95% confidence") as info:
+    with pytest.raises(
+        TargetUnattainable, match=r"max_error=0.001 cannot.*95 % confidence"
+    ) as info:
         model.fit(X, y)
     error = info.value
     assert isinstance(error, ValueError)

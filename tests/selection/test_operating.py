@@ -21,6 +21,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from rejo._errors import RejoError
 from rejo.baselines import ThresholdRejectClassifier
 from rejo.datasets import make_synthetic_1, make_synthetic_2
 from rejo.estimators import RejoLinear, RejoSVC
@@ -205,7 +206,8 @@ def test_summary_is_plain(data):
     text = model.summary()
     reviewed = round(100 * model.expected_.rejection_rate.estimate)
     assert f"Of 100 cases, about {100 - reviewed} are decided and {reviewed} go to review" in text
-    assert "at most 20 % of the cases" in text
+    assert "You asked for at most 20 % of the cases to review" in text
+    assert "About 95 % of batches this size fall in these ranges" in text
     assert "\n" not in text
 
 
@@ -226,6 +228,8 @@ def test_summary_is_plain(data):
         ({"max_error": 2}, "max_error must be a share"),
         ({"max_error": 0.1, "error": "mean"}, "'error' parameter"),
         ({"reject_cost": 0.7}, "reject_cost must be a number"),
+        ({"reject_cost": None}, 'reject_cost=None means "never reject"'),
+        ({"reject_cost": None, "review_budget": 0.1}, 'leave reject_cost="auto"'),
         ({"cost_of": {"error": 5000}}, "keys 'error' and 'review'"),
         ({"cost_of": {"error": 100, "review": 40, "delay": 3}}, "keys 'error' and 'review'"),
         ({"cost_of": {"error": 100, "review": 0}}, "positive prices"),
@@ -257,10 +261,14 @@ def test_unattainable_by_cross_validation_says_what_is():
     with pytest.raises(TargetUnattainable, match="by cross-validation is") as info:
         model.fit(X, y)
     assert info.value.attainable > 0.2
+    assert isinstance(info.value, RejoError)
+    assert info.value.parameter == "max_error"
+    assert str(info.value) == f"{info.value.problem}. {info.value.remedy}"
     budget = RejectClassifierCV(machine(), review_budget=0.0, reject_costs=[0.05, 0.1])
     with pytest.raises(TargetUnattainable, match="go to review that is attainable"):
         budget.fit(X, y)
-    assert pickle.loads(pickle.dumps(info.value)).attainable == info.value.attainable
+    again = pickle.loads(pickle.dumps(info.value))
+    assert (again.attainable, str(again)) == (info.value.attainable, str(info.value))
 
 
 @pytest.mark.parametrize("estimator", [machine(), RejoLinear()])

@@ -138,10 +138,9 @@ def encoder_for(cases: Cases) -> Any:
 
 
 def _prices(target: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the reject cost that is asked for, if it is known before."""
+    """Return the reject cost if the target gives it."""
     from rejo.selection.target import check_target
 
     if {"reject_cost", "cost_of"} & target.keys():
-        every = dict.fromkeys(("review_budget", "max_error", "reject_cost", "cost_of", "per"))
-        return {"reject_costs": [check_target(every | dict(target)).limit]}
+        return {"reject_costs": [check_target(target).limit]}
     return {}

@@ -1,11 +1,11 @@
-"""What may be promised about a rate, from cases that the candidates have never seen.
+"""What can be guaranteed about a rate, from cases that the candidates have never seen.
 
-The candidates are fixed before the calibration cases are looked at.  If ``e`` of the ``n`` cases
-that count for one of them are bad, its true rate is at most ``beta.ppf(1 - delta, e + 1, n - e)``
-with probability ``1 - delta``, exactly, whatever the distribution of the data (Clopper and
-Pearson).  With ``delta / k`` in place of ``delta`` the bounds of all ``k`` candidates hold at
-once: any candidate, and any target, may then be chosen by looking at them.  This is the
-selective guaranteed risk of Geifman and El-Yaniv (2017), with fits in place of thresholds.
+The candidates are fixed before anyone looks at the calibration cases.  If ``e`` of the ``n`` cases
+that count for a candidate are bad, its true rate is at most ``beta.ppf(1 - delta, e + 1, n - e)``
+with probability ``1 - delta``, exactly and for any distribution of the data (Clopper and Pearson).
+With ``delta / k`` in place of ``delta``, the bounds of all ``k`` candidates hold at once, so you
+can choose any candidate, and any target, after looking at them.  This is the selective guaranteed
+risk of Geifman and El-Yaniv (2017), with fits in place of thresholds.
 """
 
 from __future__ import annotations
@@ -26,9 +26,12 @@ class TargetUnattainable(RejoError):
     Attributes
     ----------
     attainable : float
-        The least value of the rate that could be asked for.
+        The lowest value of the rate that could be asked for.
     reject_cost : float
-        Where it is attained.
+        The reject cost at which it is attained.
+    problem, parameter, remedy
+        The parts of the message, as in every error of rejo: what is wrong, the parameter that sets
+        the target, and what to do about it.
     """
 
     def __init__(
@@ -49,15 +52,15 @@ class Guarantee(NamedTuple):
 
     rate: str  # "rejection_rate", "error_rate" or "accepted_error_rate"
     bound: float
-    target: float  # what was asked for, not below the bound
+    target: float  # the limit that was asked for; not below the bound
     confidence: float
     n_cases: int  # calibration cases that count: all, or the decided ones
-    n_candidates: int  # for all of which the bounds hold at once
+    n_candidates: int  # the bounds hold for all of them at once
 
 
 @renamed(n="n_samples")
 def simultaneous_bounds(bad: ArrayLike, n_samples: ArrayLike, confidence: float = 0.95) -> Floats:
-    """Upper bounds for the true rates of all candidates, which hold together.
+    """Upper bounds for the true rates of all candidates that hold at once.
 
     Parameters
     ----------
@@ -66,7 +69,7 @@ def simultaneous_bounds(bad: ArrayLike, n_samples: ArrayLike, confidence: float 
     n_samples : array-like of int of shape (n_candidates,)
         Calibration cases that count.
     confidence : float, default=0.95
-        Probability, at least, with which every bound holds.
+        Probability, at least, that all bounds hold.
 
     Returns
     -------

@@ -1,10 +1,10 @@
-"""From what a manager knows to a fitted classifier, and what may be expected of it."""
+"""From a target that a manager can state to a fitted classifier, and what to expect of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,71 +35,78 @@ from rejo.selection.path import RejectCurve, fold_curve
 from rejo.selection.summary import summarise
 from rejo.selection.target import TARGETS, Target, check_target
 
-# At a cost of 1/2 nothing is rejected, so that any review budget can be kept.
+# At a cost of 1/2 nothing is rejected, so every review budget can be met.
 CANDIDATES = (0.02, *REJECT_COSTS, 0.5)
-LEVEL = 0.95  # of prediction intervals where no confidence is asked for
-BATCH = 100  # cases that the summary speaks of
+LEVEL = 0.95  # of prediction intervals without a confidence
+BATCH = 100  # cases in the summary
 
 
 class RejectClassifierCV(RejectClassifier):
-    """Find the reject cost, and the model, for a target that is not a reject cost.
+    """Find the reject cost, and the model, for a target such as a review budget.
 
-    Every candidate is the estimator fitted at one reject cost (with the parameters that are
-    best at it, if there is a grid).  Cross-validation estimates what each rejects and gets
-    wrong; the one that meets the target best is fitted on all cases.  Estimates are not
-    promises: for one, ask for a ``confidence``.  A share of the cases is then kept from the
-    fits, and a candidate is taken only if these cases prove, by an exact bound that holds for
-    all candidates at once, that it meets the target.
+    Every candidate is the estimator fitted at one reject cost, with the parameters that are best
+    at it if there is a grid.  Cross-validation estimates how many cases each candidate rejects and
+    gets wrong, and the one that meets the target best is fitted on all cases.  Estimates are not
+    guarantees; for a guarantee, give a ``confidence``.  Some of the cases are then held out, and a
+    candidate is accepted only if these cases prove that it meets the target, by an exact bound
+    that holds for all candidates at once.
 
     Parameters
     ----------
     estimator : RejectClassifier or Pipeline
         A classifier with a reject option, or a pipeline that ends in one.
     review_budget : float or int, default=None
-        Target: at most this share of the cases goes to review (a float below 1), or this
-        number of them (an int) out of ``per``.  Among the candidates that keep to it, that
-        with the fewest errors is taken.
+        Target: at most this share of the cases goes to review (a float below 1), or this number
+        of cases (an int) out of ``per``.  Of the candidates within the budget, the one with the
+        fewest errors is chosen.
     max_error : float, default=None
-        Target: at most this share of errors (see ``error``).  Among the candidates that keep
-        to it, that with the fewest reviews is taken.
-    reject_cost : float in (0, 0.5], default=None
-        Target: the least cost, where a review costs this much and an error 1.
+        Target: at most this share of errors (see ``error``).  Of the candidates within the limit,
+        the one with the fewest reviews is chosen.
+    reject_cost : float in (0, 0.5] or "auto", default="auto"
+        Target: the lowest cost, where a review costs this much and an error 1.  "auto" means that
+        the reject cost is found from another target.
     cost_of : dict, default=None
-        The same by prices: ``{"error": 5000, "review": 40}`` is ``reject_cost=0.008``.
+        The same as prices: ``{"error": 5000, "review": 40}`` is ``reject_cost=0.008``.
     per : int, default=None
-        Size of a batch, such as the cases of a week: an integer ``review_budget`` is a number
-        out of these, and :attr:`expected_` and :meth:`summary` speak of as many cases; of 100
-        by default.
+        Size of a batch, such as the cases of a week: an integer ``review_budget`` is a number of
+        cases out of these, and :attr:`expected_` and :meth:`summary` speak of this many cases; of
+        100 by default.
     error : {"accepted", "overall"}, default="accepted"
         What ``max_error`` limits: errors among the cases that are decided, which is what a
         regulator asks about, or among all cases, the paper's ``E``.
     confidence : float, default=None
-        Probability, such as 0.95, that ``fit`` does not end with a model whose true rate is above
-        ``review_budget`` or ``max_error``: it keeps to it, or there is none.
+        Probability, such as 0.95, that ``fit`` does not return a model whose true rate is above
+        ``review_budget`` or ``max_error``: it returns one within the limit, or raises an error.
     calibration_size : float, default=0.3
-        Share of the cases, drawn at random, that is kept for the guarantee.  The model is not
+        Share of the cases, drawn at random, that is held out for the guarantee.  The model is not
         fitted on them afterwards: the guarantee is for the model that they tested.
     param_grid : dict or list of dict, default=None
-        Parameters of the estimator to choose from, as in ``GridSearchCV``: those with the least
-        ``reject_cost * R + E``, at each reject cost.
+        Parameters of the estimator to choose from, as in ``GridSearchCV``.  At each reject cost,
+        those with the lowest ``reject_cost * R + E`` are chosen.
     reject_costs : sequence of float in (0, 0.5], default=0.02, 0.04, 0.08, 0.12, ..., 0.48, 0.5
-        The candidates, for ``review_budget`` and ``max_error``.  More of them come nearer to
-        the target; with a ``confidence``, fewer of them give tighter bounds.
+        The candidates, for ``review_budget`` and ``max_error``.  More of them come closer to the
+        target; with a ``confidence``, fewer of them give tighter bounds.
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; a number of folds is stratified, without shuffling.
+        As in scikit-learn; a number of folds means stratified folds without shuffling.
     n_jobs : int, default=None
-        Folds that are worked on at the same time.
+        Number of folds to work on at the same time.
     random_state : int, RandomState or None, default=None
         Draws the calibration cases.
 
     Attributes
     ----------
     best_estimator_ : estimator
-        The fitted classifier; all methods are answered by it.
+        The fitted classifier; it answers all methods.
     reject_cost_ : float
         The reject cost that was found.
     best_params_ : dict
-        Its parameters from the grid.
+        The parameters chosen from the grid.
+    target_ : Target
+        The target of the fit: ``name`` of the parameter, the ``rate`` it limits and the ``limit``.
+    rates_ : tuple of two floats
+        Estimated shares of rejections and of errors, both of all cases, at ``reject_cost_``.
+    n_effective_ : float
+        Number of independent cases that these estimates are worth.
     curve_ : RejectCurve
         Rates of all candidates: over the folds or, with a ``confidence``, on the calibration
         cases.
@@ -108,22 +115,16 @@ class RejectClassifierCV(RejectClassifier):
         ``confidence``, or if ``cv`` does not test every case exactly once.  As it has an entry for
         each training case, it is left out of copies, pickles and model files.
     expected_ : Expected
-        Rates to be expected in a batch of ``per`` new cases, with prediction intervals.
+        Expected rates in a batch of ``per`` new cases, with prediction intervals.
     guarantee_ : Guarantee or None
         What is guaranteed with ``confidence``.
-    target_ : Target
-        The target of the fit, with its limit.
-    rates_ : tuple of two floats
-        Estimated shares of rejections and of errors, both of all cases, at ``reject_cost_``.
-    n_effective_ : float
-        Number of independent cases that these estimates are worth.
     classes_, reject_label_
         As in the estimator.
 
     Raises
     ------
     TargetUnattainable
-        By ``fit``, if no candidate meets the target; it says what can be attained.
+        By ``fit``, if no candidate meets the target; the error says what is attainable.
 
     Examples
     --------
@@ -161,7 +162,7 @@ class RejectClassifierCV(RejectClassifier):
         *,
         review_budget: float | None = None,
         max_error: float | None = None,
-        reject_cost: float | None = None,
+        reject_cost: float | str = "auto",
         cost_of: dict[str, float] | None = None,
         per: int | None = None,
         error: str = "accepted",
@@ -197,17 +198,17 @@ class RejectClassifierCV(RejectClassifier):
         y : array-like of shape (n_samples,)
             Classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Used in the fits and in the rates; not together with ``confidence``.
+            Used in the fits and in the rates; cannot be combined with ``confidence``.
         groups : array-like of shape (n_samples,), default=None
-            For a splitter that keeps groups together; in the prediction intervals a group counts
-            as one case.  Not together with ``confidence``.
+            Groups for the splitter to keep together; a group counts as one case in the prediction
+            intervals.  Cannot be combined with ``confidence``.
 
         Returns
         -------
         self : RejectClassifierCV
         """
         self._validate_params()
-        self.__dict__.pop("expected_", None)  # not fitted, unless this fit reaches its target
+        self.__dict__.pop("expected_", None)  # not fitted until this fit reaches its target
         target, name = self._check()
         X, y, groups, sample_weight = check_cases(X, y, groups, sample_weight, type(self).__name__)
         given = self.reject_costs if target.rate is not None else [target.limit]
@@ -225,8 +226,8 @@ class RejectClassifierCV(RejectClassifier):
         else:
             if sample_weight is not None or groups is not None:
                 raise ValueError(
-                    "confidence needs calibration cases that are independent and count alike: it "
-                    "does not go with sample_weight or groups."
+                    "confidence needs independent calibration cases of equal weight: it cannot be "
+                    "combined with sample_weight or groups."
                 )
             self.outcomes_ = None
             best, params = self._calibrate(X, y, costs, target, name)
@@ -251,9 +252,9 @@ class RejectClassifierCV(RejectClassifier):
         -------
         expected : Expected
             Named tuple ``rejection_rate``, ``error_rate`` (of all cases), ``accepted_error_rate``
-            (of the decided ones), each an interval ``estimate``, ``low``, ``high`` in which the
-            rate of such a batch will lie with a probability of about ``confidence`` (0.95 if
-            none was given).  New cases must be like those of the fit.
+            (of the decided cases), each with ``estimate``, ``low`` and ``high``.  The rate of a
+            batch falls in the interval with a probability of about ``confidence`` (0.95 if none
+            was given), if new cases are like the training cases.
         """
         check_is_fitted(self)
         if not isinstance(n_cases, Integral) or n_cases < 1:
@@ -261,7 +262,7 @@ class RejectClassifierCV(RejectClassifier):
         return expect(*self.rates_, self.n_effective_, int(n_cases), self.expected_.confidence)
 
     def summary(self) -> str:
-        """Say in plain words what was found.
+        """Describe the model in plain words.
 
         Returns
         -------
@@ -330,18 +331,18 @@ class RejectClassifierCV(RejectClassifier):
             )
         name = check_rejects(self.estimator)
         if any(name in params for params in ParameterGrid(self.param_grid or {})):
-            raise ValueError(f"param_grid must not set {name}: it is what is looked for.")
+            raise ValueError(f"param_grid must not set {name}: it is found from the target.")
         if self.confidence is not None and target.rate is None:
             raise ValueError(
                 f"confidence={self.confidence:g} needs a rate to guarantee: give review_budget or "
-                f"max_error in place of {target.name}."
+                f"max_error instead of {target.name}."
             )
         if self.confidence is not None and not (
             self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split")
         ):
             raise ValueError(
-                "cv is a list of splits of all cases, but with a confidence only those that are "
-                "not kept for calibration are split: give a number of folds, or a splitter."
+                "cv is a list of splits of all cases, but with a confidence the calibration cases "
+                "are held out first: give a number of folds, or a splitter."
             )
         return target, name
 
@@ -366,9 +367,9 @@ class RejectClassifierCV(RejectClassifier):
     def _calibrate(
         self, X: Any, y: Any, costs: list[float], target: Target, name: str
     ) -> tuple[int, list[dict[str, Any]]]:
-        """Fit all candidates on one share of the cases, and judge them by the other."""
-        # Not stratified: calibration cases that depend on the class shares of the others would
-        # not be independent of the candidates, and the bound would not be exact.
+        """Fit all candidates on some of the cases, and judge them by the others."""
+        # Not stratified: calibration cases chosen by the class shares of the others would not be
+        # independent of the candidates, and the bound would not be exact.
         train, test = train_test_split(
             np.arange(len(y)), test_size=self.calibration_size, random_state=self.random_state
         )
@@ -376,8 +377,8 @@ class RejectClassifierCV(RejectClassifier):
         if new := set(k[test].tolist()) - set(k[train].tolist()):
             label = classes.tolist()[min(new)]
             raise ValueError(
-                f"class {label!r} is so rare that all its cases were drawn for calibration, and "
-                "the model would never learn of it. Give more cases of it, leave it out, or lower "
+                f"class {label!r} is so rare that all its cases were drawn for calibration, so the "
+                "model could not learn it. Give more cases of this class, leave it out, or lower "
                 "calibration_size."
             )
         X_fit, y_fit = _safe_split(self.estimator, X, y, train)
@@ -407,19 +408,19 @@ class RejectClassifierCV(RejectClassifier):
         return best, params
 
     def _choose(self, target: Target, limits: Floats | None) -> int:
-        """Return the best of the candidates whose ``limits`` (n_costs,) keep to the target."""
-        if limits is None:  # the price is given, and the only candidate
+        """Return the best of the candidates whose ``limits`` (n_costs,) are within the target."""
+        if limits is None:  # the price is given: there is one candidate
             return 0
         curve = self.curve_
         R, E = np.round(curve.rejection_rate, 12), np.round(curve.error_rate, 12)
-        keeps = limits <= target.limit + 1e-12
-        if not keeps.any():
+        within = limits <= target.limit + 1e-12
+        if not within.any():
             self._give_up(target, limits)
         first, second = (E, R) if target.rate == "rejection_rate" else (R, E)
-        order = np.lexsort((second, first, ~keeps))
+        order = np.lexsort((second, first, ~within))
         return int(order[0])
 
-    def _give_up(self, target: Target, limits: Floats) -> None:
+    def _give_up(self, target: Target, limits: Floats) -> NoReturn:
         best = int(np.where(np.isnan(limits), np.inf, limits).argmin())
         cost, R = float(self.curve_.reject_costs[best]), self.curve_.rejection_rate[best]
         what = {
@@ -427,29 +428,26 @@ class RejectClassifierCV(RejectClassifier):
             "error_rate": "share of all cases that are decided wrongly",
             "accepted_error_rate": "share of wrong decisions among the decided cases",
         }[str(target.rate)]
-        how = (
-            "by cross-validation"
-            if self.confidence is None
-            else f"with {self.confidence:.0%} confidence, from "
-            f"{self.curve_.sizes[0]:.0f} calibration cases and {len(limits)} candidates"
-        )
-        advice = (
-            "Raise it, or try other reject_costs or a better estimator."
-            if self.confidence is None
-            else "Raise it, or give more cases, fewer reject_costs, or less confidence."
-        )
+        how = "by cross-validation"
+        remedy = "Raise it, or try other reject_costs or a better estimator."
+        if self.confidence is not None:
+            how = (
+                f"with {100 * self.confidence:g} % confidence, from {self.curve_.sizes[0]:.0f} "
+                f"calibration cases and {len(limits)} candidates,"
+            )
+            remedy = "Raise it, or give more cases, fewer reject_costs, or less confidence."
         raise TargetUnattainable(
-            f"{target.name}={target.limit:g} cannot be reached: the least {what} that is "
-            f"attainable {how} is {limits[best]:.4f}, at a reject cost of {cost:g}, where {R:.0%} "
-            "of the cases go to review.",
-            float(limits[best]),
-            cost,
+            f"{target.name}={target.limit:g} cannot be reached: the lowest {what} that is "
+            f"attainable {how} is {limits[best]:.4f}, at a reject cost of {cost:g}, where "
+            f"{100 * R:.0f} % of the cases go to review",
+            attainable=float(limits[best]),
+            reject_cost=cost,
             parameter=target.name,
-            remedy=advice,
+            remedy=remedy,
         )
 
     def _take_over(self) -> None:
-        """Take the labels of the fitted model, and its features."""
+        """Copy the labels and features of the fitted model."""
         model = self.best_estimator_
         last = _last(model)
         self.classes_, self.reject_label_ = last.classes_, last.reject_label_

@@ -1,4 +1,4 @@
-"""An operating point in a paragraph that needs no mathematics."""
+"""An operating point in a paragraph without mathematics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rejo.selection.target import Target
 def summarise(
     target: Target, reject_cost: float, expected: Expected, guarantee: Guarantee | None
 ) -> str:
-    """Put what is expected, why it was chosen, and what is guaranteed into words."""
+    """Say what to expect, why it was chosen, and what is guaranteed."""
     n = expected.n_cases
     reviewed = round(n * expected.rejection_rate.estimate)
     sentences = [
@@ -19,8 +19,8 @@ def summarise(
         f"({_range(expected.rejection_rate, n)}); about "
         f"{_number(n * expected.error_rate.estimate)} of the decisions are wrong "
         f"({_range(expected.error_rate, n)}).",
-        f"The ranges hold for about {expected.confidence:.0%} of such batches, if new cases are "
-        "like those of the fit.",
+        f"About {_percent(expected.confidence)} of batches this size fall in these ranges, if new "
+        "cases are like the training cases.",
         reason(target, reject_cost),
     ]
     if guarantee is not None:
@@ -29,10 +29,9 @@ def summarise(
 
 
 def reason(target: Target, reject_cost: float) -> str:
-    """Say what was asked for, and the price that follows."""
-    price = f"the price of a review is {reject_cost:g} where an error costs 1"
+    """Say what was asked for, and the price of a review that follows."""
     if target.rate is None:
-        return f"At these costs, {price}."
+        return f"The price of a review is {reject_cost:g}, where an error costs 1."
     wish = {
         "rejection_rate": f"at most {_percent(target.limit)} of the cases to review, with as few "
         "errors as possible",
@@ -41,7 +40,10 @@ def reason(target: Target, reject_cost: float) -> str:
         "accepted_error_rate": f"at most {_percent(target.limit)} errors among the decided cases, "
         "with as few reviews as possible",
     }[target.rate]
-    return f"Asked for was {wish}; for that, {price}."
+    return (
+        f"You asked for {wish}; this sets the price of a review to {reject_cost:g}, where an error "
+        "costs 1."
+    )
 
 
 def promise(guarantee: Guarantee) -> str:
@@ -53,7 +55,7 @@ def promise(guarantee: Guarantee) -> str:
     }[guarantee.rate]
     return (
         f"With {_percent(guarantee.confidence)} confidence at most {_percent(guarantee.bound)} "
-        f"{what} in the long run: {guarantee.n_cases:,} cases that the model has not seen say so."
+        f"{what} in the long run: {guarantee.n_cases:,} cases that the model has not seen prove it."
     )
 
 

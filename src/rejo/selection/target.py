@@ -1,4 +1,4 @@
-"""What a manager asks for: one of four targets, checked and turned into numbers."""
+"""What a manager asks for: one of four targets, checked and converted to numbers."""
 
 from __future__ import annotations
 
@@ -12,23 +12,31 @@ TARGETS = ("review_budget", "max_error", "reject_cost", "cost_of")
 class Target(NamedTuple):
     """A rate to keep below a limit, or a price."""
 
-    name: str  # as the parameter is called
-    rate: str | None  # the rate that is limited; None: the price is given
+    name: str  # of the parameter
+    rate: str | None  # the rate that it limits; None if the price is given
     limit: float  # of that rate, or the price
 
 
 def check_target(params: Mapping[str, Any]) -> Target:
-    """Read the target from the parameters of a ``RejectClassifierCV``."""
-    given = [name for name in TARGETS if params[name] is not None]
+    """Read the target from parameters of ``RejectClassifierCV``; a missing one is not given."""
+    params = {"error": "accepted", "reject_cost": "auto", **params}
+    if params["reject_cost"] is None:
+        raise ValueError(
+            'reject_cost=None means "never reject", which needs no target: use the estimator '
+            'itself, or leave reject_cost="auto" and give another target.'
+        )
+    if params["reject_cost"] == "auto":
+        del params["reject_cost"]
+    given = [name for name in TARGETS if params.get(name) is not None]
     if len(given) != 1:
         found = "none was given" if not given else f"{' and '.join(given)} were given"
         raise ValueError(
-            f"give exactly one of {', '.join(TARGETS)}; {found}. For instance review_budget=0.1 "
+            f"give exactly one of {', '.join(TARGETS)}; {found}. For example, review_budget=0.1 "
             "sends at most one case in ten to review."
         )
     name, value = given[0], params[given[0]]
     if name == "review_budget":
-        return Target(name, "rejection_rate", _budget(value, params["per"]))
+        return Target(name, "rejection_rate", _budget(value, params.get("per")))
     if name == "max_error":
         if not (_is_number(value) and 0 < value < 1):
             raise ValueError(
@@ -70,14 +78,14 @@ def _price(cost_of: Any) -> float:
         raise ValueError(f"{wanted}; got {cost_of!r}.")
     if review > error:
         raise ValueError(
-            f"cost_of: a review costs {review:g}, more than the error that it prevents, {error:g}. "
+            f"cost_of: a review costs {review:g}, more than the error it prevents, {error:g}. "
             f"Are they swapped: {{'error': {review:g}, 'review': {error:g}}}?"
         )
     if review > error / 2:
         raise ValueError(
-            f"cost_of: a review costs {review:g} and an error {error:g}. To toss a coin between "
-            f"two classes costs {error / 2:g} on average, less than the review: no case is worth "
-            "one. Use a classifier that decides all cases (reject_cost=None)."
+            f"cost_of: a review costs {review:g} and an error {error:g}. If you toss a coin "
+            f"between two classes, it costs {error / 2:g} on average, less than a review: no case "
+            "is worth one. Use a classifier that decides all cases (reject_cost=None)."
         )
     return float(review / error)
 
