@@ -34,11 +34,11 @@ from benchmarks.timing import one_thread
 from rejo.datasets import available
 from rejo.replication import decode, extension_vectors, replica_costs, replicate
 from rejo.study import Study, read_rows, run_cell
-from rejo.study._cells import SHARES
-from rejo.study._data import TABLES, Task, make_task
+from rejo.study._data import Task, make_task
 from rejo.study._grids import GRIDS
 from rejo.study._kernel_methods import rejo_svm
 from rejo.study._tuning import count
+from rejo.study.paper import DATA, SHARES
 
 LEAST = 20.0
 CORES, REPETITIONS = 2, 100
@@ -123,7 +123,7 @@ def compare(report: Report) -> None:
 def measure(data_home: str | None) -> list[dict[str, Any]]:
     """Rows of one repetition of everything whose data are there."""
     there = available(data_home)
-    datasets = [d for d in Study().datasets if d not in TABLES or TABLES[d] in there]
+    datasets = [d for d in Study().datasets if DATA[d].catalogue in (None, *there)]
     study = Study(datasets, repetitions=1)
     return [row for cell in study.cells() for row in run_cell(study, cell, data_home)]
 

@@ -18,13 +18,13 @@ from rejo.baselines import (
 from rejo.baselines.cutoffs import best_cutoffs
 from rejo.replication import loss_from_costs, replica_costs
 from rejo.study import METHODS, Cell, Study, run_cell
-from rejo.study._cells import DATASETS, REJECT_COSTS
 from rejo.study._data import StudyTable, make_task
 from rejo.study._grids import GRIDS
 from rejo.study._kernel_methods import FEW_STARTS, LOGISTIC, Grams, features
 from rejo.study._methods import compute
 from rejo.study._store import COLUMNS
 from rejo.study._tuning import Tried, row_of
+from rejo.study.paper import DATA, REJECT_COSTS
 
 COSTS = (0.08, 0.24, 0.4)
 
@@ -49,11 +49,11 @@ def test_default_is_the_paper():
     cells = list(study.cells())
     assert len(set(cells)) == len(cells)
     assert {c.dataset for c in cells if c.split == "group"} == {"bcct", "bcct-binary"}
-    for dataset, n_classes in DATASETS.items():
+    for dataset, data in DATA.items():
         methods = {c.method.partition("/")[0] for c in cells if c.dataset == dataset}
         common = {"rejoSVM", "rejoNN", "rejoLogistic", "Chow-SVC"}
         two = {"SVM-1C", "SVM-2C", "Fumera", "MLP-1C", "MLP-2C"}
-        assert methods == common | (two if n_classes == 2 else {"FH-1C", "FH-2C"})
+        assert methods == common | (two if data.n_classes == 2 else {"FH-1C", "FH-2C"})
 
 
 def test_a_name_without_kernel_means_all_kernels_and_order_does_not_matter():
@@ -129,7 +129,7 @@ def test_methods_see_the_same_data_and_repetitions_do_not():
     assert not np.array_equal(other.X, tasks[0, "rejoNN"].X)
 
 
-@pytest.mark.parametrize("dataset", [d for d in DATASETS if d.startswith("synthetic")])
+@pytest.mark.parametrize("dataset", [d for d in DATA if d.startswith("synthetic")])
 def test_synthetic_parts(dataset):
     study, cell = one_cell("rejoNN", dataset, 0.05)
     task = task_of(study, cell)

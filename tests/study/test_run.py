@@ -27,12 +27,12 @@ def undisturbed(tmp_path_factory):
     return rows_of(database)
 
 
-def stop(database, signal_number, jobs):
+def stop(database, signal_number, n_jobs):
     """Run the study in a process of its own until some cells are there, and stop it.
 
     Returns its exit code and what it wrote to stderr.
     """
-    command = [sys.executable, os.fspath(SCRIPT), os.fspath(database), str(jobs)]
+    command = [sys.executable, os.fspath(SCRIPT), os.fspath(database), str(n_jobs)]
     errors = database.with_suffix(".txt")
     with errors.open("w") as stderr:
         process = subprocess.Popen(command, stderr=stderr, start_new_session=True)
@@ -70,21 +70,21 @@ def test_a_cell_alone_gives_the_same_rows(undisturbed):
     assert rows == expected
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_killed_driver_loses_nothing(undisturbed, tmp_path, jobs):
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_killed_driver_loses_nothing(undisturbed, tmp_path, n_jobs):
     """And two processes give the same rows as one."""
     database = tmp_path / "study.db"
-    stop(database, signal.SIGKILL, jobs)
+    stop(database, signal.SIGKILL, n_jobs)
     kept = rows_of(database)
     assert 0 < len(kept) < len(undisturbed)
     assert len(kept) % 2 == 0  # whole cells
-    assert run(tiny_study(), database, jobs=jobs) == (len(undisturbed) - len(kept)) // 2
+    assert run(tiny_study(), database, n_jobs=n_jobs) == (len(undisturbed) - len(kept)) // 2
     assert rows_of(database) == undisturbed
 
 
 def test_ctrl_c_keeps_what_is_done(undisturbed, tmp_path):
     database = tmp_path / "study.db"
-    code, stderr = stop(database, signal.SIGINT, jobs=2)
+    code, stderr = stop(database, signal.SIGINT, n_jobs=2)
     assert code != 0
     assert "KeyboardInterrupt" in stderr
     kept = rows_of(database)
@@ -120,13 +120,19 @@ def test_progress_shows_the_time_left(tmp_path, capsys):
     study = tiny_study(repetitions=1, methods=["SVM-1C/rbf"])
     run(study, tmp_path / "quiet.db")
     assert capsys.readouterr().err == ""
-    run(study, tmp_path / "study.db", progress=True)
+    run(study, tmp_path / "study.db", verbose=True)
     assert "study: 2/2, 0:00 left" in capsys.readouterr().err
 
 
-def test_jobs_is_checked(tmp_path):
-    with pytest.raises(ValueError, match="jobs=0"):
-        run(tiny_study(), tmp_path / "study.db", jobs=0)
+def test_n_jobs_is_checked(tmp_path):
+    with pytest.raises(ValueError, match="n_jobs=0"):
+        run(tiny_study(), tmp_path / "study.db", n_jobs=0)
+
+
+@pytest.mark.parametrize(("old", "new"), [("jobs", "n_jobs"), ("progress", "verbose")])
+def test_old_names_of_parameters_are_refused_by_name(tmp_path, old, new):
+    with pytest.raises(TypeError, match=f"{old}.*{new}"):
+        run(tiny_study(), tmp_path / "study.db", **{old: 1})
     assert not (tmp_path / "study.db").exists()
 
 
@@ -145,6 +151,6 @@ def test_a_killed_process_is_replaced(undisturbed, tmp_path, monkeypatch):
 
     monkeypatch.setattr(Store, "add", add_and_kill)
     study, database = tiny_study(), tmp_path / "study.db"
-    assert run(study, database, jobs=2) == len(list(study.cells()))
+    assert run(study, database, n_jobs=2) == len(list(study.cells()))
     assert killed
     assert rows_of(database) == undisturbed

@@ -45,8 +45,9 @@ def test_columns_and_key(database):
         table = connection.execute("PRAGMA table_info(results)").fetchall()
         [[mode]] = connection.execute("PRAGMA journal_mode")
     connection.close()
-    assert [(name, kind) for _, name, kind, *_ in table] == [
-        (name, kind.split()[0]) for name, kind in COLUMNS.items()
+    types = {str: "TEXT", int: "INTEGER", float: "REAL"}
+    assert [(name, kind, needed) for _, name, kind, needed, *_ in table] == [
+        (name, types[kind], name != "crossing_rate") for name, kind in COLUMNS.items()
     ]
     key = ["dataset", "split", "share", "repetition", "method", "reject_cost"]
     assert [name for _, name, *_, place in table if place] == key

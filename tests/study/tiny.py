@@ -36,5 +36,5 @@ def n_rows(database):
 
 
 if __name__ == "__main__":
-    database, jobs = sys.argv[1:]
-    run(tiny_study(), database, jobs=int(jobs))
+    database, n_jobs = sys.argv[1:]
+    run(tiny_study(), database, n_jobs=int(n_jobs))

@@ -170,7 +170,7 @@ def _compute(
             n_cells = run_study(
                 study,
                 database,
-                jobs=arguments.n_jobs,
+                n_jobs=arguments.n_jobs,
                 dask=arguments.dask,
                 data_home=arguments.data,
             )

@@ -9,24 +9,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-COLUMNS = {
-    "dataset": str,
-    "split": str,
-    "share": float,
-    "repetition": int,
-    "method": str,
-    "reject_cost": float,
-    "R": float,
-    "E": float,
-    "risk": float,
-    "ordinal_risk": float,
-    "crossing_rate": float,
-    "n_train": int,
-    "n_test": int,
-    "seconds": float,
-    "params": str,
-}
-KEY = tuple(COLUMNS)[:6]
+from rejo.study._store import COLUMNS, KEY
 
 
 def archive(rows: Iterable[Mapping[str, Any]]) -> bytes:

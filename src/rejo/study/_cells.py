@@ -10,22 +10,9 @@ from typing import Any, NamedTuple
 
 from rejo.catalogue import METHODS as CATALOGUE
 from rejo.study._grids import GRIDS
+from rejo.study.paper import DATA, REJECT_COSTS, REPETITIONS, SHARES
 
-SHARES = (0.05, 0.25, 0.4)
-REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))
-
-DATASETS = {  # number of classes
-    "syntheticI": 2,
-    "syntheticII": 2,
-    "bcct-binary": 2,
-    "letter-ah": 2,
-    "syntheticIII": 5,
-    "syntheticIV": 3,
-    "bcct": 4,
-}
-GROUPED = ("bcct-binary", "bcct")  # rows of one patient belong together
 SPLITS = ("random", "group")
-
 KERNELS = {"rejoNN": (), "MLP-1C": (), "MLP-2C": (), "Fumera": ("poly",)}  # else both
 
 
@@ -97,9 +84,9 @@ class Study:
     True
     """
 
-    datasets: Sequence[str] = tuple(DATASETS)
+    datasets: Sequence[str] = tuple(DATA)
     shares: Sequence[float] = SHARES
-    repetitions: int = 100
+    repetitions: int = REPETITIONS
     methods: Sequence[str] = METHODS
     reject_costs: Sequence[float] = REJECT_COSTS
     grid: str = "authors"
@@ -114,7 +101,7 @@ class Study:
             for method in _kernels(name)
         ]  # fmt: skip
         self._set("methods", tuple(method for method in METHODS if method in wanted))
-        self._set("datasets", _known("datasets", self.datasets, tuple(DATASETS)))
+        self._set("datasets", _known("datasets", self.datasets, tuple(DATA)))
         self._set("splits", _known("splits", self.splits, SPLITS))
         self._set("shares", _numbers("shares", self.shares, 1.0, "below 1, such as 0.25"))
         costs = _numbers("reject_costs", self.reject_costs, 0.5 + 1e-9, "at most 0.5")
@@ -131,10 +118,10 @@ class Study:
         """All cells, repetition by repetition, so that a part of a study compares all methods."""
         for repetition in range(self.repetitions):
             for dataset in self.datasets:
-                known = BINARY if DATASETS[dataset] == 2 else ORDINAL
+                known = BINARY if DATA[dataset].n_classes == 2 else ORDINAL
                 methods = [m for m in self.methods if m.partition("/")[0] in known]
                 for split in self.splits:
-                    if split == "group" and dataset not in GROUPED:
+                    if split not in DATA[dataset].splits:
                         continue
                     for share in self.shares:
                         for method in methods:

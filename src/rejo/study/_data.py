@@ -32,7 +32,8 @@ from rejo.datasets import (
     make_synthetic_3,
     make_synthetic_4,
 )
-from rejo.study._cells import DATASETS, Cell, seed_of
+from rejo.study._cells import Cell, seed_of
+from rejo.study.paper import DATA
 
 Fold = tuple[Indices, Indices]
 
@@ -45,7 +46,6 @@ MAKERS: dict[str, tuple[Callable[..., Any], int]] = {  # and the size of the pap
     "syntheticIII": (make_synthetic_3, 400),
     "syntheticIV": (make_synthetic_4, 600),
 }
-TABLES = {"bcct-binary": "bcct_binary", "bcct": "bcct", "letter-ah": "letter_ah"}
 
 
 class StudyTable(NamedTuple):
@@ -75,9 +75,9 @@ def load(dataset: str, data_home: str | os.PathLike[str] | None = None) -> Study
     FileNotFoundError
         If it is not there.
     """
-    if dataset in MAKERS:
+    name = DATA[dataset].catalogue
+    if name is None:
         return None
-    name = TABLES[dataset]
     if name not in available(data_home):
         raise FileNotFoundError(
             f"{dataset}: there is no table {name!r} in the data folder; set REJO_DATA or data_home."
@@ -116,7 +116,7 @@ def make_task(cell: Cell, table: StudyTable | None, n_folds: int, seed: int) -> 
     X, X_test = ((part - mean) / deviation for part in (X, X_test))
     return Task(
         np.ascontiguousarray(X), k, np.ascontiguousarray(X_test), k_test,
-        DATASETS[cell.dataset], folds,
+        DATA[cell.dataset].n_classes, folds,
     )  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def _draw(cell: Cell, rng: RandomState) -> tuple[Any, ...]:
     make, n = MAKERS[cell.dataset]
     X, y = make(round(cell.share * n), random_state=rng)
     X_test, y_test = make(N_TEST, random_state=rng)
-    binary = DATASETS[cell.dataset] == 2  # its classes are -1 and 1, those of the others 1, 2, ...
+    binary = DATA[cell.dataset].n_classes == 2  # classes -1 and 1; the others have 1, 2, ...
     k, k_test = ((part > 0 if binary else part - 1).astype(np.intp) for part in (y, y_test))
     return X, k, np.arange(len(k)), X_test, k_test
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
 
-from rejo._io import progress as show_progress
+from rejo._errors import renamed
+from rejo._io import progress
 from rejo.study._cells import Cell, Study
 from rejo.study._data import StudyTable, load
 from rejo.study._methods import compute
@@ -26,13 +27,14 @@ class Result(NamedTuple):
     error: str | None = None
 
 
+@renamed(jobs="n_jobs", progress="verbose")
 def run(
     study: Study,
     database: str | os.PathLike[str],
-    jobs: int = 1,
+    n_jobs: int = 1,
     dask: str | None = None,
     data_home: str | os.PathLike[str] | None = None,
-    progress: bool | None = None,
+    verbose: bool | None = None,
 ) -> int:
     """Compute what a study still lacks, and write it to a file cell by cell.
 
@@ -46,15 +48,15 @@ def run(
     database : str or path
         SQLite file; made if it does not exist.  That of a study with other parameters is
         refused, but for ``repetitions``, which may grow.
-    jobs : int, default=1
-        Processes; -1 is all cores.
+    n_jobs : int, default=1
+        Number of processes; -1 means all cores.
     dask : str, default=None
         Address of a Dask scheduler, such as "tcp://10.0.0.1:8786", whose workers compute the
         cells; needs ``rejo[dask]`` here and rejo there.  The tables are sent along.
     data_home : str or path, default=None
         The data folder of the real tables.  ``None``: the environment variable ``REJO_DATA``.
-    progress : bool, default=None
-        Show on stderr how far it is and the time left; by default only on a terminal.
+    verbose : bool, default=None
+        Show the progress and the time left on stderr.  ``None``: only on a terminal.
 
     Returns
     -------
@@ -66,17 +68,17 @@ def run(
     RuntimeError
         At the end, if cells failed; the others are in the file, and the next call tries again.
     """
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs == 0:
-        raise ValueError(f"jobs={jobs!r} must be a number of processes, or -1 for all cores.")
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+        raise ValueError(f"n_jobs={n_jobs!r} must be a number of processes, or -1 for all cores.")
     tables = _tables(study, data_home)
     with open_store(database, study) as store:
         done = store.done()
         cells = [c for c in study.cells() if c.dataset in tables and c not in done]
-        hand_out = _hand_out(jobs, dask)
+        hand_out = _hand_out(n_jobs, dask)
         errors: list[Result] = []
         # Closing a generator ends what it has started, also after Ctrl-C.
         with closing(hand_out(study, cells, tables)) as results:
-            for result in show_progress(results, len(cells), "study", show=progress):
+            for result in progress(results, len(cells), "study", show=verbose):
                 if result.error is None:
                     store.add(result.rows)
                 else:
@@ -113,12 +115,12 @@ def _tables(study: Study, data_home: Any) -> Tables:
     return tables
 
 
-def _hand_out(jobs: int, dask: str | None) -> HandOut:
+def _hand_out(n_jobs: int, dask: str | None) -> HandOut:
     if dask is not None:
         from rejo.study._dask import on_cluster
 
         return on_cluster(dask)
-    return _in_turn if jobs == 1 else _by_processes(jobs)
+    return _in_turn if n_jobs == 1 else _by_processes(n_jobs)
 
 
 def _in_turn(study: Study, cells: list[Cell], tables: Tables) -> Results:
@@ -126,13 +128,13 @@ def _in_turn(study: Study, cells: list[Cell], tables: Tables) -> Results:
         yield attempt(study, cell, tables[cell.dataset])
 
 
-def _by_processes(jobs: int) -> HandOut:
+def _by_processes(n_jobs: int) -> HandOut:
     def hand_out(study: Study, cells: list[Cell], tables: Tables) -> Results:
         left = dict.fromkeys(cells)
         with parallel_config(backend="loky", inner_max_num_threads=1):
             while left:
                 n_before = len(left)
-                parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+                parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
                 tasks = [delayed(attempt)(study, c, tables[c.dataset]) for c in left]
                 try:
                     for result in parallel(tasks):

@@ -13,22 +13,24 @@ from typing import Any
 from rejo.study._cells import Cell, Study
 
 COLUMNS = {
-    "dataset": "TEXT NOT NULL",
-    "split": "TEXT NOT NULL",
-    "share": "REAL NOT NULL",
-    "repetition": "INTEGER NOT NULL",
-    "method": "TEXT NOT NULL",
-    "reject_cost": "REAL NOT NULL",
-    "R": "REAL NOT NULL",
-    "E": "REAL NOT NULL",
-    "risk": "REAL NOT NULL",
-    "ordinal_risk": "REAL NOT NULL",
-    "crossing_rate": "REAL",
-    "n_train": "INTEGER NOT NULL",
-    "n_test": "INTEGER NOT NULL",
-    "seconds": "REAL NOT NULL",
-    "params": "TEXT NOT NULL",
+    "dataset": str,
+    "split": str,
+    "share": float,
+    "repetition": int,
+    "method": str,
+    "reject_cost": float,
+    "R": float,
+    "E": float,
+    "risk": float,
+    "ordinal_risk": float,
+    "crossing_rate": float,
+    "n_train": int,
+    "n_test": int,
+    "seconds": float,
+    "params": str,
 }
+SQL_TYPES = {str: "TEXT", int: "INTEGER", float: "REAL"}
+OPTIONAL = ("crossing_rate",)
 KEY = (*Cell._fields, "reject_cost")
 FORMAT = 1
 # What SQLite says of a file that is another thing; all else is trouble with the disk or a lock.
@@ -148,7 +150,10 @@ def _explained(error: sqlite3.Error, database: str | os.PathLike[str]) -> Except
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:
-    columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+    columns = ", ".join(
+        f"{name} {SQL_TYPES[kind]}" + " NOT NULL" * (name not in OPTIONAL)
+        for name, kind in COLUMNS.items()
+    )
     connection.execute(
         f"CREATE TABLE IF NOT EXISTS results ({columns}, PRIMARY KEY ({', '.join(KEY)}))"
         " WITHOUT ROWID"

@@ -24,28 +24,40 @@ KERNEL = "poly"
 class PaperData:
     """A data set of the paper.
 
-    ``bayes`` is the name under which ``rejo.datasets`` knows the best possible rates. ``fresh``
-    tells that each repetition is a new draw, and not a new split of one table. ``catalogue`` is the
-    name of the table in ``rejo.datasets.CATALOGUE``.
+    ``caption`` is what the captions of the paper call it. ``bayes`` is the name under which
+    ``rejo.datasets`` knows the best possible rates. ``fresh`` means that each repetition is a new
+    draw, and not a new split of one table. ``catalogue`` is the name of the table in
+    ``rejo.datasets.CATALOGUE``. Only rows that come in groups can be split by "group".
     """
 
     title: str
+    caption: str
+    n_classes: int
     bayes: str | None = None
     fresh: bool = False
     splits: tuple[str, ...] = ("random",)
     catalogue: str | None = None
 
 
+def _synthetic(numeral: str, n_classes: int, bayes: str) -> PaperData:
+    title, caption = f"Synthetic{numeral}", f"synthetic{numeral}"
+    return PaperData(title=title, caption=caption, n_classes=n_classes, bayes=bayes, fresh=True)
+
+
+def _table(title: str, caption: str, n_classes: int, catalogue: str, *splits: str) -> PaperData:
+    return PaperData(
+        title=title, caption=caption, n_classes=n_classes, splits=splits, catalogue=catalogue
+    )
+
+
 DATA = {
-    "syntheticI": PaperData(title="SyntheticI", bayes="synthetic_1", fresh=True),
-    "syntheticII": PaperData(title="SyntheticII", bayes="synthetic_2", fresh=True),
-    "bcct-binary": PaperData(
-        title="Binary BCCT", splits=("random", "group"), catalogue="bcct_binary"
-    ),
-    "letter-ah": PaperData(title="Letter AH", catalogue="letter_ah"),
-    "syntheticIII": PaperData(title="SyntheticIII", bayes="synthetic_3", fresh=True),
-    "syntheticIV": PaperData(title="SyntheticIV", bayes="synthetic_4", fresh=True),
-    "bcct": PaperData(title="BCCT", splits=("random", "group"), catalogue="bcct"),
+    "syntheticI": _synthetic("I", 2, "synthetic_1"),
+    "syntheticII": _synthetic("II", 2, "synthetic_2"),
+    "bcct-binary": _table("Binary BCCT", "binary BCCT", 2, "bcct_binary", "random", "group"),
+    "letter-ah": _table("Letter AH", "binary Letter AH", 2, "letter_ah", "random"),
+    "syntheticIII": _synthetic("III", 5, "synthetic_3"),
+    "syntheticIV": _synthetic("IV", 3, "synthetic_4"),
+    "bcct": _table("BCCT", "BCCT", 4, "bcct", "random", "group"),
 }
 
 
@@ -91,11 +103,6 @@ class PaperFigure:
     beside: tuple[str, ...] = ()
     shares: tuple[float, ...] = ()
 
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """What the paper says of this figure, among others."""
-        return tuple(claim for claim in CLAIMS if self.name in claim.figures)
-
 
 REJO_NN, MLP_1C, MLP_2C = (METHODS[m].paper[0] for m in ("mlp", "mlp-cutoffs", "mlp-pair"))
 _MACHINES = ("svm", "svm-cutoffs", "svm-pair", "embedded", "kernel-logistic", "svm-chow")
@@ -105,18 +112,18 @@ REJO_SVM, SVM_1C, SVM_2C, FUMERA, REJO_LOGISTIC, CHOW = (
 FH_1C, FH_2C = (f"{METHODS[m].paper[1]}/{KERNEL}" for m in ("svm-cutoffs", "svm-pair"))
 
 
-def _curves(name: str, dataset: str, family: str, caption: str) -> PaperFigure:
-    ordinal = dataset in ("syntheticIII", "syntheticIV", "bcct")
+def _curves(dataset: str, family: str) -> PaperFigure:
+    data = DATA[dataset]
     methods: tuple[str, ...] = (REJO_SVM, SVM_1C, SVM_2C, FUMERA)
     if family == "NN":
         methods = (REJO_NN, MLP_1C, MLP_2C)
-    elif ordinal:
+    elif data.n_classes > 2:
         methods = (REJO_SVM, FH_1C, FH_2C)
     words = "neural networks" if family == "NN" else "support vector machines"
     return PaperFigure(
-        name=name,
-        title=f"{DATA[dataset].title}, {words}",
-        caption=caption,
+        name=f"{dataset}-{family.lower()}",
+        title=f"{data.title}, {words}",
+        caption=f"The A-R curves for the {data.caption} dataset ({family} methods only).",
         dataset=dataset,
         methods=methods,
         beside=() if family == "NN" else (REJO_LOGISTIC, CHOW),
@@ -153,47 +160,17 @@ _ENTRIES = (
         "A sample of SyntheticIII",
         "SyntheticIII example points with theoretical decision boundaries.",
     ),
-    _curves(
-        "syntheticI-svm", "syntheticI", "SVM",
-        "The A-R curves for the syntheticI dataset (SVM methods only).",
-    ),
-    _curves(
-        "syntheticI-nn", "syntheticI", "NN",
-        "The A-R curves for the syntheticI dataset (NN methods only).",
-    ),
-    _curves(
-        "syntheticII-svm", "syntheticII", "SVM",
-        "The A-R curves for the syntheticII dataset (SVM methods only).",
-    ),
-    _curves(
-        "syntheticII-nn", "syntheticII", "NN",
-        "The A-R curves for the syntheticII dataset (NN methods only).",
-    ),
-    _curves(
-        "bcct-binary-svm", "bcct-binary", "SVM",
-        "The A-R curves for the binary BCCT dataset (SVM methods only).",
-    ),
-    _curves(
-        "bcct-binary-nn", "bcct-binary", "NN",
-        "The A-R curves for the binary BCCT dataset (NN methods only).",
-    ),
-    _curves(
-        "letter-ah-nn", "letter-ah", "NN",
-        "The A-R curves for the binary Letter AH dataset (NN methods only).",
-    ),
-    _curves(
-        "syntheticIII-svm", "syntheticIII", "SVM",
-        "The A-R curves for the syntheticIII dataset (SVM methods only).",
-    ),
-    _curves(
-        "syntheticIV-svm", "syntheticIV", "SVM",
-        "The A-R curves for the syntheticIV dataset (SVM methods only).",
-    ),
-    _curves(
-        "bcct-svm", "bcct", "SVM",
-        "The A-R curves for the BCCT dataset (SVM methods only).",
-    ),
-)  # fmt: skip
+    _curves("syntheticI", "SVM"),
+    _curves("syntheticI", "NN"),
+    _curves("syntheticII", "SVM"),
+    _curves("syntheticII", "NN"),
+    _curves("bcct-binary", "SVM"),
+    _curves("bcct-binary", "NN"),
+    _curves("letter-ah", "NN"),
+    _curves("syntheticIII", "SVM"),
+    _curves("syntheticIV", "SVM"),
+    _curves("bcct", "SVM"),
+)
 
 FIGURES = {figure.name: figure for figure in _ENTRIES}
 
