@@ -259,7 +259,7 @@ def test_wrong_arguments_are_named():
         bayes_risk("synthetic_1", "0.2")
 
 
-def test_breast_cancer_is_that_of_scikit_learn_turned_round():
+def test_breast_cancer_is_that_of_scikit_learn_with_classes_swapped():
     from sklearn.datasets import load_breast_cancer
 
     theirs = load_breast_cancer()

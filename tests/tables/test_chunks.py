@@ -1,4 +1,4 @@
-"""Pieces of files, as a fitted encoder needs them."""
+"""Files in chunks, with the columns that a fitted encoder needs."""
 
 import io
 import os
@@ -42,7 +42,7 @@ def refused(path, encoder, **options):
 
 
 @pytest.mark.parametrize("size", [1, 7, 64, 399, 400, 10_000])
-def test_pieces_give_what_the_whole_gives(training, size):
+def test_chunks_agree_with_the_whole_table(training, size):
     path, table, encoder = training
     frames = list(read_chunks(path, encoder, text=["id"], rows=size))
     assert max(map(len, frames)) <= size
@@ -119,7 +119,7 @@ def test_ragged_rows_far_down(training, tmp_path):
         TableError, match=r"line 4002: the row has 3 fields, but there are 5 columns"
     ):
         good.extend(len(frame) for frame in read_chunks(path, encoder, rows=100))
-    assert 3000 < sum(good) < 4001  # what comes before it has been handed over
+    assert 3000 < sum(good) < 4001  # the rows before it were returned
 
 
 def test_a_pipe_is_read_as_it_comes(training, monkeypatch):
@@ -146,7 +146,7 @@ def test_memory_does_not_grow_with_the_file(training, monkeypatch):
     _, _, encoder = training
 
     class Endless(io.RawIOBase):
-        """Half a gigabyte that was never anywhere."""
+        """Half a gigabyte, generated on the fly."""
 
         def __init__(self):
             self.part = ("\n".join(rows(20_000)) + "\n").encode()
@@ -171,7 +171,7 @@ def test_memory_does_not_grow_with_the_file(training, monkeypatch):
     for _, frame in zip(range(40), frames, strict=False):
         assert len(frame)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert after - before < 60_000  # kilobytes; forty pieces have about 30 megabytes
+    assert after - before < 60_000  # kilobytes; forty chunks are about 30 megabytes
 
 
 @given(
@@ -225,7 +225,7 @@ def frame_of(cells):
 
 @pytest.mark.parametrize("words", [["TRUE", "FALSE"], ["true", "false"], ["007", "010"]])
 @pytest.mark.parametrize("size", [1, 1000])
-def test_pieces_of_such_words_give_what_the_whole_gives(tmp_path, words, size):
+def test_chunks_of_such_words_agree_with_the_whole_table(tmp_path, words, size):
     path = tmp_path / "a.csv"
     path.write_text("w\n" + "\n".join(words * 20) + "\n")
     whole = read_table(path).frame

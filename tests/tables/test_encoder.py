@@ -81,19 +81,19 @@ def test_the_frame_is_not_changed(frame):
 
 
 @pytest.mark.parametrize("size", [1, 17, 150])
-def test_values_do_not_depend_on_the_piece(frame, size):
+def test_values_do_not_depend_on_the_chunk(frame, size):
     encoder = TableEncoder().fit(frame)
     pieces = [encoder.transform(frame[i : i + size]) for i in range(0, len(frame), size)]
     np.testing.assert_array_equal(np.concatenate(pieces), encoder.transform(frame))
 
 
-def test_order_and_further_columns_do_not_matter(frame):
+def test_other_columns_and_their_order_do_not_matter(frame):
     encoder = TableEncoder().fit(frame)
     other = frame[frame.columns[::-1]].assign(more=1).drop(columns=["row", "name"])
     np.testing.assert_array_equal(encoder.transform(other), encoder.transform(frame))
 
 
-def test_new_words_and_new_gaps():
+def test_new_words_and_missing_values():
     train = pd.DataFrame({"a": list("xyz") * 20, "b": list("uvvu") * 15, "n": np.arange(60.0) ** 2})
     encoder = TableEncoder().fit(train)
     new = pd.DataFrame({"a": ["new", None], "b": ["new", None], "n": [None, 1.0]})
@@ -103,7 +103,7 @@ def test_new_words_and_new_gaps():
     assert Z["n"][0] == median
 
 
-def test_rare_words_are_put_together():
+def test_rare_words_share_a_column():
     words = ["a"] * 60 + ["b"] * 30 + ["c"] * 6 + ["d"] * 4 + ["other"] * 10
     encoder = TableEncoder(min_count=5).fit(pd.DataFrame({"w": words}))
     assert encoder.get_feature_names_out().tolist() == [
@@ -168,14 +168,14 @@ def test_numbers_that_count_the_rows_also_in_a_fold():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda f: f.assign(age=np.inf), "'age' holds an infinite number, first in row 0"),
-        (
-            lambda f: f.assign(age=1e200),
-            r"'age' holds 1e\+200, which is above 1e\+100, first in row 0",
-        ),
+        (lambda f: f.assign(age=np.inf), "column 'age': inf in row 0 is infinite"),
+        (lambda f: f.assign(age=1e200), r"'age': 1e\+200 in row 0 is infinite or above 1e\+100"),
         (lambda f: f.drop(columns="job"), "no column 'job'.*The columns are"),
-        (lambda f: f.assign(age="x"), "'age' held numbers in training"),
-        (lambda f: f.assign(since="x"), "'since' held dates in training, but now holds 'x'"),
+        (lambda f: f.assign(age="x"), "column 'age': it held numbers in training"),
+        (
+            lambda f: f.assign(since="x"),
+            "column 'since': it held dates in training, but now holds 'x'",
+        ),
         (lambda f: pd.concat([f, f], axis=1), "columns have the same name"),
         (lambda f: f.set_axis(range(f.shape[1]), axis=1), "must be strings, got 0"),
     ],
@@ -197,11 +197,11 @@ def test_what_cannot_be_learnt_from(frame):
         TableEncoder(max_categories=0).fit(frame)
     with pytest.raises(ValueError, match=r"date_formats must be among .* got '%x'"):
         TableEncoder(date_formats={"since": "%x"}).fit(frame)
-    with pytest.raises(ValueError, match="'l' holds cells that are not single values"):
+    with pytest.raises(ValueError, match="column 'l': some cells are not single values"):
         TableEncoder().fit(pd.DataFrame({"l": [[1], [2]]}))
 
 
-def test_it_is_an_estimator_like_others(frame):
+def test_it_is_a_scikit_learn_estimator(frame):
     y = (frame["age"].fillna(40) > 40).to_numpy()
     model = make_pipeline(TableEncoder(date_formats={"since": "%d.%m.%Y"}), RejoLinear())
     assert cross_val_score(clone(model), frame, y, n_jobs=2, cv=3).min() > 0.8
@@ -251,7 +251,9 @@ def test_far_values_do_not_overflow(frame):
     assert np.isfinite(Z @ Z.T).all()
     plain = TableEncoder(scale=False).fit(frame)
     assert set(plain.transform(far)[:, 0]) == {-1e100, 1e100}
-    with pytest.raises(ValueError, match=r"column 'age' holds -1e\+300, which is above 1e\+100"):
+    with pytest.raises(
+        ValueError, match=r"column 'age': -1e\+300 in row \d+ is infinite or above 1e\+100"
+    ):
         encoder.fit(frame.assign(age=-1e300))
 
 

@@ -63,7 +63,7 @@ def test_types(path):
 
 
 @pytest.mark.parametrize("rows", [50, 1000])
-def test_pieces_give_what_the_whole_gives(path, rows):
+def test_chunks_agree_with_the_whole_table(path, rows):
     whole = read_table(path, text=["id"]).frame
     encoder = TableEncoder().fit(whole.drop(columns="id"))
     frames = list(read_chunks(path, encoder, text=["id", "x"], optional=["x"], rows=rows))

@@ -1,4 +1,4 @@
-"""Decisions in files: whole or not at all, and harmless in a spreadsheet."""
+"""Written files are complete or absent, and harmless in a spreadsheet."""
 
 import csv
 import io
@@ -55,7 +55,7 @@ cell = st.text(
 
 
 @given(rows=st.lists(st.tuples(cell, cell), min_size=1, max_size=20))
-def test_texts_come_back_and_begin_no_formula(tmp_path_factory, rows):
+def test_texts_survive_a_round_trip_and_begin_no_formula(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("w") / "out.csv"
     written(path, pd.DataFrame(rows, columns=["a", "b"], dtype=object))
     with path.open(newline="", encoding="utf-8") as file:
@@ -152,7 +152,7 @@ def test_many_blanks_take_no_time(tmp_path):
 
 
 @given(values=st.lists(st.floats(allow_infinity=True, allow_nan=False), min_size=1))
-def test_numbers_come_back_to_the_last_bit(tmp_path_factory, values):
+def test_numbers_survive_a_round_trip_exactly(tmp_path_factory, values):
     path = tmp_path_factory.mktemp("w") / "out.csv"
     text = written(path, pd.DataFrame({"v": values}))
     assert [float(line) for line in text.splitlines()[1:]] == values

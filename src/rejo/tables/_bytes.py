@@ -83,10 +83,10 @@ class Utf8:
     def __init__(self, stream: BinaryIO, encoding: str | None, name: str) -> None:
         self.name = name
         self._stream = stream
-        self._lines = 0  # line ends handed on so far
+        self._lines = 0  # line ends returned so far
         self._old_mac = False
         self._ahead = self._raw(HEAD)
-        self.short = len(self._ahead) < HEAD  # the first piece is all there is
+        self.short = len(self._ahead) < HEAD  # the first read is the whole file
         self._refuse_other_files(self._ahead)
         mark = next((found for bom, found in MARKS if self._ahead.startswith(bom)), None)
         self.encoding = mark or "utf-8" if encoding is None else encoding
@@ -163,7 +163,7 @@ class Utf8:
         return raw if self._plain else text.encode("utf-8", "replace")
 
     def _line(self, data: bytes, end: int) -> int:
-        """Return the number of the line with the byte at ``end`` of this piece."""
+        """Return the number of the line with the byte at position ``end`` of ``data``."""
         return self._lines + data.count(b"\n", 0, end) + 1
 
     def _refuse_other_files(self, head: bytes) -> None:

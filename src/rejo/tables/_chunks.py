@@ -108,7 +108,7 @@ def read_chunks(
 
 
 class _Typist:
-    """Makes typed frames of blocks of rows."""
+    """Turns blocks of rows into frames with typed columns."""
 
     def __init__(self, file: CsvFile, encoder: Any, text: list[str]) -> None:
         self.file = file

@@ -55,7 +55,7 @@ class CsvFile:
         self._style = style
 
     def blocks(self, rows: int) -> Iterator[RowBlock]:
-        """Yield blocks of about so many rows."""
+        """Yield blocks of about ``rows`` rows."""
         style = self._style
         size = min(max(int(rows * style.row_size), 1 << 12), LARGEST_BLOCK)
         return row_blocks(

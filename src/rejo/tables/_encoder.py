@@ -131,7 +131,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._validate_params()
         _check_frame(X)
         if not len(X):
-            raise ValueError("X has no rows to learn from")
+            raise TableError("X has no rows to learn from")
         formats = self._formats(X)
         kinds: dict[str, str] = {}
         learnt: dict[str, Any] = {}
@@ -289,8 +289,8 @@ def _check_frame(X: Any) -> None:
     names = list(X.columns)
     strange = next((name for name in names if not isinstance(name, str)), None)
     if strange is not None:
-        raise ValueError(
-            f"names of columns must be strings, got {strange!r:.60}; use X.columns = "
-            "X.columns.astype(str)"
+        raise TableError(
+            f"names of columns must be strings, got {strange!r:.60}",
+            remedy="Use X.columns = X.columns.astype(str).",
         )
     check_different("X", names)

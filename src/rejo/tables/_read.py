@@ -14,7 +14,7 @@ from rejo._typing import Floats
 from rejo.tables._csv import CsvFile, open_csv
 from rejo.tables._parquet import is_parquet, read_parquet
 from rejo.tables._records import RowBlock
-from rejo.tables.dates import DAY_FIRST, example, fitting_formats, parse_dates
+from rejo.tables.dates import DAY_FIRST, NO_DATE, example, fitting_formats, parse_dates
 from rejo.tables.errors import TableError, check_columns, import_pandas, shown
 from rejo.tables.values import (
     CODE,
@@ -170,7 +170,7 @@ def _typed(file: CsvFile, text: list[str]) -> tuple[Any, dict[str, str]]:
     for name, column in words.items():
         if name in formats:
             dates = parse_dates(column.words, formats[name])
-            columns[name] = spread(dates, column, np.datetime64("NaT", "us"))
+            columns[name] = spread(dates, column, NO_DATE)
         else:
             columns[name] = cells(column)
     frame = pd.DataFrame(
@@ -249,7 +249,7 @@ def _date_formats(file: CsvFile, columns: dict[str, Words]) -> dict[str, str]:
         if len(found) > 1:
             word = columns[name].words[0]
             raise TableError(
-                f"{shown(word)} has the day or the month first, and no cell shows which",
+                f"{shown(word)} may have the day or the month first, and no cell shows which",
                 where=f"{file.name}, column {shown(name)}",
                 remedy=f"Write the dates as {example('%Y-%m-%d')}.",
             )

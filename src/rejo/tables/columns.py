@@ -12,8 +12,8 @@ import numpy as np
 
 from rejo._typing import Floats, Indices
 from rejo.tables.dates import NO_DATE, parse_dates
-from rejo.tables.errors import import_pandas, shown
-from rejo.tables.values import LARGEST, too_large, word_of
+from rejo.tables.errors import TableError, import_pandas, shown
+from rejo.tables.values import LARGEST, Words, too_large, word_of, words_of
 
 Learnt = dict[str, Any]
 
@@ -31,7 +31,7 @@ def kind_of(column: Any) -> str:
     if isinstance(dtype, pd.CategoricalDtype) or types.is_bool_dtype(dtype):
         return "category"
     if types.is_complex_dtype(dtype):
-        raise ValueError(f"column {shown(column.name)} holds complex numbers")
+        raise TableError("complex numbers are not supported", where=f"column {shown(column.name)}")
     if types.is_numeric_dtype(dtype) or types.is_timedelta64_dtype(dtype):
         return "number"
     if types.is_datetime64_any_dtype(dtype):
@@ -55,17 +55,17 @@ def as_floats(column: Any) -> Floats:
             column = pd.to_numeric(column)
         except (ValueError, TypeError) as error:
             reason = " ".join(str(error).split())
-            raise ValueError(
-                f"column {shown(column.name)} held numbers in training, but does not now "
-                f"({reason[:120]})"
+            raise TableError(
+                f"it held numbers in training, but does not now ({reason[:120]})",
+                where=f"column {shown(column.name)}",
             ) from None
     values: Floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
     if len(rows := too_large(values)):
         value = float(values[rows[0]])
-        what = "an infinite number" if np.isinf(value) else f"{value:g}, which is above {LARGEST:g}"
-        raise ValueError(
-            f"column {shown(column.name)} holds {what}, first in row {rows[0]}; use NaN for "
-            "unknown values"
+        raise TableError(
+            f"{value:g} in row {rows[0]} is infinite or above {LARGEST:g}",
+            where=f"column {shown(column.name)}",
+            remedy="Use NaN for unknown values.",
         )
     return values
 
@@ -88,9 +88,10 @@ def as_days(column: Any, format: str) -> Floats:
             except (ValueError, TypeError):
                 dates = np.full(len(values), NO_DATE)
         if np.isnat(dates).any():
-            raise ValueError(
-                f"column {shown(column.name)} held dates in training, but now holds "
-                f"{shown(values[int(np.isnat(dates).argmax())])}"
+            strange = values[int(np.isnat(dates).argmax())]
+            raise TableError(
+                f"it held dates in training, but now holds {shown(strange)}",
+                where=f"column {shown(column.name)}",
             )
         dates = np.append(dates, NO_DATE)[codes]
     days: Floats = dates.astype(np.int64) / MICROSECONDS
@@ -98,25 +99,14 @@ def as_days(column: Any, format: str) -> Floats:
     return days
 
 
-def as_words(column: Any) -> tuple[Indices, list[str]]:
-    """Return codes (n_rows,), -1 where missing, and the distinct values as strings."""
-    pd = import_pandas("TableEncoder")
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        codes, values = column.cat.codes.to_numpy(dtype=np.intp), column.cat.categories.tolist()
-    else:
-        try:
-            codes, found = pd.factorize(column)
-        except TypeError:
-            raise ValueError(
-                f"column {shown(column.name)} holds cells that are not single values"
-            ) from None
-        values = found.tolist()
-    words = [word_of(value) for value in values]
-    if len(set(words)) < len(words):  # 1 and "1" are the same in a file
-        place = {word: i for i, word in enumerate(dict.fromkeys(words))}
-        codes = np.array([*(place[word] for word in words), -1], dtype=np.intp)[codes]
-        words = list(place)
-    return codes, words
+def as_words(column: Any) -> Words:
+    """Return the distinct values as strings, and the code of each row; -1 where missing."""
+    try:
+        return words_of(column, missing=(), text=word_of)
+    except TypeError:
+        raise TableError(
+            "some cells are not single values", where=f"column {shown(column.name)}"
+        ) from None
 
 
 # ---- learning -------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,11 +29,20 @@ class Words(NamedTuple):
     """A column of strings."""
 
     codes: Indices  # (n_rows,), positions in ``words``; -1 for a missing value
-    words: list[str]  # distinct, stripped of blanks
+    words: list[str]  # distinct
 
 
-def words_of(column: Any, missing: Collection[str] = frozenset(MISSING)) -> Words:
-    """Return the words of a Series or Categorical of strings, stripped of blanks."""
+def stripped(value: Any) -> str:
+    """Return a value as a string without blanks around it."""
+    return str(value).strip()
+
+
+def words_of(
+    column: Any,
+    missing: Collection[str] = frozenset(MISSING),
+    text: Callable[[Any], str] = stripped,
+) -> Words:
+    """Return the distinct words of a Series; ``text`` makes a word of a value."""
     pd = import_pandas()
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes, found = column.cat.codes.to_numpy(dtype=np.intp), column.cat.categories
@@ -43,7 +52,7 @@ def words_of(column: Any, missing: Collection[str] = frozenset(MISSING)) -> Word
     renumbered = np.empty(len(found) + 1, dtype=np.intp)
     renumbered[-1] = -1
     for i, value in enumerate(found.tolist()):
-        word = str(value).strip()
+        word = text(value)
         renumbered[i] = -1 if word in missing else place.setdefault(word, len(place))
     if len(place) < len(found):
         codes = renumbered[codes]
