@@ -1,5 +1,7 @@
 """The package as it is installed: names, versions, types, light imports, builds."""
 
+import ast
+import importlib
 import importlib.metadata
 import os
 import subprocess
@@ -19,13 +21,34 @@ def python(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
+ROOMS = [*rejo._WHOLE, *rejo._SOME]
+
+
 def test_public_names_come_from_their_modules():
-    assert set(rejo.__all__) == set(rejo._HOMES)
+    assert len(set(rejo.__all__)) == len(rejo.__all__)
     for name in rejo.__all__:
         value = getattr(rejo, name)
-        assert value.__module__.startswith(rejo._HOMES[name])
+        assert value.__module__.startswith(tuple(ROOMS))
         assert value.__doc__
     assert set(rejo.__all__) <= set(dir(rejo))
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_public_names_of_a_room_can_be_reached(room):
+    module = importlib.import_module(room)
+    assert sorted(set(module.__all__)) == sorted(module.__all__)
+    assert all(hasattr(module, name) for name in module.__all__)
+    public = set(module.__all__) & set(rejo.__all__)
+    assert public == set(module.__all__ if room in rejo._WHOLE else rejo._SOME[room].split())
+    assert all(getattr(rejo, name) is getattr(module, name) for name in public)
+
+
+def test_type_checkers_see_the_public_names():
+    """What is imported for type checkers is what can be imported at run time."""
+    tree = ast.parse(Path(rejo.__file__).read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    seen = {node.module: " ".join(name.name for name in node.names) for node in block.body}
+    assert seen == dict.fromkeys(rejo._WHOLE, "*") | rejo._SOME
 
 
 def test_an_unknown_name_is_an_attribute_error():

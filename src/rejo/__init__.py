@@ -24,6 +24,8 @@ The modules, in the order to read them:
 ``rejo.baselines``
     the rivals: cut-offs on one classifier, two classifiers, support vector machines with losses
     of their own
+``rejo.catalogue``
+    all methods by name, and what they can do
 ``rejo.selection``
     comparisons, paths over the reject cost, operating points with guarantees
 ``rejo.datasets``
@@ -38,26 +40,16 @@ The modules, in the order to read them:
     the ``rejo`` command
 """
 
+# ruff: noqa: F401, F403 (the names are for type checkers)
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rejo.baselines import (
-        EmbeddedRejectSVC,
-        FrankHallReject,
-        SurrogateRejectSVC,
-        ThresholdRejectClassifier,
-        TwoClassifierReject,
-    )
+    from rejo.baselines import *
     from rejo.datasets import make_synthetic_1, make_synthetic_2, make_synthetic_3, make_synthetic_4
-    from rejo.displays import (
-        AccuracyRejectDisplay,
-        RejectConfusionDisplay,
-        RejectRegionDisplay,
-        ReviewBudgetDisplay,
-        RiskCurveDisplay,
-    )
-    from rejo.estimators import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
+    from rejo.displays import *
+    from rejo.estimators import *
     from rejo.metrics import (
         accepted_accuracy,
         empirical_risk,
@@ -77,92 +69,31 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "AccuracyRejectDisplay",
-    "EmbeddedRejectSVC",
-    "FrankHallReject",
-    "ModelFileError",
-    "RejectClassifierCV",
-    "RejectConfusionDisplay",
-    "RejectRegionDisplay",
-    "RejoLinear",
-    "RejoMLP",
-    "RejoSVC",
-    "RejoSVCCV",
-    "ReplicationClassifier",
-    "ReviewBudgetDisplay",
-    "RiskCurveDisplay",
-    "SurrogateRejectSVC",
-    "TargetUnattainable",
-    "ThresholdRejectClassifier",
-    "TwoClassifierReject",
-    "accepted_accuracy",
-    "compare",
-    "empirical_risk",
-    "error_rate",
-    "expected_cost",
-    "load",
-    "make_reject_scorer",
-    "make_synthetic_1",
-    "make_synthetic_2",
-    "make_synthetic_3",
-    "make_synthetic_4",
+# The public names, imported at first use: scikit-learn takes about a second to import, and
+# `rejo --help` should not wait for it. All public names of the first modules, which are classes, are
+# names of the package too; of the others, these.
+_WHOLE = ("rejo.estimators", "rejo.baselines", "rejo.displays")
+_SOME = {
+    "rejo.datasets": "make_synthetic_1 make_synthetic_2 make_synthetic_3 make_synthetic_4",
+    "rejo.metrics": "accepted_accuracy empirical_risk error_rate expected_cost rejection_rate",
+    "rejo.persistence": "ModelFileError load save to_onnx",
+    "rejo.selection": "RejectClassifierCV RejoSVCCV TargetUnattainable compare make_reject_scorer "
     "reject_curve",
-    "rejection_rate",
-    "save",
-    "to_onnx",
-]
-
-# Where each public name lives. It is imported at first use: scikit-learn takes about a second to
-# import, and `rejo --help` should not wait for it.
-_NAMES = {
-    "rejo.baselines": [
-        "EmbeddedRejectSVC",
-        "FrankHallReject",
-        "SurrogateRejectSVC",
-        "ThresholdRejectClassifier",
-        "TwoClassifierReject",
-    ],
-    "rejo.datasets": [
-        "make_synthetic_1",
-        "make_synthetic_2",
-        "make_synthetic_3",
-        "make_synthetic_4",
-    ],
-    "rejo.displays": [
-        "AccuracyRejectDisplay",
-        "RejectConfusionDisplay",
-        "RejectRegionDisplay",
-        "ReviewBudgetDisplay",
-        "RiskCurveDisplay",
-    ],
-    "rejo.estimators": ["RejoLinear", "RejoMLP", "RejoSVC", "ReplicationClassifier"],
-    "rejo.metrics": [
-        "accepted_accuracy",
-        "empirical_risk",
-        "error_rate",
-        "expected_cost",
-        "rejection_rate",
-    ],
-    "rejo.persistence": ["ModelFileError", "load", "save", "to_onnx"],
-    "rejo.selection": [
-        "RejectClassifierCV",
-        "RejoSVCCV",
-        "TargetUnattainable",
-        "compare",
-        "make_reject_scorer",
-        "reject_curve",
-    ],
 }
-_HOMES = {name: home for home, names in _NAMES.items() for name in names}
+_HOMES = {name: home for home, names in _SOME.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'rejo' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
-    return value
+    if name == "__all__":
+        return sorted({*_HOMES, *(n for home in _WHOLE for n in import_module(home).__all__)})
+    homes = [_HOMES[name]] if name in _HOMES else _WHOLE if name[:1].isupper() else ()
+    for home in homes:
+        module = import_module(home)
+        if name in module.__all__:
+            value = globals()[name] = getattr(module, name)
+            return value
+    raise AttributeError(f"module 'rejo' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__getattr__("__all__")})
