@@ -70,8 +70,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # The public names, imported at first use: scikit-learn takes about a second to import, and
-# `rejo --help` should not wait for it. All public names of the first modules, which are classes, are
-# names of the package too; of the others, these.
+# `rejo --help` should not wait for it. All public names of the first modules, which are classes,
+# are names of the package too; of the others, these.
 _WHOLE = ("rejo.estimators", "rejo.baselines", "rejo.displays")
 _SOME = {
     "rejo.datasets": "make_synthetic_1 make_synthetic_2 make_synthetic_3 make_synthetic_4",

@@ -11,8 +11,8 @@ from rejo.displays import ReviewBudgetDisplay
 
 def test_by_hand(legend_texts):
     y_true, y_pred = [0, 0, 1, 1, 1], [0, 1, 1, 0, 1]
-    confidence = [0.1, 0.2, 0.3, 0.4, 0.5]
-    display = ReviewBudgetDisplay.from_predictions(y_true, y_pred, confidence, name="net")
+    sureness = [0.1, 0.2, 0.3, 0.4, 0.5]
+    display = ReviewBudgetDisplay.from_predictions(y_true, y_pred, sureness, name="net")
     np.testing.assert_allclose(display.reviewed, [0, 0.2, 0.4, 0.6, 0.8, 1])
     np.testing.assert_allclose(display.errors, [0.4, 0.4, 0.2, 0.2, 0, 0])
     np.testing.assert_array_equal(display.line_.get_xdata(), display.reviewed)
@@ -24,9 +24,9 @@ def test_by_hand(legend_texts):
 
 
 def test_rejected_points_come_first():
-    y_true, y_pred, confidence = [0, 0, 1, 1], [0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4]
+    y_true, y_pred, sureness = [0, 0, 1, 1], [0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4]
     display = ReviewBudgetDisplay.from_predictions(
-        y_true, y_pred, confidence, rejected=[False, False, False, True]
+        y_true, y_pred, sureness, rejected=[False, False, False, True]
     )
     np.testing.assert_allclose(display.errors, [0.5, 0.25, 0.25, 0, 0])
     own = display.ax_.lines[-1]
@@ -86,12 +86,12 @@ def test_a_wrong_mask_is_named(rejected):
         ReviewBudgetDisplay.from_predictions([0, 0, 1], [0, 1, 1], [1, 2, 3], rejected=rejected)
 
 
-def test_a_wrong_confidence_is_named():
-    with pytest.raises(ValueError, match="confidence must have shape"):
+def test_a_wrong_sureness_is_named():
+    with pytest.raises(ValueError, match="sureness must have shape"):
         ReviewBudgetDisplay.from_predictions(
             [0, 0, 1], [0, 1, 1], [[1, 2, 3]], rejected=[True, False, True]
         )
-    with pytest.raises(ValueError, match="confidence contains NaN"):
+    with pytest.raises(ValueError, match="sureness contains NaN"):
         ReviewBudgetDisplay.from_predictions(
             [0, 0, 1], [0, 1, 1], [1, np.nan, 3], rejected=[True, False, True]
         )

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rejo import RejoLinear, compare, make_synthetic_2
-from rejo.displays import AccuracyRejectDisplay, Curve, RiskCurveDisplay
+from rejo.displays import AccuracyRejectDisplay, Curve, ReviewBudgetDisplay, RiskCurveDisplay
 from rejo.metrics import accuracy_reject_curve
 
 COSTS = (0.1, 0.2, 0.4)
@@ -167,8 +167,8 @@ def test_a_method_that_never_accepts_has_a_name_and_no_points(legend_texts):
 
 def test_a_curve_by_ranking(legend_texts):
     y_true, y_pred = [0, 1, 1, 0, 1], [0, 1, 0, 1, 1]
-    confidence = [0.9, 0.8, 0.7, 0.5, 0.5]
-    display = AccuracyRejectDisplay.from_predictions(y_true, y_pred, confidence, name="net")
+    sureness = [0.9, 0.8, 0.7, 0.5, 0.5]
+    display = AccuracyRejectDisplay.from_predictions(y_true, y_pred, sureness, name="net")
     (curve,) = display.curves
     np.testing.assert_allclose(curve.x, [0, 0.4, 0.6, 0.8])
     np.testing.assert_allclose(curve.y, [3 / 5, 2 / 3, 1, 1])
@@ -176,18 +176,18 @@ def test_a_curve_by_ranking(legend_texts):
     assert legend_texts(display) == ["net"]
     assert display.ax_.get_legend().get_title().get_text() == "traced by ranking"
 
-    display = AccuracyRejectDisplay.from_predictions(y_true, y_pred, confidence, "overall")
+    display = AccuracyRejectDisplay.from_predictions(y_true, y_pred, sureness, "overall")
     np.testing.assert_allclose(display.curves[0].x, [0, 0.4, 0.6, 0.8, 1])
     np.testing.assert_allclose(display.curves[0].y, [3 / 5, 4 / 5, 1, 1, 1])
 
 
 def test_a_bootstrap_band_holds_the_curve(legend_texts):
     rng = np.random.default_rng(0)
-    confidence = rng.uniform(0.5, 1, size=200)
+    sureness = rng.uniform(0.5, 1, size=200)
     y_true = rng.integers(2, size=200)
-    y_pred = np.where(rng.random(200) < confidence, y_true, 1 - y_true)
+    y_pred = np.where(rng.random(200) < sureness, y_true, 1 - y_true)
     display = AccuracyRejectDisplay.from_predictions(
-        y_true[:, None], y_pred, confidence, n_resamples=30, random_state=0
+        y_true[:, None], y_pred, sureness, n_resamples=30, random_state=0
     )
     (curve,) = display.curves
     half = curve.x < 0.5
@@ -314,7 +314,7 @@ def test_wrong_rows_are_named(rows, error, message):
         ({"accuracy": "all"}, ValueError, "accuracy must be 'accepted' or 'overall', got 'all'"),
         ({"band": "sd"}, ValueError, "band must be 'deviation' or 'quantiles' or None, got 'sd'"),
         ({"bayes": 1}, ValueError, r"bayes must be a pair of arrays \(x, y\), got int"),
-        ({"bayes": ([1], [1, 2])}, ValueError, r"of one length, got \(1,\) and \(2,\)"),
+        ({"bayes": ([1], [1, 2])}, ValueError, r"of equal length, got \(1,\) and \(2,\)"),
         ({"ax": "figure"}, TypeError, "ax must be one matplotlib Axes, got str"),
     ],
 )
@@ -360,3 +360,9 @@ def test_plot_again_in_given_axes():
     _, ax = plt.subplots()
     assert display.plot(ax=ax) is display
     assert display.ax_ is ax
+
+
+@pytest.mark.parametrize("display", [AccuracyRejectDisplay, ReviewBudgetDisplay])
+def test_the_old_name_of_the_sureness_is_refused(display):
+    with pytest.raises(TypeError, match="'confidence': it is now called 'sureness'"):
+        display.from_predictions([0, 1], [0, 1], confidence=[0.5, 0.6])

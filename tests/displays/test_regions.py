@@ -224,7 +224,7 @@ def test_a_constant_feature_still_has_an_area():
         ({"grid_resolution": 1}, ValueError, "grid_resolution must be at least 2"),
         ({"grid_resolution": 10.5}, TypeError, "grid_resolution must be an integer"),
         ({"ax": plt}, TypeError, "ax must be one matplotlib Axes, got module"),
-        ({"eps": -1}, ValueError, "eps must be finite and not negative"),
+        ({"eps": -1}, ValueError, "eps must be finite and non-negative"),
         ({"eps": "1"}, TypeError, "eps must be a number"),
         (
             {"estimator": StandardScaler().fit(X)},

@@ -19,7 +19,7 @@ AREAS = [
 ]
 AREA_IDS = ["aurc", "augrc", "e_aurc", "auarc", "auarc overall"]
 
-# Few distinct confidences, so that ties are common.
+# Few distinct sureness values, so that ties are common.
 points = st.lists(
     st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(-3, 3), st.integers(0, 4)),
     min_size=1,
@@ -45,7 +45,7 @@ def brute_force(rows):
 
 @given(rows=points)
 def test_curves_agree_with_brute_force(rows):
-    y_true, y_pred, confidence, weight = arrays(rows)
+    y_true, y_pred, sureness, weight = arrays(rows)
     total = Fraction(int(weight.sum()))
     accepted, wrong, thresholds = zip(*brute_force(rows), strict=True)
     coverage = [float(a / total) for a in accepted]
@@ -55,14 +55,14 @@ def test_curves_agree_with_brute_force(rows):
     }
     for kind in ("accepted", "overall"):
         curve = metrics.risk_coverage_curve(
-            y_true, y_pred, confidence, sample_weight=weight, risk=kind
+            y_true, y_pred, sureness, sample_weight=weight, risk=kind
         )
         assert curve.threshold.tolist() == list(thresholds)
         np.testing.assert_allclose(curve.coverage, coverage, rtol=1e-12)
         np.testing.assert_allclose(curve.risk, risk[kind], rtol=1e-12)
 
         mirror = metrics.accuracy_reject_curve(
-            y_true, y_pred, confidence, sample_weight=weight, accuracy=kind
+            y_true, y_pred, sureness, sample_weight=weight, accuracy=kind
         )
         np.testing.assert_allclose(mirror.rejection_rate[::-1], 1 - curve.coverage, atol=1e-15)
         np.testing.assert_allclose(mirror.accuracy[::-1], 1 - curve.risk, atol=1e-15)
@@ -71,7 +71,7 @@ def test_curves_agree_with_brute_force(rows):
 
 @given(rows=points)
 def test_areas_agree_with_brute_force(rows):
-    y_true, y_pred, confidence, weight = arrays(rows)
+    y_true, y_pred, sureness, weight = arrays(rows)
     # For every point: accept what is at least as confident as it, and average the risks.
     risks, halves = Fraction(0), Fraction(0)
     for _, _, threshold, w in rows:
@@ -86,7 +86,7 @@ def test_areas_agree_with_brute_force(rows):
     r = sum(row[3] for row in rows if row[0] != row[1]) / total
     best = r + (1 - r) * math.log(1 - r) if r < 1 else 1.0
 
-    args, given_ = (y_true, y_pred, confidence), {"sample_weight": weight}
+    args, given_ = (y_true, y_pred, sureness), {"sample_weight": weight}
     assert metrics.aurc(*args, **given_) == pytest.approx(area, abs=1e-12)
     assert metrics.augrc(*args, **given_) == pytest.approx(general, abs=1e-12)
     assert metrics.e_aurc(*args, **given_) == pytest.approx(area - best, abs=1e-12)
@@ -98,43 +98,43 @@ def test_areas_agree_with_brute_force(rows):
 @given(rows=points)
 def test_the_generalised_area_is_that_of_the_ranking(rows):
     """Traub et al. 2024: (1 - AUROC) r (1 - r) + r^2 / 2, where a tie is half a success."""
-    y_true, y_pred, confidence, weight = arrays(rows)
+    y_true, y_pred, sureness, weight = arrays(rows)
     wrong = y_true != y_pred
     lost = sum(
-        weight[i] * weight[j] * (1.0 if confidence[i] < confidence[j] else 0.5)
+        weight[i] * weight[j] * (1.0 if sureness[i] < sureness[j] else 0.5)
         for i in np.flatnonzero(~wrong)
         for j in np.flatnonzero(wrong)
-        if confidence[i] <= confidence[j]
+        if sureness[i] <= sureness[j]
     )  # (1 - AUROC) r (1 - r) N^2
     r = weight[wrong].sum() / weight.sum()
-    assert metrics.augrc(y_true, y_pred, confidence, sample_weight=weight) == pytest.approx(
+    assert metrics.augrc(y_true, y_pred, sureness, sample_weight=weight) == pytest.approx(
         lost / weight.sum() ** 2 + r**2 / 2
     )
 
 
 @given(rows=points)
 def test_a_weight_is_a_number_of_repeated_rows(rows):
-    y_true, y_pred, confidence, weight = arrays(rows)
-    repeated = [array.repeat(weight) for array in (y_true, y_pred, confidence)]
+    y_true, y_pred, sureness, weight = arrays(rows)
+    repeated = [array.repeat(weight) for array in (y_true, y_pred, sureness)]
     for area in AREAS:
-        weighted = area(y_true, y_pred, confidence, sample_weight=weight)
+        weighted = area(y_true, y_pred, sureness, sample_weight=weight)
         assert weighted == pytest.approx(area(*repeated), abs=1e-12)
     for curve in (metrics.risk_coverage_curve, metrics.accuracy_reject_curve):
-        weighted = curve(y_true, y_pred, confidence, sample_weight=weight)
+        weighted = curve(y_true, y_pred, sureness, sample_weight=weight)
         for left, right in zip(weighted, curve(*repeated), strict=True):
             np.testing.assert_allclose(left, right, rtol=1e-12)
 
 
 @given(rows=points, seed=st.integers(0, 99))
-def test_the_order_of_the_points_and_the_scale_of_the_confidence_do_not_matter(rows, seed):
-    y_true, y_pred, confidence, weight = arrays(rows)
+def test_the_order_of_the_points_and_the_scale_of_the_sureness_do_not_matter(rows, seed):
+    y_true, y_pred, sureness, weight = arrays(rows)
     turn = np.random.default_rng(seed).permutation(len(rows))
     for area in AREAS:
-        there = area(y_true, y_pred, confidence, sample_weight=weight)
+        there = area(y_true, y_pred, sureness, sample_weight=weight)
         back = area(
             y_true[turn],
             y_pred[turn],
-            np.exp(confidence[turn]),
+            np.exp(sureness[turn]),
             sample_weight=weight[turn],
         )
         assert there == pytest.approx(back, abs=1e-12)
@@ -142,16 +142,16 @@ def test_the_order_of_the_points_and_the_scale_of_the_confidence_do_not_matter(r
 
 @given(rows=points)
 def test_a_point_of_a_curve_is_the_measure_at_its_threshold(rows):
-    y_true, y_pred, confidence, weight = arrays(rows)
+    y_true, y_pred, sureness, weight = arrays(rows)
     for kind, measure in (
         ("accepted", metrics.accepted_accuracy),
         ("overall", metrics.overall_accuracy),
     ):
         curve = metrics.accuracy_reject_curve(
-            y_true, y_pred, confidence, sample_weight=weight, accuracy=kind
+            y_true, y_pred, sureness, sample_weight=weight, accuracy=kind
         )
         for rate, accuracy, threshold in zip(*curve, strict=True):
-            decisions = np.where(confidence >= threshold, y_pred, -1)
+            decisions = np.where(sureness >= threshold, y_pred, -1)
             given_ = {"reject_label": -1, "sample_weight": weight}
             assert metrics.rejection_rate(y_true, decisions, **given_) == pytest.approx(rate)
             assert measure(y_true, decisions, **given_) == pytest.approx(accuracy, nan_ok=True)
@@ -160,28 +160,28 @@ def test_a_point_of_a_curve_is_the_measure_at_its_threshold(rows):
 def test_points_are_masked_and_not_thresholds():
     """Worked by hand; in the order of the file: right, wrong, right, right, wrong."""
     y_true, y_pred = [0, 1, 0, 1, 0], [0, 0, 0, 1, 1]
-    confidence = [0.9, 0.5, 0.8, 0.7, 0.6]
+    sureness = [0.9, 0.5, 0.8, 0.7, 0.6]
     # The two least confident decisions are the two wrong ones. Masking the first entries of the
     # sorted thresholds would reject the first points of the file: 1/2 at R = 0.2, and not 3/4.
-    curve = metrics.accuracy_reject_curve(y_true, y_pred, confidence)
+    curve = metrics.accuracy_reject_curve(y_true, y_pred, sureness)
     assert curve.threshold.tolist() == [0.5, 0.6, 0.7, 0.8, 0.9, math.inf]
     np.testing.assert_allclose(curve.rejection_rate, [0, 0.2, 0.4, 0.6, 0.8, 1])
     np.testing.assert_allclose(curve.accuracy, [3 / 5, 3 / 4, 1, 1, 1, math.nan])
-    assert metrics.auarc(y_true, y_pred, confidence) == pytest.approx((3 / 5 + 3 / 4 + 3) / 5)
-    assert metrics.aurc(y_true, y_pred, confidence) == pytest.approx((2 / 5 + 1 / 4) / 5)
+    assert metrics.auarc(y_true, y_pred, sureness) == pytest.approx((3 / 5 + 3 / 4 + 3) / 5)
+    assert metrics.aurc(y_true, y_pred, sureness) == pytest.approx((2 / 5 + 1 / 4) / 5)
     # E at the coverages 0, 0.2, ..., 1 is 0, 0, 0, 0, 0.2, 0.4.
-    assert metrics.augrc(y_true, y_pred, confidence) == pytest.approx(0.2 * (0.1 + 0.3))
+    assert metrics.augrc(y_true, y_pred, sureness) == pytest.approx(0.2 * (0.1 + 0.3))
 
 
 def test_ties_are_rejected_together():
     """Worked by hand; there are fewer thresholds than points."""
     y_true, y_pred = [0, 1, 0, 1, 0], [0, 0, 0, 1, 1]  # right, wrong, right, right, wrong
-    confidence = [0.9, 0.6, 0.6, 0.9, 0.6]
-    curve = metrics.accuracy_reject_curve(y_true, y_pred, confidence)
+    sureness = [0.9, 0.6, 0.6, 0.9, 0.6]
+    curve = metrics.accuracy_reject_curve(y_true, y_pred, sureness)
     assert curve.threshold.tolist() == [0.6, 0.9, math.inf]
     np.testing.assert_allclose(curve.rejection_rate, [0, 0.6, 1])
     np.testing.assert_allclose(curve.accuracy, [3 / 5, 1, math.nan])
-    assert metrics.aurc(y_true, y_pred, confidence) == pytest.approx(0.6 * 2 / 5)
+    assert metrics.aurc(y_true, y_pred, sureness) == pytest.approx(0.6 * 2 / 5)
 
 
 @pytest.mark.parametrize(("pred", "r"), [(1, 0.0), (0, 1.0)])
@@ -211,18 +211,18 @@ def test_one_value_for_all_cases_is_not_a_ranking():
 
 @pytest.mark.parametrize("area", [*AREAS, metrics.risk_coverage_curve], ids=[*AREA_IDS, "curve"])
 @pytest.mark.parametrize(
-    ("confidence", "message"),
+    ("sureness", "message"),
     [
-        ([0.5], r"confidence must have shape \(2,\) as y_true has, got \(1,\)"),
-        (np.eye(2), r"got \(2, 2\); of posteriors give the largest in each row"),
-        ([0.5, np.nan], "confidence contains NaN or infinity"),
-        ([0.5, np.inf], "confidence contains NaN or infinity"),
-        (["high", "low"], "confidence must be an array of numbers"),
+        ([0.5], r"sureness must have shape \(2,\) like y_true, got \(1,\)"),
+        (np.eye(2), r"got \(2, 2\); of posteriors, give the largest in each row"),
+        ([0.5, np.nan], "sureness contains NaN or infinity"),
+        ([0.5, np.inf], "sureness contains NaN or infinity"),
+        (["high", "low"], "sureness must be an array of numbers"),
     ],
 )
-def test_wrong_confidence_is_named(area, confidence, message):
+def test_wrong_sureness_is_named(area, sureness, message):
     with pytest.raises(ValueError, match=message):
-        area([0, 1], [0, 1], confidence)
+        area([0, 1], [0, 1], sureness)
 
 
 def test_wrong_weights_and_kinds_are_named():
@@ -234,3 +234,9 @@ def test_wrong_weights_and_kinds_are_named():
         metrics.auarc([0, 1], [0, 1], [1, 2], accuracy=None)
     with pytest.raises(ValueError, match="risk must be 'accepted' or 'overall', got 'selective'"):
         metrics.risk_coverage_curve([0, 1], [0, 1], [1, 2], risk="selective")
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_the_old_name_of_the_sureness_is_refused(area):
+    with pytest.raises(TypeError, match="'confidence': it is now called 'sureness'"):
+        area([0, 1], [0, 1], confidence=[0.5, 0.6])

@@ -1,22 +1,22 @@
-"""Pictures of classifiers that may reject, in scikit-learn's display convention.
+"""Plots of classifiers that may reject, in scikit-learn's display convention.
 
-A display stores the arrays that it draws, draws them with ``plot(ax=None)`` and returns itself, so
-that a picture can be drawn again, in another figure, without asking the classifier again. The class
-methods make one: ``from_estimator`` from a fitted classifier, ``from_predictions`` from its
-decisions, ``from_rows`` from a table of measurements. Curves that are drawn into axes which hold
-curves already take the next colour, line style and marker, and share their legend.
+A display stores the arrays that it draws, draws them with ``plot(ax=None)`` and returns itself. So
+you can draw it again in another figure without asking the classifier again. Class methods make one:
+``from_estimator`` from a fitted classifier, ``from_predictions`` from its decisions, ``from_rows``
+from a table of results. Curves drawn into axes that already hold some take the next colour, line
+style and marker, and share the legend.
 
-All of it needs matplotlib, ``pip install "rejo[plot]"``, which is imported when a picture is drawn.
-The modules, in the order to read them:
+Plots need matplotlib, ``pip install "rejo[plot]"``, which is imported when something is drawn. The
+modules, in the order to read them:
 
 ``style``
     colours for readers of any colour vision, axes, and a legend beside them
-``_models``
-    what the pictures ask of a classifier, also of one in a pipeline or a search
-``_curves``, ``_rows``
-    a curve with its band, and curves from rows of measurements
+``_inputs``
+    what the displays ask of a classifier, also of one in a pipeline or a search
+``_curves``, ``_comparisons``
+    a curve with its band, and curves from rows of results
 ``_regions``, ``_accuracy``, ``_risk``, ``_confusion``, ``_budget``
-    one picture each
+    one display each
 """
 
 from rejo.displays._accuracy import AccuracyRejectDisplay

@@ -1,31 +1,29 @@
 """Accuracy against rejection rate."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._errors import renamed
 from rejo._typing import Floats
 from rejo.displays._comparisons import curves_from_rows
 from rejo.displays._curves import (
     RANKING,
     Curve,
-    check_bayes,
+    CurveDisplay,
     check_choice,
-    check_curves,
-    draw_curves,
     draw_legend,
-    draw_reference,
 )
-from rejo.displays._inputs import column, judge
-from rejo.displays.style import get_axes, percent, require_matplotlib, sober
+from rejo.displays._inputs import column, rank
+from rejo.displays.style import percent, require_matplotlib
 from rejo.metrics import accuracy_reject_curve, bootstrap_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
+Accuracy = Literal["accepted", "overall"]
 YLABELS = {
     "accepted": "accuracy on the accepted points",
     "overall": "overall accuracy $1 - E$\n(rejections count as right)",
@@ -33,24 +31,24 @@ YLABELS = {
 N_GRID = 101  # rejection rates at which a bootstrap band is evaluated
 
 
-class AccuracyRejectDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class AccuracyRejectDisplay(CurveDisplay):
     """Accuracy against rejection rate: what a classifier gains by leaving cases to review.
 
-    A curve comes about in one of two ways, and the legend says which. *By refitting*: each point
-    is a classifier trained for its own reject cost, a marker each; use :meth:`from_rows`. *By
-    ranking*: a threshold moves along the confidence of one classifier; use :meth:`from_estimator`
-    or :meth:`from_predictions`. To have both in one picture, plot the second into the axes of the
-    first.
+    A curve is made in one of two ways, and the legend says which. *By refitting*: each point, with
+    a marker, is a classifier trained for its own reject cost; use :meth:`from_rows`. *By ranking*:
+    a threshold moves along the sureness of one classifier; use :meth:`from_estimator` or
+    :meth:`from_predictions`. To have both in one plot, draw the second into the axes of the first.
 
     Parameters
     ----------
     curves : list of Curve
         Named curves: ``x`` is the rejection rate, ``y`` the accuracy.
     accuracy : {"accepted", "overall"}, default="accepted"
-        Which accuracy they show: right decisions as a share of the accepted points, or ``1 - E``,
-        where rejections count as right, as in the paper.
+        Right decisions as a share of the accepted points, or ``1 - E``, where rejections count as
+        right, as in the paper.
     bayes : pair of arrays, default=None
-        Rejection rate and accuracy, in the same definition, of the best classifier there can be.
+        Rejection rate and accuracy, in the same definition, of the best possible classifier.
     band_label : str, default=""
         What the bands around the curves mean, for the legend.
 
@@ -75,34 +73,19 @@ class AccuracyRejectDisplay:
     array([0.2, 0.4])
     """
 
-    ax_: "Axes"
-    figure_: "Figure | SubFigure"
-    lines_: list[Any]
-
-    def __init__(
-        self,
-        *,
-        curves: Sequence[Curve],
-        accuracy: Literal["accepted", "overall"] = "accepted",
-        bayes: tuple[ArrayLike, ArrayLike] | None = None,
-        band_label: str = "",
-    ) -> None:
-        self.curves = curves
-        self.accuracy = accuracy
-        self.bayes = bayes
-        self.band_label = band_label
+    accuracy: Accuracy = "accepted"
 
     @classmethod
     def from_rows(
         cls,
         rows: Any,
-        accuracy: Literal["accepted", "overall"] = "accepted",
+        accuracy: Accuracy = "accepted",
         *,
         band: Literal["deviation", "quantiles"] | None = "deviation",
         bayes: tuple[ArrayLike, ArrayLike] | None = None,
         ax: "Axes | None" = None,
     ) -> Self:
-        """Plot measurements of methods that were refitted for each reject cost.
+        """Plot results of methods that were refitted for each reject cost.
 
         Parameters
         ----------
@@ -111,15 +94,15 @@ class AccuracyRejectDisplay:
             ``reject_cost``, ``R``, ``E`` or ``accepted_accuracy``, and ``fold`` if there are
             several runs: folds, splits or bootstrap samples.
         accuracy : {"accepted", "overall"}, default="accepted"
-            The column ``accepted_accuracy``, or ``1 - E``. A point of the curve is the mean over
-            the runs at one reject cost, of the accuracy as of R; runs that accept nothing have no
-            accepted accuracy, and are left out of it.
+            The column ``accepted_accuracy``, or ``1 - E``. A point of the curve is the mean
+            accuracy, and the mean R, over the runs at one reject cost. Runs that accept nothing
+            have no accepted accuracy and are left out.
         band : {"deviation", "quantiles", None}, default="deviation"
             One standard deviation of the runs to both sides, or from the 5% to the 95% quantile,
-            which suits bootstrap samples; ``None`` for no band. The runs are compared at the same
-            rejection rate, where at least two of them come so far.
+            which suits bootstrap samples; ``None`` for no band. Runs are compared at the same
+            rejection rate, wherever at least two of them reach it.
         bayes : pair of arrays, default=None
-            Rejection rate and accuracy of the best classifier there can be.
+            Rejection rate and accuracy of the best possible classifier.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
 
@@ -143,7 +126,7 @@ class AccuracyRejectDisplay:
         estimator: Any,
         X: Any,
         y: ArrayLike,
-        accuracy: Literal["accepted", "overall"] = "accepted",
+        accuracy: Accuracy = "accepted",
         *,
         n_resamples: int = 0,
         random_state: Any = None,
@@ -153,8 +136,8 @@ class AccuracyRejectDisplay:
     ) -> Self:
         """Rank the points by the sureness of one fitted classifier, and plot.
 
-        The classifier keeps its own reject cost: this shows how well it ranks, not what others,
-        trained for other costs, would do.
+        The classifier keeps its own reject cost: this shows how well it ranks, not how a classifier
+        trained for another cost would do.
 
         Parameters
         ----------
@@ -176,26 +159,27 @@ class AccuracyRejectDisplay:
             The display, plotted.
         """
         require_matplotlib(cls.__name__)
-        model, judgement = judge(estimator, X)
+        found = rank(estimator, X, name)
         return cls.from_predictions(
             y,
-            model.classes_[judgement.forced],
-            judgement.sureness,
+            found.y_pred,
+            found.sureness,
             accuracy,
             n_resamples=n_resamples,
             random_state=random_state,
-            name=type(model).__name__ if name is None else name,
+            name=found.name,
             bayes=bayes,
             ax=ax,
         )
 
     @classmethod
+    @renamed(confidence="sureness")
     def from_predictions(
         cls,
         y_true: ArrayLike,
         y_pred: ArrayLike,
-        confidence: ArrayLike,
-        accuracy: Literal["accepted", "overall"] = "accepted",
+        sureness: ArrayLike,
+        accuracy: Accuracy = "accepted",
         *,
         n_resamples: int = 0,
         random_state: Any = None,
@@ -203,7 +187,7 @@ class AccuracyRejectDisplay:
         bayes: tuple[ArrayLike, ArrayLike] | None = None,
         ax: "Axes | None" = None,
     ) -> Self:
-        """Rank the points by a confidence, and plot.
+        """Rank the points by how sure their decisions are, and plot.
 
         Parameters
         ----------
@@ -211,19 +195,18 @@ class AccuracyRejectDisplay:
             True classes.
         y_pred : array-like of shape (n_samples,)
             Decisions for all points, without rejection, as ``predict_forced`` gives them.
-        confidence : array-like of shape (n_samples,)
-            Any score that is higher where a decision is more certain, such as the largest
-            posterior.
+        sureness : array-like of shape (n_samples,)
+            Any number that is higher for surer decisions, such as the largest posterior.
         accuracy : {"accepted", "overall"}, default="accepted"
             The definition of accuracy.
         n_resamples : int, default=0
-            Number of bootstrap samples for a band that holds 90% of them; none by default.
+            Number of bootstrap samples for a band that holds 90% of them; 0 for no band.
         random_state : int, Generator, RandomState or None, default=None
-            Seed or source of the random numbers for the bootstrap.
+            For the bootstrap.
         name : str, default="classifier"
             Name of the curve.
         bayes : pair of arrays, default=None
-            Rejection rate and accuracy of the best classifier there can be.
+            Rejection rate and accuracy of the best possible classifier.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
 
@@ -234,19 +217,19 @@ class AccuracyRejectDisplay:
         """
         require_matplotlib(cls.__name__)
         true = column(y_true)
-        found = accuracy_reject_curve(true, y_pred, confidence, accuracy=accuracy)
+        found = accuracy_reject_curve(true, y_pred, sureness, accuracy=accuracy)
         defined = ~np.isnan(found.accuracy)
         curve = Curve(name, found.rejection_rate[defined], found.accuracy[defined], traced=RANKING)
         label = ""
         if n_resamples:
             grid = np.linspace(0, curve.x.max(), N_GRID)
 
-            def on_grid(true: Any, pred: Any, confidence: Any) -> Floats:
-                curve = accuracy_reject_curve(true, pred, confidence, accuracy=accuracy)
+            def on_grid(true: Any, pred: Any, sureness: Any) -> Floats:
+                curve = accuracy_reject_curve(true, pred, sureness, accuracy=accuracy)
                 defined = ~np.isnan(curve.accuracy)
                 return np.interp(grid, curve.rejection_rate[defined], curve.accuracy[defined])
 
-            arrays = true, np.asarray(y_pred), np.asarray(confidence)
+            arrays = true, np.asarray(y_pred), np.asarray(sureness)
             band = bootstrap_interval(
                 on_grid, *arrays, n_resamples=n_resamples, confidence=0.9, random_state=random_state
             )
@@ -262,7 +245,7 @@ class AccuracyRejectDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default. Curves that are there already stay.
+            Where to draw; a new figure by default. Keeps the curves that are already there.
 
         Returns
         -------
@@ -270,13 +253,7 @@ class AccuracyRejectDisplay:
             The display itself.
         """
         check_choice("accuracy", self.accuracy, tuple(YLABELS))
-        curves, bayes = check_curves(self.curves), check_bayes(self.bayes)
-        ax = get_axes(type(self).__name__, ax, (6.8, 4.2))
-        self.ax_, self.figure_ = ax, ax.figure
-        self.lines_ = draw_curves(ax, curves, self.band_label)
-        if bayes is not None:
-            draw_reference(ax, *bayes, "best possible (Bayes)", color="black", linewidth=1)
-        sober(ax)
+        ax, _ = self._draw(ax)
         percent(ax.xaxis)
         percent(ax.yaxis)
         ax.set(xlabel="rejection rate R", ylabel=YLABELS[self.accuracy])

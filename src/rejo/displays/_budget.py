@@ -1,27 +1,30 @@
 """Errors left against reviews done."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rejo._errors import renamed
+from rejo._typing import Floats
 from rejo.displays._curves import RANKING, Curve, draw_curves, draw_legend, draw_reference
-from rejo.displays._inputs import column, judge
-from rejo.displays.style import from_zero, get_axes, percent, require_matplotlib, sober
+from rejo.displays._inputs import column, rank
+from rejo.displays.style import Display, from_zero, percent, require_matplotlib, sober
 from rejo.metrics import accuracy_reject_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 
-class ReviewBudgetDisplay:
-    """Errors left against reviews done, as the queue is worked off from the most doubtful on.
+@dataclass(kw_only=True, eq=False, repr=False)
+class ReviewBudgetDisplay(Display):
+    """Errors left against reviews done, when the most doubtful points are reviewed first.
 
-    A review is taken to be right. The curve starts at the error rate of a classifier that decides
-    everything and ends at 0, when everything is reviewed. Reviews in random order go down the
-    straight line; the ideal order would find an error in every review until none is left. Points of
-    equal doubt have no order: between the first and the last of them the curve is straight.
+    Reviews are assumed to be right. The curve starts at the error rate of a classifier that decides
+    everything and ends at 0, when everything is reviewed. Reviews in random order follow the
+    straight line; the ideal order finds an error in every review until none is left. Where points
+    are equally doubtful, the curve is straight.
 
     Use :meth:`from_estimator` or :meth:`from_predictions` to make one.
 
@@ -34,7 +37,7 @@ class ReviewBudgetDisplay:
     n_samples : int
         Number of points.
     n_rejected : int, default=None
-        How many of them the classifier itself rejects: marked on the curve.
+        How many of them the classifier itself rejects; marked on the curve.
     name : str, default="classifier"
         Name of the curve.
 
@@ -56,24 +59,11 @@ class ReviewBudgetDisplay:
     >>> display = ReviewBudgetDisplay.from_estimator(model, X[200:], y[200:])  # doctest: +SKIP
     """
 
-    ax_: "Axes"
-    figure_: "Figure | SubFigure"
-    line_: Any
-
-    def __init__(
-        self,
-        *,
-        reviewed: NDArray[np.float64],
-        errors: NDArray[np.float64],
-        n_samples: int,
-        n_rejected: int | None = None,
-        name: str = "classifier",
-    ) -> None:
-        self.reviewed = reviewed
-        self.errors = errors
-        self.n_samples = n_samples
-        self.n_rejected = n_rejected
-        self.name = name
+    reviewed: Floats
+    errors: Floats
+    n_samples: int
+    n_rejected: int | None = None
+    name: str = "classifier"
 
     @classmethod
     def from_estimator(
@@ -86,10 +76,10 @@ class ReviewBudgetDisplay:
         name: str | None = None,
         ax: "Axes | None" = None,
     ) -> Self:
-        """Work off the queue of a fitted classifier, and plot.
+        """Review the queue of a fitted classifier, and plot.
 
-        The order is that of ``queue(X, fill=True)``: the rejected points, the most doubtful first,
-        then the decided ones, the least sure first.
+        The order is that of ``queue(X, fill=True)``: rejected points first, the most doubtful at
+        the front, then decided points, the least sure at the front.
 
         Parameters
         ----------
@@ -101,7 +91,7 @@ class ReviewBudgetDisplay:
         y : array-like of shape (n_samples,)
             Their classes.
         counts : bool, default=False
-            Whether the axes count points, instead of shares.
+            Show numbers of points instead of shares.
         name : str, default=None
             Name of the curve; by default that of the classifier.
         ax : matplotlib Axes, default=None
@@ -113,30 +103,31 @@ class ReviewBudgetDisplay:
             The display, plotted.
         """
         require_matplotlib(cls.__name__)
-        model, judgement = judge(estimator, X)
+        found = rank(estimator, X, name)
         return cls.from_predictions(
             y,
-            model.classes_[judgement.forced],
-            judgement.sureness,
-            rejected=judgement.decision < 0,
+            found.y_pred,
+            found.sureness,
+            rejected=found.rejected,
             counts=counts,
-            name=type(model).__name__ if name is None else name,
+            name=found.name,
             ax=ax,
         )
 
     @classmethod
+    @renamed(confidence="sureness")
     def from_predictions(
         cls,
         y_true: ArrayLike,
         y_pred: ArrayLike,
-        confidence: ArrayLike,
+        sureness: ArrayLike,
         *,
         rejected: ArrayLike | None = None,
         counts: bool = False,
         name: str = "classifier",
         ax: "Axes | None" = None,
     ) -> Self:
-        """Review the points from the lowest confidence on, and plot.
+        """Review the least sure points first, and plot.
 
         Parameters
         ----------
@@ -144,13 +135,12 @@ class ReviewBudgetDisplay:
             True classes.
         y_pred : array-like of shape (n_samples,)
             Decisions for all points, without rejection, as ``predict_forced`` gives them.
-        confidence : array-like of shape (n_samples,)
-            Any score that is higher where a decision is more certain, such as the largest
-            posterior.
+        sureness : array-like of shape (n_samples,)
+            Any number that is higher for surer decisions, such as the largest posterior.
         rejected : array-like of bool of shape (n_samples,), default=None
-            Points that the classifier rejects: they are reviewed before the others.
+            Points that the classifier rejects; they are reviewed first.
         counts : bool, default=False
-            Whether the axes count points, instead of shares.
+            Show numbers of points instead of shares.
         name : str, default="classifier"
             Name of the curve.
         ax : matplotlib Axes, default=None
@@ -162,7 +152,7 @@ class ReviewBudgetDisplay:
             The display, plotted.
         """
         require_matplotlib(cls.__name__)
-        true, score = column(y_true), np.asarray(confidence, dtype=np.float64)
+        true, score = column(y_true), np.asarray(sureness, dtype=np.float64)
         n_rejected = None
         if rejected is not None:
             mask = np.asarray(rejected)
@@ -172,11 +162,11 @@ class ReviewBudgetDisplay:
                     f"{mask.shape} of {mask.dtype}; such as model.reject_mask(X)"
                 )
             n_rejected = int(mask.sum())
-            # Else the error is that of the curve.
+            # Otherwise the curve raises the error.
             if score.shape == mask.shape and np.isfinite(score).all():
                 pairs = np.column_stack([~mask, score])
                 score = np.unique(pairs, axis=0, return_inverse=True)[1].ravel().astype(np.float64)
-        # To review a point is to reject it, and then to have it right.
+        # A reviewed point is a rejected one that counts as right.
         curve = accuracy_reject_curve(true, y_pred, score, accuracy="overall")
         display = cls(
             reviewed=curve.rejection_rate,
@@ -193,17 +183,16 @@ class ReviewBudgetDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default. Curves that are there already stay.
+            Where to draw; a new figure by default. Keeps the curves that are already there.
         counts : bool, default=False
-            Whether the axes count points, instead of shares.
+            Show numbers of points instead of shares.
 
         Returns
         -------
         ReviewBudgetDisplay
             The display itself.
         """
-        ax = get_axes(type(self).__name__, ax, (6.8, 4.2))
-        self.ax_, self.figure_ = ax, ax.figure
+        ax = self._set_axes(ax)
         unit = self.n_samples if counts else 1
         reviewed, errors = np.asarray(self.reviewed) * unit, np.asarray(self.errors) * unit
         (self.line_,) = draw_curves(ax, [Curve(self.name, reviewed, errors, traced=RANKING)], "")

@@ -1,4 +1,4 @@
-"""Curves from rows of measurements: means over the runs, and bands around them."""
+"""Curves from rows of results: means over the runs, and bands around them."""
 
 from collections.abc import Mapping
 from numbers import Real
@@ -18,8 +18,8 @@ Table = tuple[Floats, Floats]  # x and y of a method, (n_runs, n_costs); nan whe
 def curves_from_rows(rows: Any, x: str, y: str, band: str | None) -> tuple[list[Curve], str]:
     """Mean over the runs at each reject cost, a curve for each method, and what the band means.
 
-    The points are in the order of ``x``. Where ``y`` is ``nan``, as the accuracy on the accepted
-    points where nothing is accepted, the run has no such point.
+    The points are in the order of ``x``. Where ``y`` is ``nan``, such as the accuracy on accepted
+    points if nothing is accepted, the run has no point.
     """
     check_choice("band", band, BANDS)
     tables = _tables(rows, x, y)
@@ -31,9 +31,8 @@ def curves_from_rows(rows: Any, x: str, y: str, band: str | None) -> tuple[list[
 def _curve(method: str, x: Floats, y: Floats, band: str | None) -> Curve:
     """Mean of the runs, cost by cost, and their spread at the same ``x``.
 
-    At the same cost the runs lie at different rejection rates, and differ the more in accuracy:
-    that is a step along the curve. So the band is made of the curve of each run, read where the
-    mean is.
+    At one reject cost, runs have different rejection rates, and their accuracies differ for that
+    reason alone. So the band is made of the curves of the runs, read at the ``x`` of the mean.
     """
     defined = ~np.isnan(y)
     kept = np.flatnonzero(defined.any(axis=0))
@@ -50,7 +49,7 @@ def _curve(method: str, x: Floats, y: Floats, band: str | None) -> Curve:
 
 
 def _mean(values: Floats) -> float:
-    """Mean that is exact where all values are equal, so that a reject cost stays what it was."""
+    """Mean that is exact if all values are equal, so that a reject cost stays as it is."""
     return float(values[0] + (values - values[0]).mean())
 
 
@@ -130,7 +129,7 @@ def _records(rows: Any, columns: list[str]) -> list[Mapping[str, Any]]:
 
 
 def _value(row: Mapping[str, Any], name: str) -> float:
-    """Return a number from a row; only the accuracy on the accepted points may be undefined."""
+    """Return a number from a row; only the accuracy on accepted points may be undefined."""
     value = row[name]
     value = np.nan if value is None else value
     if not isinstance(value, Real):

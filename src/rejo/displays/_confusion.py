@@ -1,41 +1,42 @@
-"""What became of each class: decided rightly, left to review, decided wrongly."""
+"""What happened to each class: decided correctly, sent to review, decided wrongly."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rejo.displays._inputs import column, judge
-from rejo.displays.style import BLUE, VERMILION, get_axes, legend, require_matplotlib, tint
+from rejo.displays.style import BLUE, VERMILION, Display, legend, require_matplotlib, tint
 from rejo.estimators.pipelines import final_step
 from rejo.metrics import reject_confusion_matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
-# A hue for each outcome; its depth grows with the root of the share in the row, so that the few
-# errors are seen beside the many right decisions.
+# A hue for each outcome. Its depth grows with the square root of the share in the row, so that a
+# few errors show beside many right decisions.
 HUES = {"right": BLUE, "review": "0.35", "wrong": VERMILION}
-DEEPEST = 0.7  # of any hue such that black can be read on it
+DEEPEST = 0.7  # black text can be read on any hue up to this
 
 
-class RejectConfusionDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class RejectConfusionDisplay(Display):
     """Table of true classes against decisions and reviews, with counts and shares of each row.
 
-    Blue is right, grey is left to review, vermilion is wrong; the deeper, the larger the share.
+    Blue is right, grey is sent to review, vermilion is wrong; a deeper colour is a larger share.
 
     Use :meth:`from_estimator` or :meth:`from_predictions` to make one.
 
     Parameters
     ----------
     matrix : ndarray of shape (K, K + 1) or (K, 2 K - 1)
-        Counts, or sums of weights, as of :func:`rejo.metrics.reject_confusion_matrix`.
+        Counts, or sums of weights, as from :func:`rejo.metrics.reject_confusion_matrix`.
     classes : ndarray of shape (K,)
         The classes, in the order of the rows.
     ordinal : bool, default=False
-        Whether the columns are class 0, between 0 and 1, class 1, and so on, with a review column
-        between any two neighbours; else the reviews are in one column, the last.
+        Whether there is a review column between any two neighbouring classes; otherwise all
+        reviews are in the last column.
 
     Attributes
     ----------
@@ -57,16 +58,9 @@ class RejectConfusionDisplay:
     ... )  # doctest: +SKIP
     """
 
-    ax_: "Axes"
-    figure_: "Figure | SubFigure"
-    text_: NDArray[Any]
-
-    def __init__(
-        self, *, matrix: NDArray[Any], classes: NDArray[Any], ordinal: bool = False
-    ) -> None:
-        self.matrix = matrix
-        self.classes = classes
-        self.ordinal = ordinal
+    matrix: NDArray[Any]
+    classes: NDArray[Any]
+    ordinal: bool = False
 
     @classmethod
     def from_estimator(
@@ -91,8 +85,8 @@ class RejectConfusionDisplay:
         y : array-like of shape (n_samples,)
             Their classes.
         ordinal : bool, default=False
-            Whether to tell the reject regions apart, one between any two neighbouring classes. The
-            classifier must be one of this package.
+            Show each reject region, one between any two neighbouring classes, in a column of its
+            own. The classifier must be one of this package.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the points; the table then holds sums of weights.
         ax : matplotlib Axes, default=None
@@ -146,15 +140,15 @@ class RejectConfusionDisplay:
         y_true : array-like of shape (n_samples,)
             True classes.
         y_pred : array-like of shape (n_samples,)
-            Decisions: classes, and ``reject_label`` where the classifier abstains.
+            Decisions: classes, or ``reject_label`` where the classifier rejects.
         reject_label : int, float, str or None
-            The label that stands for a rejection; ``None`` if there is none.
+            The label of a rejection; ``None`` if there is none.
         classes : array-like of shape (n_classes,), default=None
             The classes in the order of the rows; by default the sorted labels.
         lower : array-like of shape (n_samples,), default=None
-            For each rejected point the lower of the two classes between which it lies, as in the
-            column ``lower`` of ``review(X)``: then there is a review column between any two
-            neighbours. It needs ``classes``, in their order.
+            For each rejected point, the lower of the two classes that it lies between, as in the
+            column ``lower`` of ``review(X)``. There is then a review column between any two
+            neighbours. Needs ``classes``, in their order.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the points; the table then holds sums of weights.
         ax : matplotlib Axes, default=None
@@ -201,8 +195,7 @@ class RejectConfusionDisplay:
             The display itself.
         """
         K, n_columns = self._shape()
-        ax = get_axes(type(self).__name__, ax, (2.4 + 0.85 * n_columns, 1.1 + 0.75 * K))
-        self.ax_, self.figure_ = ax, ax.figure
+        ax = self._set_axes(ax, (2.4 + 0.85 * n_columns, 1.1 + 0.75 * K))
         outcomes = self._outcomes()
         shares = self.shares_
         colours = np.array(
@@ -215,7 +208,7 @@ class RejectConfusionDisplay:
         self.text_ = np.empty((K, n_columns), dtype=object)
         for k, o in np.ndindex(K, n_columns):
             self.text_[k, o] = self._write(k, o, float(shares[k, o]))
-        # White gaps part the cells better than lines, which would compete with the numbers.
+        # White gaps separate the cells without competing with the numbers, as lines would.
         for edge in range(1, n_columns):
             ax.axvline(edge - 0.5, color="white", linewidth=2)
         for edge in range(1, K):
@@ -269,7 +262,7 @@ class RejectConfusionDisplay:
 
 
 def _percent(share: float) -> str:
-    """Round to whole percents, but call nothing none or all that is not."""
+    """Round to whole percents, but show 0% and 100% only where they are exact."""
     if 0 < share < 0.01:
         return "<1%"
     if 0.99 < share < 1:

@@ -1,28 +1,29 @@
 """A curve with its band, and how it is drawn."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rejo._typing import Floats
-from rejo.displays.style import LINE_COLOURS, LINE_STYLES, MARKERS, legend, wrap
+from rejo.displays.style import LINE_COLOURS, LINE_STYLES, MARKERS, Display, legend, sober, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 REFITTING, RANKING = "by refitting", "by ranking"
-# Marks on the artists, by which a second plot into the same axes knows those of the first.
+# Marks on the artists, by which a second plot into the same axes finds those of the first.
 CURVE, REFERENCE, BAND = "rejo-curve", "rejo-reference", "rejo-band"
 
 
 class Curve(NamedTuple):
     """A named curve, and the band around it.
 
-    ``traced`` tells how it came about: ``"by refitting"``, where each point is a classifier trained
-    for its own reject cost, or ``"by ranking"``, where a threshold moves along one confidence.
+    ``traced`` says how it was made: ``"by refitting"``, where each point is a classifier trained
+    for its own reject cost, or ``"by ranking"``, where a threshold moves along the sureness of one.
     """
 
     name: str
@@ -33,10 +34,29 @@ class Curve(NamedTuple):
     traced: str = REFITTING
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class CurveDisplay(Display):
+    """Base of the displays that hold several curves."""
+
+    curves: Sequence[Curve]
+    bayes: tuple[ArrayLike, ArrayLike] | None = None
+    band_label: str = ""
+
+    def _draw(self, ax: "Axes | None") -> tuple["Axes", list[Curve]]:
+        """Check and draw the curves, their bands, and the known one."""
+        curves, bayes = check_curves(self.curves), check_bayes(self.bayes)
+        ax = self._set_axes(ax)
+        self.lines_ = draw_curves(ax, curves, self.band_label)
+        if bayes is not None:
+            draw_reference(ax, *bayes, "best possible (Bayes)", color="black", linewidth=1)
+        sober(ax)
+        return ax, curves
+
+
 def draw_curves(ax: "Axes", curves: Sequence[Curve], band_label: str) -> list[Any]:
-    """Draw each curve in the next free style, and return the lines; markers where it was fitted."""
+    """Draw each curve in the next free style, with markers if it was refitted; return lines."""
     first = sum(_marked(line, CURVE) for line in ax.lines)
-    alpha = min(0.15, 0.6 / len(curves))  # many bands, one over the other, would hide the lines
+    alpha = min(0.15, 0.6 / len(curves))  # many bands on top of each other would hide the lines
     lines = []
     for i, curve in enumerate(curves, start=first):
         fitted = curve.traced == REFITTING
@@ -72,15 +92,15 @@ def draw_curves(ax: "Axes", curves: Sequence[Curve], band_label: str) -> list[An
 
 
 def draw_reference(ax: "Axes", x: ArrayLike, y: ArrayLike, label: str, **look: Any) -> None:
-    """Draw a line that is no measurement: what is known, or what anyone could do."""
+    """Draw a line that is not a measurement: something known, or what anyone could do."""
     ax.plot(x, y, label=label, gid=REFERENCE, **{"zorder": 2.5, **look})
 
 
 def draw_legend(ax: "Axes", *, tell_traced: bool = False) -> None:
     """Name all curves in the axes, then the references, then what the bands mean.
 
-    With ``tell_traced`` the title tells how the curves came about, or, where they came about in
-    different ways, each name does.
+    With ``tell_traced`` the title says how the curves were made; if they were made in different
+    ways, each name does.
     """
     from matplotlib.patches import Patch
 
@@ -93,7 +113,7 @@ def draw_legend(ax: "Axes", *, tell_traced: bool = False) -> None:
         title = f"traced {traced[0]}"
     elif tell_traced:
         labels = [f"{label},\n{how}" for label, how in zip(labels, traced, strict=True)]
-    # Several curves may come with the same reference.
+    # Several curves may share a reference.
     named = {line.get_label(): line for line in ax.lines[::-1] if _marked(line, REFERENCE)}
     references = list(named.values())[::-1]
     handles += references
@@ -109,7 +129,7 @@ def _marked(artist: Any, mark: str) -> bool:
 
 
 def check_curves(curves: Any) -> list[Curve]:
-    """Return the curves as a list, each with arrays of one length."""
+    """Return the curves as a list, each with arrays of equal length."""
     if isinstance(curves, Curve):
         curves = [curves]
     curves = list(curves)
@@ -121,14 +141,14 @@ def check_curves(curves: Any) -> list[Curve]:
         shapes = {np.shape(part) for part in curve[1:5] if part is not None}
         if len(shapes) > 1 or len(shapes.pop()) != 1:
             raise ValueError(
-                f"the arrays of curve {curve.name!r} must be one-dimensional and of one length, "
+                f"the arrays of curve {curve.name!r} must be one-dimensional and of equal length, "
                 f"got x {np.shape(curve.x)} and y {np.shape(curve.y)}"
             )
     return curves
 
 
 def check_bayes(bayes: Any) -> tuple[Floats, Floats] | None:
-    """Return the known curve as two arrays of one length."""
+    """Return the known curve as two arrays of equal length."""
     if bayes is None:
         return None
     try:
@@ -139,7 +159,7 @@ def check_bayes(bayes: Any) -> tuple[Floats, Floats] | None:
         ) from None
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(
-            f"bayes must be two arrays (x, y) of one length, got {x.shape} and {y.shape}"
+            f"bayes must be two arrays (x, y) of equal length, got {x.shape} and {y.shape}"
         )
     return x, y
 

@@ -1,27 +1,48 @@
-"""What the pictures ask of a classifier, also of one in a pipeline or a search."""
+"""What the displays ask of a classifier, also of one in a pipeline or a search."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo._typing import Floats, Mask
 from rejo.estimators.base import Judgement
 from rejo.estimators.pipelines import final_step
 
 
+class Ranking(NamedTuple):
+    """Decisions without rejection, and how sure they are."""
+
+    y_pred: NDArray[Any]  # (n_samples,)
+    sureness: Floats  # (n_samples,)
+    rejected: Mask  # (n_samples,) the cases that the classifier rejects
+    name: str
+
+
 def judge(estimator: Any, X: Any) -> tuple[Any, Judgement]:
-    """Return the classifier, and what it makes of each row of ``X``."""
+    """Return the classifier, and its judgement of each row of ``X``."""
     model, X = final_step(estimator, X)
     if not hasattr(model, "judge"):
         raise TypeError(
             f"estimator must be a classifier of this package, got {type(model).__name__}; for "
-            "another one use from_predictions, with its decisions and a confidence"
+            "other classifiers use from_predictions, with their decisions and how sure they are"
         )
     return model, model.judge(X)
 
 
+def rank(estimator: Any, X: Any, name: str | None) -> Ranking:
+    """Let a fitted classifier rank the rows of ``X``."""
+    model, judgement = judge(estimator, X)
+    return Ranking(
+        model.classes_[judgement.forced],
+        judgement.sureness,
+        judgement.decision < 0,
+        type(model).__name__ if name is None else name,
+    )
+
+
 def column(y: Any) -> NDArray[Any]:
     """Return labels of shape (n,), also where they come as a single column (n, 1)."""
-    # NumPy would turn a list such as [1, "reject"] into text throughout: lists become objects.
+    # NumPy would turn a list such as [1, "reject"] into strings: lists become objects.
     values = np.asarray(y) if hasattr(y, "__array__") else np.asarray(y, dtype=object)
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values

@@ -1,5 +1,6 @@
 """Regions of a classifier on two features."""
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -7,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
+from rejo._typing import Floats, Indices
 from rejo.displays._inputs import column
 from rejo.displays.style import (
     MARKERS,
     REJECT_FACE,
     REJECT_HATCH,
+    Display,
     class_colours,
-    get_axes,
     legend,
     require_matplotlib,
     tint,
@@ -23,19 +25,19 @@ from rejo.estimators.pipelines import final_step
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 TINT = 0.22  # share of the class colour in the background of its region; the rest is white
 EDGE = "0.15"
 REJECT = -1  # among decisions
 
 
-class RejectRegionDisplay:
-    """Regions of a classifier on two features: what it decides, and what it leaves to review.
+@dataclass(kw_only=True, eq=False, repr=False)
+class RejectRegionDisplay(Display):
+    """Regions of a classifier on two features: what it decides, and what it sends to review.
 
     For K ordered classes there are K class regions and, where the classifier may reject, K - 1
-    reject regions (grey, hatched) between them. The edges are the lines ``f_q(x) = 0``. Of a
-    classifier without such scores the decisions are drawn, as sharp as the grid is fine.
+    reject regions (grey, hatched) between them. The edges are the lines ``f_q(x) = 0``. For a
+    classifier without such scores, the decisions on the grid are drawn.
 
     Use :meth:`from_estimator` to make one.
 
@@ -54,7 +56,7 @@ class RejectRegionDisplay:
     X : ndarray of shape (n_samples, 2), default=None
         Points to draw.
     y : ndarray of shape (n_samples,), default=None
-        Their classes; without them the points are drawn in one colour.
+        Their classes; without them all points have one colour.
     xlabel, ylabel : str, default=""
         Names of the two features.
 
@@ -65,9 +67,8 @@ class RejectRegionDisplay:
     figure_ : matplotlib Figure
         The figure that holds them.
     regions_ : ndarray of shape (grid_resolution, grid_resolution)
-        The number of positive scores at each point of the grid: 0 to ``n_boundaries``. With
-        rejection an even number 2k stands for class k, an odd one for a rejection. Without scores,
-        the decisions.
+        Number of positive scores at each point of the grid, 0 to ``n_boundaries``. With rejection,
+        an even number 2k means class k and an odd one a rejection. Without scores: the decisions.
 
     Examples
     --------
@@ -78,31 +79,15 @@ class RejectRegionDisplay:
     >>> display.figure_.savefig("reject_region.png")  # doctest: +SKIP
     """
 
-    ax_: "Axes"
-    figure_: "Figure | SubFigure"
-
-    def __init__(
-        self,
-        *,
-        xx0: NDArray[np.float64],
-        xx1: NDArray[np.float64],
-        classes: NDArray[Any],
-        scores: NDArray[np.float64] | None = None,
-        decisions: NDArray[np.intp] | None = None,
-        X: NDArray[np.float64] | None = None,
-        y: NDArray[Any] | None = None,
-        xlabel: str = "",
-        ylabel: str = "",
-    ) -> None:
-        self.xx0 = xx0
-        self.xx1 = xx1
-        self.classes = classes
-        self.scores = scores
-        self.decisions = decisions
-        self.X = X
-        self.y = y
-        self.xlabel = xlabel
-        self.ylabel = ylabel
+    xx0: Floats
+    xx1: Floats
+    classes: NDArray[Any]
+    scores: Floats | None = None
+    decisions: Indices | None = None
+    X: Floats | None = None
+    y: NDArray[Any] | None = None
+    xlabel: str = ""
+    ylabel: str = ""
 
     @classmethod
     def from_estimator(
@@ -123,14 +108,13 @@ class RejectRegionDisplay:
         ----------
         estimator : estimator instance
             A fitted classifier; also at the end of a ``Pipeline``, or in a search such as
-            ``GridSearchCV``. Its ``boundary_scores`` are drawn if it has them, else what it
-            predicts.
+            ``GridSearchCV``. Draws its ``boundary_scores``, or its predictions if it has none.
         X : {array-like, DataFrame} of shape (n_samples, 2)
-            The data that set the range of the grid and are drawn as points.
+            Data that set the range of the grid and are drawn as points.
         y : array-like of shape (n_samples,) or (n_samples, 1), default=None
             Classes of the points.
         grid_resolution : int, default=200
-            Points of the grid along each feature.
+            Number of grid points along each feature.
         eps : float, default=0.05
             Margin around the data, as a share of their range.
         ax : matplotlib Axes, default=None
@@ -149,7 +133,7 @@ class RejectRegionDisplay:
         if points.shape[1] != 2:
             raise ValueError(
                 f"X must have 2 features to be drawn, got {points.shape[1]}; fit the classifier on "
-                "two of them"
+                "two features"
             )
         names = [str(name) for name in getattr(X, "columns", ("x1", "x2"))]
 
@@ -175,7 +159,7 @@ class RejectRegionDisplay:
         return display.plot(ax=ax)
 
     @property
-    def regions_(self) -> NDArray[np.intp]:
+    def regions_(self) -> Indices:
         """Number of positive scores at each point of the grid, or the decision there."""
         if self.scores is not None:
             return np.asarray(np.count_nonzero(self.scores > 0, axis=-1))
@@ -196,8 +180,7 @@ class RejectRegionDisplay:
         RejectRegionDisplay
             The display itself.
         """
-        ax = get_axes(type(self).__name__, ax, (6.4, 4.8))
-        self.ax_, self.figure_ = ax, ax.figure
+        ax = self._set_axes(ax, (6.4, 4.8))
         colours = class_colours(len(self.classes))
         tints = [tint(colour, TINT) for colour in colours]
         if self.scores is not None:
@@ -220,10 +203,10 @@ class RejectRegionDisplay:
             return self.scores.shape[-1] == 2 * (len(self.classes) - 1)
         return bool((self.regions_ == REJECT).any())
 
-    def _draw_scores(self, scores: NDArray[np.float64], tints: list[Any]) -> None:
+    def _draw_scores(self, scores: Floats, tints: list[Any]) -> None:
         """Paint region 0 everywhere, then region q + 1 over it where q + 1 scores are positive."""
         self.ax_.set_facecolor(tints[0])
-        # Sorted, the score q is positive where more than q are, also where boundaries would cross.
+        # Once sorted, score q is positive where more than q are, also where boundaries cross.
         ranked = -np.sort(-scores, axis=-1)
         for q in range(ranked.shape[-1]):
             score = ranked[..., q]
@@ -235,8 +218,8 @@ class RejectRegionDisplay:
                 self._paint(score, tints[(q + 1) // (1 + self._may_reject)])
             self._outline(score)
 
-    def _draw_decisions(self, decisions: NDArray[np.intp], tints: list[Any]) -> None:
-        """Paint every cell of the grid by what is decided there."""
+    def _draw_decisions(self, decisions: Indices, tints: list[Any]) -> None:
+        """Paint every cell of the grid by its decision."""
         from matplotlib.colors import to_rgb
 
         cells = np.array([*tints, to_rgb(REJECT_FACE)])[decisions]  # REJECT is the last one
@@ -247,7 +230,7 @@ class RejectRegionDisplay:
                 self._paint(side, "none", "////")
             self._outline(side)
 
-    def _paint(self, score: NDArray[np.float64], face: Any, hatch: str | None = None) -> None:
+    def _paint(self, score: Floats, face: Any, hatch: str | None = None) -> None:
         from matplotlib import rc_context
 
         with rc_context({"hatch.color": REJECT_HATCH, "hatch.linewidth": 0.6}):
@@ -261,7 +244,7 @@ class RejectRegionDisplay:
                 zorder=0.5,
             )
 
-    def _outline(self, score: NDArray[np.float64]) -> None:
+    def _outline(self, score: Floats) -> None:
         if score.min() < 0 < score.max():
             self.ax_.contour(
                 self.xx0, self.xx1, score, levels=[0], colors=EDGE, linewidths=1.2, zorder=1
@@ -280,7 +263,7 @@ class RejectRegionDisplay:
             self.ax_.scatter(*self.X[chosen].T, color=colours[k], marker=marker, **look)
 
     def _draw_legend(self, colours: list[Any]) -> None:
-        """Name the classes in their order from top to bottom, outside the axes."""
+        """List the classes in their order, outside the axes."""
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
@@ -303,13 +286,13 @@ def _check_settings(grid_resolution: Any, eps: Any) -> None:
     if isinstance(eps, bool) or not isinstance(eps, Real):
         raise TypeError(f"eps must be a number, got {eps!r}")
     if not 0 <= float(eps) < np.inf:
-        raise ValueError(f"eps must be finite and not negative, got {eps!r}")
+        raise ValueError(f"eps must be finite and non-negative, got {eps!r}")
 
 
 def _evaluate(
     model: Any, grid: Any, shape: tuple[int, ...]
-) -> tuple[NDArray[np.float64] | None, NDArray[np.intp] | None]:
-    """Return the boundary scores on the grid or, of a model that has none, its decisions."""
+) -> tuple[Floats | None, Indices | None]:
+    """Return the boundary scores on the grid or, for a model without them, its decisions."""
     if hasattr(model, "boundary_scores"):
         return model.boundary_scores(grid).reshape(*shape, -1), None
     if not hasattr(model, "predict") or not hasattr(model, "classes_"):
@@ -322,15 +305,15 @@ def _evaluate(
     return None, np.array([position.get(label, REJECT) for label in labels]).reshape(shape)
 
 
-def _like(X: Any, grid: NDArray[np.float64]) -> Any:
-    """Return the grid as a DataFrame where X is one, so that the names of the features agree."""
+def _like(X: Any, grid: Floats) -> Any:
+    """Return the grid as a DataFrame if X is one, so that feature names agree."""
     return type(X)(grid, columns=X.columns) if hasattr(X, "columns") else grid
 
 
 def _check_classes(y: ArrayLike, classes: NDArray[Any], n_samples: int) -> NDArray[Any]:
     labels = column(y)
     if labels.shape != (n_samples,):
-        raise ValueError(f"y must have shape ({n_samples},) as X has rows, got {labels.shape}")
+        raise ValueError(f"y must have shape ({n_samples},) like the rows of X, got {labels.shape}")
     unknown = ~np.isin(labels, classes)
     if unknown.any():
         raise ValueError(

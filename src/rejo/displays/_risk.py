@@ -1,6 +1,6 @@
-"""Risk over the reject cost."""
+"""Risk against the reject cost."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -11,26 +11,25 @@ from rejo.displays._comparisons import curves_from_rows
 from rejo.displays._curves import (
     REFERENCE,
     Curve,
-    check_bayes,
+    CurveDisplay,
     check_curves,
-    draw_curves,
     draw_legend,
     draw_reference,
 )
-from rejo.displays.style import from_zero, get_axes, require_matplotlib, sober
+from rejo.displays.style import from_zero, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 EVERYTHING = "reject everything"
 
 
-class RiskCurveDisplay:
-    """Risk over the reject cost: what a case costs on average, whatever a review is worth.
+@dataclass(kw_only=True, eq=False, repr=False)
+class RiskCurveDisplay(CurveDisplay):
+    """Risk against the reject cost: what a case costs on average, for any price of a review.
 
     The risk is ``reject_cost * R + E``, where a wrong decision costs 1. Where a curve lies above
-    the dotted line, rejecting everything would be cheaper.
+    the dotted line, it would be cheaper to reject everything.
 
     Use :meth:`from_rows` to make one.
 
@@ -39,9 +38,9 @@ class RiskCurveDisplay:
     curves : list of Curve
         Named curves: ``x`` is the reject cost, ``y`` the risk.
     bayes : pair of arrays, default=None
-        Reject cost and risk of the best classifier there can be.
+        Reject cost and risk of the best possible classifier.
     operating_point : float, default=None
-        The reject cost that applies: marked on each curve.
+        Your reject cost, marked on each curve.
     band_label : str, default=""
         What the bands around the curves mean, for the legend.
 
@@ -64,22 +63,7 @@ class RiskCurveDisplay:
     >>> display = RiskCurveDisplay.from_rows(rows, operating_point=0.2)  # doctest: +SKIP
     """
 
-    ax_: "Axes"
-    figure_: "Figure | SubFigure"
-    lines_: list[Any]
-
-    def __init__(
-        self,
-        *,
-        curves: Sequence[Curve],
-        bayes: tuple[ArrayLike, ArrayLike] | None = None,
-        operating_point: float | None = None,
-        band_label: str = "",
-    ) -> None:
-        self.curves = curves
-        self.bayes = bayes
-        self.operating_point = operating_point
-        self.band_label = band_label
+    operating_point: float | None = None
 
     @classmethod
     def from_rows(
@@ -91,7 +75,7 @@ class RiskCurveDisplay:
         operating_point: float | None = None,
         ax: "Axes | None" = None,
     ) -> Self:
-        """Plot measurements of methods over the reject cost.
+        """Plot the risk of methods at several reject costs.
 
         Parameters
         ----------
@@ -103,9 +87,9 @@ class RiskCurveDisplay:
             One standard deviation of the runs to both sides, or from the 5% to the 95% quantile,
             which suits bootstrap samples; ``None`` for no band.
         bayes : pair of arrays, default=None
-            Reject cost and risk of the best classifier there can be.
+            Reject cost and risk of the best possible classifier.
         operating_point : float, default=None
-            The reject cost that applies: marked on each curve.
+            Your reject cost, marked on each curve.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
 
@@ -125,26 +109,20 @@ class RiskCurveDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default. Curves that are there already stay.
+            Where to draw; a new figure by default. Keeps the curves that are already there.
 
         Returns
         -------
         RiskCurveDisplay
             The display itself.
         """
-        curves, bayes = check_curves(self.curves), check_bayes(self.bayes)
-        _check_point(self.operating_point, curves)
-        ax = get_axes(type(self).__name__, ax, (6.8, 4.2))
-        self.ax_, self.figure_ = ax, ax.figure
-        self.lines_ = draw_curves(ax, curves, self.band_label)
-        if bayes is not None:
-            draw_reference(ax, *bayes, "best possible (Bayes)", color="black", linewidth=1)
-        # A line without end leaves the limits to the curves.
+        _check_point(self.operating_point, check_curves(self.curves))
+        ax, curves = self._draw(ax)
+        # An infinite line leaves the limits to the curves.
         ax.axline((0, 0), slope=1, color="0.4", lw=1, ls=":", label=EVERYTHING, gid=REFERENCE)
         if self.operating_point is not None:
             self._draw_point(float(self.operating_point), curves)
         from_zero(ax, "xy")
-        sober(ax)
         ax.set(xlabel="reject cost $w_r$", ylabel="risk $w_r R + E$")
         draw_legend(ax)
         return self

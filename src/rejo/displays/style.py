@@ -1,4 +1,4 @@
-"""What the pictures share: colours for readers of any colour vision, axes, legends."""
+"""What the displays share: colours for readers of any colour vision, axes, legends."""
 
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -7,12 +7,13 @@ import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
 
-# Colours of Okabe and Ito, told apart by readers of any colour vision. Their yellow is too light
-# for a line on white, and black is kept for what is known, such as the Bayes curve.
+# Colours of Okabe and Ito, which readers of any colour vision can tell apart. Their yellow is too
+# light for a line on white, and black is kept for what is known, such as the Bayes curve.
 BLUE, VERMILION = "#0072B2", "#D55E00"
 LINE_COLOURS = (BLUE, VERMILION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#777777")
-# The numbers of colours, line styles and markers are such that 70 curves differ in one at least.
+# With these numbers of colours, line styles and markers, 70 curves all look different.
 LINE_STYLES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)), (0, (9, 2)))
 MARKERS = "os^Dv<>pP*"
 REJECT_FACE, REJECT_HATCH = "0.88", "0.6"
@@ -27,19 +28,26 @@ def require_matplotlib(name: str) -> None:
         raise ImportError(f'{name} needs matplotlib: pip install "rejo[plot]"') from error
 
 
-def get_axes(name: str, ax: "Axes | None", figsize: tuple[float, float]) -> "Axes":
-    """Return the axes to draw into, of a new figure if there are none."""
-    require_matplotlib(name)
-    if ax is None:
-        import matplotlib.pyplot as plt
+class Display:
+    """Base of the displays: the axes of the last plot, and the figure that holds them."""
 
-        return plt.subplots(figsize=figsize, layout="constrained")[1]
-    if not hasattr(ax, "transData"):
-        raise TypeError(
-            f"ax must be one matplotlib Axes, got {type(ax).__name__}; of several subplots choose "
-            "one, such as axes[0]"
-        )
-    return ax
+    ax_: "Axes"
+    figure_: "Figure | SubFigure"
+
+    def _set_axes(self, ax: "Axes | None", figsize: tuple[float, float] = (6.8, 4.2)) -> "Axes":
+        """Take the axes to draw into, or those of a new figure."""
+        require_matplotlib(type(self).__name__)
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots(figsize=figsize, layout="constrained")[1]
+        elif not hasattr(ax, "transData"):
+            raise TypeError(
+                f"ax must be one matplotlib Axes, got {type(ax).__name__}; choose one of the "
+                "subplots, such as axes[0]"
+            )
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
 
 
 def tint(colour: Any, share: float) -> tuple[float, float, float]:
@@ -51,9 +59,9 @@ def tint(colour: Any, share: float) -> tuple[float, float, float]:
 
 
 def class_colours(n_classes: int) -> list[Any]:
-    """Two colours that contrast, or a scale from dark to light for more classes in order.
+    """Two colours that contrast, or a scale from dark to light for more classes.
 
-    The scale ends before yellow, in which points could hardly be seen.
+    The scale ends before yellow, in which points are hard to see.
     """
     if n_classes == 2:
         return [BLUE, VERMILION]
@@ -68,14 +76,14 @@ def wrap(name: Any) -> str:
 
 
 def sober(ax: "Axes") -> None:
-    """A light grid behind the curves, and no frame on the far sides."""
+    """Draw a light grid behind the curves, and no frame at the top and on the right."""
     ax.grid(color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def from_zero(ax: "Axes", sides: str) -> None:
-    """Let axes, "x", "y" or both, begin at 0; they still grow with what is drawn later."""
+    """Start the axes "x", "y" or both at 0; they still grow with what is drawn later."""
     if "x" in sides:
         ax.set_xlim(left=0, auto=None)
     if "y" in sides:
@@ -83,14 +91,14 @@ def from_zero(ax: "Axes", sides: str) -> None:
 
 
 def percent(axis: Any) -> None:
-    """Write the shares on an axis as percentages."""
+    """Show the shares on an axis as percentages."""
     from matplotlib.ticker import FuncFormatter
 
     axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g}%"))
 
 
 def legend(ax: "Axes", handles: list[Any], **options: Any) -> None:
-    """Put the legend to the right of the axes, where it hides no data."""
+    """Put the legend to the right of the axes, where it doesn't hide data."""
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1)}
     box = ax.legend(handles=handles, **place, frameon=False, alignment="left", **options)
     box.get_title().set_color("0.35")

@@ -20,7 +20,7 @@ twice. The modules, in the order to read them:
 ``_costs``
     the cost of a case in money, after a review that may be wrong too
 ``_curves``
-    what is gained as more points are rejected, for a classifier with a confidence, and the areas
+    what is gained as more points are rejected, for decisions ranked by sureness, and the areas
 ``_intervals``
     how far a rate, or any other measure, may be off by chance
 """

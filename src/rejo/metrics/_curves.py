@@ -1,9 +1,9 @@
-"""What is gained as more points are rejected, for a classifier with a confidence.
+"""What is gained as more points are rejected, for a classifier that ranks its decisions.
 
-Sort the points by confidence and accept them from the top: at each threshold the accepted and the
-wrong among them are cumulative sums. Points of equal confidence are accepted or rejected together,
-so a curve has one entry for each distinct confidence, and one for the threshold ``inf``, where all
-is rejected. A point of weight 0 is no point: its confidence is no threshold.
+Sort the points by sureness and accept them from the top: at each threshold, the accepted points and
+the wrong ones among them are cumulative sums. Points of equal sureness are accepted or rejected
+together. So a curve has one entry for each distinct sureness, and one for the threshold ``inf``,
+where everything is rejected. Points of weight 0 are left out.
 """
 
 from math import log1p
@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._errors import renamed
 from rejo._typing import Floats
 from rejo.metrics._labels import choice, floats, outcomes, shares
 
@@ -21,8 +22,8 @@ SHARES = ("accepted", "overall")
 class RiskCoverageCurve(NamedTuple):
     """Risk for each share of accepted points; all of shape (n_thresholds + 1,).
 
-    Entry ``t`` accepts the points with a confidence of at least ``threshold[t]``. The coverage
-    rises from 0 to 1, and the thresholds fall from ``inf`` to the lowest confidence.
+    Entry ``t`` accepts the points with a sureness of at least ``threshold[t]``. The coverage
+    rises from 0 to 1, and the thresholds fall from ``inf`` to the lowest sureness.
     """
 
     coverage: Floats
@@ -33,8 +34,8 @@ class RiskCoverageCurve(NamedTuple):
 class AccuracyRejectCurve(NamedTuple):
     """Accuracy for each share of rejected points; all of shape (n_thresholds + 1,).
 
-    Entry ``t`` rejects the points with a confidence below ``threshold[t]``. The rejection rate
-    rises from 0 to 1, and the thresholds rise from the lowest confidence to ``inf``.
+    Entry ``t`` rejects the points with a sureness below ``threshold[t]``. The rejection rate
+    rises from 0 to 1, and the thresholds rise from the lowest sureness to ``inf``.
     """
 
     rejection_rate: Floats
@@ -50,15 +51,16 @@ class _Ranking(NamedTuple):
     threshold: Floats
 
 
+@renamed(confidence="sureness")
 def risk_coverage_curve(
     y_true: ArrayLike,
     y_pred: ArrayLike,
-    confidence: ArrayLike,
+    sureness: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
     risk: Literal["accepted", "overall"] = "accepted",
 ) -> RiskCoverageCurve:
-    """Risk against coverage, for every threshold on the confidence.
+    """Risk against coverage, for every threshold on the sureness.
 
     Parameters
     ----------
@@ -66,8 +68,8 @@ def risk_coverage_curve(
         True classes.
     y_pred : array-like of shape (n_samples,)
         Decisions for all points, without rejection, as ``predict_forced`` gives them.
-    confidence : array-like of shape (n_samples,)
-        Any score that is higher where a decision is more certain, such as the largest posterior.
+    sureness : array-like of shape (n_samples,)
+        Any number that is higher for surer decisions, such as the largest posterior.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the points; all equal by default.
     risk : {"accepted", "overall"}, default="accepted"
@@ -100,31 +102,26 @@ def risk_coverage_curve(
     array([inf, 0.9, 0.8, 0.6])
     """
     kind = choice("risk", risk, SHARES)
-    ranking = _rank(y_true, y_pred, confidence, sample_weight)
+    ranking = _rank(y_true, y_pred, sureness, sample_weight)
     values = _selective_risk(ranking) if kind == "accepted" else ranking.wrong
     return RiskCoverageCurve(ranking.accepted, values, ranking.threshold)
 
 
+@renamed(confidence="sureness")
 def accuracy_reject_curve(
     y_true: ArrayLike,
     y_pred: ArrayLike,
-    confidence: ArrayLike,
+    sureness: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
     accuracy: Literal["accepted", "overall"] = "accepted",
 ) -> AccuracyRejectCurve:
-    """Accuracy against rejection rate, for every threshold on the confidence.
+    """Accuracy against rejection rate, for every threshold on the sureness.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True classes.
-    y_pred : array-like of shape (n_samples,)
-        Decisions for all points, without rejection, as ``predict_forced`` gives them.
-    confidence : array-like of shape (n_samples,)
-        Any score that is higher where a decision is more certain, such as the largest posterior.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the points; all equal by default.
+    y_true, y_pred, sureness, sample_weight
+        As in :func:`risk_coverage_curve`.
     accuracy : {"accepted", "overall"}, default="accepted"
         Right decisions as a share of the accepted points [1]_, as in :func:`accepted_accuracy`, or
         ``1 - E``, where rejections count as right, as in :func:`overall_accuracy`.
@@ -151,46 +148,41 @@ def accuracy_reject_curve(
     array([0.5, 1. , 1. , nan])
     """
     kind = choice("accuracy", accuracy, SHARES)
-    ranking = _rank(y_true, y_pred, confidence, sample_weight)
+    ranking = _rank(y_true, y_pred, sureness, sample_weight)
     risk = _selective_risk(ranking) if kind == "accepted" else ranking.wrong
     return AccuracyRejectCurve(
         (1 - ranking.accepted)[::-1], (1 - risk)[::-1], ranking.threshold[::-1]
     )
 
 
+@renamed(confidence="sureness")
 def aurc(
     y_true: ArrayLike,
     y_pred: ArrayLike,
-    confidence: ArrayLike,
+    sureness: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
 ) -> float:
     """Area under the risk-coverage curve: the mean selective risk over all coverages.
 
-    The mean is over the points: each sets the threshold at its own confidence, and contributes the
+    The mean is over the points: each sets the threshold at its own sureness, and contributes the
     share of errors among the points accepted then. Without ties this is the mean of the risks at
     the coverages 1/N, 2/N, ..., 1, as in [1]_. Lower is better.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True classes.
-    y_pred : array-like of shape (n_samples,)
-        Decisions for all points, without rejection, as ``predict_forced`` gives them.
-    confidence : array-like of shape (n_samples,)
-        Any score that is higher where a decision is more certain, such as the largest posterior.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the points; all equal by default.
+    y_true, y_pred, sureness, sample_weight
+        As in :func:`risk_coverage_curve`.
 
     Returns
     -------
     float
-        Between 0 and 1; the error rate if the confidence is the same everywhere.
+        Between 0 and 1; the error rate if the sureness is constant.
 
     See Also
     --------
-    e_aurc : What of it is due to the ranking.
-    augrc : An area in which the few most confident points weigh less.
+    e_aurc : The part that is due to the ranking.
+    augrc : An area in which the few surest points weigh less.
 
     References
     ----------
@@ -203,33 +195,28 @@ def aurc(
     >>> aurc([0, 1, 1, 0], [0, 1, 0, 1], [0.9, 0.8, 0.6, 0.6])
     0.25
     """
-    return _mean_risk(_rank(y_true, y_pred, confidence, sample_weight))
+    return _mean_risk(_rank(y_true, y_pred, sureness, sample_weight))
 
 
+@renamed(confidence="sureness")
 def e_aurc(
     y_true: ArrayLike,
     y_pred: ArrayLike,
-    confidence: ArrayLike,
+    sureness: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
 ) -> float:
     """Excess of the area under the risk-coverage curve over that of the best ranking.
 
-    :func:`aurc` mixes how often the decisions are wrong with how well the confidence ranks them.
-    For an error rate ``r`` without rejection, the best confidence ranks all right decisions first,
+    :func:`aurc` mixes how often decisions are wrong with how well the sureness ranks them.
+    For an error rate ``r`` without rejection, the best ranking has all right decisions first,
     and the area under its curve is ``r + (1 - r) log(1 - r)`` [1]_; the excess is what the ranking
     adds to that. Lower is better.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True classes.
-    y_pred : array-like of shape (n_samples,)
-        Decisions for all points, without rejection, as ``predict_forced`` gives them.
-    confidence : array-like of shape (n_samples,)
-        Any score that is higher where a decision is more certain, such as the largest posterior.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the points; all equal by default.
+    y_true, y_pred, sureness, sample_weight
+        As in :func:`risk_coverage_curve`.
 
     Returns
     -------
@@ -251,42 +238,36 @@ def e_aurc(
     >>> round(e_aurc(y_true, y_pred, best), 3), round(e_aurc(y_true, y_pred, worst), 3)
     (0.055, 0.638)
     """
-    ranking = _rank(y_true, y_pred, confidence, sample_weight)
+    ranking = _rank(y_true, y_pred, sureness, sample_weight)
     r = float(ranking.wrong[-1])
     best = r + (1 - r) * log1p(-r) if r < 1 else 1.0
     return max(_mean_risk(ranking) - best, 0.0)  # rounding alone can make it negative
 
 
+@renamed(confidence="sureness")
 def augrc(
     y_true: ArrayLike,
     y_pred: ArrayLike,
-    confidence: ArrayLike,
+    sureness: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
 ) -> float:
     """Area under the generalised risk-coverage curve: the mean error rate E over all coverages.
 
     The errors are a share of all points, not of the accepted ones, so that E begins at 0 and the
-    few most confident points do not outweigh the others as in :func:`aurc` [1]_. With the error
+    few surest points do not outweigh the others as in :func:`aurc` [1]_. With the error
     rate ``r`` without rejection, and the probability ``AUROC`` that a right decision has a higher
-    confidence than a wrong one, the area is ``(1 - AUROC) r (1 - r) + r^2 / 2``. Lower is better.
+    sureness than a wrong one, the area is ``(1 - AUROC) r (1 - r) + r^2 / 2``. Lower is better.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True classes.
-    y_pred : array-like of shape (n_samples,)
-        Decisions for all points, without rejection, as ``predict_forced`` gives them.
-    confidence : array-like of shape (n_samples,)
-        Any score that is higher where a decision is more certain, such as the largest posterior.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the points; all equal by default.
+    y_true, y_pred, sureness, sample_weight
+        As in :func:`risk_coverage_curve`.
 
     Returns
     -------
     float
-        Between 0 and 0.5, by trapezoids; half the error rate if the confidence is the same
-        everywhere.
+        Between 0 and 0.5, by trapezoids; half the error rate if the sureness is constant.
 
     References
     ----------
@@ -299,15 +280,16 @@ def augrc(
     >>> augrc([0, 1, 1, 0], [0, 1, 0, 1], [0.9, 0.8, 0.6, 0.6])
     0.125
     """
-    ranking = _rank(y_true, y_pred, confidence, sample_weight)
+    ranking = _rank(y_true, y_pred, sureness, sample_weight)
     middles = (ranking.wrong[1:] + ranking.wrong[:-1]) / 2
     return float(np.diff(ranking.accepted) @ middles)
 
 
+@renamed(confidence="sureness")
 def auarc(
     y_true: ArrayLike,
     y_pred: ArrayLike,
-    confidence: ArrayLike,
+    sureness: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
     accuracy: Literal["accepted", "overall"] = "accepted",
@@ -316,14 +298,8 @@ def auarc(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True classes.
-    y_pred : array-like of shape (n_samples,)
-        Decisions for all points, without rejection, as ``predict_forced`` gives them.
-    confidence : array-like of shape (n_samples,)
-        Any score that is higher where a decision is more certain, such as the largest posterior.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the points; all equal by default.
+    y_true, y_pred, sureness, sample_weight
+        As in :func:`risk_coverage_curve`.
     accuracy : {"accepted", "overall"}, default="accepted"
         As in :func:`accuracy_reject_curve`.
 
@@ -340,23 +316,23 @@ def auarc(
     0.75
     """
     area = aurc if choice("accuracy", accuracy, SHARES) == "accepted" else augrc
-    return 1 - area(y_true, y_pred, confidence, sample_weight=sample_weight)
+    return 1 - area(y_true, y_pred, sureness, sample_weight=sample_weight)
 
 
 def _rank(
-    y_true: ArrayLike, y_pred: ArrayLike, confidence: ArrayLike, sample_weight: ArrayLike | None
+    y_true: ArrayLike, y_pred: ArrayLike, sureness: ArrayLike, sample_weight: ArrayLike | None
 ) -> _Ranking:
-    """Check the arguments, and cumulate from the most to the least confident point."""
+    """Check the arguments and accumulate from the surest point to the least sure."""
     found = outcomes(y_true, y_pred, None)
     weight = shares(sample_weight, len(found.true))
-    score = floats("confidence", confidence)
+    score = floats("sureness", sureness)
     if score.shape != weight.shape:
         raise ValueError(
-            f"confidence must have shape {weight.shape} as y_true has, got {score.shape}; of "
-            "posteriors give the largest in each row"
+            f"sureness must have shape {weight.shape} like y_true, got {score.shape}; of "
+            "posteriors, give the largest in each row"
         )
     if not np.isfinite(score).all():
-        raise ValueError("confidence contains NaN or infinity")
+        raise ValueError("sureness contains NaN or infinity")
 
     order = np.argsort(-score, kind="stable")
     order = order[weight[order] > 0]
