@@ -139,14 +139,14 @@ LOSS = np.ones((3, 5))
 @pytest.mark.parametrize(
     ("given_", "error", "message"),
     [
-        ({"lower": None}, ValueError, r"lower is missing: 1 points .* review\(X\)\['lower'\] does"),
+        ({"lower": None}, ValueError, r"lower is missing: 1 points .* Pass lower=review\(X\)\['lower'\]"),
         ({"lower": [0, 1]}, ValueError, r"lower must have shape \(3,\) as y_true has, got \(2,\)"),
-        ({"lower": [0, 2, 0]}, ValueError, r"lower holds 2, which is not one of \[0, 1\]"),
-        ({"lower": [0, None, 0]}, TypeError, "lower must hold numbers or text, got NoneType"),
-        ({"classes": [0, 1]}, ValueError, r"y_pred holds 2, which is not one of \[0, 1\]"),
-        ({"classes": [0, 2]}, ValueError, r"y_true holds 1, which is not one of \[0, 2\]"),
-        ({"classes": [0, 1, 1]}, ValueError, r"classes must be .* distinct, got \[0, 1, 1\]"),
-        ({"classes": [0]}, ValueError, r"classes must be at least 2, and distinct, got \[0\]"),
+        ({"lower": [0, 2, 0]}, ValueError, r"lower contains 2, which is not one of \[0, 1\]"),
+        ({"lower": [0, None, 0]}, TypeError, "lower must contain numbers or text, got NoneType"),
+        ({"classes": [0, 1]}, ValueError, r"y_pred contains 2, which is not one of \[0, 1\]"),
+        ({"classes": [0, 2]}, ValueError, r"y_true contains 1, which is not one of \[0, 2\]"),
+        ({"classes": [0, 1, 1]}, ValueError, r"classes must .* distinct labels, got \[0, 1, 1\]"),
+        ({"classes": [0]}, ValueError, r"classes must contain at least two distinct labels, got \[0\]"),
         ({"classes": [-1, 0, 1, 2]}, ValueError, "reject_label=-1 is one of classes="),
         (
             {"loss_matrix": np.ones((3, 4))},
@@ -164,9 +164,9 @@ def test_wrong_arguments_of_the_ordinal_risk_are_named(given_, error, message):
 
 
 def test_wrong_arguments_of_the_matrix_are_named():
-    with pytest.raises(ValueError, match=r"lower needs classes, .* give classes=model.classes_"):
+    with pytest.raises(ValueError, match=r"lower needs all classes .* pass classes=model.classes_"):
         metrics.reject_confusion_matrix([0, 1], [0, -1], reject_label=-1, lower=[0, 0])
-    with pytest.raises(TypeError, match=r"the labels have no order .* give classes"):
+    with pytest.raises(TypeError, match=r"the labels cannot be sorted .* pass classes"):
         metrics.reject_confusion_matrix([0, "b"], [0, "b"], reject_label=-1)
     with pytest.raises(ValueError, match="sample_weight contains negative values"):
         metrics.reject_confusion_matrix([0, 1], [0, 1], reject_label=-1, sample_weight=[1, -1])

@@ -107,9 +107,11 @@ def test_wrong_forced_decisions_are_named(quality):
     y_true, y_pred = [0, 1], [0, -1]
     with pytest.raises(ValueError, match=r"y_true and y_forced must have .* length, got 2 and 1"):
         quality(y_true, y_pred, y_forced=[0], reject_label=-1)
-    with pytest.raises(ValueError, match=r"y_forced holds reject_label=-1; .* as predict_forced"):
+    with pytest.raises(
+        ValueError, match=r"y_forced contains reject_label=-1; .* from predict_forced"
+    ):
         quality(y_true, y_pred, y_forced=y_pred, reject_label=-1)
-    with pytest.raises(TypeError, match=r"y_true holds numbers and .* y_forced hold text"):
+    with pytest.raises(TypeError, match=r"y_true contains numbers and .* y_forced are text"):
         quality(y_true, y_pred, y_forced=np.array(["0", "1"]), reject_label=-1)
 
 
@@ -192,11 +194,11 @@ def test_kinds_of_labels(y_true, y_pred, reject_label):
             ["a", "b"],
             "reject",
             TypeError,
-            "y_true must hold numbers or text, got None",
+            "y_true must contain numbers or text, got None",
         ),
-        ([1, pd.NA], [1, 1], -1, TypeError, "y_true must hold numbers"),
+        ([1, pd.NA], [1, 1], -1, TypeError, "y_true must contain numbers"),
         ([0, 1], [0, 1], float("nan"), ValueError, "reject_label contains NaN"),
-        ([0, 1], [0, 1], object(), TypeError, "reject_label must hold .* text, got object"),
+        ([0, 1], [0, 1], object(), TypeError, "reject_label must contain .* text, got object"),
         ([-1, 1], [-1, 1], -1, ValueError, "reject_label=-1 is one of the classes in y_true"),
     ],
 )
@@ -210,14 +212,14 @@ def test_wrong_labels_are_named(measure, y_true, y_pred, reject_label, error, me
     ("y_true", "y_pred", "reject_label", "message"),
     [
         # NumPy makes text of the numbers here, so that no decision could be right.
-        ([1, 2], np.array([1, "reject"]), "reject", "y_true holds numbers and .* y_pred hold text"),
+        ([1, 2], np.array([1, "reject"]), "reject", "y_true contains numbers and .* y_pred are text"),
         (
             np.array(["1", "2"]),
             np.array([1, 2]),
             -1,
-            "y_true holds text and .* y_pred hold numbers",
+            "y_true contains text and .* y_pred are numbers",
         ),
-        (["1", "2"], [1, 2], "reject", "y_true holds text and .* y_pred hold numbers"),
+        (["1", "2"], [1, 2], "reject", "y_true contains text and .* y_pred are numbers"),
         (
             np.array(["a", "b"]),
             np.array(["a", -1]),

@@ -1,4 +1,4 @@
-"""What became of each class; the mean of any loss between ordered classes; crossed boundaries."""
+"""Confusion with rejections; the mean of any loss between ordered classes; crossed boundaries."""
 
 from typing import Any, NamedTuple
 
@@ -31,27 +31,24 @@ def reject_confusion_matrix(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True classes.
-    y_pred : array-like of shape (n_samples,)
-        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    y_true, y_pred : array-like of shape (n_samples,)
+        True classes, and decisions with ``reject_label`` for rejections.
     reject_label : int, float, str or None
-        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+        Label of a rejection, not one of the classes; ``None`` if there is none.
     classes : array-like of shape (n_classes,), default=None
-        The classes in the order of the rows, such as ``classes_`` of a classifier. By default the
-        sorted labels in ``y_true`` and ``y_pred``.
+        Classes in the order of the rows, such as ``model.classes_``. By default the sorted labels
+        in ``y_true`` and ``y_pred``.
     lower : array-like of shape (n_samples,), default=None
-        For each rejected point the lower of the two neighbouring classes between which it lies, as
-        in the column ``lower`` of ``review(X)``. Entries of decided points are not read. It needs
-        ``classes``, in their order.
+        For each rejected point, the lower of the two classes it lies between, as in the column
+        ``lower`` of ``review(X)``; not read for decided points. Requires ``classes``.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the points; the matrix then holds sums of weights.
+        Sample weights; the matrix then contains sums of weights.
 
     Returns
     -------
     ndarray of shape (n_classes, n_classes + 1) or (n_classes, 2 * n_classes - 1)
-        Row: true class. Columns: the classes, and rejections last; with ``lower``, class 0, between
-        0 and 1, class 1, between 1 and 2, and so on, the columns of a loss matrix.
+        Rows are true classes. Columns are the classes, then rejections; with ``lower``, class 0,
+        between 0 and 1, class 1, and so on, as in a loss matrix.
 
     See Also
     --------
@@ -73,9 +70,7 @@ def reject_confusion_matrix(
            [0, 0, 1, 0, 0]])
     """
     if lower is not None and classes is None:
-        raise ValueError(
-            "lower needs classes, all of them and in their order: give classes=model.classes_"
-        )
+        raise ValueError("lower needs all classes in their order: pass classes=model.classes_")
     found = outcomes(y_true, y_pred, reject_label)
     coded = _encode(found, reject_label, classes)
     n_rows = len(coded.classes)
@@ -101,30 +96,25 @@ def ordinal_risk(
     """Mean loss of a point, for any loss between ordered classes.
 
     :func:`empirical_risk` counts every error as 1, however far off it is. Here ``loss_matrix``
-    tells what each output costs for each true class. A rejection between two classes far from the
-    true one may cost more than one next to it; since a rejected label alone does not tell between
-    which classes the point lies, ``lower`` does.
+    gives the cost of each output for each true class. A rejection far from the true class may cost
+    more than one next to it, so ``lower`` must say between which classes a rejected point lies.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True classes.
-    y_pred : array-like of shape (n_samples,)
-        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    y_true, y_pred : array-like of shape (n_samples,)
+        True classes, and decisions with ``reject_label`` for rejections.
     loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
         ``loss_matrix[k, o]`` is the loss of output ``o`` for true class ``k``. The outputs are
-        class 0, between 0 and 1, class 1, between 1 and 2, and so on; in the square form the
-        classes alone, for a classifier that never rejects.
+        class 0, between 0 and 1, class 1, and so on; or only the classes, without rejection.
     classes : array-like of shape (n_classes,)
-        The classes in their order, lowest first, such as ``classes_`` of a classifier.
+        Classes, lowest first, such as ``model.classes_``.
     reject_label : int, float, str or None
-        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+        Label of a rejection, not one of the classes; ``None`` if there is none.
     lower : array-like of shape (n_samples,), default=None
-        For each rejected point the lower of the two neighbouring classes between which it lies, as
-        in the column ``lower`` of ``review(X)``. Entries of decided points are not read. Not needed
-        for two classes, or if nothing is rejected.
+        For each rejected point, the lower of the two classes it lies between, as in the column
+        ``lower`` of ``review(X)``. Not needed for two classes, or if nothing is rejected.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the points; all equal by default.
+        Sample weights.
 
     Returns
     -------
@@ -132,8 +122,8 @@ def ordinal_risk(
 
     Examples
     --------
-    An error by one class costs 1, a rejection next to the true class 0.25, and one class further
-    1.75. This is the loss which the data replication method minimises for ``reject_cost=0.25``:
+    An error by one class costs 1, a rejection next to the true class 0.25, and one class farther
+    1.75. Data replication minimises this loss for ``reject_cost=0.25``:
 
     >>> from rejo.metrics import ordinal_risk
     >>> from rejo.replication import loss_from_costs, replica_costs
@@ -169,13 +159,13 @@ def ordinal_risk(
     if n_rejected and loss.shape[1] == n_classes:
         raise ValueError(
             f"loss_matrix of shape {loss.shape} has no loss for a rejection, but {n_rejected} "
-            f"points are rejected: give one of shape ({n_classes}, {2 * n_classes - 1})"
+            f"points are rejected: pass one of shape ({n_classes}, {2 * n_classes - 1})"
         )
     if n_rejected and lower is None:
         if n_classes > 2:
             raise ValueError(
-                f"lower is missing: {n_rejected} points are rejected, and reject_label alone does "
-                "not tell between which classes they lie; review(X)['lower'] does"
+                f"lower is missing: {n_rejected} points are rejected, and reject_label does not "
+                "say between which classes they lie. Pass lower=review(X)['lower']"
             )
         lower = np.full(len(coded.true), coded.classes[0], dtype=object)
     output = coded.pred if loss.shape[1] == n_classes else _outputs(coded, lower)
@@ -183,20 +173,19 @@ def ordinal_risk(
 
 
 def crossing_rate(scores: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
-    """Share of the points at which boundaries cross.
+    """Fraction of the points at which boundaries cross.
 
-    The scores of the boundaries must not rise from left to right, so that a point above one
-    boundary is above all those below it. Where two classifiers, trained for the two edges of a
-    reject region, contradict that, a point is below the lower edge and above the upper one. One
-    function with ordered thresholds never does.
+    Scores must not rise from left to right: a point above one boundary is above all lower ones.
+    Two classifiers, trained for the two edges of a reject region, may contradict this. One function
+    with ordered thresholds never does.
 
     Parameters
     ----------
     scores : array-like of shape (n_samples, n_boundaries)
-        Score of every point for every boundary, lowest boundary first, as ``boundary_scores(X)``
-        gives them.
+        Score of every point for every boundary, lowest boundary first, such as
+        ``boundary_scores(X)``.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the points; all equal by default.
+        Sample weights.
 
     Returns
     -------
@@ -225,12 +214,12 @@ def _encode(found: Compared, reject_label: Any, classes: ArrayLike | None) -> _C
         try:
             order = sorted({*found.true.tolist(), *decided.tolist()})
         except TypeError as error:
-            raise TypeError(f"the labels have no order ({error}): give classes") from None
+            raise TypeError(f"the labels cannot be sorted ({error}): pass classes") from None
     else:
         given = labels("classes", classes)
         order = given.tolist()
         if len(order) < 2 or len(set(order)) < len(order):
-            raise ValueError(f"classes must be at least 2, and distinct, got {order}")
+            raise ValueError(f"classes must contain at least two distinct labels, got {order}")
         if reject_label is not None and equal(given.astype(object), np.array(reject_label)).any():
             raise ValueError(f"reject_label={reject_label!r} is one of classes={order}")
     pred = np.zeros(len(found.pred), dtype=np.intp)
@@ -259,4 +248,4 @@ def _positions(name: str, values: NDArray[Any], classes: list[Any]) -> Indices:
     try:
         return np.array([place[label] for label in values.tolist()], dtype=np.intp)
     except KeyError as error:
-        raise ValueError(f"{name} holds {error}, which is not one of {classes}") from None
+        raise ValueError(f"{name} contains {error}, which is not one of {classes}") from None

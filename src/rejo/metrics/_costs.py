@@ -20,7 +20,7 @@ def expected_cost(
     reviewer_accuracy: float = 1.0,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Mean cost of a case: wrong decisions, reviews, and what the reviewers get wrong.
+    """Mean cost of a case: wrong decisions, reviews, and errors of the reviewers.
 
     A case of class ``k`` costs
 
@@ -29,26 +29,24 @@ def expected_cost(
     - ``review + (1 - reviewer_accuracy) * error[k]`` if it is rejected.
 
     With one ``error`` for all classes the mean is ``error * E + (review + (1 - reviewer_accuracy)
-    * error) * R``. A review is worth its price where the decision would be wrong more often than
-    ``review / error + 1 - reviewer_accuracy``: this is the ``reject_cost`` to train with.
+    * error) * R``. A review pays if the decision would be wrong with a probability above ``review /
+    error + 1 - reviewer_accuracy``: this is the ``reject_cost`` to train with.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True classes.
-    y_pred : array-like of shape (n_samples,)
-        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    y_true, y_pred : array-like of shape (n_samples,)
+        True classes, and decisions with ``reject_label`` for rejections.
     reject_label : int, float, str or None
-        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+        Label of a rejection, not one of the classes; ``None`` if there is none.
     error : float or dict
-        Cost of a wrong decision, in any unit. A dict gives it for each true class: a missed
-        illness may cost more than a false alarm.
+        Cost of a wrong decision, in any unit. A dict gives the cost for each true class: a missed
+        disease may cost more than a false alarm.
     review : float
         Cost of a review, in the same unit.
     reviewer_accuracy : float, default=1.0
-        Share of the reviews that end in the right decision, from 0 to 1.
+        Fraction of the reviews that end in the right decision, between 0 and 1.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the points; all equal by default.
+        Sample weights.
 
     Returns
     -------

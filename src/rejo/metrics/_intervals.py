@@ -1,4 +1,4 @@
-"""How far a rate, or any other measure, may be off by chance."""
+"""Confidence intervals of rates and of any other measure."""
 
 from collections.abc import Callable, Iterator
 from math import sqrt
@@ -36,16 +36,16 @@ class RateIntervals(NamedTuple):
 def wilson_interval(successes: int, n_samples: int, confidence: float = 0.95) -> Interval[float]:
     """Wilson's interval for a proportion, ``successes / n_samples``.
 
-    Unlike ``p +- z sqrt(p (1 - p) / n)`` it is sensible for few cases, and for no success at all.
+    Unlike ``p +- z sqrt(p (1 - p) / n)``, it is sensible for few cases and for no success at all.
 
     Parameters
     ----------
     successes : int
-        From 0 to ``n_samples``.
+        Between 0 and ``n_samples``.
     n_samples : int
         Number of independent cases.
     confidence : float, default=0.95
-        How often such intervals hold the true proportion, about; between 0 and 1.
+        Approximate probability that such an interval contains the true proportion.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def wilson_interval(successes: int, n_samples: int, confidence: float = 0.95) ->
 
     See Also
     --------
-    binomial_upper_bound : A limit that is guaranteed to hold as often as it says.
+    binomial_upper_bound : A limit with guaranteed confidence.
 
     Examples
     --------
@@ -79,27 +79,24 @@ def rate_intervals(
 ) -> RateIntervals:
     """Wilson intervals of the rejection rate, the error rate and the accepted accuracy.
 
-    The points must be independent, and not those on which the classifier was trained. There is no
-    ``sample_weight``: weights do not tell how many independent cases they stand for. With weights,
-    use :func:`bootstrap_interval`.
+    The points must be independent, and not used in training. There is no ``sample_weight``, since
+    weights do not say how many independent cases they stand for; use :func:`bootstrap_interval`.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True classes.
-    y_pred : array-like of shape (n_samples,)
-        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    y_true, y_pred : array-like of shape (n_samples,)
+        True classes, and decisions with ``reject_label`` for rejections.
     reject_label : int, float, str or None
-        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+        Label of a rejection, not one of the classes; ``None`` if there is none.
     confidence : float, default=0.95
-        How often each interval, by itself, holds the true rate, about; between 0 and 1.
+        Approximate probability that each interval contains the true rate.
 
     Returns
     -------
     RateIntervals
         Named tuple ``rejection_rate``, ``error_rate``, ``accepted_accuracy``, each of them an
-        interval ``estimate``, ``low``, ``high``. The accepted accuracy is a share of the points
-        that are accepted here; if there are none, its interval is ``nan``, 0, 1.
+        interval ``estimate``, ``low``, ``high``. If nothing is accepted, the interval of the
+        accepted accuracy is ``nan``, 0, 1.
 
     Examples
     --------
@@ -130,11 +127,11 @@ def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) 
     Parameters
     ----------
     errors : int
-        From 0 to ``n_samples``.
+        Between 0 and ``n_samples``.
     n_samples : int
-        Number of independent cases, say those that are accepted.
+        Number of independent cases, for example the accepted ones.
     confidence : float, default=0.95
-        How often the bound holds, at least; between 0 and 1.
+        Minimum probability that the bound holds.
 
     Returns
     -------
@@ -165,26 +162,23 @@ def bootstrap_interval(
 ) -> Interval[T]:
     """Bootstrap interval of any measure, by resampling the points within each true class.
 
-    Every class keeps its number of points, so that none gets lost, and the interval is one for the
-    given shares of the classes.
+    Every class keeps its number of points, so the interval is for the given class frequencies.
 
     Parameters
     ----------
     measure : callable
         Called as ``measure(y_true, *arrays)`` on the points and on every resample. It returns a
-        number, or an array of the same shape each time: of a curve, its values on a fixed grid.
+        number, or an array of fixed shape, such as the values of a curve on a grid.
     y_true : array-like of shape (n_samples,)
         True classes.
     *arrays : array-like of shape (n_samples, ...)
-        What else the measure takes for each point: decisions, confidences, scores, weights. Weights
-        go with their points, as if points and weights had been drawn together.
+        Other arguments of the measure, with a row for each point: decisions, scores, weights.
     n_resamples : int, default=1000
         Number of resamples.
     confidence : float, default=0.95
-        Share of the resamples between the two limits, half of the others on each side; between 0
-        and 1.
+        Fraction of the resamples between the two limits.
     random_state : int, Generator, RandomState or None, default=None
-        Seed or source of the random numbers.
+        Seed or random number generator.
 
     Returns
     -------
@@ -194,7 +188,7 @@ def bootstrap_interval(
 
     See Also
     --------
-    rate_intervals : For rates; of an error that never occurred here, the bootstrap says nothing.
+    rate_intervals : For rates, also of errors that never occurred, where the bootstrap fails.
 
     Examples
     --------

@@ -24,7 +24,7 @@ class Compared(NamedTuple):
 
 
 def outcomes(y_true: ArrayLike, y_pred: ArrayLike, reject_label: Any) -> Compared:
-    """Check the labels, and tell rejections and right decisions."""
+    """Validate the labels; find rejections and right decisions."""
     true, pred = labels("y_true", y_true), labels("y_pred", y_pred)
     if len(true) != len(pred):
         raise ValueError(
@@ -37,11 +37,11 @@ def outcomes(y_true: ArrayLike, y_pred: ArrayLike, reject_label: Any) -> Compare
 def agree(
     true: NDArray[Any], name: str, pred: NDArray[Any], read: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Compare decisions with true classes, of the same kind in the points that are read."""
+    """Compare decisions with true classes, which must be of the same kind where they are read."""
     decided = pred[read]
     if decided.size and not _kinds(decided) <= _kinds(true):
         raise TypeError(
-            f"y_true holds {_name(true)} and the decisions in {name} hold {_name(decided)}: "
+            f"y_true contains {_name(true)} and the decisions in {name} are {_name(decided)}: "
             "they can never be equal"
         )
     return equal(true, pred)
@@ -59,7 +59,7 @@ def labels(name: str, values: Any) -> NDArray[Any]:
         array = array.astype(object)
         for kind in set(map(type, array)):
             if not issubclass(kind, Number | np.bool_ | str | bytes):
-                raise TypeError(f"{name} must hold numbers or text, got {kind.__name__}")
+                raise TypeError(f"{name} must contain numbers or text, got {kind.__name__}")
     if np.any(array != array):
         raise ValueError(f"{name} contains NaN")
     return array
@@ -104,7 +104,7 @@ def floats(name: str, values: Any) -> Floats:
 
 
 def number(name: str, value: Any, low: float, high: float) -> float:
-    """Return a number between two limits, which are allowed; an infinite limit is not."""
+    """Return a number between two limits, inclusive if they are finite."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
     if not (low <= float(value) <= high and np.isfinite(float(value))):
@@ -121,7 +121,7 @@ def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
 
 
 def _rejected(true: NDArray[Any], pred: NDArray[Any], reject_label: Any) -> NDArray[np.bool_]:
-    """Tell which decisions are rejections (n_samples,)."""
+    """Return which decisions are rejections (n_samples,)."""
     if reject_label is None:
         return np.zeros(len(pred), dtype=bool)
     label = labels("reject_label", [reject_label])  # (1,)
@@ -129,8 +129,8 @@ def _rejected(true: NDArray[Any], pred: NDArray[Any], reject_label: Any) -> NDAr
     # objects may hold both: say, numbers for the classes and text for a rejection.
     if pred.dtype != object and _kinds(pred) != _kinds(label):
         raise TypeError(
-            f"reject_label={reject_label!r} can never occur in y_pred, which holds {_name(pred)}; "
-            "to mix numbers and text, give y_pred as a list or as an array of objects"
+            f"reject_label={reject_label!r} can never occur in y_pred, which contains "
+            f"{_name(pred)}; to mix numbers and text, pass y_pred as a list or an object array"
         )
     if equal(true, label).any():
         raise ValueError(f"reject_label={reject_label!r} is one of the classes in y_true")

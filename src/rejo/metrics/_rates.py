@@ -1,4 +1,4 @@
-"""Rates, the risk that joins them, and the qualities of Condessa and colleagues."""
+"""Rates, the risk that combines them, and the qualities of Condessa and colleagues."""
 
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from rejo.metrics._tally import Tally, tally
 
 
 class _Qualities(NamedTuple):
-    """Counts by what was decided, or would have been, and by whether it was accepted."""
+    """Counts of right and wrong (forced) decisions among accepted and rejected points."""
 
     right_accepted: float
     wrong_accepted: float
@@ -25,18 +25,16 @@ def rejection_rate(
     reject_label: Any,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Share of the points that are rejected, ``R = rejected / N``.
+    """Fraction of the points that are rejected, ``R = rejected / N``.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True classes. They do not change the rate, and are checked as in the other measures.
-    y_pred : array-like of shape (n_samples,)
-        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    y_true, y_pred : array-like of shape (n_samples,)
+        True classes, and decisions with ``reject_label`` for rejections.
     reject_label : int, float, str or None
-        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+        Label of a rejection, not one of the classes; ``None`` if there is none.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the points; all equal by default.
+        Sample weights.
 
     Returns
     -------
@@ -59,18 +57,16 @@ def error_rate(
     reject_label: Any,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Wrong decisions as a share of *all* points, ``E = wrong / N``; a rejection is not an error.
+    """Wrong decisions as a fraction of *all* points, ``E = wrong / N``; rejections are no errors.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True classes.
-    y_pred : array-like of shape (n_samples,)
-        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    y_true, y_pred : array-like of shape (n_samples,)
+        True classes, and decisions with ``reject_label`` for rejections.
     reject_label : int, float, str or None
-        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+        Label of a rejection, not one of the classes; ``None`` if there is none.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the points; all equal by default.
+        Sample weights.
 
     Returns
     -------
@@ -79,7 +75,7 @@ def error_rate(
 
     See Also
     --------
-    accepted_accuracy : Right decisions as a share of the accepted points.
+    accepted_accuracy : Accuracy on the accepted points.
 
     Examples
     --------
@@ -98,21 +94,19 @@ def empirical_risk(
     reject_cost: float,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Mean cost of a point, ``reject_cost * R + E``: what the data replication method minimises.
+    """Mean cost of a point, ``reject_cost * R + E``: what data replication minimises.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True classes.
-    y_pred : array-like of shape (n_samples,)
-        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    y_true, y_pred : array-like of shape (n_samples,)
+        True classes, and decisions with ``reject_label`` for rejections.
     reject_label : int, float, str or None
-        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+        Label of a rejection, not one of the classes; ``None`` if there is none.
     reject_cost : float
-        Cost of a rejection, from 0 to 1, where a wrong decision costs 1. Between two classes a
-        rejection that costs more than 0.5 is never worth it.
+        Cost of a rejection, between 0 and 1, where a wrong decision costs 1. With two classes, a
+        rejection that costs more than 0.5 never pays.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the points; all equal by default.
+        Sample weights.
 
     Returns
     -------
@@ -142,27 +136,25 @@ def accepted_accuracy(
     reject_label: Any,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Right decisions as a share of the accepted points, ``(1 - R - E) / (1 - R)``.
+    """Accuracy on the accepted points, ``(1 - R - E) / (1 - R)``.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True classes.
-    y_pred : array-like of shape (n_samples,)
-        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    y_true, y_pred : array-like of shape (n_samples,)
+        True classes, and decisions with ``reject_label`` for rejections.
     reject_label : int, float, str or None
-        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+        Label of a rejection, not one of the classes; ``None`` if there is none.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the points; all equal by default.
+        Sample weights.
 
     Returns
     -------
     float
-        Between 0 and 1, or ``nan`` where nothing is accepted (or what is accepted weighs nothing).
+        Between 0 and 1; ``nan`` if nothing is accepted, or only points with weight 0.
 
     See Also
     --------
-    error_rate : Wrong decisions as a share of all points.
+    error_rate : Wrong decisions as a fraction of all points.
     overall_accuracy : Accuracy where rejections count as right.
 
     Examples
@@ -183,30 +175,28 @@ def overall_accuracy(
     reject_label: Any,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Share of the points that are not decided wrongly, ``1 - E``: rejections count as right.
+    """Fraction of the points that are not decided wrongly, ``1 - E``: rejections count as right.
 
-    This is the accuracy that Cardoso and colleagues plot against the rejection rate: what a
-    classifier reaches together with a reviewer who is always right.
+    Cardoso and colleagues plot this accuracy against the rejection rate: what a classifier reaches
+    together with a reviewer who is always right.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True classes.
-    y_pred : array-like of shape (n_samples,)
-        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    y_true, y_pred : array-like of shape (n_samples,)
+        True classes, and decisions with ``reject_label`` for rejections.
     reject_label : int, float, str or None
-        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+        Label of a rejection, not one of the classes; ``None`` if there is none.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the points; all equal by default.
+        Sample weights.
 
     Returns
     -------
     float
-        Between 0 and 1; 1 if all is rejected.
+        Between 0 and 1; 1 if everything is rejected.
 
     See Also
     --------
-    accepted_accuracy : Right decisions as a share of the accepted points.
+    accepted_accuracy : Accuracy on the accepted points.
 
     Examples
     --------
@@ -226,24 +216,22 @@ def classification_quality(
     reject_label: Any,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Share of the points that are rightly accepted or rightly rejected.
+    """Fraction of the points that are rightly accepted or rightly rejected.
 
-    A rejection is right where the decision would have been wrong [1]_: ``(right decisions +
+    A rejection is right if the decision would have been wrong [1]_: ``(right decisions +
     rejected points that would have been wrong) / N``.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True classes.
-    y_pred : array-like of shape (n_samples,)
-        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    y_true, y_pred : array-like of shape (n_samples,)
+        True classes, and decisions with ``reject_label`` for rejections.
     y_forced : array-like of shape (n_samples,)
-        Decisions had there been no rejection, as ``predict_forced`` gives them. Only those of the
-        rejected points are read.
+        Decisions without rejection, from ``predict_forced``. Only those of the rejected points
+        are read.
     reject_label : int, float, str or None
-        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+        Label of a rejection, not one of the classes; ``None`` if there is none.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the points; all equal by default.
+        Sample weights.
 
     Returns
     -------
@@ -274,30 +262,28 @@ def rejection_quality(
     reject_label: Any,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """How much more often errors are found among the rejected points than among all points.
+    """How much more frequent errors are among the rejected points than among all points.
 
     The ratio of wrong to right among the rejected points, had they been decided, divided by the
     same ratio among all points [1]_. Rejecting at random gives 1.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True classes.
-    y_pred : array-like of shape (n_samples,)
-        Decisions: classes, and ``reject_label`` where the classifier abstains.
+    y_true, y_pred : array-like of shape (n_samples,)
+        True classes, and decisions with ``reject_label`` for rejections.
     y_forced : array-like of shape (n_samples,)
-        Decisions had there been no rejection, as ``predict_forced`` gives them. Only those of the
-        rejected points are read.
+        Decisions without rejection, from ``predict_forced``. Only those of the rejected points
+        are read.
     reject_label : int, float, str or None
-        The label that stands for a rejection, not one of the classes; ``None`` if there is none.
+        Label of a rejection, not one of the classes; ``None`` if there is none.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the points; all equal by default.
+        Sample weights.
 
     Returns
     -------
     float
-        At least 0. ``inf`` if only errors are rejected; ``nan`` if nothing is rejected, or if all
-        points, decided without rejection, would be right or all would be wrong.
+        Non-negative. ``inf`` if only errors are rejected; ``nan`` if nothing is rejected, or if,
+        without rejection, all decisions would be right or all would be wrong.
 
     References
     ----------
@@ -324,7 +310,7 @@ def count_labels(
     reject_label: Any,
     sample_weight: ArrayLike | None = None,
 ) -> Tally:
-    """Check the arguments, and weigh right decisions, rejections and wrong decisions."""
+    """Validate labels and count right decisions, wrong decisions and rejections."""
     found = outcomes(y_true, y_pred, reject_label)
     weight = shares(sample_weight, len(found.true))
     index = np.where(found.rejected, -1, found.right.astype(np.intp))  # 1: right, 0: wrong
@@ -338,7 +324,7 @@ def _qualities(
     reject_label: Any,
     sample_weight: ArrayLike | None,
 ) -> _Qualities:
-    """Check the arguments, and weigh right and wrong among the accepted and the rejected."""
+    """Validate labels and count right and wrong among the accepted and the rejected."""
     found = outcomes(y_true, y_pred, reject_label)
     weight = shares(sample_weight, len(found.true))
     forced = labels("y_forced", y_forced)
@@ -350,8 +336,8 @@ def _qualities(
     rejected = found.rejected
     if reject_label is not None and np.any(equal(forced[rejected], np.array(reject_label))):
         raise ValueError(
-            f"y_forced holds reject_label={reject_label!r}; give the decisions without rejection, "
-            "as predict_forced does"
+            f"y_forced contains reject_label={reject_label!r}; pass decisions without rejection, "
+            "from predict_forced"
         )
     right = rejected & agree(found.true, "y_forced", forced, rejected)
     parts = found.right, found.wrong, right, rejected & ~right
