@@ -212,7 +212,7 @@ def test_wrong_labels_are_named(measure, y_true, y_pred, reject_label, error, me
     ("y_true", "y_pred", "reject_label", "message"),
     [
         # NumPy makes text of the numbers here, so that no decision could be right.
-        ([1, 2], np.array([1, "reject"]), "reject", "y_true contains numbers and .* y_pred are text"),
+        ([1, 2], np.array([1, "reject"]), "reject", "y_true contains numbers .* y_pred are text"),
         (
             np.array(["1", "2"]),
             np.array([1, 2]),
