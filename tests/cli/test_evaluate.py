@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 import rejo
 from rejo import RejoLinear
 from rejo.persistence import save
+from rejo.tables import TableEncoder
 
 
 def evaluate(run, *words):
@@ -105,6 +106,26 @@ def test_the_page_reports_on_groups(run, model, cases):
     for word in ("north", "south", "match what was expected", "rejo evaluate"):
         assert word in page
     assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:|//|file:)""", page)
+
+
+def test_the_model_is_opened_and_the_cases_are_scored_once(run, model, cases, monkeypatch):
+    calls = []
+
+    def count(owner, name):
+        inner = getattr(owner, name)
+
+        def counted(self, *args, **kwargs):
+            calls.append((name, self if owner is Path else None))
+            return inner(self, *args, **kwargs)
+
+        monkeypatch.setattr(owner, name, counted)
+
+    count(RejoLinear, "boundary_scores")
+    count(TableEncoder, "transform")
+    count(Path, "open")
+    assert run("evaluate", model, cases, "--report", "r.html")[0] == 0
+    for call in (("boundary_scores", None), ("transform", None), ("open", model)):
+        assert calls.count(call) == 1
 
 
 @pytest.mark.parametrize("column", ["job", "income", "case"])

@@ -43,6 +43,22 @@ def test_without_cases_nothing_is_known():
     assert metrics.binomial_upper_bound(7, 7) == 1
 
 
+@given(st.integers(0, 500), st.integers(1, 500), st.integers(1, 9))
+def test_cases_worth_more_or_less_are_so_many_cases(part, n, times):
+    part = min(part, n)
+    once, many = metrics.wilson_interval(part, n), metrics.wilson_interval(times * part, times * n)
+    worth_more = metrics.wilson_interval(part, n, n_effective=times * n)
+    worth_less = metrics.wilson_interval(times * part, times * n, n_effective=float(n))
+    np.testing.assert_allclose(worth_more, many, atol=1e-12)
+    np.testing.assert_allclose(worth_less, once, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_effective", [0, -1, math.nan, math.inf])
+def test_an_effective_number_of_cases_is_positive(n_effective):
+    with pytest.raises(ValueError, match="n_effective"):
+        metrics.wilson_interval(1, 2, n_effective=n_effective)
+
+
 def test_rates_have_wilson_intervals():
     y_true, y_pred = [0] * 20, [0] * 12 + [1] * 3 + [-1] * 5
     found = metrics.rate_intervals(y_true, y_pred, reject_label=-1, confidence=0.9)

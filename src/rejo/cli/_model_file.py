@@ -83,15 +83,14 @@ def warn_of_unseen(found: dict[str, Counter[str]], n: int) -> None:
 def open_model(path: Path) -> Opened:
     """Open a model file."""
     from rejo.cli._training import prepare_of
-    from rejo.persistence import ModelFileError, inspect, load
+    from rejo.persistence import ModelFileError, open_file
 
     try:
-        found = inspect(path)
+        model, found = open_file(path)
     except ModelFileError as error:
         if path.suffix.lower() in TABLES:
             raise ModelFileError(f"{error} Is it the table? The model comes first.") from None
         raise
-    model = load(path)
     encoder = prepare_of(model)
     if encoder is None:  # fitted in Python, on a frame of numbers
         names = getattr(model, "feature_names_in_", None)

@@ -82,8 +82,8 @@ def training_report(
 
 
 def evaluation_report(
-    model: Any,
-    X: Any,
+    points: Sequence[Any],
+    chosen: int,
     y: Any,
     classes: Sequence[str],
     *,
@@ -95,11 +95,9 @@ def evaluation_report(
     provenance: Mapping[str, str],
     command: str,
 ) -> str:
-    """Return a page on cases that the model has not learned from; ``y`` as indices."""
+    """Return a page on the outcomes of cases not used in training; ``y`` as indices."""
     from rejo.report import make_report, render
-    from rejo.selection import ranking_outcomes
 
-    points, chosen = ranking_outcomes(model, X, SHARES)
     report = make_report(
         points,
         y,

@@ -9,7 +9,7 @@ from rejo.cli import _options as options
 from rejo.cli._cases import count_groups
 from rejo.cli._files import CommandError, check_apart, print_json, warn, write_file
 from rejo.cli._model_file import Opened, open_model, vague, warn_of_unseen
-from rejo.cli._reporting import check_report, evaluation_report, made_by
+from rejo.cli._reporting import SHARES, check_report, evaluation_report, made_by
 
 HELP = "test a model on cases whose classes are known"
 DESCRIPTION = (
@@ -50,7 +50,10 @@ def run(arguments: argparse.Namespace) -> None:
     unseen: dict[str, Counter[str]] = {}
     opened.note_unseen(X, unseen)
     warn_of_unseen(unseen, len(y))
-    rates = _rates(opened.judge(X).decision, y)
+    from rejo.selection import ranking_outcomes
+
+    points, chosen = ranking_outcomes(opened.model, X, SHARES if arguments.report else ())
+    rates = _rates(points[chosen].decision, y)
     groups = opened.table.get("groups")
     n = count_groups(frame[groups]) if groups in frame.columns else len(y)
     if arguments.json:
@@ -66,8 +69,8 @@ def run(arguments: argparse.Namespace) -> None:
         return
     prices = arguments.costs or opened.table.get("prices")
     page = evaluation_report(
-        opened.model,
-        X,
+        points,
+        chosen,
         y,
         opened.classes,
         size=n,

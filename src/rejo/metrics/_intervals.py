@@ -33,7 +33,13 @@ class RateIntervals(NamedTuple):
 
 
 @renamed(n="n_samples")
-def wilson_interval(successes: int, n_samples: int, confidence: float = 0.95) -> Interval[float]:
+def wilson_interval(
+    successes: int,
+    n_samples: int,
+    confidence: float = 0.95,
+    *,
+    n_effective: float | None = None,
+) -> Interval[float]:
     """Wilson's interval for a proportion, ``successes / n_samples``.
 
     Unlike ``p +- z sqrt(p (1 - p) / n)``, it is sensible for few cases and for no success at all.
@@ -46,6 +52,9 @@ def wilson_interval(successes: int, n_samples: int, confidence: float = 0.95) ->
         Number of independent cases.
     confidence : float, default=0.95
         Approximate probability that such an interval contains the true proportion.
+    n_effective : float, default=None
+        Number of independent cases that the ``n_samples`` cases are worth, if they depend on each
+        other; need not be an integer.
 
     Returns
     -------
@@ -67,9 +76,13 @@ def wilson_interval(successes: int, n_samples: int, confidence: float = 0.95) ->
     z = float(ndtri((1 + _level(confidence)) / 2))
     if n == 0:
         return Interval(float("nan"), 0.0, 1.0)
-    p, shrink = k / n, 1 + z**2 / n
-    middle = (p + z**2 / (2 * n)) / shrink
-    half = z / shrink * sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    m = n if n_effective is None else number("n_effective", n_effective, 0, np.inf)
+    if m == 0:
+        raise ValueError(f"n_effective must be positive, got {n_effective!r}")
+    p, z2 = k / n, z * z
+    shrink = 1 + z2 / m
+    middle = (p + z2 / (2 * m)) / shrink
+    half = z / shrink * sqrt(p * (1 - p) / m + z2 / (4 * m * m))
     # At the ends the formula gives 0 and 1 up to rounding.
     return Interval(p, middle - half if k > 0 else 0.0, middle + half if k < n else 1.0)
 

@@ -13,7 +13,7 @@ export to other runtimes.
 """
 
 from rejo.persistence._errors import ModelFileError
-from rejo.persistence._files import inspect, load, save
+from rejo.persistence._files import inspect, load, open_file, save
 from rejo.persistence._header import ModelFile, data_hash
 from rejo.persistence._onnx import to_onnx
 from rejo.persistence._trusted import TRUSTED_TYPES
@@ -25,6 +25,7 @@ __all__ = [
     "data_hash",
     "inspect",
     "load",
+    "open_file",
     "save",
     "to_onnx",
 ]

@@ -165,12 +165,23 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
     --------
     save, inspect
     """
+    return open_file(path, max_bytes=max_bytes)[0]
+
+
+def open_file(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[Any, ModelFile]:
+    """Return the model of a file, as :func:`load`, and its description, as :func:`inspect`.
+
+    The file is read and checked once.
+    """
     path = Path(path)
     with _naming(path):
-        header, schema = _read(read_bytes(path, max_bytes))
+        data = read_bytes(path, max_bytes)
+        header, schema = _read(data)
         model = _build(header, schema)
+        with _any_error():
+            found = describe(path, len(data), header, schema)
     _warn_of_versions(path, header["versions"])
-    return model
+    return model, found
 
 
 def inspect(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> ModelFile:
@@ -271,7 +282,7 @@ def _warn_of_versions(path: Path, versions: Mapping[str, str]) -> None:
             f"{path} was saved with scikit-learn {theirs}, this is {ours}: the model may decide "
             "otherwise. Compare its decisions on known cases, or fit and save it again.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

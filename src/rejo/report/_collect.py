@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Indices
-from rejo.metrics import tally
-from rejo.report._format import wilson
+from rejo.metrics import tally, wilson_interval
 
 if TYPE_CHECKING:
     from rejo.selection.outcomes import Outcomes
@@ -45,7 +44,7 @@ class PointTally(NamedTuple):
 
 
 def count_point(
-    outcomes: Outcomes, y: Indices, n_classes: int, worth: float, z: float
+    outcomes: Outcomes, y: Indices, n_classes: int, worth: float, confidence: float
 ) -> PointTally:
     """Count what became of the cases.
 
@@ -57,8 +56,8 @@ def count_point(
     n_classes : int
     worth : float
         Number of independent cases that a case counts for, in intervals.
-    z : float
-        Quantile of the normal distribution, for intervals.
+    confidence : float
+        Of intervals.
     """
     counts = tally(outcomes.decision, y)
     forced_wrong = outcomes.forced != y
@@ -71,7 +70,7 @@ def count_point(
         forced_wrong=int(forced_wrong.sum()),
         reviewed_wrong=int(forced_wrong[outcomes.decision < 0].sum()),
         matrix=_matrix(outcomes, y, n_classes),
-        accuracy=_accuracy(outcomes, y, worth, z),
+        accuracy=_accuracy(outcomes, y, worth, confidence),
         errors_left=_errors_left(in_doubt),
         tenths=tuple(int(part.sum()) for part in np.split(in_doubt, _tenth_edges(len(y))[1:-1])),
     )
@@ -104,7 +103,9 @@ def _matrix(outcomes: Outcomes, y: Indices, n_classes: int) -> tuple[tuple[int, 
     return tuple(tuple(int(cell) for cell in row) for row in cells.reshape(n_classes, n_outputs))
 
 
-def _accuracy(outcomes: Outcomes, y: Indices, worth: float, z: float) -> tuple[float, float, float]:
+def _accuracy(
+    outcomes: Outcomes, y: Indices, worth: float, confidence: float
+) -> tuple[float, float, float]:
     """Share of right decisions among the decided, plus and minus a deviation over the folds.
 
     One model alone has no such deviation; it has Wilson's interval.
@@ -114,7 +115,8 @@ def _accuracy(outcomes: Outcomes, y: Indices, worth: float, z: float) -> tuple[f
         return (np.nan,) * 3
     accuracy = float(counts.accepted_accuracy)
     if outcomes.fold.min() == outcomes.fold.max():
-        return accuracy, *wilson(int(counts.right), int(counts.decided), worth, z)
+        right, decided = int(counts.right), int(counts.decided)
+        return wilson_interval(right, decided, confidence, n_effective=decided * worth)
     in_folds = tally(outcomes.decision, y, fold=outcomes.fold).accepted_accuracy
     spread = float(np.nanstd(in_folds))
     return accuracy, max(accuracy - spread, 0.0), min(accuracy + spread, 1.0)

@@ -7,7 +7,7 @@ an integer of the last shown digit by ``floor(x + 0.5)``, which is the same arit
 from __future__ import annotations
 
 import unicodedata
-from math import floor, sqrt
+from math import floor
 
 BATCH = 1000  # cases that the page speaks of
 LONGEST = 120  # characters of a label
@@ -57,17 +57,6 @@ def per_batch(part: int, n: int, places: int = 0) -> int:
 def money_places(error_price: float) -> int:
     """Decimals of all amounts: as many as the price of an error calls for."""
     return 0 if error_price >= 10 else 2 if error_price >= 0.1 else 4 if error_price >= 0.001 else 6
-
-
-def wilson(part: int, n: int, worth: float, z: float) -> tuple[float, float]:
-    """Wilson's interval of a share, where each case counts for ``worth`` independent ones."""
-    if n == 0:
-        return 0.0, 1.0
-    p, m, z2 = part / n, n * worth, z * z
-    shrink = 1 + z2 / m
-    middle = (p + z2 / (2 * m)) / shrink
-    half = z / shrink * sqrt(p * (1 - p) / m + z2 / (4 * m * m))
-    return middle - half if part > 0 else 0.0, middle + half if part < n else 1.0
 
 
 def clean(text: str, longest: int = LONGEST) -> str:

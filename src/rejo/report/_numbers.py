@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from math import sqrt
 from typing import Any, NamedTuple
 
+from rejo.metrics import wilson_interval
 from rejo.report._format import (
     BATCH,
     NONE,
@@ -21,7 +22,6 @@ from rejo.report._format import (
     share,
     to_units,
     whole,
-    wilson,
 )
 
 SMALL = 30  # cases: a smaller group is not judged
@@ -195,7 +195,9 @@ def _groups(data: Data, point: int) -> dict[str, str]:
             parts = ((reviewed, group["n"]), (wrong, group["n"] - reviewed))
             verdicts = []
             for what, (part, of), rate in zip(("review", "wrong"), parts, overall, strict=True):
-                low, high = wilson(part, of, data["worth"], data["z"])
+                _, low, high = wilson_interval(
+                    part, of, data["confidence"], n_effective=of * data["worth"] or None
+                )
                 found[f"{key}-{what}"] = share(part, of)
                 found[f"{key}-{what}-range"] = f"{percent(low)} to {percent(high)}" if of else NONE
                 noun = "reviews" if what == "review" else "errors"

@@ -85,7 +85,7 @@ class Report:
     @property
     def z(self) -> float:
         """Quantile of the normal distribution that belongs to the confidence."""
-        return _quantile(self.confidence)
+        return float(ndtri((1 + self.confidence) / 2))
 
     @property
     def setting(self) -> Setting:
@@ -224,8 +224,7 @@ def make_report(
     n = len(true)
     check_options(len(outcomes), chosen, size, confidence)
     worth = 1.0 if size is None else float(size) / n
-    z = _quantile(confidence)
-    tallies = [count_point(point, true, len(classes), worth, z) for point in outcomes]
+    tallies = [count_point(point, true, len(classes), worth, confidence) for point in outcomes]
     columns, left_out = group_columns(outcomes, true, by or {})
     return Report(
         tallies=tallies,
@@ -251,10 +250,6 @@ def make_report(
 def _default_prices(tallies: list[PointTally], chosen: int) -> tuple[float, float]:
     cost = tallies[chosen].cost
     return 1.0, ANY_COST if isnan(cost) else cost
-
-
-def _quantile(confidence: float) -> float:
-    return float(ndtri((1 + confidence) / 2))
 
 
 def _text(value: Any) -> str:
