@@ -54,10 +54,8 @@ class AccuracyRejectDisplay(CurveDisplay):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes of the last plot.
-    figure_ : matplotlib Figure
-        The figure that holds them.
+    ax_, figure_ : matplotlib Axes and Figure
+        Of the last plot.
     lines_ : list of matplotlib Line2D
         The curves of the last plot.
 
@@ -108,8 +106,7 @@ class AccuracyRejectDisplay(CurveDisplay):
 
         Returns
         -------
-        AccuracyRejectDisplay
-            The display, plotted.
+        display : AccuracyRejectDisplay
         """
         require_matplotlib(cls.__name__)
         check_choice("accuracy", accuracy, tuple(YLABELS))
@@ -142,12 +139,9 @@ class AccuracyRejectDisplay(CurveDisplay):
         Parameters
         ----------
         estimator : estimator instance
-            A fitted classifier of this package; also at the end of a ``Pipeline``, or in a search
-            such as ``GridSearchCV``.
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Points that it was not trained on.
-        y : array-like of shape (n_samples,)
-            Their classes.
+            A fitted classifier of this package, also in a pipeline or a search.
+        X, y : array-like
+            Points that it was not trained on, and their classes.
         accuracy : {"accepted", "overall"}, default="accepted"
             The definition of accuracy.
         n_resamples, random_state, name, bayes, ax
@@ -155,8 +149,7 @@ class AccuracyRejectDisplay(CurveDisplay):
 
         Returns
         -------
-        AccuracyRejectDisplay
-            The display, plotted.
+        display : AccuracyRejectDisplay
         """
         require_matplotlib(cls.__name__)
         found = rank(estimator, X, name)
@@ -212,8 +205,7 @@ class AccuracyRejectDisplay(CurveDisplay):
 
         Returns
         -------
-        AccuracyRejectDisplay
-            The display, plotted.
+        display : AccuracyRejectDisplay
         """
         require_matplotlib(cls.__name__)
         true = column(y_true)
@@ -239,26 +231,13 @@ class AccuracyRejectDisplay(CurveDisplay):
         display = cls(curves=[curve], accuracy=accuracy, bayes=bayes, band_label=label)
         return display.plot(ax=ax)
 
-    def plot(self, ax: "Axes | None" = None) -> Self:
-        """Draw the curves, their bands and a legend.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default. Keeps the curves that are already there.
-
-        Returns
-        -------
-        AccuracyRejectDisplay
-            The display itself.
-        """
+    def _plot(self, ax: "Axes | None") -> None:
         check_choice("accuracy", self.accuracy, tuple(YLABELS))
         ax, _ = self._draw(ax)
         percent(ax.xaxis)
         percent(ax.yaxis)
         ax.set(xlabel="rejection rate R", ylabel=YLABELS[self.accuracy])
         draw_legend(ax, tell_traced=True)
-        return self
 
 
 def _complement(curve: Curve) -> Curve:

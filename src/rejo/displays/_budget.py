@@ -43,10 +43,8 @@ class ReviewBudgetDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes of the last plot.
-    figure_ : matplotlib Figure
-        The figure that holds them.
+    ax_, figure_ : matplotlib Axes and Figure
+        Of the last plot.
     line_ : matplotlib Line2D
         The curve of the last plot.
 
@@ -84,12 +82,9 @@ class ReviewBudgetDisplay(Display):
         Parameters
         ----------
         estimator : estimator instance
-            A fitted classifier of this package; also at the end of a ``Pipeline``, or in a search
-            such as ``GridSearchCV``.
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Points that it was not trained on.
-        y : array-like of shape (n_samples,)
-            Their classes.
+            A fitted classifier of this package, also in a pipeline or a search.
+        X, y : array-like
+            Points that it was not trained on, and their classes.
         counts : bool, default=False
             Show numbers of points instead of shares.
         name : str, default=None
@@ -99,8 +94,7 @@ class ReviewBudgetDisplay(Display):
 
         Returns
         -------
-        ReviewBudgetDisplay
-            The display, plotted.
+        display : ReviewBudgetDisplay
         """
         require_matplotlib(cls.__name__)
         found = rank(estimator, X, name)
@@ -148,8 +142,7 @@ class ReviewBudgetDisplay(Display):
 
         Returns
         -------
-        ReviewBudgetDisplay
-            The display, plotted.
+        display : ReviewBudgetDisplay
         """
         require_matplotlib(cls.__name__)
         true, score = column(y_true), np.asarray(sureness, dtype=np.float64)
@@ -189,8 +182,7 @@ class ReviewBudgetDisplay(Display):
 
         Returns
         -------
-        ReviewBudgetDisplay
-            The display itself.
+        self : display
         """
         ax = self._set_axes(ax)
         unit = self.n_samples if counts else 1

@@ -40,10 +40,8 @@ class RejectConfusionDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes of the last plot.
-    figure_ : matplotlib Figure
-        The figure that holds them.
+    ax_, figure_ : matplotlib Axes and Figure
+        Of the last plot.
     text_ : ndarray of matplotlib Text, of the shape of ``matrix``
         What is written in the cells.
     shares_ : ndarray of the shape of ``matrix``
@@ -78,12 +76,9 @@ class RejectConfusionDisplay(Display):
         Parameters
         ----------
         estimator : estimator instance
-            A fitted classifier; also at the end of a ``Pipeline``, or in a search such as
-            ``GridSearchCV``.
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Points that it was not trained on.
-        y : array-like of shape (n_samples,)
-            Their classes.
+            A fitted classifier, also in a pipeline or a search.
+        X, y : array-like
+            Points that it was not trained on, and their classes.
         ordinal : bool, default=False
             Show each reject region, one between any two neighbouring classes, in a column of its
             own. The classifier must be one of this package.
@@ -94,8 +89,7 @@ class RejectConfusionDisplay(Display):
 
         Returns
         -------
-        RejectConfusionDisplay
-            The display, plotted.
+        display : RejectConfusionDisplay
         """
         require_matplotlib(cls.__name__)
         lower = None
@@ -156,8 +150,7 @@ class RejectConfusionDisplay(Display):
 
         Returns
         -------
-        RejectConfusionDisplay
-            The display, plotted.
+        display : RejectConfusionDisplay
         """
         require_matplotlib(cls.__name__)
         true, pred = column(y_true), column(y_pred)
@@ -181,19 +174,7 @@ class RejectConfusionDisplay(Display):
         totals = self.matrix.sum(axis=1, keepdims=True)
         return self.matrix / np.where(totals > 0, totals, 1)
 
-    def plot(self, ax: "Axes | None" = None) -> Self:
-        """Draw the table.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        RejectConfusionDisplay
-            The display itself.
-        """
+    def _plot(self, ax: "Axes | None") -> None:
         K, n_columns = self._shape()
         ax = self._set_axes(ax, (2.4 + 0.85 * n_columns, 1.1 + 0.75 * K))
         outcomes = self._outcomes()
@@ -219,7 +200,6 @@ class RejectConfusionDisplay(Display):
         ax.set_yticks(range(K), [str(label) for label in self.classes])
         ax.set(xlabel="decision", ylabel="true class")
         self._draw_legend()
-        return self
 
     def _shape(self) -> tuple[int, int]:
         K = len(self.classes)

@@ -62,10 +62,8 @@ class RejectRegionDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes of the last plot.
-    figure_ : matplotlib Figure
-        The figure that holds them.
+    ax_, figure_ : matplotlib Axes and Figure
+        Of the last plot.
     regions_ : ndarray of shape (grid_resolution, grid_resolution)
         Number of positive scores at each point of the grid, 0 to ``n_boundaries``. With rejection,
         an even number 2k means class k and an odd one a rejection. Without scores: the decisions.
@@ -124,8 +122,7 @@ class RejectRegionDisplay(Display):
 
         Returns
         -------
-        RejectRegionDisplay
-            The display, plotted.
+        display : RejectRegionDisplay
         """
         require_matplotlib(cls.__name__)
         _check_settings(grid_resolution, eps)
@@ -167,19 +164,7 @@ class RejectRegionDisplay(Display):
             raise ValueError("scores and decisions are both None; give one of them")
         return self.decisions
 
-    def plot(self, ax: "Axes | None" = None) -> Self:
-        """Draw the regions, their edges, the points and a legend.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        RejectRegionDisplay
-            The display itself.
-        """
+    def _plot(self, ax: "Axes | None") -> None:
         ax = self._set_axes(ax, (6.4, 4.8))
         colours = class_colours(len(self.classes))
         tints = [tint(colour, TINT) for colour in colours]
@@ -195,7 +180,6 @@ class RejectRegionDisplay(Display):
             ylabel=self.ylabel,
         )
         self._draw_legend(colours)
-        return self
 
     @property
     def _may_reject(self) -> bool:

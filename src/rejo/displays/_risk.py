@@ -46,10 +46,8 @@ class RiskCurveDisplay(CurveDisplay):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The axes of the last plot.
-    figure_ : matplotlib Figure
-        The figure that holds them.
+    ax_, figure_ : matplotlib Axes and Figure
+        Of the last plot.
     lines_ : list of matplotlib Line2D
         The curves of the last plot.
 
@@ -80,12 +78,9 @@ class RiskCurveDisplay(CurveDisplay):
         Parameters
         ----------
         rows : DataFrame or list of dicts
-            A row for each method, reject cost and run, with the columns ``method``,
-            ``reject_cost``, ``risk``, and ``fold`` if there are several runs: folds, splits or
-            bootstrap samples.
+            As in :meth:`AccuracyRejectDisplay.from_rows`, with the column ``risk``.
         band : {"deviation", "quantiles", None}, default="deviation"
-            One standard deviation of the runs to both sides, or from the 5% to the 95% quantile,
-            which suits bootstrap samples; ``None`` for no band.
+            The same.
         bayes : pair of arrays, default=None
             Reject cost and risk of the best possible classifier.
         operating_point : float, default=None
@@ -95,27 +90,14 @@ class RiskCurveDisplay(CurveDisplay):
 
         Returns
         -------
-        RiskCurveDisplay
-            The display, plotted.
+        display : RiskCurveDisplay
         """
         require_matplotlib(cls.__name__)
         curves, label = curves_from_rows(rows, "reject_cost", "risk", band)
         display = cls(curves=curves, bayes=bayes, operating_point=operating_point, band_label=label)
         return display.plot(ax=ax)
 
-    def plot(self, ax: "Axes | None" = None) -> Self:
-        """Draw the curves, their bands and a legend.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default. Keeps the curves that are already there.
-
-        Returns
-        -------
-        RiskCurveDisplay
-            The display itself.
-        """
+    def _plot(self, ax: "Axes | None") -> None:
         _check_point(self.operating_point, check_curves(self.curves))
         ax, curves = self._draw(ax)
         # An infinite line leaves the limits to the curves.
@@ -125,7 +107,6 @@ class RiskCurveDisplay(CurveDisplay):
         from_zero(ax, "xy")
         ax.set(xlabel="reject cost $w_r$", ylabel="risk $w_r R + E$")
         draw_legend(ax)
-        return self
 
     def _draw_point(self, cost: float, curves: list[Curve]) -> None:
         """Mark the reject cost, and the risk of each curve there."""

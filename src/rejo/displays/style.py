@@ -1,7 +1,7 @@
 """What the displays share: colours for readers of any colour vision, axes, legends."""
 
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -33,6 +33,24 @@ class Display:
 
     ax_: "Axes"
     figure_: "Figure | SubFigure"
+
+    def plot(self, ax: "Axes | None" = None) -> Self:
+        """Draw everything, with a legend.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default. Keeps the curves that are already there.
+
+        Returns
+        -------
+        self : display
+        """
+        self._plot(ax)
+        return self
+
+    def _plot(self, ax: "Axes | None") -> None:
+        raise NotImplementedError
 
     def _set_axes(self, ax: "Axes | None", figsize: tuple[float, float] = (6.8, 4.2)) -> "Axes":
         """Take the axes to draw into, or those of a new figure."""
