@@ -48,15 +48,12 @@ def words_of(
         codes, found = column.cat.codes.to_numpy(dtype=np.intp), column.cat.categories
     else:
         codes, found = pd.factorize(column)
-    place: dict[str, int] = {}
-    renumbered = np.empty(len(found) + 1, dtype=np.intp)
-    renumbered[-1] = -1
-    for i, value in enumerate(found.tolist()):
-        word = text(value)
-        renumbered[i] = -1 if word in missing else place.setdefault(word, len(place))
-    if len(place) < len(found):
-        codes = renumbered[codes]
-    return Words(codes, list(place))
+    words = list(map(text, found.tolist()))
+    kept = [word for word in dict.fromkeys(words) if word not in missing]
+    if len(kept) < len(words):
+        place = {word: i for i, word in enumerate(kept)}
+        codes = np.array([*(place.get(word, -1) for word in words), -1], dtype=np.intp)[codes]
+    return Words(codes, kept)
 
 
 def joined(parts: list[Words]) -> Words:
