@@ -328,7 +328,7 @@ def test_an_estimator_fitted_before_keeps_its_fit_and_its_labels(binary):
     model.fit(X[100:], names[100:])
     assert_array_equal(model.estimator_.decision_function(X), machine.decision_function(X))
     assert {"yes", "no", "reject"} == set(model.predict(X).tolist())
-    with pytest.raises(ValueError, match=r"knows the classes \['no', 'yes'\], but y has"):
+    with pytest.raises(ValueError, match=r"has the classes \['no', 'yes'\], but y has"):
         model.fit(X, y)
 
 

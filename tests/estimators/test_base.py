@@ -343,7 +343,7 @@ def test_balanced_gives_each_class_the_same_total_weight():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"sample_weight": [1, -1, 1, 1]}, "sample_weight must not be negative; the least is -1"),
+        ({"sample_weight": [1, -1, 1, 1]}, "sample_weight must not be negative; the lowest is -1"),
         ({"sample_weight": [1, np.nan, 1, 1]}, "sample_weight contains NaN or infinity"),
         ({"sample_weight": [1, np.inf, 1, 1]}, "sample_weight contains NaN or infinity"),
         ({"sample_weight": [0, 0, 0, 0]}, "sample_weight is zero for all"),
@@ -392,7 +392,7 @@ def test_a_refused_continuation_leaves_the_model_as_it_was(model):
     X, y = ordered()
     model = clone(model).partial_fit(X, y, classes=[0, 1, 2])
     before = model.predict(X)
-    with pytest.raises(ValueError, match=r"4 boundaries, but reject_cost=None .* asks for 2"):
+    with pytest.raises(ValueError, match=r"4 boundaries, but reject_cost=None .* needs 2"):
         model.set_params(reject_cost=None).partial_fit(X, y)
     assert_array_equal(model.set_params(reject_cost=0.2).predict(X), before)
 

@@ -15,7 +15,7 @@ from rejo.estimators.inner import check_no_class_weight, inner_scores
 
 
 class IndependentBoundaries(Wrapper, BoundaryClassifier):
-    """Base: boundary ``q`` is a classifier of its own, with the costs of replica ``q``."""
+    """Base: each boundary ``q`` is a separate classifier, with the costs of replica ``q``."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BoundaryClassifier._parameter_constraints,
@@ -28,7 +28,7 @@ class IndependentBoundaries(Wrapper, BoundaryClassifier):
         return -np.sort(-self._raw_scores(self._check_input(X, reset=False)), axis=1)
 
     def crossing_mask(self, X: Any) -> NDArray[np.bool_]:
-        """Tell where the boundaries cross.
+        """Return where the boundaries cross.
 
         Parameters
         ----------
@@ -37,7 +37,7 @@ class IndependentBoundaries(Wrapper, BoundaryClassifier):
         Returns
         -------
         crossed : ndarray of bool of shape (n_samples,)
-            Points that lie below one boundary and above a higher one, which is not logical.
+            Points below one boundary and above a higher one, which is a contradiction.
         """
         return _crossed(self._raw_scores(self._check_input(X, reset=False)))
 
@@ -95,8 +95,8 @@ def side_problem(
     sides = positive[k].astype(np.intp)
     if len(set(sides.tolist())) < 2:
         raise ValueError(
-            "loss_matrix leaves no costs on one side of a boundary: nothing is to be told apart "
-            f"there. Costs of the classes: {costs.tolist()}."
+            "loss_matrix has no costs on one side of a boundary, so there is nothing to learn. "
+            f"Costs of the classes: {costs.tolist()}."
         )
     return rows, sides, weight
 

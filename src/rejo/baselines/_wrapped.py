@@ -89,8 +89,8 @@ def fit_clone(estimator: Any, X: Any, y: NDArray[Any], weight: Floats | None) ->
     if name is None:
         raise ValueError(
             f"estimator={_name(estimator)} takes no sample_weight in fit, but there are weights: "
-            "the sample_weight that you gave, or the costs of the boundaries. Use one that does, "
-            "e.g. LogisticRegression, SVC or HistGradientBoostingClassifier."
+            "your sample_weight, or the costs of the boundaries. Use one that does, such as "
+            "LogisticRegression, SVC or HistGradientBoostingClassifier."
         )
     return clone(estimator).fit(X, y, **{name: weight})
 
@@ -124,9 +124,9 @@ def held_out_scores(
     for label, name in zip(labels, names, strict=True):
         if not all((y[train] == label).any() for train, _ in folds):
             raise ValueError(
-                f"cv holds out all points of {name} at once, so that nothing can be learned of "
-                "it from the others. Use folds that leave some in, or cv='train' to choose the "
-                "cut-offs on the training points, or give more points."
+                f"cv holds out all points of {name} at once, so none are left to learn from. Use "
+                "folds that leave some in, or cv='train' to choose the cut-offs on the training "
+                "points, or more points."
             )
         if not (y[pooled] == label).any():
             raise ValueError(
@@ -185,8 +185,8 @@ def _columns(estimator: Any, labels: NDArray[Any]) -> list[int]:
     wanted = labels.tolist()
     if sorted(known, key=str) != sorted(wanted, key=str):
         raise ValueError(
-            f"estimator={_name(estimator)} knows the classes {known}, but y has {wanted}. An "
-            "estimator that was fitted before must have the same classes."
+            f"estimator={_name(estimator)} has the classes {known}, but y has {wanted}. A fitted "
+            "estimator must have the same classes."
         )
     return [known.index(label) for label in wanted]
 

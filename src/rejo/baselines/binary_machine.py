@@ -45,8 +45,8 @@ class BinaryKernelMachine(KernelMachine):
         if kind == "multiclass":
             raise ValueError(
                 "Only binary classification is supported. The type of the target is multiclass: "
-                f"{type(self).__name__} tells two classes apart. RejoSVC takes more, if they have "
-                "an order."
+                f"{type(self).__name__} is for two classes. RejoSVC takes more, if they are "
+                "ordered."
             )
         return super()._check_targets(X, y, sample_weight)
 

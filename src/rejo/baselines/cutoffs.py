@@ -150,5 +150,5 @@ def _between(ascending: Floats) -> Floats:
 
 
 def _running(steps: Floats) -> Floats:
-    """Cumulative sums along the first axis, from 0 on."""
+    """Cumulative sums along the first axis, starting with 0."""
     return np.concatenate([np.zeros_like(steps[:1]), np.cumsum(steps, axis=0)])

@@ -64,7 +64,7 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
     margin_weight : float, default=0.1
         ``a``: weight of the squared distance from the margin, which gives the descent a direction.
     max_rank : int, default=300
-        Bound on the rank of the factor of a kernel matrix.  Time and memory grow with
+        Maximum rank of the factor of a kernel matrix.  Time and memory grow with
         ``n_samples * max_rank``.
     n_starts : int, default=9
         Number of starts; those beyond nine are random.
@@ -75,9 +75,9 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
     class_weight : dict or "balanced", default=None
         Weights of the classes, as in scikit-learn.
     tol : float, default=1e-6
-        A stage ends when a step lowers J by less than this share of it.
+        A stage ends when a step lowers J by less than this fraction of it.
     max_iter : int, default=1000
-        Bound on the steps of a stage.
+        Maximum number of steps of a stage.
     random_state : int, RandomState instance or None, default=None
         For the starts beyond nine.
 
@@ -92,7 +92,7 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
     intercept_ : float
         ``b``.
     coef_ : ndarray of shape (1, n_features)
-        Weights of the features, with ``second_order`` also of the products (in the order of
+        Weights of the features, and with ``second_order`` of the products (in the order of
         scikit-learn's ``PolynomialFeatures``); linear kernel only.
     support_ : ndarray of shape (rank,)
         Rows of the training set whose kernel functions make up ``f``; not for a linear kernel.
@@ -103,7 +103,7 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
     n_starts_ : int
         Number of starts.
     n_iter_ : int
-        Steps of all descents together.
+        Number of steps of all descents together.
 
     Examples
     --------

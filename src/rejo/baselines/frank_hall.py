@@ -26,26 +26,26 @@ class FrankHallReject(IndependentBoundaries):
     """Independent classifiers for each split of K ordered classes into lower and higher ones.
 
     Frank and Hall (2001) train a classifier for each question "is the class above ``j``?".
-    Sousa and Cardoso put two in its place, with the costs of the replicas ``2 j`` and ``2 j + 1``,
-    for the two edges of a reject region between the classes ``j`` and ``j + 1``.  With
-    ``per_split=1`` there is one, with equal costs, and two cut-offs on its score that minimise
+    Sousa and Cardoso train two, with the costs of the replicas ``2 j`` and ``2 j + 1``, for the
+    two edges of a reject region between the classes ``j`` and ``j + 1``.  With ``per_split=1``
+    there is one, with equal costs, and two cut-offs on its score that minimise
 
         ``sum_i c_i,2j [s_i wrong at t_2j] + c_i,2j+1 [s_i wrong at t_2j+1]``.
 
-    A point is decided by the number of boundaries below it.  Nothing keeps them in order: see
-    ``crossing_mask``.
+    The number of boundaries below a point is its decision.  Nothing keeps the boundaries from
+    crossing: see ``crossing_mask``.
 
     Parameters
     ----------
     estimator : classifier, default=None
         A binary classifier, or pipeline, with ``decision_function`` or ``predict_proba``; with
-        ``per_split=2`` also with ``sample_weight`` in ``fit``.  ``None``:
+        ``per_split=2`` also ``sample_weight`` in ``fit``.  ``None``:
         ``HistGradientBoostingClassifier()``.
     per_split : {1, 2}, default=2
         Classifiers for each split.
     cv : int, splitter, iterable or "train", default=5
-        Points on which the cut-offs of ``per_split=1`` are chosen: by folds, each held out
-        once from a fit on the others, and pooled; or the training points themselves.
+        Where the cut-offs of ``per_split=1`` are chosen: on the pooled out-of-fold scores of a
+        cross-validation, or on the training points themselves.
     reject_cost : float in (0, 0.5] or None, default=0.2
         Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
         classification, with one boundary between neighbouring classes.
@@ -62,20 +62,20 @@ class FrankHallReject(IndependentBoundaries):
     class_weight : dict or "balanced", default=None
         Weights of the classes, as in scikit-learn.
     random_state : int, RandomState instance or None, default=None
-        If given, folds are shuffled, and it is set on all parts of the estimator that have one.
+        If given, folds are shuffled, and it is set on all parts of the estimator.
     n_jobs : int, default=None
-        Classifiers fitted at the same time.
+        Number of classifiers fitted in parallel.
 
     Attributes
     ----------
     classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
         As in every :class:`~rejo.estimators.RejectClassifier`.
     estimators_ : list of classifiers
-        In the order of the splits, one or two for each; their classes are 0 and 1.
+        One or two for each split, in their order; their classes are 0 and 1.
     cutoffs_ : ndarray of shape (n_boundaries,)
-        On the scores of the classifiers; 0 unless they were chosen.
+        Cut-offs on the scores of the classifiers; 0 unless chosen.
     crossing_rate_ : float
-        Share of the training points where boundaries cross.
+        Fraction of the training points where boundaries cross.
 
     Examples
     --------
@@ -153,7 +153,7 @@ class FrankHallReject(IndependentBoundaries):
     def predict_proba(self, X: Any) -> Floats:
         """Posterior of every class: differences of the probabilities to be above each split.
 
-        Where those of neighbouring splits are in the wrong order, they change places.
+        Probabilities in the wrong order are sorted first.
 
         Parameters
         ----------
@@ -162,8 +162,8 @@ class FrankHallReject(IndependentBoundaries):
         Returns
         -------
         p : ndarray of shape (n_samples, n_classes)
-            The class with the most need not be that of :meth:`predict_forced`, which is in the
-            middle: as likely below the truth as above it.
+            The most probable class need not be that of :meth:`predict_forced`, which is the
+            median: as likely below the truth as above it.
         """
         X = self._check_input(X, reset=False)
         above = np.column_stack([fit.predict_proba(X)[:, 1] for fit in self.estimators_])

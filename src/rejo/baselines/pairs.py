@@ -15,13 +15,13 @@ class TwoClassifierReject(IndependentBoundaries):
     """Two cost-weighted fits of a binary classifier, with what lies between them rejected.
 
     The first classifier has the costs of replica 0, ``1 - reject_cost`` for an error on the
-    second class and ``reject_cost`` for one on the first: where it says "first", that is nearly
+    second class and ``reject_cost`` for one on the first, so it says "first" only when nearly
     sure.  The second has the costs of replica 1, the other way round.  Points above the first
     boundary and below the second are rejected.
 
-    The fits know nothing of each other, so that the boundaries may cross.  A point below the
-    first and above the second is decided for both classes at once, which is not logical:
-    ``crossing_mask`` tells where, and ``predict`` rejects there.
+    The two fits are independent, so the boundaries may cross.  A point below the first and above
+    the second would belong to both classes: ``crossing_mask`` finds such points, and ``predict``
+    rejects them.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ class TwoClassifierReject(IndependentBoundaries):
     class_weight : dict or "balanced", default=None
         Weights of the classes, as in scikit-learn.
     random_state : int, RandomState instance or None, default=None
-        If given, it is set on all parts of the estimator that have one.
+        If given, it is set on all parts of the estimator.
     n_jobs : int, default=None
-        Classifiers fitted at the same time.
+        Number of classifiers fitted in parallel.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class TwoClassifierReject(IndependentBoundaries):
     estimators_ : list of classifiers
         For the lower and the upper edge of the reject region; their classes are 0 and 1.
     crossing_rate_ : float
-        Share of the training points where the boundaries cross.
+        Fraction of the training points where the boundaries cross.
 
     Examples
     --------

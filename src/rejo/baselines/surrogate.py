@@ -20,7 +20,7 @@ from rejo.solvers.svm import KernelSolution, Problem
 class SurrogateRejectSVC(BinaryKernelMachine):
     """Support vector classifier that rejects, by a hinge with two kinks.
 
-    Two classes, one function ``f = g + b``, and a loss that prices small scores:
+    Two classes, one function ``f = g + b``, and a loss with an extra kink for small scores:
 
         min  1/2 |g|^2 + C sum_i weight_i loss(y_i, f(x_i)),        y_i = +-1.
 
@@ -80,7 +80,7 @@ class SurrogateRejectSVC(BinaryKernelMachine):
     classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
         As in every :class:`~rejo.estimators.RejectClassifier`.
     thresholds_ : ndarray of shape (2,)
-        The two cut-offs on ``f``, ascending: reject between them.
+        The two cut-offs on ``f``, lowest first: points between them are rejected.
     support_ : ndarray of shape (n_SV,)
         Indices of the support vectors.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_SV, n_features)
@@ -169,8 +169,8 @@ class SurrogateRejectSVC(BinaryKernelMachine):
             return surrogate.double_hinge(d, 1.0 - d)
         if self.surrogate != "double-hinge":
             raise ValueError(
-                f"surrogate={self.surrogate!r} knows one reject cost only, no loss_matrix: give "
-                'reject_cost, or take surrogate="double-hinge".'
+                f"surrogate={self.surrogate!r} does not support a loss_matrix: pass "
+                'reject_cost, or use surrogate="double-hinge".'
             )
         loss = np.asarray(self.loss_matrix, dtype=np.float64)
         if costs_from_loss(self.loss_matrix).shape != (2, 2):
@@ -180,13 +180,13 @@ class SurrogateRejectSVC(BinaryKernelMachine):
             )
         if not (loss[:, 1] > 0).all():
             raise ValueError(
-                f"loss_matrix={loss.tolist()} rejects free of cost: the second column must be "
+                f"loss_matrix={loss.tolist()} makes rejection free: the second column must be "
                 "positive, or no point would ever be decided."
             )
         lower, upper = surrogate.chow_thresholds(loss)
         if not 0 < lower <= upper < 1:
             raise ValueError(
-                f"loss_matrix={loss.tolist()} makes rejection too dear: below a posterior of "
+                f"loss_matrix={loss.tolist()} makes rejection too expensive: below a posterior of "
                 f"{lower:.3g} the lower class is better, above {upper:.3g} the upper one. Lower "
                 "the second column, or use an SVC, which never rejects."
             )
@@ -205,7 +205,7 @@ class SurrogateRejectSVC(BinaryKernelMachine):
 
     def _store(self, training: Training, hinges: Hinges, solution: KernelSolution) -> Self:
         self._set_labels(training.targets.classes, rejects=True)
-        self._loss = self.loss_matrix  # that of the fit, whatever is set later
+        self._loss = self.loss_matrix  # as fitted, even if the parameter changes later
         self._set_solution(training, solution)
         self.intercept_ = float(solution.b[0])
         self.thresholds_ = hinges.cutoffs

@@ -35,9 +35,9 @@ def _has_posteriors(self: Any) -> bool:
 
 
 class ThresholdRejectClassifier(Wrapper, RejectClassifier):
-    """One standard classifier that rejects where its score or its posteriors are in doubt.
+    """One standard classifier that rejects where its score or its posteriors leave doubt.
 
-    The reject region is determined after the training, by one of three rules.
+    The reject region is chosen after training, by one of three rules.
 
     - "chow" (Chow 1970): reject iff ``1 - max_k p_k(x) > reject_cost``.  With the true
       posteriors no rule has a lower risk, for any number of classes, ordered or not.
@@ -45,8 +45,8 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
 
           ``reject_cost R + E``
 
-      exactly (R rejections, E errors, as shares of all points); a score above ``t_1`` is the
-      second class, one up to ``t_0`` the first, what lies between is rejected.
+      exactly (R rejections, E errors, as fractions of all points); a score above ``t_1`` means the
+      second class, a score up to ``t_0`` the first, and what lies between is rejected.
     - "class" (Fumera, Roli & Giacinto 2000): accept the likeliest class ``i`` iff
       ``p_i(x) >= T_i``; for posteriors whose errors differ from class to class.
 
@@ -59,39 +59,37 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
     reject_cost : float in (0, 0.5] or None, default=0.2
         Cost of a rejection where an error costs 1.  ``None``: never reject.
     max_rejection : float in [0, 1], default=None
-        With ``rule="class"``: raise the accuracy on the accepted points as far as a share of
-        rejections up to this allows, instead of minimising the risk.
+        With ``rule="class"``: maximise the accuracy on the accepted points with at most this
+        rejection rate, instead of minimising the risk.
     calibration : {"auto", "sigmoid", "isotonic"} or None, default="auto"
-        How posteriors are made from scores, on the points of ``cv``: by Platt's sigmoid, which
-        for more than two classes is a multinomial logistic regression on all scores (of an
-        ``SVC`` those for pairs of classes); or by isotonic regression for each class.  "auto":
-        the estimator's own posteriors, and the sigmoid if it has none.  ``None``: only the
-        estimator's own.  Not used by ``rule="score"``.
+        How to turn scores into posteriors, on the points of ``cv``: by Platt's sigmoid (for more
+        than two classes, multinomial logistic regression on all scores) or by isotonic regression
+        for each class.  "auto": the estimator's own posteriors, or the sigmoid if it has none.
+        ``None``: only the estimator's own.  Not used by ``rule="score"``.
     cv : int, splitter, iterable or "train", default=5
-        Points on which the calibration and the thresholds are chosen: by folds, each held out
-        once from a fit on the others, and pooled; or the training points themselves.  Chow's
-        rule without calibration needs none.
+        Where calibration and thresholds are chosen: on the pooled out-of-fold scores of a
+        cross-validation, or on the training points themselves.  Chow's rule without calibration
+        needs neither.
     class_order : list of labels or "sorted", default=None
         Order of ``classes_``; ascending, or that of an ordered pandas Categorical, by default.
     reject_label : object, default=None
         Label of a rejection.  ``None``: "reject", or -1 or another free number for numeric classes.
     random_state : int, RandomState instance or None, default=None
-        If given, the folds are shuffled, and it is set on all parts of the estimator that have
-        one.
+        If given, folds are shuffled, and it is set on all parts of the estimator.
     n_jobs : int, default=None
-        Folds fitted at the same time.
+        Number of folds fitted in parallel.
 
     Attributes
     ----------
     classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
         As in every :class:`~rejo.estimators.RejectClassifier`.
     estimator_ : classifier
-        Fitted on all points.
+        The estimator, fitted on all points.
     calibrator_ : classifier or None
-        From scores to posteriors.
+        Map from scores to posteriors.
     cutoffs_ : ndarray
-        With "score" ``(t_0, t_1)``, or one cut-off if the model never rejects; otherwise the
-        least posterior of each class, of shape (n_classes,), at which it is accepted.
+        With "score", ``(t_0, t_1)``, or one cut-off if the model never rejects; otherwise the
+        lowest posterior at which each class is accepted, of shape (n_classes,).
 
     Examples
     --------
@@ -155,7 +153,7 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
             set_pairwise(estimator, method == "sigmoid")
         self._labels = known_labels(estimator, classes)
         self._set_labels(classes, rejects=self.reject_cost is not None)
-        self._rule = self.rule  # that of the fit, whatever is set later
+        self._rule = self.rule  # as fitted, even if the parameter changes later
         chooses = method is not None or (self.rule != "chow" and self.reject_cost is not None)
         folds = self._folds(X, y, targets) if chooses and not isinstance(self.cv, str) else None
         if rows is not None:

@@ -270,7 +270,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Store the classes, the reject label and the cost of a rejection."""
         self.reject_label_ = choose_reject_label(classes, self.reject_label) if rejects else None
         self.classes_ = classes
-        self.reject_cost_ = self.reject_cost  # that of the fit, whatever is set later
+        self.reject_cost_ = self.reject_cost  # as fitted, even if the parameter changes later
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         """Mean cost of a decision: 0, 1, or the cost of a rejection."""

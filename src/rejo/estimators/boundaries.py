@@ -134,12 +134,12 @@ class BoundaryClassifier(RejectClassifier):
         if n_boundaries not in (None, costs.shape[1]):
             raise ValueError(
                 f"the model has {n_boundaries} boundaries, but reject_cost={self.reject_cost!r} or "
-                f"loss_matrix now asks for {costs.shape[1]}: with and without rejection are "
-                "different models. Fit anew, with warm_start=False."
+                f"loss_matrix now needs {costs.shape[1]}: with and without rejection are "
+                "different models. Set warm_start=False and fit again."
             )
         reject = costs.shape[1] > K - 1
         self._set_labels(classes, reject)
-        self._loss = self.loss_matrix  # that of the fit, whatever is set later
+        self._loss = self.loss_matrix  # as fitted, even if the parameter changes later
         return labels, costs
 
 

@@ -1,4 +1,4 @@
-"""From ``y`` and the weights that a user gives to arrays that a solver takes."""
+"""From ``y`` and sample weights to arrays for a solver."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def check_targets(
 def encode_classes(y: Any, class_order: Any = None) -> tuple[NDArray[Any], Indices]:
     """Classes in their order and the index of each entry of ``y``.
 
-    The order is that of ``class_order``, else of an ordered pandas Categorical, else
-    ascending; more than two strings have no order that could be guessed.
+    The order is given by ``class_order``, or by an ordered pandas Categorical, or is ascending.
+    Three or more classes of strings need one of the first two.
     """
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1 and hasattr(y, "iloc"):
         column_or_1d(y, warn=True)
@@ -191,7 +191,7 @@ def check_sample_weight(sample_weight: Any, n: int) -> NDArray[np.float64]:
     if not np.isfinite(w).all():
         raise ValueError("sample_weight contains NaN or infinity; weights must be finite.")
     if w.min() < 0:
-        raise ValueError(f"sample_weight must not be negative; the least is {w.min():g}.")
+        raise ValueError(f"sample_weight must not be negative; the lowest is {w.min():g}.")
     if w.max() > LARGEST_WEIGHT:
         raise ValueError(
             f"sample_weight reaches {w.max():.1e}, which overflows in the sums of the fit. Only "

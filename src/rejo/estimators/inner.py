@@ -1,6 +1,6 @@
-"""What the reduction must know of the classifier that it wraps: its traps and its switches.
+"""What :class:`ReplicationClassifier` must know about the classifier that it wraps.
 
-Everything here reads or sets parameters by their names: neither XGBoost nor LightGBM is imported.
+Parameters are read and set by name: neither XGBoost nor LightGBM is imported.
 """
 
 from __future__ import annotations
@@ -50,18 +50,17 @@ def family(estimator: Any) -> str:
 
 
 def can_constrain(estimator: Any) -> bool:
-    """Tell whether the scores can be made monotone in a feature."""
+    """Return whether the estimator supports monotonic constraints."""
     if family(estimator) == "xgboost":
         return bool(estimator.get_params().get("booster") != "gblinear")
     return family(estimator) == "lightgbm" or "monotonic_cst" in estimator.get_params(deep=False)
 
 
 def boosts(estimator: Any) -> bool:
-    """Tell a booster from a single tree or a forest.
+    """Return whether the estimator is a booster, not a single tree or a forest.
 
     A constraint bounds the leaves below a split on the extension feature.  Later trees of a
-    booster make up for it; a tree alone can then no longer put a point below both edges of
-    a reject region on one side of that split and above them on the other.
+    booster correct for that; a single tree cannot, and rejects far too much.
     """
     if family(estimator) == "sklearn":
         return _is_hist(estimator)
@@ -72,12 +71,12 @@ def boosts(estimator: Any) -> bool:
 
 
 def constraint_needs_complete_X(estimator: Any) -> bool:
-    """Tell whether the constraint forbids NaN: so in scikit-learn's single trees and forests."""
+    """Return whether a constraint forbids NaN, as in scikit-learn's single trees and forests."""
     return family(estimator) == "sklearn" and not _is_hist(estimator)
 
 
 def has_margin(estimator: Any) -> bool:
-    """Tell whether the fit can start from a given score of each row."""
+    """Return whether a fit can start from a given score of each row."""
     return family(estimator) != "sklearn"
 
 
@@ -132,7 +131,7 @@ def check_inner(estimator: Any, prefix: str) -> None:
     if not _takes_weights(estimator):
         raise ValueError(
             f"estimator={name} takes no sample_weight in fit, but the costs of the replicas are "
-            "weights. Use one that does, e.g. LogisticRegression, SVC, RandomForestClassifier or "
+            "sample weights. Use one that does, such as LogisticRegression, SVC or "
             "HistGradientBoostingClassifier."
         )
     check_no_class_weight(estimator, prefix, "ReplicationClassifier")
@@ -165,8 +164,8 @@ def _check_early_stopping(estimator: Any, prefix: str) -> None:
         newer = " or install scikit-learn >= 1.7," if top and _is_hist(estimator) else ""
         raise ValueError(
             f"{prefix}{path}={value!r} holds out rows by itself: replicas of one point would be in "
-            f"both parts, and it would stop too late. Set it to {off},{newer} or use an estimator "
-            "whose validation rows can be given: HistGradientBoostingClassifier, XGBClassifier, "
+            f"both parts, and training would stop too late. Set it to {off},{newer} or use an "
+            "estimator that takes validation rows: HistGradientBoostingClassifier, XGBClassifier, "
             "LGBMClassifier."
         )
 
@@ -214,7 +213,7 @@ def constrain(estimator: Any, names: list[str] | None, n_features: int, n_marks:
         if parameters.get(name):
             raise ValueError(
                 f"{name}={parameters[name]!r} fits lines in the leaves, which break the constraint "
-                "that keeps the boundaries in order. Leave it out, or allow crossings by "
+                "that keeps the boundaries in order. Leave it out, or allow crossings with "
                 "order='none'."
             )
     given = next((name for name in CONSTRAINTS if parameters.get(name) is not None), None)
@@ -309,7 +308,7 @@ def _signs(given: Any, name: str, columns: list[str] | None, n_features: int) ->
     if isinstance(given, dict):
         if columns is None or not set(given) <= set(columns):
             raise ValueError(
-                f"{name}={given!r} names features that X does not have: give X as a DataFrame with "
+                f"{name}={given!r} names features that X does not have: pass X as a DataFrame with "
                 "these columns, or the constraints as a list."
             )
         return [int(given.get(column, 0)) for column in columns]
@@ -318,7 +317,7 @@ def _signs(given: Any, name: str, columns: list[str] | None, n_features: int) ->
     signs = [int(sign) for sign in given]
     if len(signs) != n_features:
         raise ValueError(
-            f"{name} has {len(signs)} entries, but X has {n_features} features; the extension "
-            "features are added by themselves."
+            f"{name} has {len(signs)} entries, but X has {n_features} features; constraints on the "
+            "extension features are added automatically."
         )
     return signs

@@ -1,4 +1,4 @@
-"""What support vector machines share: a kernel, points that carry a function, its evaluation."""
+"""What support vector machines share: the kernel, the support vectors, the function ``g``."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class KernelMachine(ParallelBoundaries):
         return tags
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Training:
-        """Validate the parameters and the data; settle the kernel."""
+        """Validate the parameters and the data; choose the kernel."""
         self._check_parameters()
         precomputed = self.kernel == "precomputed"
         X = self._check_X(X, reset=True, accept_sparse=not precomputed)
@@ -110,7 +110,7 @@ class KernelMachine(ParallelBoundaries):
         return caps
 
     def _check_solution(self, solution: KernelSolution, max_iter: int) -> KernelSolution:
-        """Refuse what overflowed; warn, at the caller of ``fit``, of what did not converge."""
+        """Raise an error if it overflowed; warn the caller of ``fit`` if it did not converge."""
         if not np.isfinite(solution.objective):
             raise ValueError(
                 f"kernel={self.kernel!r} overflows on X: scale the features, or lower gamma or "

@@ -1,4 +1,4 @@
-"""What an estimator settles about its kernel before a solver sees it."""
+"""Checks of kernels and kernel matrices, and the choice of ``gamma``."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from scipy.sparse import issparse
 
 from rejo._typing import Floats
 
-# Sixteen rows, evenly spread, and pairs of them that tell what a kernel sees.
+# Sixteen rows, evenly spread, and pairs of them to probe a kernel with.
 PROBES = np.arange(16)
 PAIRS = np.tile(PROBES, 2), np.concatenate([(PROBES + 3) % 16, (PROBES + 8) % 16])
 
 
 def choose_gamma(gamma: str | float, X: Any, sample_weight: Floats | None) -> float:
-    """Turn ``gamma`` into a number; warn if the kernel would be blind with it.
+    """Turn ``gamma`` into a number; warn if it makes the kernel nearly constant.
 
     The variance is weighted, so that a weight of 2 is the row twice.
     """

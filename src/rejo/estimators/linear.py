@@ -294,7 +294,7 @@ class RejoLinear(ParallelBoundaries):
         return {name: getattr(self, name) for name in names}
 
     def _check_solution(self, solution: linear.LinearSolution) -> linear.LinearSolution:
-        """Refuse what overflowed; warn, at the caller of ``fit``, of what did not converge."""
+        """Raise an error if it overflowed; warn the caller of ``fit`` if it did not converge."""
         if not np.isfinite(solution.objective):
             raise ValueError("the scores overflow on X: scale the features, or lower C.")
         if not solution.converged:

@@ -25,7 +25,7 @@ def final_step(model: Any, X: Any) -> tuple[Any, Any]:
 
 
 def cost_parameter(estimator: Any) -> str | None:
-    """Name of the parameter that is the price of a rejection; the outermost, if there are more."""
+    """Name of the parameter ``reject_cost``; the outermost, if there are several."""
     names = [name for name in estimator.get_params() if name.rpartition("__")[2] == "reject_cost"]
     return min(names, key=lambda name: (name.count("__"), name), default=None)
 
@@ -38,8 +38,8 @@ def reject_label_of(model: Any) -> Any:
 def decisions_of(model: Any, X: Any, y: Any) -> tuple[Labels, Any]:
     """Decisions on ``X``, and the label of a rejection among them, which is not a class of ``y``.
 
-    A class that is absent from the training part may be what the model, which does not know it,
-    calls a rejection: say -1, of the classes -1, 0 and 1.
+    A model that has not seen a class may use it as the label of a rejection: say -1, of the
+    classes -1, 0 and 1.
     """
     decisions, label = np.asarray(model.predict(X)), reject_label_of(model)
     classes = set(np.asarray(y).tolist())

@@ -1,4 +1,4 @@
-"""What :class:`ReplicationClassifier` settles before a fit and looks at after it."""
+"""What :class:`ReplicationClassifier` checks before and after a fit."""
 
 from __future__ import annotations
 

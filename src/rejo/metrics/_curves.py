@@ -20,7 +20,7 @@ SHARES = ("accepted", "overall")
 
 
 class RiskCoverageCurve(NamedTuple):
-    """Risk for each share of accepted points; all of shape (n_thresholds + 1,).
+    """Risk for each coverage; all of shape (n_thresholds + 1,).
 
     Entry ``t`` accepts the points with a sureness of at least ``threshold[t]``. The coverage
     rises from 0 to 1, and the thresholds fall from ``inf`` to the lowest sureness.
@@ -32,7 +32,7 @@ class RiskCoverageCurve(NamedTuple):
 
 
 class AccuracyRejectCurve(NamedTuple):
-    """Accuracy for each share of rejected points; all of shape (n_thresholds + 1,).
+    """Accuracy for each rejection rate; all of shape (n_thresholds + 1,).
 
     Entry ``t`` rejects the points with a sureness below ``threshold[t]``. The rejection rate
     rises from 0 to 1, and the thresholds rise from the lowest sureness to ``inf``.
@@ -44,7 +44,7 @@ class AccuracyRejectCurve(NamedTuple):
 
 
 class _Ranking(NamedTuple):
-    """Shares of all points at each threshold, from none accepted to all: (n_thresholds + 1,)."""
+    """Fractions of all points at each threshold, from none accepted to all: (n_thresholds + 1,)."""
 
     accepted: Floats
     wrong: Floats
@@ -64,17 +64,15 @@ def risk_coverage_curve(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True classes.
-    y_pred : array-like of shape (n_samples,)
-        Decisions for all points, without rejection, as ``predict_forced`` gives them.
+    y_true, y_pred : array-like of shape (n_samples,)
+        True classes, and decisions without rejection, from ``predict_forced``.
     sureness : array-like of shape (n_samples,)
         Any number that is higher for surer decisions, such as the largest posterior.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the points; all equal by default.
+        Sample weights.
     risk : {"accepted", "overall"}, default="accepted"
-        Wrong decisions as a share of the accepted points, the selective risk [1]_, or of all
-        points, the error rate E, which is also called the generalised risk [2]_.
+        Wrong decisions as a fraction of the accepted points, the selective risk [1]_, or of all
+        points, the error rate E, also called the generalised risk [2]_.
 
     Returns
     -------
@@ -123,8 +121,8 @@ def accuracy_reject_curve(
     y_true, y_pred, sureness, sample_weight
         As in :func:`risk_coverage_curve`.
     accuracy : {"accepted", "overall"}, default="accepted"
-        Right decisions as a share of the accepted points [1]_, as in :func:`accepted_accuracy`, or
-        ``1 - E``, where rejections count as right, as in :func:`overall_accuracy`.
+        Accuracy on the accepted points [1]_, as in :func:`accepted_accuracy`; or ``1 - E``, where
+        rejections count as right, as in :func:`overall_accuracy`.
 
     Returns
     -------
@@ -254,7 +252,7 @@ def augrc(
 ) -> float:
     """Area under the generalised risk-coverage curve: the mean error rate E over all coverages.
 
-    The errors are a share of all points, not of the accepted ones, so that E begins at 0 and the
+    The errors are a fraction of all points, not of the accepted ones, so that E begins at 0 and the
     few surest points do not outweigh the others as in :func:`aurc` [1]_. With the error
     rate ``r`` without rejection, and the probability ``AUROC`` that a right decision has a higher
     sureness than a wrong one, the area is ``(1 - AUROC) r (1 - r) + r^2 / 2``. Lower is better.
