@@ -103,7 +103,7 @@ class CsvFile:
                 f"the rows from here on cannot be read ({reason[:120]})",
                 where=f"{self.name}, line {block.line}",
                 parameter="sep",
-                remedy="Fix them, or pass another sep.",
+                remedy="Fix them, or pass another separator, such as sep=';'.",
             ) from None
         frame.columns = [self._style.names[place] for place in frame.columns]
         return frame[list(columns)]
@@ -215,7 +215,7 @@ def sniff(
             "or the line is too long",
             where=name,
             parameter="sep",
-            remedy="Fix that line, or pass another sep.",
+            remedy="Fix that line, or pass another separator, such as sep=';'.",
         )
     names = [field.strip() for field in rows[0]] if rows else []
     header_lines = skip
@@ -232,7 +232,7 @@ def sniff(
         decimal = "." if sep == "," else _decimal_mark(name, names, rows)
     elif decimal not in (".", ",") or decimal == sep:
         raise TableError(
-            f"decimal must be '.' or ',' and differ from the separator, got {shown(decimal)}",
+            f"decimal={shown(decimal)} is not '.' or ',', or is the separator",
             where=name,
             parameter="decimal",
         )
@@ -281,7 +281,7 @@ def _best_separator(lines: list[str]) -> str:
 def _check_separator(name: str, sep: str) -> str:
     if len(sep) != 1 or sep in '"\n\r \0' or not sep.isascii():
         raise TableError(
-            f"sep must be one character such as ',' ';' '|' or a tab, got {shown(sep)}",
+            f"sep={shown(sep)} is not one character such as ',' ';' '|' or a tab",
             where=name,
             parameter="sep",
         )
