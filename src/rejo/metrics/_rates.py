@@ -61,12 +61,8 @@ def error_rate(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True classes, and decisions with ``reject_label`` for rejections.
-    reject_label : int, float, str or None
-        Label of a rejection, not one of the classes; ``None`` if there is none.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Sample weights.
+    y_true, y_pred, reject_label, sample_weight
+        As in :func:`rejection_rate`.
 
     Returns
     -------
@@ -98,15 +94,11 @@ def empirical_risk(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True classes, and decisions with ``reject_label`` for rejections.
-    reject_label : int, float, str or None
-        Label of a rejection, not one of the classes; ``None`` if there is none.
+    y_true, y_pred, reject_label, sample_weight
+        As in :func:`rejection_rate`.
     reject_cost : float
         Cost of a rejection, between 0 and 1, where a wrong decision costs 1. With two classes, a
         rejection that costs more than 0.5 never pays.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Sample weights.
 
     Returns
     -------
@@ -140,12 +132,8 @@ def accepted_accuracy(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True classes, and decisions with ``reject_label`` for rejections.
-    reject_label : int, float, str or None
-        Label of a rejection, not one of the classes; ``None`` if there is none.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Sample weights.
+    y_true, y_pred, reject_label, sample_weight
+        As in :func:`rejection_rate`.
 
     Returns
     -------
@@ -182,12 +170,8 @@ def overall_accuracy(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True classes, and decisions with ``reject_label`` for rejections.
-    reject_label : int, float, str or None
-        Label of a rejection, not one of the classes; ``None`` if there is none.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Sample weights.
+    y_true, y_pred, reject_label, sample_weight
+        As in :func:`rejection_rate`.
 
     Returns
     -------
@@ -223,15 +207,11 @@ def classification_quality(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True classes, and decisions with ``reject_label`` for rejections.
+    y_true, y_pred, reject_label, sample_weight
+        As in :func:`rejection_rate`.
     y_forced : array-like of shape (n_samples,)
         Decisions without rejection, from ``predict_forced``. Only those of the rejected points
         are read.
-    reject_label : int, float, str or None
-        Label of a rejection, not one of the classes; ``None`` if there is none.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Sample weights.
 
     Returns
     -------
@@ -269,15 +249,11 @@ def rejection_quality(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True classes, and decisions with ``reject_label`` for rejections.
+    y_true, y_pred, reject_label, sample_weight
+        As in :func:`rejection_rate`.
     y_forced : array-like of shape (n_samples,)
         Decisions without rejection, from ``predict_forced``. Only those of the rejected points
         are read.
-    reject_label : int, float, str or None
-        Label of a rejection, not one of the classes; ``None`` if there is none.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Sample weights.
 
     Returns
     -------
