@@ -21,6 +21,7 @@ def load_table(
     order: Sequence[Hashable] | None = None,
     groups: str | None = None,
     drop: str | Iterable[str] = (),
+    text: str | Iterable[str] = (),
     data_home: str | os.PathLike[str] | None = None,
     sep: str | None = None,
     decimal: str | None = None,
@@ -45,6 +46,9 @@ def load_table(
         pass it to a splitter such as scikit-learn's ``GroupKFold``.
     drop : str or iterable of str, default=()
         More columns that are not features.
+    text : str or iterable of str, default=()
+        Columns to keep as strings, such as classes written ``01``, or dates with an unclear order
+        of day and month.
     data_home : str or path, default=None
         The data folder. ``None``: the environment variable ``REJO_DATA``.
     sep, decimal, missing, encoding
@@ -77,10 +81,17 @@ def load_table(
     (['age'], ['good', 'fair', 'poor'], [7, 7, 8])
     """
     path = find_table(path_or_name, data_home)
-    frame = read_table(path, sep=sep, decimal=decimal, missing=missing, encoding=encoding).frame
     others = [drop] if isinstance(drop, str) else list(drop)
+    frame = read_table(
+        path,
+        text=[*([text] if isinstance(text, str) else text), *others],
+        sep=sep,
+        decimal=decimal,
+        missing=missing,
+        encoding=encoding,
+    ).frame
     grouping = [] if groups is None else [groups]
-    for parameter, columns in (("target", [target]), ("groups", grouping), ("drop", others)):
+    for parameter, columns in (("target", [target]), ("groups", grouping)):
         check_columns(str(path), columns, frame.columns, parameter)
     if target == groups:
         raise TableError(
