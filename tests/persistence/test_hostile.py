@@ -828,7 +828,7 @@ def a_date_format_that_is_not_ours(edit):
     Column(edit, "date_formats_", "when").set("%c")
 
 
-@hostile("table", "date formats")
+@hostile("table", "reasons to leave columns out")
 def a_reason_that_is_no_text(edit):
     Column(edit, "left_out_", "unit").set(5)
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import Wrapper, fit_clones
@@ -45,6 +46,11 @@ class IndependentBoundaries(Wrapper, BoundaryClassifier):
         return hasattr(self, "crossing_rate_")
 
     # ---- what subclasses use -------------------------------------------------------------
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        for estimator in self.estimators_:
+            check_is_fitted(estimator)
 
     def _raw_scores(self, X: Any) -> Floats:
         """Scores (n, Q) of the classifiers, unsorted."""

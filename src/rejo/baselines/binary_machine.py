@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import type_of_target
 
+from rejo._state import require
 from rejo._typing import Floats
 from rejo.estimators.classes import Targets
 from rejo.estimators.kernel_machine import KernelMachine
@@ -38,6 +39,11 @@ class BinaryKernelMachine(KernelMachine):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        fine = isinstance(self.intercept_, float) and np.isfinite(self.intercept_)
+        require(fine and len(self.classes_) == 2, self, "its function is malformed")
 
     def _check_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
         with np.errstate(invalid="ignore"):  # infinite labels: an error of check_targets

@@ -11,9 +11,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from rejo._state import storable
 from rejo._typing import Floats, Indices
 
 
+@storable
 class GivenScores(ClassifierMixin, BaseEstimator):
     """A classifier whose features are its scores."""
 

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from rejo._errors import renamed
+from rejo._state import storable
 from rejo._typing import Floats, Indices
 from rejo.baselines.binary_machine import BinaryKernelMachine
 from rejo.estimators.kernel_machine import Training
@@ -25,6 +26,7 @@ from rejo.solvers.embedded import Costs
 LARGEST_FEATURE = 1e150  # squares must stay finite
 
 
+@storable
 class EmbeddedRejectSVC(BinaryKernelMachine):
     """Support vector classifier with a reject region of its own width around its boundary.
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import Options, StrOptions
 from sklearn.utils.metaestimators import available_if
 
+from rejo._state import is_floats, is_sorted, require, storable
 from rejo._typing import Floats
 from rejo.baselines._independent import IndependentBoundaries
 from rejo.baselines._wrapped import Fold, held_out_scores
@@ -22,6 +23,7 @@ def _has_posteriors(self: Any) -> bool:
     return unweighted and self.s is None and hasattr(self._default(), "predict_proba")
 
 
+@storable
 class FrankHallReject(IndependentBoundaries):
     """Independent classifiers for each split of K ordered classes into lower and higher ones.
 
@@ -171,6 +173,16 @@ class FrankHallReject(IndependentBoundaries):
         return -np.diff(above, axis=1, prepend=1.0, append=0.0)
 
     # ---- cut-offs -------------------------------------------------------------------------
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        Q, n = self._n_boundaries, len(self.estimators_)
+        fine = n in (Q, len(self.classes_) - 1)
+        require(fine, self, "estimators_ and classes_ do not agree")
+        fine = is_floats(self.cutoffs_, Q)
+        require(fine, self, "cutoffs_ are not one finite number for each boundary")
+        fine = n == Q or is_sorted(self.cutoffs_.reshape(n, -1))
+        require(fine, self, "cutoffs_ are not in rising order")
 
     def _raw_scores(self, X: Any) -> Floats:
         raw = super()._raw_scores(X)  # (n, K-1) or (n, Q)

@@ -6,11 +6,13 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
 
+from rejo._state import require, storable
 from rejo._typing import Floats
 from rejo.baselines._independent import IndependentBoundaries
 from rejo.estimators.rows import take_rows
 
 
+@storable
 class TwoClassifierReject(IndependentBoundaries):
     """Two cost-weighted fits of a binary classifier, with what lies between them rejected.
 
@@ -109,6 +111,11 @@ class TwoClassifierReject(IndependentBoundaries):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        fine = len(self.estimators_) == self._n_boundaries
+        require(fine, self, "estimators_ and classes_ do not agree")
 
     def _set_classes(
         self, classes: NDArray[Any], n_boundaries: int | None = None

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from rejo._state import storable
 from rejo.baselines.binary_machine import BinaryKernelMachine
 from rejo.estimators.kernel_machine import Training
 from rejo.replication import costs_from_loss
@@ -17,6 +18,7 @@ from rejo.solvers.surrogate import Hinges
 from rejo.solvers.svm import KernelSolution, Problem
 
 
+@storable
 class SurrogateRejectSVC(BinaryKernelMachine):
     """Support vector classifier that rejects, by a hinge with two kinks.
 

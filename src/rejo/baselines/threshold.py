@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from rejo._state import is_floats, is_sorted, require, storable
 from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import (
     Fold,
@@ -34,6 +35,7 @@ def _has_posteriors(self: Any) -> bool:
     return self.rule != "score" or hasattr(estimator, "predict_proba")
 
 
+@storable
 class ThresholdRejectClassifier(Wrapper, RejectClassifier):
     """One standard classifier that rejects where its score or its posteriors leave doubt.
 
@@ -193,6 +195,17 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.rule != "score"
         return tags
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        cutoffs, K, scores = self.cutoffs_, len(self.classes_), self._rule == "score"
+        require(is_floats(cutoffs, None), self, "cutoffs_ are not finite numbers")
+        fine = len(cutoffs) == (self._n_boundaries if scores else K)
+        require(fine, self, "cutoffs_ and classes_ do not agree")
+        require(self._rule in ("chow", "class", "score"), self, "its rule is unknown")
+        require(not scores or is_sorted(cutoffs), self, "cutoffs_ are not in rising order")
+        require(len(self._labels) == K, self, "its labels and classes_ do not agree")
+        check_is_fitted(self.estimator_)
 
     # ---- the choice of the cut-offs -------------------------------------------------------
 

@@ -89,7 +89,7 @@ def open_model(path: Path) -> Opened:
         model, found = open_file(path)
     except ModelFileError as error:
         if path.suffix.lower() in TABLES:
-            raise ModelFileError(f"{error} Is it the table? The model comes first.") from None
+            error.remedy = "Is it the table? The model comes first."
         raise
     encoder = prepare_of(model)
     if encoder is None:  # fitted in Python, on a frame of numbers
@@ -116,7 +116,6 @@ def _check_table(table: dict[str, Any], path: Path) -> dict[str, Any]:
         fine = fine and all(type(price) in (int, float) for price in prices.values())
         fine = fine and LEAST_PRICE <= prices["review"] <= prices["error"] / 2 <= HIGHEST_PRICE / 2
     if not fine:
-        raise ModelFileError(
-            f"{path}: the columns or prices in its header are not as rejo train writes them."
-        )
+        problem = "the columns or prices in its header are not as rejo train writes them."
+        raise ModelFileError(problem, where=str(path))
     return table

@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from rejo._state import require
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import check_sample_weight, choose_reject_label, same_kind
 from rejo.metrics import tally
@@ -271,6 +272,31 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.reject_label_ = choose_reject_label(classes, self.reject_label) if rejects else None
         self.classes_ = classes
         self.reject_cost_ = self.reject_cost  # as fitted, even if the parameter changes later
+
+    @property
+    def _n_boundaries(self) -> int:
+        """Number of boundaries between the ordered classes: with rejection, two each."""
+        return (len(self.classes_) - 1) * (1 if self.reject_label_ is None else 2)
+
+    def _operating_point(self) -> dict[str, Any]:
+        return {"reject_cost": self.reject_cost_}
+
+    def _check_state(self) -> None:
+        """Refuse classes, a reject label, a reject cost or parameters that cannot be."""
+        classes = self.classes_
+        fine = isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2
+        require(fine, self, "classes_ is not an array of two or more classes")
+        labels = classes.tolist()
+        require(len(set(labels)) == len(labels), self, "a class comes twice in classes_")
+        fine = all(isinstance(label, (str, bytes, bool, int, float)) for label in labels)
+        fine = fine and all(label == label for label in labels)  # no NaN
+        require(fine, self, "classes_ holds values that are not numbers or strings")
+        label, cost = self.reject_label_, getattr(self, "reject_cost_", None)
+        fine = label is None or (np.isscalar(label) and label not in labels)
+        require(fine, self, f"the reject label {label!r:.40} is also a class, or not a label")
+        fine = cost is None or (isinstance(cost, (int, float)) and 0 < cost <= 0.5)
+        require(fine, self, f"the reject cost {cost!r:.40} is not in (0, 0.5]")
+        self._validate_params()
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         """Mean cost of a decision: 0, 1, or the cost of a rejection."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from rejo._state import is_floats, is_sorted, require
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.classes import (
@@ -113,6 +114,17 @@ class BoundaryClassifier(RejectClassifier):
         name = type(self).__name__
         return check_targets(X, y, sample_weight, self.class_order, self.class_weight, name)
 
+    def _operating_point(self) -> dict[str, Any]:
+        if self._loss is None:
+            return super()._operating_point()
+        return {"loss_matrix": np.asarray(self._loss, dtype=np.float64)}
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        shape = (len(self.classes_), self._n_boundaries + 1)
+        fine = self._loss is None or np.shape(self._loss) == shape
+        require(fine, self, "the loss matrix and classes_ do not agree")
+
     def _set_classes(
         self, classes: NDArray[Any], n_boundaries: int | None = None
     ) -> tuple[Floats, Floats]:
@@ -178,6 +190,13 @@ class ParallelBoundaries(BoundaryClassifier):
         for threshold in self.thresholds_:  # faster than a matrix of all scores
             counts += g > threshold
         return counts
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        b = self.thresholds_
+        require(is_floats(b, None), self, "thresholds_ are not finite numbers")
+        require(is_sorted(b), self, "thresholds_ are not in rising order")
+        require(len(b) == self._n_boundaries, self, "thresholds_ and classes_ do not agree")
 
     def _check_stream(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, *, first: bool

@@ -8,10 +8,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from rejo._state import is_floats, require
 from rejo._typing import Floats
 from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import Targets
@@ -48,6 +50,8 @@ class KernelMachine(ParallelBoundaries):
         "tol": [Interval(Real, 0.0, None, closed="neither")],
     }
 
+    _training_rows = ("support_vectors_", "_basis")
+
     C: float
     kernel: str | Callable[[Any, Any], Any]
     degree: int
@@ -74,6 +78,29 @@ class KernelMachine(ParallelBoundaries):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        require(isinstance(self.kernel, str), self, "the kernel is not one of rejo's own")
+        basis, coef, p = self._basis, self._coef, self.n_features_in_
+        require(is_floats(coef, None), self, "its coefficients are malformed")
+        if self.kernel == "linear":
+            return
+        if self.kernel == "precomputed":
+            fine = isinstance(basis, np.ndarray) and basis.dtype.kind == "i"
+            require(fine and basis.shape == coef.shape, self, "its rows are malformed")
+            fine = ((basis >= 0) & (basis < p)).all()
+            require(fine, self, "it refers to rows that do not exist")
+            return
+        fine = is_floats(basis.data, None) if issparse(basis) else is_floats(basis, None, None)
+        require(fine, self, "its support vectors are malformed")
+        require(
+            basis.shape == (len(coef), p),
+            self,
+            "support vectors, coefficients and features do not agree in number",
+        )
+        fine = isinstance(self._gamma, float) and 0 < self._gamma < np.inf
+        require(fine, self, "gamma is not a positive number")
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Training:
         """Validate the parameters and the data; choose the kernel."""

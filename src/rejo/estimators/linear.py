@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from rejo._state import is_floats, require, storable
 from rejo._typing import Floats
 from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import (
@@ -27,6 +28,7 @@ from rejo.solvers.types import Step
 LARGEST_CAP = 1e100  # squares of the gradients must stay finite
 
 
+@storable
 class RejoLinear(ParallelBoundaries):
     """Linear classifier with a reject option, by data replication.
 
@@ -321,3 +323,11 @@ class RejoLinear(ParallelBoundaries):
         self.thresholds_ = np.sort(-b)  # sorting changes no count
         self.n_iter_ = n_iter
         return self
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        require(is_floats(self.coef_, 1, self.n_features_in_), self, "coef_ is malformed")
+
+    def _to_onnx(self, graph: Any, X: str) -> str:
+        g = graph.add("MatMul", X, self.coef_.T)
+        return str(graph.add("Sub", g, self.thresholds_[None, :]))

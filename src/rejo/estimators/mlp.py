@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.metaestimators import available_if
 
+from rejo._state import is_floats, require, storable
 from rejo._typing import Floats
 from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import (
@@ -43,6 +44,7 @@ def _streams(model: RejoMLP) -> bool:
     return True
 
 
+@storable
 class RejoMLP(ParallelBoundaries):
     """Multilayer perceptron with a reject option, by data replication: the paper's rejoNN.
 
@@ -373,3 +375,23 @@ class RejoMLP(ParallelBoundaries):
         self.best_loss_ = min(self.loss_curve_)
         self.validation_curve_ = solution.validation_curve
         return self
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        weights, biases, width = self.coefs_, self.intercepts_, self.n_features_in_
+        fine = isinstance(weights, list) and isinstance(biases, list) and len(weights) > 0
+        require(fine and len(weights) == len(biases), self, "its layers are malformed")
+        for W, c in zip(weights, biases, strict=True):
+            fine = is_floats(W, width, None) and is_floats(c, None)
+            require(fine, self, "its layers do not fit together")
+            width = W.shape[1]
+            require(W is weights[-1] or len(c) == width, self, "its layers do not fit together")
+        require(width == 1, self, "its last layer has more than one unit")
+
+    def _to_onnx(self, graph: Any, X: str) -> str:
+        activation = {"tanh": "Tanh", "relu": "Relu", "logistic": "Sigmoid"}[self.activation]
+        for W, c in zip(self.coefs_[:-1], self.intercepts_[:-1], strict=True):
+            X = graph.add(activation, graph.add("Add", graph.add("MatMul", X, W), c))
+        return str(
+            graph.add("Sub", graph.add("MatMul", X, self.coefs_[-1]), self.thresholds_[None, :])
+        )

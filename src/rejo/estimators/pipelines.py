@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from rejo._state import require
 from rejo._typing import Labels
+from rejo.estimators.base import RejectClassifier
 
 
 def final_classifier(model: Any) -> Any:
@@ -55,6 +57,19 @@ def forced_of(model: Any, X: Any) -> Labels:
     """Decisions on all of ``X``, without rejection."""
     classifier, X = final_step(model, X)
     return np.asarray(getattr(classifier, "predict_forced", classifier.predict)(X))
+
+
+def check_best(search: Any) -> None:
+    """Refuse a fitted search whose model has no reject option, is not fitted, or has other labels.
+
+    It is for ``_check_state`` of a class with a ``best_estimator_``; see :mod:`rejo._state`.
+    """
+    best = final_classifier(search.best_estimator_)
+    require(isinstance(best, RejectClassifier), search, "its best_estimator_ has no reject option")
+    check_is_fitted(best)
+    same = np.array_equal(best.classes_, search.classes_)
+    same = same and best.reject_label_ == search.reject_label_
+    require(same, search, "its classes differ from those of its best_estimator_")
 
 
 def _walk(model: Any) -> tuple[list[Any], Any]:

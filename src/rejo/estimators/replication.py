@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted
 
+from rejo._state import is_floats, require, storable
 from rejo._typing import Floats, Indices
 from rejo.estimators import inner
 from rejo.estimators.boundaries import BoundaryClassifier
@@ -29,6 +30,7 @@ CHUNK = 8_000_000  # values of the replicated rows held at a time in a predictio
 TIE = 1e-9  # scores that differ by less are in order
 
 
+@storable
 class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
     """Give any binary classifier with sample weights a reject option.
 
@@ -238,6 +240,14 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        Q = self._n_boundaries
+        require(is_floats(self._marks, Q, None), self, "its replicas are malformed")
+        fine = self.margins_ is None or is_floats(self.margins_, Q)
+        require(fine, self, "its margins are malformed")
+        check_is_fitted(self.estimator_)
 
     # ---- the estimator and its input ------------------------------------------------------
 

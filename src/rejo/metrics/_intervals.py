@@ -10,12 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, ndtri
 
 from rejo._errors import renamed
+from rejo._state import storable
 from rejo.metrics._labels import labels, number
 from rejo.metrics._rates import count_labels
 
 T = TypeVar("T")
 
 
+@storable
 class Interval(NamedTuple, Generic[T]):
     """An estimate, and the limits of its confidence interval."""
 

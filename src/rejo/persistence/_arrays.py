@@ -16,7 +16,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo.persistence._errors import ModelFileError
+from rejo.persistence._refusals import ModelFileError
 
 MAGIC = b"\x93NUMPY\x01\x00"
 HEADER = re.compile(

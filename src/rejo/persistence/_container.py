@@ -15,13 +15,12 @@ from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from rejo._io import WholeFile
-from rejo.persistence._errors import ModelFileError
+from rejo.persistence._refusals import ORIGIN, ModelFileError, first_line
 
 HEADER, SCHEMA = "rejo.json", "schema.json"
 MEMBER = re.compile(r"rejo\.json|schema\.json|\d{1,20}\.np[yz]", re.ASCII)
 MAX_MEMBERS = 1_000_000
 MAX_HEADER = 1 << 20
-ORIGIN = "Model files come from rejo.save or rejo train"
 
 
 def read_bytes(path: Path, max_bytes: int) -> bytes:
@@ -30,7 +29,8 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise ModelFileError(
-            f"the file has more than {max_bytes} bytes. If you expect that, raise max_bytes"
+            f"the file has more than {max_bytes} bytes",
+            remedy="If you expect that, raise max_bytes",
         )
     return data
 
@@ -48,12 +48,10 @@ def unpack(data: bytes) -> dict[str, bytes]:
         if data[:1] == b"\x80" or data[:2] in (b"\x1f\x8b", b"BZ"):
             reason = "it looks like a pickle or a compressed one, which would run code"
         elif isinstance(error, BadZipFile):
-            reason = f"it is not a zip file, or a broken one ({_first_line(error)})"
+            reason = f"it is not a zip file, or a broken one ({first_line(error)})"
         else:
-            reason = f"its zip structure is broken ({_first_line(error)})"
-        raise ModelFileError(
-            f"not a model file: {reason}. Model files come from rejo.save or rejo train"
-        ) from None
+            reason = f"its zip structure is broken ({first_line(error)})"
+        raise ModelFileError(f"not a model file: {reason}", remedy=ORIGIN) from None
 
 
 def _check_directory(parts: list[ZipInfo], size: int) -> None:
@@ -63,21 +61,18 @@ def _check_directory(parts: list[ZipInfo], size: int) -> None:
     strange = next((name for name in names if not MEMBER.fullmatch(name)), None)
     if strange is not None:
         raise ModelFileError(
-            f"the file has a member {strange[:80]!r}, which no model file has. Save the model "
-            "by rejo.save"
+            f"the file has a member {strange[:80]!r}, which no model file has", remedy=ORIGIN
         )
     if len(set(names)) < len(names):
         raise ModelFileError("the file has two members of the same name")
     for name in (HEADER, SCHEMA):
         if name not in names:
-            raise ModelFileError(
-                f"the file has no {name}. Model files come from rejo.save or rejo train"
-            )
+            raise ModelFileError(f"the file has no {name}", remedy=ORIGIN)
     for part in parts:
         if part.compress_type != ZIP_STORED or part.compress_size != part.file_size:
-            raise ModelFileError(f"member {part.filename} is compressed, as in no model file")
+            raise ModelFileError(f"member {part.filename} is compressed", remedy=ORIGIN)
         if part.flag_bits & 1:
-            raise ModelFileError(f"member {part.filename} is encrypted, as in no model file")
+            raise ModelFileError(f"member {part.filename} is encrypted", remedy=ORIGIN)
     if sum(part.file_size for part in parts) > size:
         raise ModelFileError("members of the file overlap")
 
@@ -111,7 +106,7 @@ def parse_json(name: str, data: bytes) -> Any:
     except RecursionError:
         raise ModelFileError(f"{name} is nested too deeply") from None
     except ValueError as error:
-        raise ModelFileError(f"{name} is not JSON ({_first_line(error)})") from None
+        raise ModelFileError(f"{name} is not JSON ({first_line(error)})") from None
 
 
 def write_whole(path: Path, data: bytes, *, overwrite: bool) -> None:
@@ -135,7 +130,3 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise ModelFileError("a key comes twice")
     return found
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:120]

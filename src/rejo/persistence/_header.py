@@ -18,9 +18,9 @@ from scipy.sparse import csr_array, issparse
 
 import rejo
 from rejo._io import printable
-from rejo.persistence._errors import ModelFileError
+from rejo.persistence._refusals import ModelFileError
 from rejo.persistence._schema import Node, Schema, type_name
-from rejo.persistence._trusted import ESTIMATORS
+from rejo.persistence._trusted import ESTIMATORS, KNOWN
 
 FORMAT, VERSION = "rejo-model", 2  # 2: thresholds_ rise
 
@@ -33,16 +33,6 @@ RATES = {
 }
 
 FITTED = re.compile(r"[a-zA-Z]\w*_|steps|transformer_list|_preprocessor")
-
-# Attributes that hold rows of the training set.
-TRAINING_ROWS = {
-    "rejo.estimators.svm.RejoSVC": ("support_vectors_", "_basis"),
-    "rejo.baselines.embedded.EmbeddedRejectSVC": ("_basis",),
-    "rejo.baselines.surrogate.SurrogateRejectSVC": ("support_vectors_", "_basis"),
-    "sklearn.svm._classes.SVC": ("support_vectors_",),
-    "sklearn.svm._classes.NuSVC": ("support_vectors_",),
-    "sklearn.kernel_approximation.Nystroem": ("components_",),
-}
 
 
 @dataclass(frozen=True)
@@ -176,17 +166,8 @@ def _update(digest: Any, values: Any) -> None:
 
 
 def operating_point(decider: Any) -> dict[str, Any]:
-    """Return the price of a rejection that the model was fitted for, and its target."""
-    point: dict[str, Any] = {"reject_cost": getattr(decider, "reject_cost_", None)}
-    loss = getattr(decider, "_loss", None)
-    if loss is not None:
-        point = {"loss_matrix": np.asarray(loss, dtype=np.float64).tolist()}
-    target, guarantee = getattr(decider, "target_", None), getattr(decider, "guarantee_", None)
-    if target is not None:
-        point["target"] = {target.name: target.limit}
-    if guarantee is not None:
-        point["guarantee"] = guarantee._asdict()
-    found: dict[str, Any] = plain(point)
+    """Return the costs that the model was fitted for, and its target, as JSON can hold them."""
+    found: dict[str, Any] = plain(decider._operating_point())
     return found
 
 
@@ -256,13 +237,14 @@ def check_header(header: Any) -> dict[str, Any]:
         raise ModelFileError(f"rejo.json has the format version {version!r:.20}")
     if version < VERSION:
         raise ModelFileError(
-            f"the file has format version {version}, from an earlier version of rejo; this one "
-            f"reads version {VERSION}. Train the model again"
+            f"an earlier version of rejo saved the file, in format {version}; this one reads "
+            f"format {VERSION}",
+            remedy="Train the model again",
         )
     if version > VERSION:
         raise ModelFileError(
-            f"the file has format version {version}, this version of rejo reads version {VERSION}. "
-            "Upgrade rejo"
+            f"the file has format {version}; this version of rejo reads format {VERSION}",
+            remedy="Upgrade rejo",
         )
     if header.keys() != TYPES.keys() or not all(
         isinstance(header[name], kind) for name, kind in TYPES.items()
@@ -350,7 +332,7 @@ def _tree(
         children = [attributes[attribute] for attribute in fitted]
         found = [
             schema.shapes[attributes[attribute]["file"]][0]
-            for attribute in TRAINING_ROWS.get(name, ())
+            for attribute in (KNOWN[name].rows if name in KNOWN else ())
             if "file" in attributes.get(attribute, {})
         ]
         if max(found, default=0):

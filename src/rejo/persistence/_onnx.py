@@ -8,32 +8,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    RobustScaler,
-    StandardScaler,
-)
 from sklearn.utils.validation import check_is_fitted
 
 import rejo
-from rejo.estimators.linear import RejoLinear
-from rejo.estimators.mlp import RejoMLP
-from rejo.estimators.svm import RejoSVC
+from rejo.estimators import RejectClassifier
+from rejo.estimators.pipelines import final_classifier
 from rejo.persistence._container import check_free, write_whole
 from rejo.persistence._header import operating_point, plain
-from rejo.selection.operating import RejectClassifierCV
-from rejo.selection.svm_cv import RejoSVCCV
+from rejo.persistence._trusted import KNOWN, OWN, known
 
 OPSET, IR = 17, 8
 
@@ -66,15 +52,13 @@ def to_onnx(
     """
     if path is not None:
         check_free(Path(path), overwrite)
-    graph = _Graph()
     check_is_fitted(model)
-    scores, decider = graph.model(model, "X")
-    index = graph.index(scores, rejects=decider.reject_label_ is not None)
-    proto = graph.finish(
-        {"label": graph.label(decider, index), "index": index, "scores": scores},
-        _n_features(model),
-        decider,
-    )
+    graph = _Graph()
+    scores = graph.apply(model, "X")
+    decider = final_classifier(model)
+    if not isinstance(decider, RejectClassifier):
+        raise _unsupported(decider, True)
+    proto = graph.finish(scores, int(model.n_features_in_), decider)
     if path is not None:
         write_whole(Path(path), proto.SerializeToString(), overwrite=overwrite)
     return proto
@@ -94,13 +78,28 @@ class _Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
+    def apply(self, part: Any, X: str) -> str:
+        """Add a fitted classifier, which gives boundary scores, or a transformer."""
+        if part is None or (isinstance(part, str) and part == "passthrough"):
+            return X
+        said = known(part)
+        if said is None or said.onnx is None:
+            raise _unsupported(part, hasattr(part, "predict"))
+        return said.onnx(part, self, X)
+
     def add(self, operator: str, *inputs: Any, **attributes: Any) -> str:
+        """Add a node; inputs are names of others, or constants."""
         names = [name if isinstance(name, str) else self.constant(name) for name in inputs]
         output = f"{operator}_{len(self.nodes)}"
         self.nodes.append(self.onnx.helper.make_node(operator, names, [output], **attributes))
         return output
 
+    def cast(self, value: str, kind: str) -> str:
+        """Add a conversion to one of ONNX's types."""
+        return self.add("Cast", value, to=getattr(self.onnx.TensorProto, kind))
+
     def constant(self, value: Any) -> str:
+        """Add an array of doubles, of 64-bit integers or of strings."""
         name = f"constant_{len(self.constants)}"
         values = np.asarray(value)
         if values.dtype.kind in "fiub":
@@ -113,138 +112,9 @@ class _Graph:
         self.constants.append(proto)
         return name
 
-    def to(self, value: str, kind: str) -> str:
-        return self.add("Cast", value, to=getattr(self.onnx.TensorProto, kind))
-
-    # ---- models ---------------------------------------------------------------------------
-
-    def model(self, model: Any, X: str) -> tuple[str, Any]:
-        """Boundary scores, and the classifier that they come from."""
-        if isinstance(model, (RejectClassifierCV, RejoSVCCV)):
-            return self.model(model.best_estimator_, X)
-        if isinstance(model, Pipeline):
-            for _, step in model.steps[:-1]:
-                X = self.transform(step, X)
-            return self.model(model.steps[-1][1], X)
-        kinds: dict[type, Callable[[Any, str], str]] = {
-            RejoSVC: self.svc,
-            RejoLinear: lambda model, X: self.add("MatMul", X, model.coef_[0][:, None]),
-            RejoMLP: self.mlp,
-        }
-        if type(model) not in kinds:
-            raise _unsupported(model, "a model", "RejoSVC, RejoLinear, RejoMLP or a pipeline")
-        g = kinds[type(model)](model, X)  # (n, 1)
-        return self.add("Sub", g, model.thresholds_[None, :]), model
-
-    def svc(self, model: RejoSVC, X: str) -> str:
-        if model.kernel == "linear":
-            return self.add("MatMul", X, model._coef[:, None])
-        if model.kernel not in ("rbf", "poly", "sigmoid"):
-            raise ValueError(
-                f"kernel={model.kernel!r} cannot be exported to ONNX: use 'linear', 'poly', 'rbf' "
-                "or 'sigmoid'."
-            )
-        Z = model._basis.toarray() if issparse(model._basis) else model._basis
-        if model.kernel == "rbf":
-            centre = Z.mean(axis=0)  # distances lose no digits to a common offset
-            Z = Z - centre
-            X = self.add("Sub", X, centre)
-            squares = self.add("ReduceSum", self.add("Mul", X, X), np.array([1]), keepdims=1)
-            products = self.add("MatMul", X, -2.0 * Z.T)
-            D = self.add("Add", self.add("Add", products, squares), (Z**2).sum(axis=1)[None, :])
-            D = self.add("Max", D, np.array(0.0))
-            K = self.add("Exp", self.add("Mul", D, np.array(-model._gamma)))
-        else:
-            # A factor of its own would be fused with the product, in single precision.
-            K = self.add("MatMul", X, model._gamma * Z.T)
-            K = self.add("Add", K, np.array(float(model.coef0)))
-            if model.kernel == "poly":
-                K = self.add("Pow", K, np.array(float(model.degree)))
-            else:
-                K = self.add("Tanh", K)
-        return self.add("MatMul", K, model._coef[:, None])
-
-    def mlp(self, model: RejoMLP, X: str) -> str:
-        activation = {"tanh": "Tanh", "relu": "Relu", "logistic": "Sigmoid"}[model.activation]
-        for W, c in zip(model.coefs_[:-1], model.intercepts_[:-1], strict=True):
-            X = self.add(activation, self.add("Add", self.add("MatMul", X, W), c))
-        return self.add("MatMul", X, model.coefs_[-1])
-
-    # ---- what stands before them ----------------------------------------------------------
-
-    def transform(self, step: Any, X: str) -> str:
-        if step is None or step == "passthrough":
-            return X
-        if isinstance(step, Pipeline):
-            for _, part in step.steps:
-                X = self.transform(part, X)
-            return X
-        kinds: dict[type, Callable[[Any, str], str]] = {
-            StandardScaler: lambda step, X: self.scale(X, step.mean_, step.scale_),
-            RobustScaler: lambda step, X: self.scale(X, step.center_, step.scale_),
-            MaxAbsScaler: lambda step, X: self.scale(X, None, step.scale_),
-            MinMaxScaler: self.min_max,
-            SimpleImputer: self.impute,
-            OneHotEncoder: self.one_hot,
-            ColumnTransformer: self.columns,
-        }
-        if type(step) not in kinds:
-            names = ", ".join(kind.__name__ for kind in kinds)
-            raise _unsupported(step, "a step of a pipeline", names)
-        return kinds[type(step)](step, X)
-
-    def scale(self, X: str, centre: Any, scale: Any) -> str:
-        X = X if centre is None else self.add("Sub", X, centre)
-        return X if scale is None else self.add("Div", X, scale)
-
-    def min_max(self, step: MinMaxScaler, X: str) -> str:
-        X = self.add("Add", self.add("Mul", X, step.scale_), step.min_)
-        if not step.clip:
-            return X
-        low, high = map(float, step.feature_range)
-        return self.add("Min", self.add("Max", X, np.array(low)), np.array(high))
-
-    def impute(self, step: SimpleImputer, X: str) -> str:
-        values = np.asarray(step.statistics_, dtype=np.float64)
-        missing = step.missing_values
-        simple = isinstance(missing, float) and np.isnan(missing) and not step.add_indicator
-        if not simple or np.isnan(values).any():
-            raise ValueError(
-                "to_onnx exports a SimpleImputer of NaN, without an indicator, of columns that all "
-                f"had values; got {step!r}."
-            )
-        return self.add("Where", self.add("IsNaN", X), values[None, :], X)
-
-    def one_hot(self, step: OneHotEncoder, X: str) -> str:
-        numbers = all(categories.dtype.kind in "fiub" for categories in step.categories_)
-        frequent = not getattr(step, "_infrequent_enabled", False)
-        if not numbers or step.drop is not None or not frequent:
-            raise ValueError(
-                "to_onnx exports a OneHotEncoder of numbers, without drop and infrequent "
-                f"categories; got {step!r}. Encode strings before the model."
-            )
-        blocks = []
-        for j, categories in enumerate(step.categories_):
-            column = self.add("Gather", X, np.array([j]), axis=1)  # (n, 1)
-            equal = self.add("Equal", column, categories[None, :].astype(np.float64))
-            blocks.append(self.to(equal, "DOUBLE"))
-        return self.add("Concat", *blocks, axis=1)
-
-    def columns(self, step: ColumnTransformer, X: str) -> str:
-        blocks = []
-        for name, part, _ in step.transformers_:
-            places = np.asarray(step._transformer_to_input_indices[name], dtype=np.int64)
-            if (isinstance(part, str) and part == "drop") or not len(places):
-                continue
-            passed = getattr(part, "func", part) is None  # "passthrough", once fitted
-            block = self.add("Gather", X, places, axis=1)
-            blocks.append(block if passed else self.transform(part, block))
-        return self.add("Concat", *blocks, axis=1)
-
-    # ---- decisions ------------------------------------------------------------------------
-
     def index(self, scores: str, rejects: bool) -> str:
-        above = self.to(self.add("Greater", scores, np.array(0.0)), "INT64")
+        """Count the boundaries below each point: the class, or -1 between two boundaries."""
+        above = self.cast(self.add("Greater", scores, np.array(0.0)), "INT64")
         count = self.add("ReduceSum", above, np.array([1]), keepdims=0)
         if not rejects:
             return count
@@ -252,34 +122,25 @@ class _Graph:
         between = self.add("Equal", self.add("Mod", count, two), np.array(1))
         return self.add("Where", between, np.array(-1), self.add("Div", count, two))
 
-    def label(self, decider: Any, index: str) -> str:
-        outputs = decider.outputs()  # the reject label is last, where -1 finds it
-        if outputs.dtype == object:
-            if len({isinstance(label, str) for label in outputs}) > 1:
-                raise ValueError(
-                    f"ONNX has no array for the labels {outputs.tolist()}: give a reject_label of "
-                    "the same kind as the classes."
-                )
-            outputs = np.array(outputs.tolist())
-        return self.add("Gather", outputs, index)
-
-    def finish(self, outputs: dict[str, str], n_features: int, decider: Any) -> Any:
+    def finish(self, scores: str, n_features: int, decider: Any) -> Any:
+        """Return the whole model, with the decisions by the scores."""
         helper, T = self.onnx.helper, self.onnx.TensorProto
-        for name, value in outputs.items():
+        labels, rejects = _labels(decider), decider.reject_label_ is not None
+        index = self.index(scores, rejects)
+        kind = {"f": T.DOUBLE, "U": T.STRING, "S": T.STRING}.get(labels.dtype.kind, T.INT64)
+        Q = (len(decider.classes_) - 1) * (2 if rejects else 1)
+        outputs = {
+            "label": (self.add("Gather", labels, index), kind, ["n"]),
+            "index": (index, T.INT64, ["n"]),
+            "scores": (scores, T.DOUBLE, ["n", Q]),
+        }
+        for name, (value, _, _) in outputs.items():
             self.nodes.append(helper.make_node("Identity", [value], [name]))
-        kind = {"f": T.DOUBLE, "U": T.STRING, "S": T.STRING}.get(
-            np.array(decider.outputs().tolist()).dtype.kind, T.INT64
-        )
-        Q = len(decider.thresholds_)
         graph = helper.make_graph(
             self.nodes,
             "rejo",
             [helper.make_tensor_value_info("X", T.DOUBLE, ["n", n_features])],
-            [
-                helper.make_tensor_value_info("label", kind, ["n"]),
-                helper.make_tensor_value_info("index", T.INT64, ["n"]),
-                helper.make_tensor_value_info("scores", T.DOUBLE, ["n", Q]),
-            ],
+            [helper.make_tensor_value_info(name, *what) for name, (_, *what) in outputs.items()],
             self.constants,
         )
         proto = helper.make_model(
@@ -299,11 +160,20 @@ class _Graph:
         return proto
 
 
-def _n_features(model: Any) -> int:
-    while not hasattr(model, "n_features_in_") and hasattr(model, "best_estimator_"):
-        model = model.best_estimator_
-    return int(model.n_features_in_)
+def _labels(decider: Any) -> Any:
+    """Classes and, last, where the index -1 finds it, the reject label."""
+    labels = decider.outputs().tolist()
+    if len({isinstance(label, str) for label in labels}) > 1:
+        raise ValueError(
+            f"ONNX has no array for the labels {labels}: give a reject_label of the same kind as "
+            "the classes."
+        )
+    return np.array(labels)
 
 
-def _unsupported(part: Any, what: str, names: str) -> TypeError:
+def _unsupported(part: Any, classifies: bool) -> TypeError:
+    able = [name.rpartition(".")[2] for name, said in KNOWN.items()
+            if said.onnx is not None and (name in OWN) == classifies]  # fmt: skip
+    what = "a model" if classifies else "a step of a pipeline"
+    names = f"{', '.join(sorted(able))}" + (" or a pipeline" if classifies else "")
     return TypeError(f"to_onnx cannot export {type(part).__name__} as {what}: use {names}.")

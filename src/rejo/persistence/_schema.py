@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import compress
 from typing import Any
 
 from rejo.persistence._arrays import Layout, check_array, check_sparse, read_array
-from rejo.persistence._errors import ModelFileError
-from rejo.persistence._trusted import KEYS, TRUSTED
+from rejo.persistence._refusals import ModelFileError, UntrustedType
+from rejo.persistence._trusted import KEYS, KNOWN, TRUSTED
 
 Node = Mapping[str, Any]
 
@@ -72,7 +73,8 @@ class Schema:
         if type(protocol) is not int or protocol != PROTOCOL:
             raise ModelFileError(
                 f"schema.json has the skops protocol {protocol!r:.20}; this version of rejo reads "
-                f"{PROTOCOL}. Upgrade rejo, or save the model with an older skops"
+                f"protocol {PROTOCOL}",
+                remedy="Upgrade rejo, or save the model with an older skops",
             )
         node = {k: v for k, v in root.items() if k not in ("protocol", "_skops_version")}
         self._check(node, "model", 0)
@@ -113,8 +115,9 @@ class Schema:
             raise ModelFileError(f"{where}: a node does not name its type")
         if f"{module}.{name}" not in TRUSTED.get(loader, ()):
             how = "" if loader in TRUSTED else f", as a {loader[:40]}"
-            raise ModelFileError(
-                f"{where} is a {f'{module}.{name}'[:120]}{how}: not a trusted type"
+            raise UntrustedType(
+                f"{where} is a {f'{module}.{name}'[:120]}{how}: not a trusted type",
+                remedy="Do not open it by other means; ask its author for a file by rejo.save",
             )
         expected = ENTRIES.get(loader, {"content"})
         if loader == "NdArrayNode":
@@ -345,6 +348,7 @@ def renumber(root: Any) -> tuple[Any, dict[str, str]]:
     """Number nodes and arrays in the order of the tree, in place of addresses in memory.
 
     The same model then gives the same file, and a node that comes again is the same to the letter.
+    Attributes that a class does not save are left out.
 
     Returns
     -------
@@ -365,7 +369,7 @@ def renumber(root: Any) -> tuple[Any, dict[str, str]]:
         number, name = value.get("__id__"), value.get("file")
         if isinstance(number, int) and number in nodes:
             return nodes[number]
-        copy = {key: visit(item) for key, item in value.items()}
+        copy = {key: visit(item) for key, item in _saved(value).items()}
         if isinstance(number, int):
             nodes[number] = copy
             copy["__id__"] = len(nodes)
@@ -374,3 +378,16 @@ def renumber(root: Any) -> tuple[Any, dict[str, str]]:
         return copy
 
     return visit(root), names
+
+
+def _saved(node: dict[str, Any]) -> dict[str, Any]:
+    """Return a node, without the attributes that its class does not save."""
+    known = KNOWN.get(type_name(node)) if node.get("__loader__") == "ObjectNode" else None
+    if known is None or not known.not_saved:
+        return node
+    attributes = node["content"]
+    keep = [name not in known.not_saved for name in attributes["content"]]
+    types = attributes["key_types"]
+    content = dict(compress(attributes["content"].items(), keep))
+    key_types = {**types, "content": list(compress(types["content"], keep))}
+    return {**node, "content": {**attributes, "content": content, "key_types": key_types}}

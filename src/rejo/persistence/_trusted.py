@@ -1,91 +1,50 @@
 """Every type and function that a model file may name, one by one.
 
 skops trusts all of scikit-learn by default and lets a caller add to it.  This list is the whole
-of what may be in a file, and it is checked before skops sees the file.  A type is on it if
-building it from hostile attributes, and predicting with it after the checks of ``_checks``, runs
-no code from the file and touches no memory but its own.  Nothing is added at run time.
+of what may be in a file, and it is checked before skops sees the file.  It is put together once,
+from what rejo's classes say about themselves and from the table of scikit-learn's; nothing is
+added at run time.
 """
 
 from __future__ import annotations
 
 from types import MappingProxyType
+from typing import Any
+
+import rejo.baselines
+import rejo.estimators
+import rejo.selection
+import rejo.tables  # noqa: F401  (the classes of these rooms are in STORABLE once imported)
+from rejo._state import STORABLE
+from rejo.persistence import _sklearn
+from rejo.persistence._sklearn import Known
 
 
 def _in(module: str, names: str) -> frozenset[str]:
     return frozenset(f"{module}.{name}" for name in names.split())
 
 
-# Classifiers that may reject: what a file is about.
-REJECTING = (
-    _in("rejo.estimators.svm", "RejoSVC")
-    | _in("rejo.estimators.linear", "RejoLinear")
-    | _in("rejo.estimators.mlp", "RejoMLP")
-    | _in("rejo.estimators.replication", "ReplicationClassifier")
-    | _in("rejo.baselines.threshold", "ThresholdRejectClassifier")
-    | _in("rejo.baselines.pairs", "TwoClassifierReject")
-    | _in("rejo.baselines.frank_hall", "FrankHallReject")
-    | _in("rejo.baselines.embedded", "EmbeddedRejectSVC")
-    | _in("rejo.baselines.surrogate", "SurrogateRejectSVC")
-    | _in("rejo.selection.operating", "RejectClassifierCV")
-    | _in("rejo.selection.svm_cv", "RejoSVCCV")
+def _own(name: str, cls: type) -> Known:
+    """Read off a class of rejo what it says about itself."""
+    return Known(
+        name,
+        check=getattr(cls, "_check_state", None),
+        rows=getattr(cls, "_training_rows", ()),
+        onnx=getattr(cls, "_to_onnx", None),
+        not_saved=getattr(cls, "_not_saved", ()),
+    )
+
+
+OWN = {name: _own(name, cls) for name, cls in STORABLE.items()}
+TUPLES = frozenset(name for name, cls in STORABLE.items() if issubclass(cls, tuple))
+KNOWN = MappingProxyType(
+    OWN | {known.name: known for known in (*_sklearn.ESTIMATORS, *_sklearn.PARTS, _sklearn.TREE)}
 )
 
-# What may stand before or inside them.
-ESTIMATORS = (
-    REJECTING
-    | _in("rejo.baselines.calibration", "GivenScores")
-    | _in("rejo.tables._encoder", "TableEncoder")
-    | _in("sklearn.pipeline", "Pipeline FeatureUnion")
-    | _in("sklearn.compose._column_transformer", "ColumnTransformer")
-    | _in("sklearn.impute._base", "SimpleImputer MissingIndicator")
-    | _in(
-        "sklearn.preprocessing._data",
-        "Binarizer MaxAbsScaler MinMaxScaler Normalizer PowerTransformer QuantileTransformer "
-        "RobustScaler StandardScaler",
-    )
-    | _in("sklearn.preprocessing._discretization", "KBinsDiscretizer")
-    | _in("sklearn.preprocessing._encoders", "OneHotEncoder OrdinalEncoder")
-    | _in("sklearn.preprocessing._function_transformer", "FunctionTransformer")
-    | _in("sklearn.preprocessing._label", "LabelBinarizer LabelEncoder")
-    | _in("sklearn.preprocessing._polynomial", "PolynomialFeatures")
-    | _in("sklearn.decomposition._pca", "PCA")
-    | _in("sklearn.decomposition._truncated_svd", "TruncatedSVD")
-    | _in("sklearn.kernel_approximation", "Nystroem RBFSampler")
-    | _in("sklearn.feature_selection._univariate_selection", "SelectKBest SelectPercentile")
-    | _in("sklearn.feature_selection._variance_threshold", "VarianceThreshold")
-    | _in("sklearn.linear_model._logistic", "LogisticRegression LogisticRegressionCV")
-    | _in("sklearn.linear_model._ridge", "RidgeClassifier")
-    | _in("sklearn.linear_model._stochastic_gradient", "SGDClassifier")
-    | _in("sklearn.linear_model._perceptron", "Perceptron")
-    | _in("sklearn.svm._classes", "LinearSVC NuSVC SVC")
-    | _in("sklearn.naive_bayes", "BernoulliNB ComplementNB GaussianNB MultinomialNB")
-    | _in("sklearn.discriminant_analysis", "LinearDiscriminantAnalysis")
-    | _in("sklearn.neural_network._multilayer_perceptron", "MLPClassifier")
-    | _in("sklearn.tree._classes", "DecisionTreeClassifier ExtraTreeClassifier")
-    | _in("sklearn.ensemble._forest", "ExtraTreesClassifier RandomForestClassifier")
-    | _in(
-        "sklearn.ensemble._hist_gradient_boosting.gradient_boosting",
-        "HistGradientBoostingClassifier",
-    )
-    | _in("sklearn.calibration", "CalibratedClassifierCV")
-    | _in("sklearn.frozen._frozen", "FrozenEstimator")
-    | _in("sklearn.isotonic", "IsotonicRegression")
-)
-
-# What these keep in their attributes.
-PARTS = (
-    _in("rejo.selection.path", "RejectCurve")
-    | _in("sklearn.calibration", "_CalibratedClassifier _SigmoidCalibration")
-    | _in("sklearn.ensemble._hist_gradient_boosting.binning", "_BinMapper")
-    | _in("sklearn.ensemble._hist_gradient_boosting.predictor", "TreePredictor")
-    | _in("sklearn._loss.link", "Interval LogitLink MultinomialLogit")
-    | _in("sklearn._loss.loss", "HalfBinomialLoss HalfMultinomialLoss")
-    | _in("sklearn.neural_network._stochastic_optimizers", "AdamOptimizer SGDOptimizer")
-    | _in(
-        "sklearn.model_selection._split",
-        "GroupKFold KFold ShuffleSplit StratifiedGroupKFold StratifiedKFold StratifiedShuffleSplit",
-    )
-)
+# What inspect lists as parts of a model.
+ESTIMATORS = frozenset(known.name for known in _sklearn.ESTIMATORS) | {
+    name for name, cls in STORABLE.items() if hasattr(cls, "get_params")
+}
 
 NUMBERS = _in(
     "numpy", "bool bool_ float16 float32 float64 int16 int32 int64 int8 uint16 uint32 uint64 uint8"
@@ -100,13 +59,7 @@ TRUSTED = MappingProxyType(
         "ListNode": _in("builtins", "list"),
         "SetNode": _in("builtins", "set"),
         "SliceNode": _in("builtins", "slice"),
-        "TupleNode": _in("builtins", "tuple")
-        | _in("rejo.metrics._intervals", "Interval")
-        | _in("rejo.selection.expected", "Expected")
-        | _in("rejo.selection.target", "Target")
-        | _in("rejo.selection.guarantee", "Guarantee")
-        | _in("rejo.solvers._linear_streams", "Stream")
-        | _in("rejo.solvers.mlp", "Moments"),
+        "TupleNode": _in("builtins", "tuple") | TUPLES,
         "TypeNode": KEYS | NUMBERS | _in("builtins", "bool"),
         "FunctionNode": _in(
             "numpy", "absolute cbrt exp expm1 log log10 log1p log2 sign sqrt square tanh"
@@ -120,11 +73,16 @@ TRUSTED = MappingProxyType(
         "RandomGeneratorNode": _in("numpy.random._generator", "Generator"),
         "SparseMatrixNode": _in("scipy.sparse._csr", "csr_array csr_matrix")
         | _in("scipy.sparse._csc", "csc_array csc_matrix"),
-        "ObjectNode": ESTIMATORS | PARTS,
-        "TreeNode": _in("sklearn.tree._tree", "Tree"),
+        "ObjectNode": KNOWN.keys() - TUPLES - {_sklearn.TREE.name},
+        "TreeNode": frozenset({_sklearn.TREE.name}),
         "LossNode": _in("sklearn._loss._loss", "CyHalfBinomialLoss CyHalfMultinomialLoss")
         | _in("sklearn.linear_model._sgd_fast", "Hinge ModifiedHuber SquaredHinge"),
     }
 )
 
 TRUSTED_TYPES = tuple(sorted(frozenset().union(*TRUSTED.values())))
+
+
+def known(part: Any) -> Known | None:
+    """Return what is known about the class of an object."""
+    return KNOWN.get(f"{type(part).__module__}.{type(part).__name__}")

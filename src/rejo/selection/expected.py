@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import betabinom, chi2
 
+from rejo._state import require, storable
 from rejo._typing import Floats
 from rejo.metrics import Interval
 from rejo.selection.path import ROUNDING, RejectCurve
 
 
+@storable
 class Expected(NamedTuple):
     """Rates in a batch of ``n_cases`` new cases: an estimate, and a prediction interval.
 
@@ -24,6 +27,29 @@ class Expected(NamedTuple):
     accepted_error_rate: Interval[float]  # decided wrongly / decided
     n_cases: int
     confidence: float  # that a rate will lie in its interval, about
+
+    def _check_state(self) -> None:
+        fine = isinstance(self.confidence, float) and 0 < self.confidence < 1
+        fine = fine and isinstance(self.n_cases, Integral) and self.n_cases >= 1
+        for interval in self[:3]:
+            fine = fine and isinstance(interval, tuple) and len(interval) == 3
+            fine = fine and all(is_share(rate) or is_nan(rate) for rate in interval)
+        require(fine, self, "what it expects is malformed")
+
+    def _restored(self) -> Expected:
+        """Name the parts of the intervals again, which come from a file as plain tuples."""
+        rejection, error, accepted = (Interval(*part) for part in self[:3])
+        return Expected(rejection, error, accepted, self.n_cases, self.confidence)
+
+
+def is_share(value: Any) -> bool:
+    """Return whether a value is a float from 0 to 1."""
+    return isinstance(value, float) and 0 <= value <= 1
+
+
+def is_nan(value: Any) -> bool:
+    """Return whether a value is a float, but not a number."""
+    return isinstance(value, float) and value != value
 
 
 def effective_size(

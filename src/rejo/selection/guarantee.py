@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejo._errors import RejoError, renamed
+from rejo._state import storable
 from rejo._typing import Floats
 from rejo.metrics import binomial_upper_bound
 
@@ -47,6 +48,7 @@ class TargetUnattainable(RejoError):
         self.attainable, self.reject_cost = attainable, reject_cost
 
 
+@storable
 class Guarantee(NamedTuple):
     """With probability ``confidence`` over the data, the true rate is at most ``bound``."""
 

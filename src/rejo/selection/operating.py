@@ -14,12 +14,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split, available_if
 from sklearn.utils.validation import check_is_fitted
 
+from rejo._state import require, storable
 from rejo._typing import Floats
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.classes import encode_classes
-from rejo.estimators.pipelines import final_step
+from rejo.estimators.pipelines import check_best, final_step
 from rejo.metrics import tally
-from rejo.selection.expected import Expected, effective_size, expect
+from rejo.selection.expected import Expected, effective_size, expect, is_share
 from rejo.selection.folds import (
     REJECT_COSTS,
     candidate,
@@ -41,6 +42,7 @@ LEVEL = 0.95  # of prediction intervals without a confidence
 BATCH = 100  # cases in the summary
 
 
+@storable
 class RejectClassifierCV(RejectClassifier):
     """Find the reject cost, and the model, for a target such as a review budget.
 
@@ -149,6 +151,8 @@ class RejectClassifierCV(RejectClassifier):
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
+
+    _not_saved = ("outcomes_",)
 
     best_estimator_: Any
     curve_: RejectCurve
@@ -305,7 +309,7 @@ class RejectClassifierCV(RejectClassifier):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what has an entry for each training case: copies and files do not get it."""
         state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "outcomes_"}
+        return {name: value for name, value in state.items() if name not in self._not_saved}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "expected_")
@@ -319,6 +323,28 @@ class RejectClassifierCV(RejectClassifier):
     def _final_step(self, X: Any) -> tuple[Any, Any]:
         check_is_fitted(self)
         return final_step(self.best_estimator_, X)
+
+    def _operating_point(self) -> dict[str, Any]:
+        point = super()._operating_point() | {"target": {self.target_.name: self.target_.limit}}
+        return point if self.guarantee_ is None else point | {"guarantee": self.guarantee_}
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        check_best(self)
+        rates, size, cost = self.rates_, self.n_effective_, self.reject_cost_
+        fine = isinstance(rates, tuple) and len(rates) == 2 and all(map(is_share, rates))
+        require(fine and sum(rates) <= 1 + 1e-9, self, "its rates are not shares of all cases")
+        fine = isinstance(size, float) and 0 < size < np.inf
+        require(fine, self, "the number of cases behind its rates is not a positive number")
+        fine = isinstance(cost, float) and 0 < cost <= 0.5
+        require(fine, self, f"the reject cost {cost!r:.40} is not in (0, 0.5]")
+        require(isinstance(self.expected_, Expected), self, "what it expects is malformed")
+
+    def _restore_state(self) -> None:
+        self.expected_ = self.expected_._restored()
+
+    def _to_onnx(self, graph: Any, X: str) -> str:
+        return str(graph.apply(self.best_estimator_, X))
 
     def _check(self) -> tuple[Target, str]:
         """Return the target, and the name of the estimator's parameter for the reject cost."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rejo._state import storable
 from rejo._typing import Floats, Indices
 from rejo.metrics import tally
 from rejo.selection.folds import (
@@ -22,6 +23,7 @@ from rejo.selection.outcomes import Outcomes, OutOfFold, judge_folds
 ROUNDING = 1e-12  # sums of weights: a smaller share of decided cases is none
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class RejectCurve:
     """Rejection rate and error rate at each reject cost, by cross-validation.

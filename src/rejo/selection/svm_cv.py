@@ -10,9 +10,11 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, Real
 from sklearn.utils.validation import check_is_fitted
 
+from rejo._state import storable
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.classes import encode_classes
+from rejo.estimators.pipelines import check_best
 from rejo.estimators.svm import RejoSVC
 from rejo.estimators.svm_folds import SVMGrid, score_folds
 from rejo.metrics import Tally, tally
@@ -39,6 +41,7 @@ class _Best(NamedTuple):
     results: dict[str, Any]  # columns of (n_costs * n_Cs * n_gammas * n_hs,)
 
 
+@storable
 class RejoSVCCV(RejectClassifier):
     """Tune ``C``, ``gamma`` and ``h`` of :class:`~rejo.RejoSVC` for every reject cost at once.
 
@@ -198,6 +201,13 @@ class RejoSVCCV(RejectClassifier):
         """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`."""
         check_is_fitted(self)
         return self.best_estimator_.judge(X)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        check_best(self)
+
+    def _to_onnx(self, graph: Any, X: str) -> str:
+        return str(graph.apply(self.best_estimator_, X))
 
     def _model(self, **params: Any) -> RejoSVC:
         shared = RejoSVC._parameter_constraints.keys() & self._get_param_names()

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
+from rejo._state import storable
+
 TARGETS = ("review_budget", "max_error", "reject_cost", "cost_of")
 
 
+@storable
 class Target(NamedTuple):
     """A rate to keep below a limit, or a price."""
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from rejo._state import storable
 from rejo._typing import Floats, Indices
 from rejo.solvers._linear_descent import minimise
 from rejo.solvers._linear_losses import LOSSES
@@ -16,6 +17,7 @@ CURVED = 500  # features; up to here a stream keeps the curvature seen
 BATCH = 128  # points of a gradient step
 
 
+@storable
 class Stream(NamedTuple):
     """What is known after some chunks of a stream."""
 

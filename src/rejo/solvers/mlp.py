@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import minimize as scipy_minimize
 
+from rejo._state import storable
 from rejo._typing import Floats
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam
@@ -54,6 +55,7 @@ class Data(NamedTuple):
         return Data(self.X[rows], self.signs[:, rows], self.costs[:, rows], total)
 
 
+@storable
 class Moments(NamedTuple):
     """Where Adam stands."""
 

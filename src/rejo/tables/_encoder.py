@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from rejo._state import require, storable
 from rejo._typing import Floats
 from rejo.tables.columns import (
     FARTHEST,
@@ -23,6 +24,7 @@ from rejo.tables.columns import (
     learn_category,
     learn_number,
     levels_of,
+    n_levels,
     out_names,
     width,
     write_levels,
@@ -30,10 +32,12 @@ from rejo.tables.columns import (
 )
 from rejo.tables.dates import FORMATS, ISO
 from rejo.tables.errors import TableError, check_columns, check_different, listed, shown
+from rejo.tables.values import LARGEST
 
 SLAB = 2048  # rows
 
 
+@storable
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Turn a DataFrame with mixed columns into an array of numbers on comparable scales.
 
@@ -275,12 +279,61 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 names[unique] = None
         return np.array(list(names), dtype=object)
 
+    @property
+    def _n_features_out(self) -> int:
+        return sum(width(kind, self.learnt_[name]) for name, kind in self.kinds_.items())
+
+    def _check_state(self) -> None:
+        require(hasattr(self, "kinds_"), self, "it is not fitted")
+        self._validate_params()
+        names = self.feature_names_in_
+        fine = isinstance(names, np.ndarray) and names.ndim == 1 and names.dtype == object
+        require(fine and _are_words(names.tolist()), self, "its columns have no names")
+        require(len(names) == self.n_features_in_, self, "its columns differ in number")
+        parts = (self.kinds_, self.learnt_, self.left_out_, self.date_formats_)
+        require(all(type(part) is dict for part in parts), self, "it is malformed")
+        kinds, learnt, left_out, formats = parts
+        agree = set(kinds) | set(left_out) == set(names) and not set(kinds) & set(left_out)
+        agree = agree and bool(kinds) and list(learnt) == list(kinds)
+        agree = agree and set(formats) == {name for name in kinds if kinds[name] == "date"}
+        require(agree, self, "its columns do not agree")
+        fine = all(type(f) is str and f in FORMATS for f in formats.values())
+        require(fine, self, "its date formats are malformed")
+        fine = all(type(why) is str for why in left_out.values())
+        require(fine, self, "its reasons to leave columns out are malformed")
+        for name, kind in kinds.items():
+            fine = _is_learnt(kind, learnt[name], self.max_categories)
+            require(fine, self, f"what it knows about column {name!r:.40} is malformed")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def _is_learnt(kind: Any, learnt: Any, max_categories: int) -> bool:
+    """Return whether a column of this kind can be written by what was learnt about it."""
+    words = kind == "category"
+    entries = {"categories", "other"} if words else {"fill", "center", "scale"}
+    if type(learnt) is not dict or learnt.keys() != entries | {"missing"}:
+        return False
+    if type(learnt["missing"]) is not bool or kind not in ("category", "date", "number"):
+        return False
+    if words:
+        known, other = learnt["categories"], learnt["other"]
+        fine = type(known) is list and type(other) is bool and _are_words(known)
+        return fine and len(known) <= max_categories and n_levels(learnt) >= 2
+    numbers = [learnt[entry] for entry in ("fill", "center", "scale")]
+    if not all(type(number) is float and abs(number) <= LARGEST for number in numbers):
+        return False
+    days = kind == "number" or abs(learnt["fill"]) < 1e8
+    return days and learnt["scale"] >= 1 / LARGEST
+
+
+def _are_words(values: list[Any]) -> bool:
+    return all(type(value) is str for value in values) and len(set(values)) == len(values)
 
 
 def _check_frame(X: Any) -> None:

@@ -1,24 +1,61 @@
-"""Parts of scikit-learn and SciPy whose compiled code takes shapes and indices as they are."""
+"""What must hold between the fitted attributes of scikit-learn's classes.
+
+Their compiled code takes shapes and indices as they are.  These functions do for scikit-learn's
+classes what ``_check_state`` does for rejo's own; see :mod:`rejo._state`.
+"""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.ensemble._forest import ForestClassifier
 from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
-from sklearn.svm import SVC, NuSVC
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
+from sklearn.utils.validation import check_is_fitted
 
-from rejo.persistence._errors import ModelFileError
-from rejo.persistence._require import require
+from rejo._state import STORABLE, require
 
 
-def check_tree(tree: Tree) -> None:
+def check_pipeline(model: Any) -> None:
+    """Steps are pairs, fitted if the last one is, and fit to each other; there is no cache."""
+    pairs = isinstance(model.steps, list) and all(
+        isinstance(step, tuple) and len(step) == 2 and isinstance(step[0], str)
+        for step in model.steps
+    )
+    require(pairs and model.steps, model, "steps are malformed")
+    # A cache is a folder of pickles: it must not come from a file.
+    fine = model.memory is None
+    require(fine, model, "memory names a cache of pickles. Use set_params(memory=None)")
+    if _is_fitted(model.steps[-1][1]):  # else it is a prototype in a parameter
+        for step in _own_steps(model):
+            require(_is_fitted(step), step, "it is not fitted")
+    for (_, first), (_, second) in pairwise(model.steps):
+        widths = getattr(first, "_n_features_out", None), getattr(second, "n_features_in_", None)
+        same = None in widths or widths[0] == widths[1]
+        require(same, model, "a step and the one after it do not agree in columns")
+
+
+def _own_steps(model: Pipeline) -> list[Any]:
+    """Steps of rejo's own classes, in a pipeline and the pipelines in it."""
+    steps = [step for _, step in model.steps]
+    inner = [part for step in steps if isinstance(step, Pipeline) for part in _own_steps(step)]
+    return [step for step in steps if type(step) in STORABLE.values()] + inner
+
+
+def _is_fitted(step: Any) -> bool:
+    try:
+        check_is_fitted(step)
+    except (NotFittedError, TypeError):
+        return False
+    return True
+
+
+def check_tree(tree: Any) -> None:
     """Children lie after their parents, within the tree; splits name features that exist."""
     n = tree.node_count
     left, right, feature = tree.children_left, tree.children_right, tree.feature
@@ -28,19 +65,16 @@ def check_tree(tree: Tree) -> None:
     require((leaf | inner).all(), tree, "a split leads out of the tree")
 
 
-def check_decision_tree(model: BaseDecisionTree) -> None:
+def check_decision_tree(model: Any) -> None:
     """The tree has the features and classes of its model."""
-    if hasattr(model, "tree_"):
-        require(isinstance(model.tree_, Tree), model, "it has no tree")
-        same = model.tree_.n_features == model.n_features_in_
-        same = same and model.tree_.max_n_classes == len(model.classes_)
-        require(same, model, "its tree has other features or classes")
+    require(isinstance(model.tree_, Tree), model, "it has no tree")
+    same = model.tree_.n_features == model.n_features_in_
+    same = same and model.tree_.max_n_classes == len(model.classes_)
+    require(same, model, "its tree has other features or classes")
 
 
-def check_forest(model: ForestClassifier) -> None:
+def check_forest(model: Any) -> None:
     """The trees have the features and classes of the forest."""
-    if not hasattr(model, "estimators_"):
-        return
     K = len(model.classes_)
     require((model.n_classes_, model.n_outputs_) == (K, 1), model, "its classes do not agree")
     for tree in model.estimators_:
@@ -52,10 +86,8 @@ def check_forest(model: ForestClassifier) -> None:
         require(same, model, "its trees have other features or classes")
 
 
-def check_boosted(model: HistGradientBoostingClassifier) -> None:
+def check_boosted(model: Any) -> None:
     """Trees lead nowhere outside themselves, and their parts agree."""
-    if not hasattr(model, "_predictors"):
-        return
     p, K = model._n_features, len(model.classes_)
     n_trees = 1 if K == 2 else K
     fine = model.n_trees_per_iteration_ == n_trees and all(
@@ -90,10 +122,8 @@ def check_boosted(model: HistGradientBoostingClassifier) -> None:
         require(known.all(), model, "a split refers to categories that do not exist")
 
 
-def check_libsvm(model: SVC | NuSVC) -> None:
+def check_libsvm(model: Any) -> None:
     """Support vectors, coefficients and features agree in number and type."""
-    if not hasattr(model, "support_vectors_"):
-        return
     K, n = len(model.classes_), len(model.support_)
     vectors, dual = model.support_vectors_, model._dual_coef_
     pairs = K * (K - 1) // 2
@@ -122,17 +152,3 @@ def check_libsvm(model: SVC | NuSVC) -> None:
     numbers = [v.data if issparse(v) else v for v in (vectors, dual)]
     fine = all(a.dtype == np.float64 for a in (*numbers, intercept, A, B))
     require(fine, model, "its numbers are not of type float64")
-
-
-def check_sparse(matrix: Any) -> None:
-    """Indices of a sparse matrix stay within it."""
-    try:
-        matrix.check_format(full_check=True)
-    except ValueError as error:
-        raise ModelFileError(f"a sparse matrix is malformed: {error}") from None
-
-
-def check_estimator(model: BaseEstimator) -> None:
-    """The number of features is a number."""
-    count = getattr(model, "n_features_in_", 1)
-    require(type(count) is int and count > 0, model, "n_features_in_ is not a number of features")

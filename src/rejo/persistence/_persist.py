@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,8 @@ from zipfile import ZipFile
 
 import sklearn
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.utils.validation import check_is_fitted
 
-from rejo._io import printable
-from rejo.metrics import Interval
-from rejo.persistence._checks import check_model, rejecting_part
 from rejo.persistence._container import (
     HEADER,
     MAX_HEADER,
@@ -30,7 +27,6 @@ from rejo.persistence._container import (
     unpack,
     write_whole,
 )
-from rejo.persistence._errors import ModelFileError
 from rejo.persistence._header import (
     ModelFile,
     check_header,
@@ -41,11 +37,13 @@ from rejo.persistence._header import (
     operating_point,
     plain,
 )
+from rejo.persistence._parts import check_model, rejecting_part, restore
+from rejo.persistence._refusals import ModelFileError, UntrustedType, about, any_error
 from rejo.persistence._schema import Schema, renumber
 from rejo.persistence._trusted import TRUSTED_TYPES
-from rejo.selection.expected import Expected
 
 MAX_BYTES = 1 << 31
+OTHER_TYPES = "Use one of the types in rejo.persistence.TRUSTED_TYPES"
 
 
 def save(
@@ -68,16 +66,16 @@ def save(
     model : RejectClassifier or Pipeline
         A fitted classifier of rejo, or a pipeline that ends in one.
     path : str or path-like
-        Where; by convention ``*.rejo``.
+        Where to write; by convention ``*.rejo``.
     X, y : array-like, default=None
-        The training data, for their hash in the header; they are not stored.  A support vector
-        machine contains rows of them all the same: its support vectors.
+        The training data.  Only their hash is stored, in the header.  A support vector machine
+        contains rows of them all the same: its support vectors.
     expected : dict, default=None
-        Rates to be expected of new cases, for the header; by default those of the model, if it
-        has ``expected_``.
+        Rates to expect for new cases, for the header.  By default those of the model, if it has
+        ``expected_``.
     table : dict, default=None
-        What a table must have besides the features, such as its columns of classes and of row
-        names, for the header; strings, numbers, and lists and dicts of these.
+        What a table must have besides the features, such as the columns of classes and of row
+        names, for the header: strings, numbers, and lists and dicts of these.
     notes : str, default=""
         Anything else worth knowing, for the header.
     overwrite : bool, default=False
@@ -94,7 +92,7 @@ def save(
 
     Notes
     -----
-    A process that is killed while it writes may leave a hidden ``.part`` file beside ``path``.
+    If the process is killed while it writes, a hidden ``.part`` file may remain beside ``path``.
 
     Examples
     --------
@@ -115,10 +113,12 @@ def save(
     if not isinstance(notes, str):
         raise TypeError(f"notes must be a string; got {notes!r}.")
     skops = _skops()
-    with _naming(path, "not saved: "):
+    with about(path, "not saved: "):
         decider = rejecting_part(model)
+        with any_error():
+            check_is_fitted(decider)
         members = _serialise(model)
-        members[HEADER] = make_header(
+        header = make_header(
             skops=skops.__version__,
             data_hash=None if X is None else data_hash(X, y),
             operating_point=operating_point(decider),
@@ -127,8 +127,7 @@ def save(
             notes=notes,
             payload_hash=payload_hash(members),
         )
-        members = {HEADER: members.pop(HEADER), **members}  # first, for those who look into it
-        data = pack(members)
+        data = pack({HEADER: header, **members})  # the header first, for people who look inside
         _build(*_read(data))  # what is written can be opened
     write_whole(path, data, overwrite=overwrite)
 
@@ -136,9 +135,9 @@ def save(
 def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
     """Open a model file.
 
-    No code from the file is run: it may name only the types in
-    :data:`~rejo.persistence.TRUSTED_TYPES`, which is checked, with sizes and shapes, before
-    anything is built, and the parts of the model must agree with each other.
+    No code from the file is run.  It may name only the types in
+    :data:`~rejo.persistence.TRUSTED_TYPES`; that, sizes and shapes are checked before anything is
+    built.  Then the parts of the model must agree with each other.
 
     Parameters
     ----------
@@ -154,7 +153,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
     Raises
     ------
     ModelFileError
-        If it is not a whole and harmless model file.
+        If it is not a complete and harmless model file.
 
     Warns
     -----
@@ -163,29 +162,34 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
 
     See Also
     --------
-    save, inspect
+    open_file, save, inspect
     """
-    return open_file(path, max_bytes=max_bytes)[0]
+    return _open(path, max_bytes)[0]
 
 
 def open_file(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[Any, ModelFile]:
-    """Return the model of a file, as :func:`load`, and its description, as :func:`inspect`.
+    """Open a model file and describe it: :func:`load` and :func:`inspect` in one reading.
 
-    The file is read and checked once.
+    Parameters
+    ----------
+    path : str or path-like
+    max_bytes : int, default=2**31
+        Larger files are refused.
+
+    Returns
+    -------
+    model : RejectClassifier or Pipeline
+    file : ModelFile
+
+    See Also
+    --------
+    load, inspect
     """
-    path = Path(path)
-    with _naming(path):
-        data = read_bytes(path, max_bytes)
-        header, schema = _read(data)
-        model = _build(header, schema)
-        with _any_error():
-            found = describe(path, len(data), header, schema)
-    _warn_of_versions(path, header["versions"])
-    return model, found
+    return _open(path, max_bytes)
 
 
 def inspect(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> ModelFile:
-    """Tell what a model file holds, without building the model.
+    """Describe what a model file holds, without building the model.
 
     Parameters
     ----------
@@ -201,15 +205,31 @@ def inspect(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Mode
     Raises
     ------
     ModelFileError
-        If it is not a whole and harmless model file; that the parts of the model agree is for
-        :func:`load` to find out.
+        If it is not a complete and harmless model file.  Only :func:`load` checks that the parts
+        of the model agree.
     """
     path = Path(path)
-    with _naming(path):
+    with about(path):
+        data = read_bytes(path, max_bytes)
+        return _describe(path, data, *_read(data))
+
+
+def _open(path: str | os.PathLike[str], max_bytes: int) -> tuple[Any, ModelFile]:
+    path = Path(path)
+    with about(path):
         data = read_bytes(path, max_bytes)
         header, schema = _read(data)
-        with _any_error():
-            return describe(path, len(data), header, schema)
+        model = _build(header, schema)
+        file = _describe(path, data, header, schema)
+    theirs, ours = file.versions["scikit-learn"], sklearn.__version__
+    if theirs.split(".")[:2] != ours.split(".")[:2]:
+        warnings.warn(
+            f"{path} was saved with scikit-learn {theirs}, this is {ours}: the model may decide "
+            "differently. Compare its decisions on known cases, or fit and save it again.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return model, file
 
 
 def _serialise(model: Any) -> dict[str, bytes]:
@@ -217,21 +237,19 @@ def _serialise(model: Any) -> dict[str, bytes]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy's, within skops
-            members = _unpack_payload(_skops().io.dumps(model))
+            payload = _skops().io.dumps(model)
     except (TypeError, AttributeError, RecursionError) as error:
-        raise ModelFileError(
-            f"skops cannot store a part of the model ({str(error)[:200]}). Use one of the types in "
-            "rejo.persistence.TRUSTED_TYPES"
-        ) from None
+        problem = f"skops cannot store a part of the model ({str(error)[:200]})"
+        raise ModelFileError(problem, remedy=OTHER_TYPES) from None
+    with ZipFile(BytesIO(payload)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
     schema, names = renumber(parse_json(SCHEMA, members.pop(SCHEMA)))
     renamed = {names[name]: data for name, data in members.items() if name in names}
-    Schema(schema, renamed)  # a part that is not trusted is refused by its name
+    try:
+        Schema(schema, renamed)  # a part that is not trusted is refused by its name
+    except UntrustedType as error:
+        raise ModelFileError(error.problem, remedy=_alternative(error.problem)) from None
     return {SCHEMA: json.dumps(schema, separators=(",", ":")).encode(), **renamed}
-
-
-def _unpack_payload(data: bytes) -> dict[str, bytes]:
-    with ZipFile(BytesIO(data)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def _read(data: bytes) -> tuple[dict[str, Any], Schema]:
@@ -242,7 +260,8 @@ def _read(data: bytes) -> tuple[dict[str, Any], Schema]:
     header = check_header(parse_json(HEADER, members[HEADER]))
     if payload_hash(members) != header["payload_hash"]:
         raise ModelFileError(
-            "the contents do not match their checksum: the file is damaged. Copy or save it again"
+            "the contents do not match their checksum: the file is damaged",
+            remedy="Copy or save it again",
         )
     return header, Schema(parse_json(SCHEMA, members[SCHEMA]), members)
 
@@ -251,75 +270,31 @@ def _build(header: Mapping[str, Any], schema: Schema) -> Any:
     """Build the model of a checked tree, and check that its parts agree."""
     payload = pack({name: data for name, data in schema.members.items() if name != HEADER})
     skops = _skops()
-    with _any_error():
+    with any_error():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InconsistentVersionWarning)  # load warns once
             model = skops.io.loads(payload, trusted=list(TRUSTED_TYPES))
         check_model(model)
-        decider = rejecting_part(model)
-        if operating_point(decider) != header["operating_point"]:
+        if operating_point(rejecting_part(model)) != header["operating_point"]:
             raise ModelFileError("the operating point in rejo.json is not that of the model")
-        _restore_intervals(decider)
+        restore(model)
     return model
 
 
-def _restore_intervals(decider: Any) -> None:
-    """Make named tuples again of what skops returns as plain ones."""
-    expected = getattr(decider, "expected_", None)
-    if isinstance(expected, Expected):
-        rates: dict[str, Any] = {
-            name: Interval(*part)
-            for name, part in expected._asdict().items()
-            if isinstance(part, tuple)
-        }
-        decider.expected_ = expected._replace(**rates)
+def _describe(path: Path, data: bytes, header: Mapping[str, Any], schema: Schema) -> ModelFile:
+    with any_error():
+        return describe(path, len(data), header, schema)
 
 
-def _warn_of_versions(path: Path, versions: Mapping[str, str]) -> None:
-    theirs, ours = versions["scikit-learn"], sklearn.__version__
-    if theirs.split(".")[:2] != ours.split(".")[:2]:
-        warnings.warn(
-            f"{path} was saved with scikit-learn {theirs}, this is {ours}: the model may decide "
-            "otherwise. Compare its decisions on known cases, or fit and save it again.",
-            UserWarning,
-            stacklevel=4,
-        )
-
-
-@contextmanager
-def _any_error() -> Iterator[None]:
-    """Turn any error into a ModelFileError: hostile attributes can make every step stumble."""
-    try:
-        yield
-    except ModelFileError:
-        raise
-    except Exception as error:
-        reason = (str(error).splitlines() or [""])[0][:200]
-        raise ModelFileError(f"the model is malformed ({type(error).__name__}: {reason})") from None
-
-
-@contextmanager
-def _naming(path: Path, what: str = "") -> Iterator[None]:
-    """Begin the message of a ModelFileError with the name of the file."""
-    try:
-        yield
-    except ModelFileError as error:
-        message = str(error)
-        if "not a trusted type" in message:
-            message += ". " + _remedy(message, saving=bool(what))
-        raise ModelFileError(printable(f"{path}: {what}{message.rstrip('.')}.")) from None
-
-
-def _remedy(message: str, saving: bool) -> str:
-    if not saving:
-        return "Do not open it by other means; ask its author for a file made by rejo.save"
-    if "kernel" in message:
+def _alternative(problem: str) -> str:
+    """Return what to use in place of a type that cannot be saved."""
+    if "kernel" in problem:
         return "Use a kernel by name, or kernel='precomputed' with your own matrix"
-    if "SearchCV" in message:
+    if "SearchCV" in problem:
         return "Fit with the best parameters that the search found"
-    if "xgboost" in message or "lightgbm" in message:
+    if "xgboost" in problem or "lightgbm" in problem:
         return "Use HistGradientBoostingClassifier, or keep the booster in its own format"
-    return "Use one of the types in rejo.persistence.TRUSTED_TYPES"
+    return OTHER_TYPES
 
 
 def _skops() -> Any:

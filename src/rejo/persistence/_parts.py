@@ -1,0 +1,114 @@
+"""What must hold between the parts of a model before it may predict.
+
+A file whose types are all trusted could still make compiled code read what is not its own, or
+decide nonsense quietly.  So every part of a loaded model is checked, by what its class says
+(:mod:`rejo._state`) or by the table of scikit-learn's classes (``_sklearn``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from rejo._state import STORABLE, require
+from rejo.estimators import RejectClassifier
+from rejo.persistence._refusals import ModelFileError
+from rejo.persistence._trusted import known
+
+# Set on an estimator before it is fitted.
+SETTINGS = {"_metadata_request", "_sklearn_output_config"}
+
+
+def rejecting_part(model: Any) -> Any:
+    """Return the classifier with the reject option: the model, or the last step of a pipeline."""
+    last = model
+    while isinstance(last, Pipeline) and isinstance(last.steps, list) and last.steps:
+        last = last.steps[-1][1]
+    if not isinstance(last, RejectClassifier):
+        name = type(model).__name__
+        remedy = "Use a classifier of rejo, or a pipeline that ends in one"
+        if hasattr(model, "best_estimator_"):
+            remedy = f"Save the best_estimator_ of the {name}"
+        raise ModelFileError(f"the model is a {name}, which has no reject option", remedy=remedy)
+    return last
+
+
+def check_model(model: Any) -> None:
+    """Refuse a model whose parts do not agree."""
+    check_is_fitted(rejecting_part(model))
+    for part in reversed([*_parts(model)]):  # inner ones first: the outer ones rely on them
+        if issparse(part):
+            _check_sparse(part)
+        said = known(part)
+        if said is None:
+            continue
+        _check_names(part)
+        if _is_prototype(part):
+            continue
+        held = sorted(vars(part).keys() & set(said.not_saved)) if said.not_saved else []
+        require(not held, part, f"it holds {', '.join(held)}, which no model file has")
+        if said.check is not None:
+            said.check(part)
+
+
+def restore(model: Any) -> None:
+    """Let each part restore what its class says that skops does not."""
+    for part in _parts(model):
+        method = getattr(type(part), "_restore_state", None)
+        if method is not None and not _is_prototype(part):
+            method(part)
+
+
+def _parts(root: Any) -> Iterator[Any]:
+    """Everything in a model, each once."""
+    seen: set[int] = set()
+    stack = [root]
+    while stack:
+        part = stack.pop()
+        if id(part) in seen or isinstance(part, (str, bytes, int, float, type, type(None))):
+            continue
+        seen.add(id(part))
+        yield part
+        if isinstance(part, np.ndarray):
+            stack.extend(part.ravel().tolist() if part.dtype == object else ())
+        elif isinstance(part, dict):
+            stack.extend(part.values())
+        elif isinstance(part, (list, tuple, set)):
+            stack.extend(part)
+        elif not issparse(part):
+            stack.extend(getattr(part, "__dict__", {}).values())
+
+
+def _is_prototype(part: Any) -> bool:
+    """Return whether a part is an estimator with nothing that only a fit sets."""
+    if not isinstance(part, BaseEstimator) or isinstance(part, Pipeline):
+        return False
+    fitted = {name for name in vars(part) if name.startswith("_") or name.endswith("_")}
+    return fitted <= SETTINGS
+
+
+def _check_names(part: Any) -> None:
+    """Attributes hide nothing of the class; the number of features is a number."""
+    cls, own = type(part), type(part) in STORABLE.values()
+    for name in getattr(part, "__dict__", ()):
+        there = getattr(cls, name, None)
+        hides = callable(there) or (own and there is not None) or name.startswith("__")
+        require(not hides, part, f"the attribute {name[:40]!r} hides one of its class")
+    if isinstance(part, BaseEstimator):
+        count = getattr(part, "n_features_in_", 1)
+        fine = type(count) is int and count > 0
+        require(fine, part, "n_features_in_ is not a number of features")
+
+
+def _check_sparse(matrix: Any) -> None:
+    """Indices of a sparse matrix stay within it."""
+    try:
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise ModelFileError(f"a sparse matrix is malformed: {error}") from None

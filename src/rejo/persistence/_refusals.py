@@ -1,0 +1,61 @@
+"""The one error of this room, and how other errors become it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rejo._errors import RejoError
+from rejo._io import printable
+from rejo._state import StateError
+
+ORIGIN = "Model files come from rejo.save or rejo train"
+
+
+class ModelFileError(RejoError):
+    """A model file cannot be trusted or read, or a model cannot be put into one.
+
+    The message is one line: the file (``where``), what is wrong with it (``problem``), and what to
+    do (``remedy``).
+    """
+
+
+class UntrustedType(ModelFileError):
+    """A model holds an object of a type that is not allowed in a file."""
+
+
+@contextmanager
+def any_error() -> Iterator[None]:
+    """Turn any error into a ModelFileError: hostile attributes can make every step fail."""
+    try:
+        yield
+    except ModelFileError:
+        raise
+    except StateError as error:
+        raise ModelFileError(str(error)) from None
+    except Exception as error:
+        kind = type(error).__name__
+        raise ModelFileError(f"the model is malformed ({kind}: {first_line(error)})") from None
+
+
+@contextmanager
+def about(path: Path, prefix: str = "") -> Iterator[None]:
+    """Let a ModelFileError name the file; its parts become lines that are safe to print."""
+    try:
+        yield
+    except ModelFileError as error:
+        raise ModelFileError(
+            _sentence(prefix + error.problem),
+            where=printable(str(path)),
+            remedy=None if error.remedy is None else _sentence(error.remedy),
+        ) from None
+
+
+def first_line(error: Exception) -> str:
+    """Return the beginning of an error's message."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
+def _sentence(text: str) -> str:
+    return printable(text.rstrip(".")) + "."

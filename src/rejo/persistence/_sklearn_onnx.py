@@ -1,0 +1,74 @@
+"""scikit-learn's transformers as parts of an ONNX graph: ``(step, graph, name of X) -> name``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def pipeline(step: Any, graph: Any, X: str) -> str:
+    """One step after the other."""
+    for _, part in step.steps:
+        X = graph.apply(part, X)
+    return X
+
+
+def scale(step: Any, graph: Any, X: str) -> str:
+    """``(X - centre) / scale``, each if there is one."""
+    for operator, names in (("Sub", ("mean_", "center_")), ("Div", ("scale_",))):
+        value = next((v for name in names if (v := getattr(step, name, None)) is not None), None)
+        X = X if value is None else graph.add(operator, X, value)
+    return X
+
+
+def min_max(step: Any, graph: Any, X: str) -> str:
+    """``scale X + min``, clipped if that was asked for."""
+    X = graph.add("Add", graph.add("Mul", X, step.scale_), step.min_)
+    if not step.clip:
+        return X
+    low, high = map(float, step.feature_range)
+    return str(graph.add("Min", graph.add("Max", X, np.array(low)), np.array(high)))
+
+
+def impute(step: Any, graph: Any, X: str) -> str:
+    """The statistic of the column where ``X`` is NaN."""
+    values = np.asarray(step.statistics_, dtype=np.float64)
+    missing = step.missing_values
+    simple = isinstance(missing, float) and np.isnan(missing) and not step.add_indicator
+    if not simple or np.isnan(values).any():
+        raise ValueError(
+            "to_onnx exports a SimpleImputer of NaN, without an indicator, of columns that all "
+            f"had values; got {step!r}."
+        )
+    return str(graph.add("Where", graph.add("IsNaN", X), values[None, :], X))
+
+
+def one_hot(step: Any, graph: Any, X: str) -> str:
+    """A column of 0 and 1 for each category."""
+    numbers = all(categories.dtype.kind in "fiub" for categories in step.categories_)
+    frequent = not getattr(step, "_infrequent_enabled", False)
+    if not numbers or step.drop is not None or not frequent:
+        raise ValueError(
+            "to_onnx exports a OneHotEncoder of numbers, without drop and infrequent "
+            f"categories; got {step!r}. Encode strings before the model."
+        )
+    blocks = []
+    for j, categories in enumerate(step.categories_):
+        column = graph.add("Gather", X, np.array([j]), axis=1)  # (n, 1)
+        equal = graph.add("Equal", column, categories[None, :].astype(np.float64))
+        blocks.append(graph.cast(equal, "DOUBLE"))
+    return str(graph.add("Concat", *blocks, axis=1))
+
+
+def columns(step: Any, graph: Any, X: str) -> str:
+    """The blocks of a ColumnTransformer, side by side."""
+    blocks = []
+    for name, part, _ in step.transformers_:
+        places = np.asarray(step._transformer_to_input_indices[name], dtype=np.int64)
+        if (isinstance(part, str) and part == "drop") or not len(places):
+            continue
+        passed = getattr(part, "func", part) is None  # "passthrough", once fitted
+        block = graph.add("Gather", X, places, axis=1)
+        blocks.append(block if passed else graph.apply(part, block))
+    return str(graph.add("Concat", *blocks, axis=1))
