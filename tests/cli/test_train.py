@@ -138,10 +138,10 @@ def test_a_class_called_review(run, table):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.assign(grade=["1", "1.0", "2"] * 40), "in 1, 1.0, 2; write each class"),
+        (lambda t: t.assign(grade=["1", "1.0", "2"] * 40), "in 1, 1.0, 2. Write each class"),
         (lambda t: t.assign(grade="good"), "all rows have the same class, 'good'"),
-        (lambda t: t.assign(grade=t["age"]), "if it is a measurement"),
-        (lambda t: t.assign(grade=t["case"].add("x")), "is it the right column?"),
+        (lambda t: t.assign(grade=t["age"]), "If it is a measurement"),
+        (lambda t: t.assign(grade=t["case"].add("x")), "Is it the right column?"),
         (lambda t: t.assign(grade=t["grade"].where(t.index != 41)), "row 42, column 'grade'"),
         (lambda t: t[(t["grade"] == "good") | (t.index < 2)], "has 1 rows, but needs 5"),
         (lambda t: t.iloc[:0], "no rows|no data|only a header|same class"),

@@ -113,6 +113,8 @@ def test_options_are_not_abbreviated(refused):
         (RejoError("'utf-9' is not an encoding", parameter="encoding", where="t.csv"),
          "--encoding: t.csv: 'utf-9' is not an encoding"),
         (RejoError("sep must be a word", parameter="estimator"), "sep must be a word"),
+        (RejoError("7 fields, but the sep is odd", parameter="sep", remedy="Pass another sep."),
+         "7 fields, but the sep is odd. Pass another --sep."),
         (ValueError("sep=1"), "sep=1"),
     ],
 )  # fmt: skip

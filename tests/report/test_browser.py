@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
+from rejo.metrics import wilson_interval
 from rejo.report import Setting
 
 KINDS = ["binary", "ordinal", "share"]
@@ -84,6 +86,18 @@ def test_every_number_is_that_of_python(reports, visit, kind):
         assert dict(zip(keys, shown["texts"], strict=True)) == expected, setting
 
 
+def test_wilsons_interval_is_that_of_the_metrics(reports, visit):
+    rng = np.random.default_rng(0)
+    confidence = 0.95
+    cases = [(0, 1), (1, 1), (0, 500), (500, 500)]
+    cases += [(int(rng.integers(n + 1)), int(n)) for n in rng.integers(1, 10_000, 500)]
+    z = float(ndtri((1 + confidence) / 2))
+    given = [(part, n, worth, z) for part, n in cases for worth in (1.0, 0.4, 0.123)]
+    shown = visit(reports["binary"]).evaluate("cases => cases.map((c) => wilson(...c))", given)
+    for (part, n, worth, _), limits in zip(given, shown, strict=True):
+        assert tuple(limits) == wilson_interval(part, n, confidence, n_effective=n * worth)[1:]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_numbers_follow_what_is_typed(reports, visit, kind):
     report, rng = reports[kind], np.random.default_rng(9)
@@ -147,7 +161,7 @@ def test_pictures_have_words(reports, visit):
             document.getElementById(id).textContent).join(": "))"""
     )
     assert len(words) == 4
-    assert "of the decided are right" in words[0]
+    assert "of the decided are correct" in words[0]
 
 
 @pytest.mark.parametrize("kind", ["binary", "share"])
@@ -192,12 +206,12 @@ def test_keyboard_alone(reports, visit, kind):
     [
         ("", "1", "as numbers"),
         ("100", "", "as numbers"),
-        ("-5", "1", "more than nothing"),
-        ("0", "0", "more than nothing"),
-        ("100", "-1", "less than nothing"),
+        ("-5", "1", "must be positive"),
+        ("0", "0", "must be positive"),
+        ("100", "-1", "must not be negative"),
         ("100", "51", "more than half"),
-        ("1e300", "1", "from 0.000001 to"),
-        ("1e-9", "0", "from 0.000001 to"),
+        ("1e300", "1", "between 0.000001 and"),
+        ("1e-9", "0", "between 0.000001 and"),
     ],
 )
 def test_prices_that_make_no_sense(reports, visit, error, review, message):
@@ -206,7 +220,7 @@ def test_prices_that_make_no_sense(reports, visit, error, review, message):
     give_prices(page, error, review)
     shown = page.locator("#price-message").text_content()
     assert message in shown
-    assert "still reckons with 1000 and 120" in shown or error == "100"
+    assert "still uses 1000 and 120" in shown or error == "100"
     assert page.locator("#error-price").get_attribute("aria-invalid") == "true"
     text = page.locator("body").inner_text()
     assert "NaN" not in text
@@ -223,7 +237,7 @@ def test_prices_count_after_a_pause_in_typing(reports, visit):
     assert "costs 0.06 of an error" in page.locator("#price-ratio").text_content()
 
 
-@pytest.mark.parametrize(("kind", "where"), [("binary", "nearest"), ("share", "cheapest")])
+@pytest.mark.parametrize(("kind", "where"), [("binary", "closest"), ("share", "cheapest")])
 def test_page_says_that_prices_moved_the_slider(reports, visit, kind, where):
     page = visit(reports[kind])
     slide(page, 0)

@@ -64,15 +64,16 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
         raise TableError(
-            f"{table.path}, row {row + 1}, column {target!r}: the class is missing, as in "
-            f"{int(missing.sum())} of {len(y)} rows; fill it in, or remove the row"
+            f"the class is missing, as in {int(missing.sum())} of {len(y)} rows",
+            where=f"{table.path}, row {row + 1}, column {target!r}",
+            remedy="Fill it in, or remove the row.",
         )
     y = y.to_numpy(dtype=str)
     classes = _order(y, arguments.order, target, table.path)
     others = {*text, *arguments.drop}
     X = frame[[name for name in frame.columns if name not in others]]
     if not X.shape[1]:
-        raise TableError(f"{table.path}: no column is left to learn from")
+        raise TableError("no column is left to learn from", where=table.path)
     if groups is None and arguments.id is not None:
         _warn_of_repeated(frame[arguments.id], arguments.id)
     return Cases(
@@ -113,8 +114,9 @@ def _groups(column: Any, path: str) -> Any:
     n = count_groups(column)
     if n < 2 * MIN_PER_CLASS:
         raise TableError(
-            f"{path}, column {column.name!r}: {n} different values; five folds of whole groups "
-            f"need at least {2 * MIN_PER_CLASS}"
+            f"{n} different values, but five folds of whole groups need at least "
+            f"{2 * MIN_PER_CLASS}",
+            where=f"{path}, column {column.name!r}",
         )
     return values
 
@@ -127,19 +129,21 @@ def _order(y: Any, order: Sequence[str] | None, target: str, path: str) -> list[
     where = f"{path}, column {target!r}"
     numbers = all(_is_number(label) for label in counts)
     if len(counts) > MAX_CLASSES:
-        hint = (
-            "if it is a measurement, put it into classes first"
+        raise TableError(
+            f"{len(counts)} different values are too many for classes",
+            where=where,
+            remedy="If it is a measurement, put it into classes first."
             if numbers
-            else "is it the right column?"
+            else "Is it the right column?",
         )
-        raise TableError(f"{where}: {len(counts)} different values; {hint}")
     if numbers and len({float(label) for label in counts}) < len(counts):
         raise TableError(
-            f"{where}: the same number is written in two ways, in {', '.join(sorted(counts))}; "
-            "write each class in one way"
+            f"the same number is written in two ways, in {', '.join(sorted(counts))}",
+            where=where,
+            remedy="Write each class in one way.",
         )
     if len(counts) < 2:
-        raise TableError(f"{where}: all rows have the same class, {next(iter(counts), '')!r}")
+        raise TableError(f"all rows have the same class, {next(iter(counts), '')!r}", where=where)
     if order is not None:
         if missing := [label for label in counts if label not in order]:
             raise CommandError(
@@ -148,7 +152,9 @@ def _order(y: Any, order: Sequence[str] | None, target: str, path: str) -> list[
             )
         classes = [label for label in order if label in counts]
         if absent := [label for label in order if label not in counts]:
-            raise TableError(f"{where}: no row has the class {absent[0]!r}, which is in --order")
+            raise TableError(
+                f"no row has the class {absent[0]!r}, which is in --order", where=where
+            )
     elif len(counts) > 2 and not numbers:
         raise CommandError(
             f"{where} has {len(counts)} classes; give their order with --order LOWEST,...,HIGHEST. "
@@ -159,8 +165,9 @@ def _order(y: Any, order: Sequence[str] | None, target: str, path: str) -> list[
     rare = min(classes, key=lambda label: counts[label])
     if counts[rare] < MIN_PER_CLASS:
         raise TableError(
-            f"{where}: the class {rare!r} has {counts[rare]} rows, but needs {MIN_PER_CLASS}; "
-            "merge it with another class, or remove these rows"
+            f"the class {rare!r} has {counts[rare]} rows, but needs {MIN_PER_CLASS}",
+            where=where,
+            remedy="Merge it with another class, or remove these rows.",
         )
     return classes
 

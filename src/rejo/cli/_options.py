@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rejo._errors import RejoError
 from rejo.catalogue import TRAINED
 from rejo.cli._files import CommandError
 
@@ -266,12 +267,15 @@ def n_jobs(arguments: argparse.Namespace, n_rows: int) -> int:
 def explain(error: Exception) -> str:
     """Return the message of an error, with an option where it names its parameter.
 
-    A name that may be an ordinary word counts only before a value, or as the first word.
+    Such a name may be an ordinary word.  It is the parameter before a value, as the first word of
+    the problem, and anywhere in the remedy.
     """
-    text, parameter = str(error), getattr(error, "parameter", None)
-    if parameter not in PARAMETERS:
-        return text
-    option, name = PARAMETERS[parameter], rf"(?<![-\w'\"]){parameter}"
-    named = re.sub(f"{name}=", f"{option} ", text)
-    named = re.sub(rf"{name if '_' in parameter else f'^{parameter}'}(?![-\w'\"])", option, named)
+    if not isinstance(error, RejoError) or error.parameter not in PARAMETERS:
+        return str(error)
+    option, name = PARAMETERS[error.parameter], rf"(?<![-\w'\"]){error.parameter}"
+    problem = re.sub(f"{name}=", f"{option} ", error.problem)
+    problem = re.sub(rf"^{error.parameter}(?![-\w'\"])", option, problem)
+    remedy = error.remedy and re.sub(f"{name}=", f"{option} ", error.remedy)
+    remedy = remedy and re.sub(rf"{name}(?![-\w'\"])", option, remedy)
+    named = str(RejoError(problem, where=error.where, remedy=remedy))
     return named if option in named else f"{option}: {named}"

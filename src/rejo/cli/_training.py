@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from rejo.cli._cases import Cases
 
-REVIEW = "review"  # what the model says of a case that a person should see
+REVIEW = "review"  # label of the cases that a person should look at
 FOLDS = 5
-# Small steps come nearer to a budget; a guarantee is better with fewer candidates.
+# Small steps come closer to a budget; a guarantee is better with fewer candidates.
 REJECT_COSTS = tuple(round(0.02 * i, 2) for i in range(1, 26))
 FINE = 5_000  # rows above which they would take too long
 CALIBRATION = 0.3  # share of the cases that prove a guarantee
@@ -79,7 +79,7 @@ def folds_for(cases: Cases, seed: int) -> Any:
 
 @contextmanager
 def candidates() -> Iterator[None]:
-    """Fit many models of which few are taken: what they warn of shows in their rates."""
+    """Silence candidates: most are discarded, and their problems show in their rates."""
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
@@ -89,9 +89,9 @@ def candidates() -> Iterator[None]:
 
 
 def _tuning_rows(cases: Cases, seed: int) -> Any:
-    """Cases that are not kept to prove a guarantee, as the model will draw them.
+    """Return the cases that are not set aside for a guarantee, as the model will draw them.
 
-    The others must have no say in what is tried, or the guarantee would not hold.
+    Tuning must not see the others, or the guarantee would not hold.
     """
     import numpy as np
     from sklearn.model_selection import train_test_split
@@ -101,14 +101,16 @@ def _tuning_rows(cases: Cases, seed: int) -> Any:
     rows, _ = train_test_split(np.arange(len(cases.y)), test_size=CALIBRATION, random_state=seed)
     if absent := set(cases.classes) - set(cases.y[rows].tolist()):
         raise TableError(
-            f"{cases.table.path}: the class {min(absent)!r} is so rare that all its rows would be "
-            "kept aside for --confidence; give more of them, or leave --confidence out"
+            f"the class {min(absent)!r} is so rare that all its rows would be set aside for "
+            "--confidence",
+            where=cases.table.path,
+            remedy="Give more of them, or leave out --confidence.",
         )
     return rows
 
 
 def review_label(classes: list[str]) -> str:
-    """Return what stands for a review, and for no class."""
+    """Return a label for reviews that differs from every class."""
     label = REVIEW
     while label in classes:
         label += "_"
@@ -116,7 +118,7 @@ def review_label(classes: list[str]) -> str:
 
 
 def prepare_of(model: Any) -> Any:
-    """Return the step of a model that reads tables; ``None`` if it has none."""
+    """Return the table encoder of a model; ``None`` if it has none."""
     from rejo.tables import TableEncoder
 
     while hasattr(model, "best_estimator_"):
@@ -126,14 +128,15 @@ def prepare_of(model: Any) -> Any:
 
 
 def encoder_for(cases: Cases) -> Any:
-    """Return a preparation for the table; refuse one without a column of use."""
+    """Return a fitted encoder for the table; refuse a table without a useful column."""
     from rejo.tables import TableEncoder, TableError
 
     encoder = TableEncoder(date_formats=cases.table.date_formats)
     try:
         encoder.fit(cases.X)
     except TableError as error:
-        raise TableError(f"{cases.table.path}: {error}") from None
+        error.where = cases.table.path
+        raise
     return encoder
 
 

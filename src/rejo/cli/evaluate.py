@@ -120,15 +120,15 @@ def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str 
     frame = _with_class(frame, target)
     path = "stdin" if arguments.data == "-" else arguments.data
     if not len(frame):
-        raise TableError(f"{path}: no row has a class in column {target!r}")
+        raise TableError(f"no row has a class in column {target!r}", where=path)
     classes = opened.classes
     y = pd.Index(classes).get_indexer(frame[target])
     if (y < 0).any():
         row = int(np.flatnonzero(y < 0)[0])
         value = str(frame[target].iloc[row])[:40]
         raise TableError(
-            f"{path}, row {frame.index[row] + 1}, column {target!r}: the model has no class "
-            f"{value!r}; its classes are {', '.join(classes)}"
+            f"the model has no class {value!r}; its classes are {', '.join(classes)}",
+            where=f"{path}, row {frame.index[row] + 1}, column {target!r}",
         )
     return frame, y, by if by in frame.columns else None, path
 

@@ -94,8 +94,10 @@ def _prices(data: Data, setting: Setting) -> dict[str, str]:
     text = f"Your prices: a review costs {ratio(review / error)} of an error"
     if data["axis"] == "reject_cost":
         nearest = best_point(data, error, review)
-        shown = "shown here" if nearest == point else f"shown is {ratio(data['costs'][point])}"
-        text += f". The nearest point is {ratio(data['costs'][nearest])}; {shown}"
+        shown = (
+            "shown here" if nearest == point else f"the page shows {ratio(data['costs'][point])}"
+        )
+        text += f". The closest point is {ratio(data['costs'][nearest])}; {shown}"
     here = " (shown here)" if lowest == point else ""
     name = names[lowest][:1].lower() + names[lowest][1:]
     return {
@@ -168,8 +170,8 @@ def _compare(saved: int, places: int) -> str:
 def _line(data: Data, setting: Setting) -> str:
     price = review_worth(data, setting)
     return (
-        f"The line: if a review costs {ratio(price)} of an error, it pays where more than "
-        f"{percent(price)} would be wrong."
+        f"The line: a review that costs {ratio(price)} of an error pays where more than "
+        f"{percent(price)} of the decisions would be wrong."
     )
 
 
@@ -204,12 +206,12 @@ def _groups(data: Data, point: int) -> dict[str, str]:
                 if of and (low > rate or high < rate):
                     verdicts.append(f"{'more' if low > rate else 'fewer'} {noun}")
             if group["n"] < SMALL:
-                found[f"{key}-verdict"] = f"◌ fewer than {SMALL} cases: too small to judge"
+                found[f"{key}-verdict"] = f"◌ fewer than {SMALL} cases: too few to judge"
                 continue
             judged += 1
             if verdicts:
                 differing.append(quoted(f"{column['name']}: {group['value']}"))
-            found[f"{key}-verdict"] = f"▲ {', '.join(verdicts)}" if verdicts else "as all cases"
+            found[f"{key}-verdict"] = f"▲ {', '.join(verdicts)}" if verdicts else "like all cases"
     found["group-all-review"] = share(data["reviewed"][point], n)
     found["group-all-wrong"] = share(data["wrong"][point], decided)
     found["groups-line"] = _groups_line(data, differing, judged)
@@ -218,13 +220,13 @@ def _groups(data: Data, point: int) -> dict[str, str]:
 
 def _groups_line(data: Data, differing: list[str], judged: int) -> str:
     if not judged:
-        return f"No group has the {SMALL} cases that a judgement needs."
+        return f"No group has the {SMALL} cases needed to judge it."
     if not differing:
-        return "No group differs from all cases by more than chance explains."
+        return "No group differs significantly from all cases."
     by_chance = fixed(to_units(2 * judged * (1 - data["confidence"]), 1), 1)
     verb = "differs" if len(differing) == 1 else "differ"
     return (
-        f"{len(differing)} of {judged} groups {verb} from all cases by more than chance explains: "
-        f"{', '.join(differing)}. In {2 * judged} comparisons about {by_chance} would seem so "
-        "by chance alone."
+        f"{len(differing)} of {judged} groups {verb} significantly from all cases: "
+        f"{', '.join(differing)}. In {2 * judged} comparisons, about {by_chance} such "
+        "differences are expected by chance alone."
     )

@@ -1,4 +1,4 @@
-"""Sentences and counts of an operating point, which the script looks up."""
+"""Sentences and counts for each operating point, which the script looks up."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _headline(tally: PointTally, counts: BatchCounts, ranges: Ranges, confidence
     if tally.decided == 0:
         return f"Of {BATCH:,} cases, none is decided automatically; all go to review."
     if tally.wrong == 0:
-        wrong = "none of them wrong in the cases seen so far"
+        wrong = "none of them wrong in the cases so far"
     else:
         wrong = f"about {counts.wrong} of them wrong"
     reviews = f"{counts.reviewed} go to review" if tally.reviewed else "none goes to review"
@@ -135,12 +135,12 @@ def _headline(tally: PointTally, counts: BatchCounts, ranges: Ranges, confidence
 
 
 def _curve_words(tally: PointTally) -> str:
-    reviews = f"At this point {share(tally.reviewed, tally.n)} of the cases go to review"
+    reviews = f"At this point, {share(tally.reviewed, tally.n)} of the cases go to review"
     if tally.decided == 0:
         return f"{reviews}: nothing is decided."
     _, low, high = tally.accuracy
     return (
-        f"{reviews} and {share(tally.right, tally.decided)} of the decided are right "
+        f"{reviews} and {share(tally.right, tally.decided)} of the decided are correct "
         f"(band: {percent(low)} to {percent(high)})."
     )
 
@@ -151,16 +151,16 @@ def _class_words(tally: PointTally, classes: Sequence[str]) -> str:
         f"{share(sum(row[1::2]), sum(row))} of {quoted(label)}"
         for label, row in zip(classes, tally.matrix, strict=True)
     ]
-    return f"To review go {', '.join(parts[:-1])} and {parts[-1]}."
+    return f"Sent to review: {', '.join(parts[:-1])} and {parts[-1]}."
 
 
 def _budget_words(tally: PointTally, counts: BatchCounts, forced: BatchCounts) -> str:
-    start = f"Without any review {forced.wrong} of {BATCH:,} decisions are wrong"
+    start = f"Without reviews, {forced.wrong} of {BATCH:,} decisions are wrong"
     if tally.reviewed == 0:
         return f"{start}; at this point nothing is reviewed."
     return (
-        f"{start}; after a review of the {counts.reviewed} most doubtful cases {counts.wrong} "
-        "wrong ones are left."
+        f"{start}; after a review of the {counts.reviewed} most doubtful cases, {counts.wrong} "
+        "wrong ones remain."
     )
 
 
@@ -171,10 +171,10 @@ def _doubt_words(tally: PointTally) -> str:
     if NONE in (inside, outside):
         what = "Nothing goes" if inside == NONE else "Everything goes"
         rest = outside if inside == NONE else inside
-        return f"{what} to review at this point; if it must decide, {rest} are wrong."
+        return f"{what} to review at this point; if all cases are decided, {rest} are wrong."
     return (
-        f"Of the cases that go to review {inside} would be decided wrongly, of the others {outside}"
-        " are."
+        f"Of the cases that go to review, {inside} would be decided wrongly; of the others, "
+        f"{outside} are."
     )
 
 

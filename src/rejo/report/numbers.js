@@ -77,8 +77,8 @@ function priceTexts(data, { point, error, review }) {
   let text = `Your prices: a review costs ${ratio(review / error)} of an error`;
   if (data.axis === "reject_cost") {
     const nearest = bestPoint(data, error, review);
-    const shown = nearest === point ? "shown here" : `shown is ${ratio(data.costs[point])}`;
-    text += `. The nearest point is ${ratio(data.costs[nearest])}; ${shown}`;
+    const shown = nearest === point ? "shown here" : `the page shows ${ratio(data.costs[point])}`;
+    text += `. The closest point is ${ratio(data.costs[nearest])}; ${shown}`;
   }
   const here = lowest === point ? " (shown here)" : "";
   const name = data.texts["point-name"][lowest];
@@ -137,8 +137,8 @@ function compare(saved, places) {
 
 function lineText(data, setting) {
   const price = reviewWorth(data, setting);
-  return `The line: if a review costs ${ratio(price)} of an error, it pays where more than `
-    + `${percent(price)} would be wrong.`;
+  return `The line: a review that costs ${ratio(price)} of an error pays where more than `
+    + `${percent(price)} of the decisions would be wrong.`;
 }
 
 function matrixTexts(data, point) {
@@ -176,12 +176,12 @@ function groupTexts(data, point) {
       if (of && (low > rate || high < rate)) verdicts.push(`${low > rate ? "more" : "fewer"} ${noun}`);
     }
     if (group.n < SMALL) {
-      found[`${key}-verdict`] = `◌ fewer than ${SMALL} cases: too small to judge`;
+      found[`${key}-verdict`] = `◌ fewer than ${SMALL} cases: too few to judge`;
       return;
     }
     judged += 1;
     if (verdicts.length) differing.push(quoted(`${column.name}: ${group.value}`));
-    found[`${key}-verdict`] = verdicts.length ? `▲ ${verdicts.join(", ")}` : "as all cases";
+    found[`${key}-verdict`] = verdicts.length ? `▲ ${verdicts.join(", ")}` : "like all cases";
   }));
   found["group-all-review"] = share(data.reviewed[point], data.n);
   found["group-all-wrong"] = share(data.wrong[point], data.n - data.reviewed[point]);
@@ -190,10 +190,10 @@ function groupTexts(data, point) {
 }
 
 function groupsLine(data, differing, judged) {
-  if (!judged) return `No group has the ${SMALL} cases that a judgement needs.`;
-  if (!differing.length) return "No group differs from all cases by more than chance explains.";
+  if (!judged) return `No group has the ${SMALL} cases needed to judge it.`;
+  if (!differing.length) return "No group differs significantly from all cases.";
   const byChance = fixed(toUnits(2 * judged * (1 - data.confidence), 1), 1);
   return `${differing.length} of ${judged} groups ${differing.length === 1 ? "differs" : "differ"} `
-    + `from all cases by more than chance explains: ${differing.join(", ")}. In ${2 * judged} `
-    + `comparisons about ${byChance} would seem so by chance alone.`;
+    + `significantly from all cases: ${differing.join(", ")}. In ${2 * judged} `
+    + `comparisons, about ${byChance} such differences are expected by chance alone.`;
 }

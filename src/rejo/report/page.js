@@ -40,14 +40,14 @@
 
   // The message if prices make no sense, else nothing.
   function refusal(error, review) {
-    if (Number.isNaN(error) || Number.isNaN(review)) return "Give both prices as numbers.";
-    if (error <= 0) return "A wrong decision must cost more than nothing.";
-    if (review < 0) return "A review cannot cost less than nothing.";
+    if (Number.isNaN(error) || Number.isNaN(review)) return "Enter both prices as numbers.";
+    if (error <= 0) return "The price of a wrong decision must be positive.";
+    if (review < 0) return "The price of a review must not be negative.";
     if (error < LEAST_PRICE || error > HIGHEST_PRICE) {
-      return "The price of a wrong decision must be from 0.000001 to 1,000,000,000.";
+      return "The price of a wrong decision must be between 0.000001 and 1,000,000,000.";
     }
     if (review > error * 0.5) {
-      return "A review that costs more than half an error never pays: give a lower price.";
+      return "A review that costs more than half an error never pays: enter a lower price.";
     }
     return "";
   }
@@ -55,13 +55,13 @@
   function readPrices() {
     const [error, review] = [errorPrice, reviewPrice].map((input) => (input.value === "" ? NaN : Number(input.value)));
     const message = refusal(error, review);
-    const kept = message ? ` The page still reckons with ${setting.error} and ${setting.review}.` : "";
+    const kept = message ? ` The page still uses ${setting.error} and ${setting.review}.` : "";
     write(element("price-message"), message + kept);
     for (const input of [errorPrice, reviewPrice]) input.setAttribute("aria-invalid", message ? "true" : "false");
     if (message || (error === setting.error && review === setting.review)) return;
     const point = bestPoint(data, error, review);
-    const target = data.axis === "reject_cost" ? "point nearest to these prices" : "cheapest point";
-    set({ error, review, point }, point === setting.point ? "" : `The slider has moved to the ${target}.`);
+    const target = data.axis === "reject_cost" ? "point closest to these prices" : "cheapest point";
+    set({ error, review, point }, point === setting.point ? "" : `The slider moved to the ${target}.`);
   }
 
   function remember() {
@@ -71,7 +71,7 @@
     try {
       history.replaceState(null, "", hash);
     } catch {
-      // Some browsers refuse this for a file: the page works all the same.
+      // Some browsers refuse this for a file; the page works anyway.
     }
   }
 
@@ -86,7 +86,7 @@
     reviewPrice.value = review;
   }
 
-  // While a number is being typed it is often none that makes sense: wait for a pause.
+  // A number that is still being typed often makes no sense: wait for a pause.
   let pause;
   for (const input of [errorPrice, reviewPrice]) {
     input.addEventListener("input", () => {

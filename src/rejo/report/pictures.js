@@ -93,7 +93,7 @@ function drawCurve(data, { point }) {
   const most = Math.max(0.1, roundUp(Math.max(0, ...all.map(([r]) => r)), 0.1));
   const picture = frame("curve", {
     xs: [0, most], ys: [Math.max(0, least), 1], height: 320,
-    xLabel: "share of the cases sent to review", yLabel: "right among the decided",
+    xLabel: "share of the cases sent to review", yLabel: "correct among the decided",
   });
   const { svg, x, y, box } = picture;
   const within = (value) => Math.min(box.bottom, Math.max(box.top, y(value)));
@@ -122,7 +122,7 @@ function drawBudget(data, { point }) {
   const highest = Math.max(1, ...curves.map((curve) => Math.max(...curve))) * per;
   const picture = frame("budget", {
     xs: [0, 1], ys: [0, highest * 1.05], unit: 1, suffix: "", height: 320,
-    xLabel: "most doubtful cases reviewed", yLabel: "wrong decisions left per 1,000 cases",
+    xLabel: "most doubtful cases reviewed", yLabel: "wrong decisions that remain, per 1,000 cases",
   });
   const { svg, x, y, box } = picture;
   const line = curves[data.budget.curve[point]].map((left, i) => [x(steps[i] / data.n), y(left * per)]);
@@ -141,7 +141,7 @@ function drawTenths(data, setting) {
   const highest = Math.max(0.55, ...data.tenths.map((_, i) => bars(i)).flat().filter(Boolean).map((b) => b[2]));
   const { svg, x, y, box } = frame("tenths", {
     xs: [0, 1], ys: [0, Math.min(1, roundUp(highest, 0.05))], height: 320,
-    xLabel: "cases, from the most to the least doubtful", yLabel: "wrong, if it must decide",
+    xLabel: "cases, from the most to the least doubtful", yLabel: "wrong, if decided",
   });
   const edge = x(data.reviewed[point] / data.n);
   add(svg, "rect", { class: "zone", x: box.left, y: box.top, width: edge - box.left, height: box.bottom - box.top });
