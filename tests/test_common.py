@@ -332,6 +332,15 @@ def test_a_saved_and_loaded_model_answers_the_same(estimator, model, tmp_path):
         assert_array_equal(loaded.predict(X), model.predict(X))
 
 
+@pytest.mark.parametrize("kind", public_estimators().values())
+def test_parameters_have_the_words_of_the_package(kind):
+    methods = inspect.getmembers(kind, inspect.isfunction)
+    public = [method for name, method in methods if not name.startswith("_") or name == "__init__"]
+    names = {name for method in public for name in inspect.signature(method).parameters}
+    assert {name for name in names if len(name) == 1} <= {"X", "y", "C", "h", "s"}
+    assert not names & {"force", "jobs", "progress", "group", "together"}
+
+
 @every_estimator
 def test_fitted_attributes_are_documented_or_private(estimator):
     learned = vars(fit_named(estimator)).keys() - estimator.get_params(deep=False)
@@ -437,6 +446,13 @@ def test_review_and_queue_rank_the_doubtful_points(estimator):
     filled = model.queue(X, capacity=0.5, fill=True)
     assert len(filled) == len(X) // 2
     assert_array_equal(filled.index[: len(queue)], queue.index[: len(filled)])
+
+
+@pytest.mark.parametrize("kind", public_estimators().values())
+def test_thresholds_rise(kind):
+    models = [fit_once(estimator) for estimator in ESTIMATORS if type(estimator) is kind]
+    for model in models:
+        assert (np.diff(getattr(model, "thresholds_", [])) >= 0).all()
 
 
 @every_classifier
