@@ -1,5 +1,7 @@
 """The catalogue of methods: what it says of a method is true, and all lists follow from it."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -108,10 +110,10 @@ def test_a_new_method_is_offered_everywhere(monkeypatch):
     assert "a new method" in _help("compare")
 
 
-def test_the_models_of_train_are_the_learners(capsys):
-    assert TRAINED == ("logistic", "svm", "mlp", "boosting")
+def test_the_models_of_train_are_the_learners():
+    assert TRAINED[:4] == ("logistic", "svm", "mlp", "boosting")
     for command in ("train", "demo"):
-        assert "{auto,logistic,svm,mlp,boosting}" in _help(command)
+        assert f"{{{','.join(('auto', *TRAINED))}}}" in re.sub(r"\s+", "", _help(command))
 
 
 def test_the_study_has_the_names_of_the_paper():
