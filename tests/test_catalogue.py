@@ -108,6 +108,8 @@ def test_a_new_method_is_offered_everywhere(monkeypatch):
     result = compare(methods, X, k, reject_costs=[0.2], param_grids=grids, cv=2, inner_cv=2)
     assert result.methods == names
     assert "a new method" in _help("compare")
+    by_name = compare(names, X, k, reject_costs=[0.2], cv=2, inner_cv=2)
+    assert by_name.mean() == result.mean()
 
 
 def test_the_models_of_train_are_the_learners():

@@ -130,8 +130,8 @@ def _kernel_logistic(problem: ProblemSize) -> Built:
 # ---- rivals --------------------------------------------------------------------------------
 
 _WAYS: dict[str, tuple[str, dict[str, Any]]] = {
-    "cutoffs": ("two cut-offs on the score", {"posteriors": True}),
-    "pair": ("two classifiers for each boundary", {"reported": True}),
+    "cutoffs": ("two cut-offs", {"posteriors": True}),
+    "pair": ("two classifiers", {"reported": True}),
     "chow": ("Chow's rule", {"reported": True, "unordered": True, "posteriors": True}),
     "class": ("a threshold for each class", {"unordered": True, "posteriors": True}),
 }

@@ -119,7 +119,7 @@ def test_rivals_have_the_parameters_of_the_choice(name, n_classes):
     assert sorted(kinds, key=str) == sorted([ThresholdRejectClassifier, pair], key=str)
     assert {label.partition(", ")[2] for label in rivals} == {
         "Chow's rule",
-        "two classifiers for each boundary",
+        "two classifiers",
     }
     for rival in rivals.values():
         assert isinstance(rival[0], StandardScaler)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,10 +186,11 @@ def compare(
 
     Parameters
     ----------
-    estimators : dict of {name: estimator}, list of estimators, or "standard"
+    estimators : dict of {name: estimator}, list of estimators, list of str, or "standard"
         Classifiers with a parameter ``reject_cost``, also inside a pipeline or a search.  One
         without is taken as it is: it never rejects.  "standard" is data replication and its
-        rivals, each with a grid: :func:`standard_methods`.
+        rivals, each with a grid (:func:`standard_methods`); a list such as
+        ``["svm", "svm-chow", "boosting"]`` names methods to compare.
     X, y : array-like
         Anything that the estimators take.
     reject_costs : iterable of float, default=(0.04, 0.12, 0.2, 0.28, 0.36)
@@ -234,8 +235,8 @@ def compare(
     cut-offs      ...
     """
     grids: dict[str, Any] = {}
-    if isinstance(estimators, str):
-        estimators, grids = _standard(estimators, X, y, random_state)
+    if _are_names(estimators):
+        estimators, grids = _from_catalogue(estimators, X, y, random_state)
     methods = _check_methods(estimators)
     grids |= _check_grids(methods, param_grids)
     costs = check_reject_costs(reject_costs)
@@ -365,20 +366,37 @@ def _crossing_rate(model: Any, X: Any) -> float:
     return float("nan")
 
 
-def _standard(name: str, X: Any, y: Any, random_state: int | None) -> tuple[Any, Any]:
-    if name != "standard":
+def _are_names(estimators: Any) -> TypeGuard[str | Sequence[str]]:
+    if isinstance(estimators, str):
+        return True
+    some = isinstance(estimators, Sequence) and len(estimators) > 0
+    return some and all(isinstance(name, str) for name in estimators)
+
+
+def _from_catalogue(
+    names: str | Sequence[str], X: Any, y: Any, random_state: int | None
+) -> tuple[Any, Any]:
+    """Return methods by name, and their grids."""
+    if isinstance(names, str) and names != "standard":
         raise ValueError(
-            f"estimators={name!r} must be 'standard', or estimators, such as {{'SVM': RejoSVC()}}."
+            f"estimators={names!r} must be 'standard', or estimators, such as "
+            "{'SVM': RejoSVC()}, or names of methods, such as ['svm', 'svm-chow']."
         )
     if issparse(X):
         raise ValueError(
-            "estimators='standard' centres the features, which a sparse X does not allow: give "
-            "X.toarray(), or estimators of your own."
+            f"estimators={names!r} needs centred features, and X is sparse: give X.toarray(), or "
+            "estimators of your own."
         )
     shape = np.shape(X)
     if len(shape) != 2:
         raise ValueError(f"X must have two dimensions; it has the shape {shape}.")
-    return standard_methods(len(np.unique(y)), shape[1], shape[0], random_state)
+    return standard_methods(
+        len(np.unique(y)),
+        shape[1],
+        shape[0],
+        random_state,
+        names=None if isinstance(names, str) else names,
+    )
 
 
 def _check_methods(estimators: Any) -> dict[str, Any]:
