@@ -19,7 +19,7 @@ Rows = slice | Indices
 class Loss:
     """A loss of the scores ``t_i + b_q``, and what the solver needs to know about it.
 
-    To add one: write a subclass, and enter it in ``LOSSES`` below.
+    To add one: write a subclass, and enter it in ``_linear_registry``.
     """
 
     is_smooth: ClassVar[bool] = True  # False: minimised by the method of multipliers
@@ -158,13 +158,6 @@ class Hinge(Loss):
         c = _weighted(self.caps, k, v)
         a = self.a[:, rows]
         return np.where((a > 0) & (a < c), 1.0 / self.delta, 0.0)
-
-
-LOSSES: dict[str, type[Loss]] = {
-    "logistic": Logistic,
-    "hinge": Hinge,
-    "squared_hinge": SquaredHinge,
-}
 
 
 def _missing(t: Floats, b: Floats, y: Floats) -> Floats:

@@ -10,8 +10,8 @@ from scipy.sparse import issparse
 from rejo._state import storable
 from rejo._typing import Floats, Indices
 from rejo.solvers._linear_descent import minimise
-from rejo.solvers._linear_losses import LOSSES
 from rejo.solvers._linear_objective import Objective, threshold_penalty
+from rejo.solvers._linear_registry import LOSSES
 
 CURVED = 500  # features; up to here a stream keeps the curvature seen
 BATCH = 128  # points of a gradient step

@@ -8,7 +8,8 @@ validation.  For points ``x_i`` of class ``k_i`` and weight ``v_i``,
 
 with a ``loss`` of ``LOSSES``, such as ``log(1 + exp(-m))`` or ``max(0, 1 - m)``.
 
-The parts, in reading order: ``_linear_losses``; ``_linear_objective``, their sum over the points
+The parts, in reading order: ``_linear_losses`` and ``_linear_registry``, their names;
+``_linear_objective``, their sum over the points
 with its derivatives; ``_linear_descent``, which minimises it where it is smooth;
 ``_linear_multipliers``, which makes the hinge smooth; ``_linear_streams``, for one chunk of points
 after another.
@@ -25,8 +26,8 @@ from scipy.sparse import issparse
 from rejo._typing import Floats, Indices
 from rejo.solvers import _linear_descent as descent
 from rejo.solvers import _linear_multipliers as multipliers
-from rejo.solvers._linear_losses import LOSSES
 from rejo.solvers._linear_objective import Objective, products
+from rejo.solvers._linear_registry import LOSSES
 from rejo.solvers._linear_streams import Stream, advance, begin, resume
 from rejo.solvers.types import Step
 
