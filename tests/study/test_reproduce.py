@@ -67,9 +67,9 @@ def test_quick_run_draws_judges_and_goes_on(small, capsys):
 def test_figures_without_their_data_are_skipped_with_a_word(capsys):
     run("--figure", "bcct-svm", "--figure", "syntheticIII", "--quick", "-o", "out")
     told = capsys.readouterr()
-    assert "bcct-svm is left out: its table is not in the data folder" in told.err
-    assert "bcct-svm is left out" in Path("out/index.html").read_text("utf-8")
-    with pytest.raises(CommandError, match="there is nothing to show"):
+    assert "bcct-svm is skipped: its table is not in the data folder" in told.err
+    assert "bcct-svm is skipped" in Path("out/index.html").read_text("utf-8")
+    with pytest.raises(CommandError, match="nothing to show"):
         run("--figure", "bcct-svm", "--quick", "-o", "other")
     assert not Path("other/index.html").exists()
 
@@ -145,9 +145,12 @@ def test_a_file_that_is_no_study_is_told_in_a_line(small):
 def test_more_repetitions_than_asked_for_are_told(small, capsys):
     options = ["--figure", "syntheticI-svm", "--quick", "--n-jobs", "1", "-o", "out"]
     run(*options, "--repetitions", "2")
-    assert "as it was begun with" not in capsys.readouterr().out
+    assert "it was started with" not in capsys.readouterr().out
     run(*options, "--repetitions", "1")
-    assert "syntheticI-svm: 2 repetitions, as it was begun with" in capsys.readouterr().out
+    assert (
+        "syntheticI-svm: continuing with the 2 repetitions it was started with"
+        in capsys.readouterr().out
+    )
 
 
 def test_a_folder_that_cannot_be_written_to_is_named(monkeypatch):

@@ -113,7 +113,7 @@ def test_missing_tables_are_left_out_with_a_line(tmp_path, capsys):
     study = Study(["syntheticI", "letter-ah"], [0.1], 1, ["SVM-1C/rbf"], [0.2], grid="coarse")
     assert run(study, tmp_path / "study.db", data_home=tmp_path) == 1
     [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith("study: left out letter-ah")
+    assert line.startswith("study: skipped letter-ah")
 
 
 def test_progress_shows_the_time_left(tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""``rejo reproduce``: the paper's experiments, its figures, and whether its claims hold."""
+"""``rejo reproduce``: run the paper's experiments, draw its figures, test its claims."""
 
 import argparse
 import os
@@ -44,27 +44,27 @@ def add(parser: Any) -> None:
         "--figure",
         action="append",
         metavar="NAME",
-        help="only this figure; may be given several times (default: all; see --list)",
+        help="draw only this figure; can be repeated (default: all; see --list)",
     )
     size = parser.add_mutually_exclusive_group()
     size.add_argument(
         "--quick",
         action="store_true",
-        help=f"{QUICK.repetitions} repetitions, a coarse grid, few reject costs: minutes",
+        help=f"{QUICK.repetitions} repetitions, a coarse grid, few reject costs; takes minutes",
     )
     size.add_argument(
         "--full",
         action="store_true",
-        help=f"the paper's protocol, {FULL.repetitions} repetitions: hours",
+        help=f"the paper's protocol, {FULL.repetitions} repetitions; takes hours",
     )
     options.add(
         parser,
         "--repetitions",
-        help=f"draws or splits of the data (default: {USUAL.repetitions})",
+        help=f"number of draws or splits of the data (default: {USUAL.repetitions})",
     )
     options.add(parser, "--n-jobs", default=-1, help="number of processes (default: one per core)")
     parser.add_argument(
-        "--dask", metavar="ADDRESS", help="compute on the workers of this Dask scheduler"
+        "--dask", metavar="ADDRESS", help="run on the workers of this Dask scheduler"
     )
     parser.add_argument(
         "--data",
@@ -81,7 +81,7 @@ def add(parser: Any) -> None:
         help=f"folder for the results (default: {FOLDER})",
     )
     options.add(parser, "--seed")
-    parser.add_argument("--list", action="store_true", help="list the figures and stop")
+    parser.add_argument("--list", action="store_true", help="list the figures and exit")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> None:
     mode = QUICK if arguments.quick else FULL if arguments.full else USUAL
     rows, notices = _compute(arguments, mode, figures, folder / "rows")
     if not rows and all(figure.dataset for figure in figures):
-        raise CommandError("there is nothing to show: none of the figures has rows")
+        raise CommandError("nothing to show: none of the figures has rows")
 
     from rejo.study import archive
     from rejo.study.figures import render
@@ -114,8 +114,8 @@ def run(arguments: argparse.Namespace) -> None:
         write_file(folder / f"{name}.svg", pictures[name])
         write_file(folder / f"{name}.png", render(canvas, "png", dpi=110))
     if mode is QUICK:
-        notices.insert(0, "This is a quick run, with few repetitions and hardly any tuning: it "
-                       "shows that all works, not how the methods compare.")  # fmt: skip
+        notices.insert(0, "This is a quick run with few repetitions and hardly any tuning. It "
+                       "shows that everything works, not how the methods compare.")  # fmt: skip
     provenance = _provenance(arguments, mode, rows, perf_counter() - started)
     page = make_page(report, pictures, provenance, notices)
     write_file(folder / "index.html", page)
@@ -127,7 +127,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _compute(
     arguments: argparse.Namespace, mode: Mode, figures: "Sequence[PaperFigure]", folder: Path
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Run what is missing; return all rows, and what could not be done."""
+    """Run what is missing; return all rows, and notices about what could not be done."""
     from rejo.datasets import available
     from rejo.study import Study, read_rows
     from rejo.study import run as run_study
@@ -146,14 +146,17 @@ def _compute(
             continue
         data = DATA[figure.dataset]
         if data.catalogue and data.catalogue not in tables:
-            _notice(notices, f"{figure.name} is left out: its table is not in the data folder "
+            _notice(notices, f"{figure.name} is skipped: its table is not in the data folder "
                     "(--data or REJO_DATA).")  # fmt: skip
             continue
-        # A file for each figure: one that is asked for alone brings no other methods with it.
+        # A file for each figure: a figure that is asked for alone runs no other methods.
         database = folder / f"{figure.name}.sqlite"
         repetitions = arguments.repetitions or mode.repetitions
         if (begun := _begun(database)) > repetitions:
-            print(f"{figure.name}: {begun} repetitions, as it was begun with", flush=True)
+            print(
+                f"{figure.name}: continuing with the {begun} repetitions it was started with",
+                flush=True,
+            )
             repetitions = begun
         study = Study(
             datasets=[figure.dataset],
@@ -178,7 +181,7 @@ def _compute(
             print(f"{figure.name}: {n_cells} cells computed in {_time(seconds)}", flush=True)
         except ValueError as error:
             raise CommandError(str(error)) from None
-        except RuntimeError as error:  # some cells failed: the others are there
+        except RuntimeError as error:  # some cells failed; the others are in the file
             print(f"rejo: {figure.name}: {error}", file=sys.stderr)
             notices.append(f"{figure.name} is incomplete: some of its fits failed.")
         rows += read_rows(database)
@@ -186,17 +189,19 @@ def _compute(
 
 
 def _begun(database: Path) -> int:
-    """Repetitions of the study in a file; 0 without one."""
+    """Return the number of repetitions of the study in a file; 0 if there is none."""
     from rejo.study import read_study
 
     try:
         return read_study(database).repetitions if database.exists() else 0
-    except ValueError:  # killed before it was a study; if it is another thing, the run says so
+    except (
+        ValueError
+    ):  # killed before it was a study, or a file of another kind, which the run reports
         return 0
 
 
 def _describe(figure: "PaperFigure") -> str:
-    kind = ", ".join(figure.methods) if figure.methods else "a sample, drawn and fitted on the spot"
+    kind = ", ".join(figure.methods) if figure.methods else "a sample and a fit made on the spot"
     return f"{figure.name:<20} {figure.title}\n{'':<20} {kind}"
 
 
@@ -212,7 +217,7 @@ def _print_verdicts(report: "StudyReport") -> None:
 def _provenance(
     arguments: argparse.Namespace, mode: Mode, rows: list[dict[str, Any]], seconds: float
 ) -> dict[str, str]:
-    """How the results came about, without names of machines or folders."""
+    """Describe how the results were computed, without names of machines or folders."""
     import platform
 
     repetitions = sorted({row["repetition"] for row in rows})
@@ -226,10 +231,12 @@ def _provenance(
     return {
         "Command": " ".join(filter(None, words)),
         "Repetitions": str(len(repetitions)),
-        "Grid": "the authors'" if mode.grid == "authors" else "a few points of the authors'",
-        "Computing": f"{_time(sum(row['seconds'] for row in rows))} for {len(rows):,} rows, the "
-        "sum over all processes",
-        "This run": f"{_time(seconds)}, with what was there before",
+        "Grid": "the authors' grid"
+        if mode.grid == "authors"
+        else "a few points of the authors' grid",
+        "Computing": f"{_time(sum(row['seconds'] for row in rows))} for {len(rows):,} rows, summed "
+        "over all processes",
+        "This run": f"{_time(seconds)}, using earlier results where there were any",
         "Machine": f"{machine} (and a Dask cluster)" if arguments.dask else machine,
         "Versions": f"Python {platform.python_version()}, "
         + ", ".join(f"{name} {_version(name)}" for name in packages),
@@ -262,13 +269,15 @@ def _notice(notices: list[str], text: str) -> None:
 
 
 def _check_packages() -> None:
-    """Refuse before hours of work what would fail at its end."""
+    """Fail now if a package is missing that is needed after hours of work."""
     require("matplotlib", "plot", "this")
     require("jinja2", "report", "this")
 
 
 def _check_folder(folder: Path) -> Path:
     if (folder / "index.html").exists() and not (folder / "rows").is_dir():
-        raise CommandError(f"{folder} holds another page, which would be replaced: give -o DIR")
+        raise CommandError(
+            f"{folder} holds another page, which would be overwritten: give another folder with -o"
+        )
     make_folder(folder, "rows")
     return folder

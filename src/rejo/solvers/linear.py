@@ -9,10 +9,9 @@ validation.  For points ``x_i`` of class ``k_i`` and weight ``v_i``,
 with a ``loss`` of ``LOSSES``, such as ``log(1 + exp(-m))`` or ``max(0, 1 - m)``.
 
 The parts, in reading order: ``_linear_losses`` and ``_linear_registry``, their names;
-``_linear_objective``, their sum over the points
-with its derivatives; ``_linear_descent``, which minimises it where it is smooth;
-``_linear_multipliers``, which makes the hinge smooth; ``_linear_streams``, for one chunk of points
-after another.
+``_linear_objective``, their sum over the points with its derivatives; ``_linear_descent``, which
+minimises it where it is smooth; ``_linear_multipliers``, which makes the hinge smooth;
+``_linear_streams``, which learns from one chunk of points after another.
 """
 
 from __future__ import annotations

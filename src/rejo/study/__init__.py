@@ -2,10 +2,10 @@
 
 A :class:`Study` is a product: data sets x ways to split them x training shares x repetitions x
 methods x reject costs.  A *cell* is all of it but the costs: one method is tuned by
-cross-validation on one training part, for every cost, and tried on the test part.  A cell is
-seeded by its own name, so that :func:`run_cell` gives the same rows anywhere and in any order;
-:func:`run` computes all cells by processes or on a Dask cluster, and keeps their rows in a file
-from which a study that was stopped goes on.
+cross-validation on one training part, for every cost, and tried on the test part.  The seed of a
+cell depends only on its name, so :func:`run_cell` gives the same rows anywhere and in any order.
+:func:`run` computes all cells in several processes or on a Dask cluster, and keeps their rows in a
+file; a study that was stopped continues from there.
 
 In reading order: ``_cells`` (what there is to do), ``_grids``, ``_data`` (draws, splits, folds),
 ``_tuning`` (from folds to parameters, from decisions to numbers), the methods

@@ -1,4 +1,4 @@
-"""All rows of a study in one small file, to be kept and passed on."""
+"""All rows of a study in one small file, to keep and to share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rejo.study._store import COLUMNS, KEY
 def archive(rows: Iterable[Mapping[str, Any]]) -> bytes:
     """Return rows as a compressed CSV file, in the order of their cells, each once.
 
-    Numbers are written so that they are read back exactly, but for ``seconds``.
+    All numbers but ``seconds`` are read back exactly.
     """
     cells = {tuple(row[name] for name in KEY): row for row in rows}
     text = StringIO()
@@ -28,7 +28,7 @@ def archive(rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def read_archive(path: str | Path) -> list[dict[str, Any]]:
-    """Read rows that :func:`archive` packed, as ``read_rows`` gives them."""
+    """Read rows that :func:`archive` packed, in the form of ``read_rows``."""
     try:
         text = lzma.decompress(Path(path).read_bytes()).decode()
     except (lzma.LZMAError, UnicodeDecodeError) as error:

@@ -54,23 +54,23 @@ class Study:
     Parameters
     ----------
     datasets : sequence of str, default=all
-        Of "syntheticI", ..., "syntheticIV", "bcct-binary", "bcct" and "letter-ah".
+        Any of "syntheticI", ..., "syntheticIV", "bcct-binary", "bcct" and "letter-ah".
     shares : sequence of float, default=(0.05, 0.25, 0.4)
         Shares of the data to train on.
     repetitions : int, default=100
         New draws, or random splits, of each data set and share.
     methods : sequence of str, default=all
-        Such as "rejoSVM/rbf"; "rejoSVM" means all its kernels.  Each is run on the data that it
-        can be run on: some need two classes, some more.
+        Such as "rejoSVM/rbf"; "rejoSVM" means all its kernels.  Each method runs on the data sets
+        that it supports: some methods need two classes, some need more.
     reject_costs : sequence of float, default=0.04, 0.08, ..., 0.48
         Ascending.
     grid : {"authors", "coarse"}, default="authors"
-        What the methods are tuned on: the grids of the paper, or a few points of them.
+        The grids of parameters for tuning: those of the paper, or a few of their points.
     seed : int, default=0
-        Another number gives other draws and splits.
+        Seed of the draws and splits.
     splits : sequence of {"random", "group"}, default=both
-        Whether rows are split at random, as in the paper, or by patient, which only the BCCT
-        tables can be: their rows come in groups of near copies.
+        Split the rows at random, as in the paper, or by patient.  Only the BCCT tables can be split
+        by patient: each of their patients has several nearly equal rows.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class Study:
     splits: Sequence[str] = SPLITS
 
     def __post_init__(self) -> None:
-        """Check the values and expand the names of methods, so that equal studies are equal."""
+        """Check the values and expand the names of methods, so that equal studies compare equal."""
         wanted = [
             method
             for name in _names("methods", self.methods)
@@ -109,13 +109,13 @@ class Study:
         for name, least in (("repetitions", 1), ("seed", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-                raise ValueError(f"{name}={value!r} must be an integer of at least {least}.")
+                raise ValueError(f"{name}={value!r} must be an integer, at least {least}.")
             self._set(name, int(value))
         if self.grid not in GRIDS:
             raise ValueError(f"grid={self.grid!r} must be one of {', '.join(GRIDS)}.")
 
     def cells(self) -> Iterator[Cell]:
-        """All cells, repetition by repetition, so that a part of a study compares all methods."""
+        """Yield all cells, one repetition after another: a partial study compares all methods."""
         for repetition in range(self.repetitions):
             for dataset in self.datasets:
                 known = BINARY if DATA[dataset].n_classes == 2 else ORDINAL
@@ -128,7 +128,7 @@ class Study:
                             yield Cell(dataset, split, share, repetition, method)
 
     def params(self) -> dict[str, Any]:
-        """All parameters, as JSON keeps them."""
+        """Return all parameters in a form that JSON can hold."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
 
     def _set(self, name: str, value: Any) -> None:
@@ -136,7 +136,7 @@ class Study:
 
 
 def seed_of(*key: Any) -> int:
-    """A seed that depends on the key alone, the same on every machine."""
+    """Return a seed that depends only on the key, the same on every machine."""
     text = "|".join(map(repr, key))
     return int.from_bytes(sha256(text.encode()).digest()[:4], "big") >> 1
 
@@ -144,7 +144,7 @@ def seed_of(*key: Any) -> int:
 def _names(parameter: str, values: Any) -> list[str]:
     names = [values] if isinstance(values, str) else list(values)
     if not names:
-        raise ValueError(f"{parameter} is empty: give at least one, or leave it out for all.")
+        raise ValueError(f"{parameter} is empty: give at least one value, or omit it to use all.")
     return names
 
 

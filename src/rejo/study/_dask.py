@@ -7,7 +7,7 @@ from importlib import import_module
 from itertools import islice
 from typing import Any
 
-AHEAD = 3  # cells handed out for each thread of the cluster: some wait where one is computed
+AHEAD = 3  # cells submitted for each thread of the cluster: one is computed, the others wait
 
 
 def on_cluster(address: str) -> Callable[..., Generator[Any, None, None]]:
@@ -30,7 +30,7 @@ def on_cluster(address: str) -> Callable[..., Generator[Any, None, None]]:
                 cell_of[future.key] = cell
                 return future
 
-            # Only some at a time: a scheduler slows down under a million tasks.
+            # Not all at once: a scheduler slows down under a million tasks.
             n_ahead = AHEAD * max(1, sum(client.nthreads().values()))
             first = [submit(cell) for cell in islice(waiting, n_ahead)]
             futures = distributed.as_completed(first, loop=client.loop)

@@ -1,14 +1,14 @@
 """The data of a cell: a training part with its folds, and a test part.
 
-Synthetic data are drawn anew in each repetition: as many training points as the share of the
-paper's sample, and ``N_TEST`` fresh test points, many more than the paper has, as they cost
-nothing and make the rates of a repetition nearly exact.  The real tables are split: the share of
-the rows, or of the patients, is for training, all others for the test.
+Synthetic data are drawn anew in each repetition: the given share of the paper's sample size for
+training, and ``N_TEST`` test points.  That is many more test points than in the paper; they cost
+nothing and make the rates of a repetition nearly exact.  The real tables are split: a share of the
+rows, or of the patients, is for training, all others are for testing.
 
-All features are standardised by the mean and deviation of the training part, so that the grids of
-``gamma`` mean the same everywhere.  The folds for tuning are stratified, and by patient if the
-split is.  A part too small to learn from (some fold would leave a single class to train on) is
-drawn again.
+All features are standardised by the mean and standard deviation of the training part, so the grids
+of ``gamma`` mean the same everywhere.  The folds for tuning are stratified, and respect patients if
+the split does.  A training part that is too small (some fold would have a single class to train
+on) is drawn again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from rejo.study.paper import DATA
 Fold = tuple[Indices, Indices]
 
 N_TEST = 5000
-DRAWS = 1000  # attempts at a training part with two classes in all folds
+DRAWS = 1000  # attempts to draw a training part with two classes in all folds
 
 MAKERS: dict[str, tuple[Callable[..., Any], int]] = {  # and the size of the paper's sample
     "syntheticI": (make_synthetic_1, 400),
@@ -57,7 +57,7 @@ class StudyTable(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What a method learns from, and what it is tried on."""
+    """The training part with its folds, and the test part."""
 
     X: Floats  # (n, p) training part
     k: Indices  # (n,) class, 0..n_classes - 1; some may be missing
@@ -73,14 +73,14 @@ def load(dataset: str, data_home: str | os.PathLike[str] | None = None) -> Study
     Raises
     ------
     FileNotFoundError
-        If it is not there.
+        If the table is missing.
     """
     name = DATA[dataset].catalogue
     if name is None:
         return None
     if name not in available(data_home):
         raise FileNotFoundError(
-            f"{dataset}: there is no table {name!r} in the data folder; set REJO_DATA or data_home."
+            f"{dataset}: the data folder has no table {name!r}; set REJO_DATA or data_home."
         )
     bunch = fetch(name, data_home, features="paper" if dataset.startswith("bcct") else None)
     y = np.asarray(bunch.target)
@@ -93,7 +93,7 @@ def load(dataset: str, data_home: str | os.PathLike[str] | None = None) -> Study
 
 
 def make_task(cell: Cell, table: StudyTable | None, n_folds: int, seed: int) -> Task:
-    """Draw the data of a cell; they are the same for all methods."""
+    """Draw the data of a cell, the same for all methods."""
     for attempt in range(DRAWS):
         key = (seed, cell.dataset, cell.split, cell.share, cell.repetition, attempt)
         rng = RandomState(seed_of("data", *key))
@@ -108,8 +108,8 @@ def make_task(cell: Cell, table: StudyTable | None, n_folds: int, seed: int) -> 
             break
     else:
         raise ValueError(
-            f"{cell}: {len(k)} points cannot be dealt out to {n_folds} folds with two classes to "
-            "train on in each. Raise the share."
+            f"{cell}: {len(k)} points are too few for {n_folds} folds that each have two classes "
+            "to train on. Raise the share."
         )
     mean, deviation = X.mean(axis=0), X.std(axis=0)
     deviation[deviation == 0] = 1.0
@@ -138,7 +138,7 @@ def _split(cell: Cell, table: StudyTable, rng: RandomState) -> NDArray[np.bool_]
 
 
 def _folds(k: Indices, groups: Indices | None, n: int, rng: RandomState) -> list[Fold] | None:
-    """Rows to train on and to test on; ``None`` if that cannot be done."""
+    """Return the training and test rows of each fold; ``None`` if some fold has one class only."""
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a class with fewer points than folds

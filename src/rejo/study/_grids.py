@@ -1,4 +1,4 @@
-"""What the methods are tuned on."""
+"""The grids on which the methods are tuned."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def run_cell(
 ) -> list[dict[str, Any]]:
     """Compute a cell: a row for each reject cost.
 
-    The rows depend on the study's parameters and the cell alone, but for ``seconds``.
+    Apart from ``seconds``, the rows depend only on the study's parameters and the cell.
 
     Parameters
     ----------
@@ -62,22 +62,22 @@ def run_cell(
     -------
     rows : list of dict
         With the keys ``dataset``, ``split``, ``share``, ``repetition``, ``method``,
-        ``reject_cost``; ``R`` and ``E``, the shares of rejections and of errors in the test part;
-        ``risk``, that is ``reject_cost * R + E``; ``ordinal_risk``, the mean of the loss that
-        grows with the distance of the classes; ``crossing_rate``, the share of the points where
+        ``reject_cost``; ``R`` and ``E``, the rejection rate and the error rate on the test part;
+        ``risk``, which is ``reject_cost * R + E``; ``ordinal_risk``, the mean of a loss that
+        grows with the distance between the classes; ``crossing_rate``, the share of points where
         boundaries cross, or None; ``n_train``, ``n_test``, ``seconds`` and ``params`` (JSON).
     """
     return compute(study, cell, load(cell.dataset, data_home))
 
 
 def compute(study: Study, cell: Cell, table: StudyTable | None) -> list[dict[str, Any]]:
-    """As :func:`run_cell`, with the table of the data set at hand."""
+    """Compute a cell, given the table of its data set."""
     start = perf_counter()
     grid, costs = GRIDS[study.grid], study.reject_costs
     name, _, kernel = cell.method.partition("/")
-    # More threads would gain nothing on such small matrices, and sum in another order.
+    # More threads do not help with such small matrices, and would sum in another order.
     with threadpool_limits(1), warnings.catch_warnings():
-        # Corners of a grid that do not converge lose by their risk.
+        # Points of a grid that do not converge lose by their risk.
         warnings.simplefilter("ignore", ConvergenceWarning)
         task = make_task(cell, table, grid.n_folds, study.seed)
         if kernel:

@@ -1,4 +1,4 @@
-"""The driver: hands cells out to processes or machines, and writes their rows as they come."""
+"""The driver: distributes cells to processes or machines, and writes their rows as they come."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ def run(
     data_home: str | os.PathLike[str] | None = None,
     verbose: bool | None = None,
 ) -> int:
-    """Compute what a study still lacks, and write it to a file cell by cell.
+    """Compute the missing cells of a study, and write each to a file as it is done.
 
-    A study that was stopped, or killed, goes on where it was.  What is computed does not depend
-    on the order, the number of processes or the machine.  Data sets whose table is not in the
-    data folder are left out, with a line on stderr that says so.
+    A study that was stopped or killed continues where it left off.  The results do not depend on
+    the order, the number of processes or the machine.  Data sets whose table is not in the data
+    folder are skipped, with a message on stderr.
 
     Parameters
     ----------
     study : Study
     database : str or path
-        SQLite file; made if it does not exist.  That of a study with other parameters is
-        refused, but for ``repetitions``, which may grow.
+        SQLite file, created if it does not exist.  The file of a study with other parameters is
+        refused; only ``repetitions`` may be larger than before.
     n_jobs : int, default=1
         Number of processes; -1 means all cores.
     dask : str, default=None
         Address of a Dask scheduler, such as "tcp://10.0.0.1:8786", whose workers compute the
-        cells; needs ``rejo[dask]`` here and rejo there.  The tables are sent along.
+        cells.  Needs ``rejo[dask]`` here and rejo on the workers; the tables are sent to them.
     data_home : str or path, default=None
         The data folder of the real tables.  ``None``: the environment variable ``REJO_DATA``.
     verbose : bool, default=None
@@ -61,12 +61,12 @@ def run(
     Returns
     -------
     n_cells : int
-        Cells that were computed in this call.
+        Number of cells computed in this call.
 
     Raises
     ------
     RuntimeError
-        At the end, if cells failed; the others are in the file, and the next call tries again.
+        At the end, if cells failed.  The others are in the file; the next call tries again.
     """
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
         raise ValueError(f"n_jobs={n_jobs!r} must be a number of processes, or -1 for all cores.")
@@ -92,7 +92,7 @@ def run(
 
 
 def attempt(study: Study, cell: Cell, table: StudyTable | None) -> Result:
-    """Compute a cell; an error is a result, that one cell does not end a study of days."""
+    """Compute a cell; an error is a result, so that one cell does not end a study of days."""
     try:
         return Result(cell, compute(study, cell, table))
     except Exception as error:
@@ -105,13 +105,13 @@ HandOut = Callable[[Study, list[Cell], Tables], Results]
 
 
 def _tables(study: Study, data_home: Any) -> Tables:
-    """Return the table of each data set that is there."""
+    """Return the table of each data set that is available."""
     tables: Tables = {}
     for dataset in study.datasets:
         try:
             tables[dataset] = load(dataset, data_home)
         except FileNotFoundError as error:
-            print(f"study: left out {error}", file=sys.stderr)
+            print(f"study: skipped {error}", file=sys.stderr)
     return tables
 
 
@@ -141,7 +141,7 @@ def _by_processes(n_jobs: int) -> HandOut:
                         del left[result.cell]
                         yield result
                 except BrokenProcessPool:  # a process was killed, which ends them all
-                    if len(left) == n_before:  # it would only happen again
+                    if len(left) == n_before:  # it would happen again
                         raise
 
     return hand_out

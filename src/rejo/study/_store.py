@@ -1,4 +1,4 @@
-"""Rows in an SQLite file: what a killed study keeps."""
+"""Rows in an SQLite file, where a study that is killed keeps them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SQL_TYPES = {str: "TEXT", int: "INTEGER", float: "REAL"}
 OPTIONAL = ("crossing_rate",)
 KEY = (*Cell._fields, "reject_cost")
 FORMAT = 1
-# What SQLite says of a file that is another thing; all else is trouble with the disk or a lock.
+# SQLite's codes for a file of another kind; all others mean trouble with the disk or a lock.
 NOT_OURS = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -44,7 +44,7 @@ class Store:
         self._connection = connection
 
     def done(self) -> set[Cell]:
-        """Cells whose rows are there; those of a cell come all at once or not at all."""
+        """Cells whose rows are in the file; a cell is written as a whole or not at all."""
         names = ", ".join(Cell._fields)
         found = self._connection.execute(f"SELECT DISTINCT {names} FROM results")
         return {Cell(*values) for values in found}
@@ -58,19 +58,19 @@ class Store:
                 self._connection.executemany(
                     f"INSERT OR REPLACE INTO results VALUES ({marks})", values
                 )
-        except sqlite3.OperationalError as error:  # the disk is full, say
+        except sqlite3.OperationalError as error:  # such as a full disk
             raise OSError(f"the rows of a cell could not be written: {error}") from error
 
 
 @contextmanager
 def open_store(database: str | os.PathLike[str], study: Study) -> Iterator[Store]:
-    """Open the file of a study, or make it; refuse that of another study.
+    """Open or create the file of a study; refuse the file of another study.
 
-    The number of repetitions may grow.
+    Only the number of repetitions may be larger than before.
     """
     with closing(_connect(database)) as connection:
         try:
-            # Readers need not wait for the writer; a crash of the process loses nothing.
+            # Readers do not wait for the writer; a crash of the process loses nothing.
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             with connection:
@@ -82,7 +82,7 @@ def open_store(database: str | os.PathLike[str], study: Study) -> Iterator[Store
 
 
 def read_rows(database: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """Read the rows of a study, also while it runs.
+    """Read the rows of a study, even while it runs.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def read_rows(database: str | os.PathLike[str]) -> list[dict[str, Any]]:
     Returns
     -------
     rows : list of dict
-        As :func:`run_cell` gives them, sorted by cell and reject cost.
+        As returned by :func:`run_cell`, sorted by cell and reject cost.
     """
     with closing(_connect_to_read(database)) as connection:
         connection.row_factory = sqlite3.Row
@@ -104,7 +104,7 @@ def read_rows(database: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
 
 def read_study(database: str | os.PathLike[str]) -> Study:
-    """Read what a file is the study of.
+    """Read the parameters of the study in a file.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def read_study(database: str | os.PathLike[str]) -> Study:
 def _connect_to_read(database: str | os.PathLike[str]) -> sqlite3.Connection:
     if not Path(database).is_file():
         raise FileNotFoundError(
-            f"database={os.fspath(database)!r} does not exist: rejo.study.run makes it."
+            f"database={os.fspath(database)!r} does not exist: rejo.study.run creates it."
         )
     connection = _connect(database)
     try:
@@ -142,10 +142,10 @@ def _connect(database: str | os.PathLike[str]) -> sqlite3.Connection:
 
 
 def _explained(error: sqlite3.Error, database: str | os.PathLike[str]) -> Exception:
-    """Tell a file that is not ours from one that cannot be read or written."""
+    """Return the error for a file of another kind, or for one that cannot be read or written."""
     name = f"database={os.fspath(database)!r}"
     if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in NOT_OURS:
-        return ValueError(f"{name} is not the file of a study: {error}. Give another name.")
+        return ValueError(f"{name} is not the file of a study: {error}. Choose another name.")
     return OSError(f"{name} cannot be read or written: {error}.")
 
 
@@ -164,7 +164,7 @@ def _make_tables(connection: sqlite3.Connection) -> None:
 
 
 def _agree(connection: sqlite3.Connection, study: Study, database: str | os.PathLike[str]) -> None:
-    """Note the parameters, or compare them with those that are noted."""
+    """Store the parameters, or compare them with those in the file."""
     found = connection.execute("SELECT format, params FROM study").fetchall()
     wanted = study.params()
     if not found:
@@ -174,19 +174,19 @@ def _agree(connection: sqlite3.Connection, study: Study, database: str | os.Path
     before = json.loads(text)
     if number != FORMAT:
         raise ValueError(
-            f"database={os.fspath(database)!r} has format {number}, this version of rejo writes "
-            f"{FORMAT}. Give another name."
+            f"database={os.fspath(database)!r} has format {number}, but this version of rejo "
+            f"writes {FORMAT}. Choose another name."
         )
     other = [name for name in wanted if name != "repetitions" and wanted[name] != before.get(name)]
     if other:
         differences = "; ".join(f"{n}: {before.get(n)} there, {wanted[n]} here" for n in other)
         raise ValueError(
-            f"database={os.fspath(database)!r} holds another study ({differences}). Give another "
-            "name, or the same parameters to go on with it; only repetitions may grow."
+            f"database={os.fspath(database)!r} holds another study ({differences}). Choose another "
+            "name, or continue with the same parameters; only repetitions may be larger."
         )
     if wanted["repetitions"] < before["repetitions"]:
         raise ValueError(
             f"database={os.fspath(database)!r} holds {before['repetitions']} repetitions, more "
-            f"than repetitions={wanted['repetitions']}: give as many or more, or another name."
+            f"than repetitions={wanted['repetitions']}: give at least as many, or choose another name."
         )
     connection.execute("UPDATE study SET params = ?", (json.dumps(wanted),))

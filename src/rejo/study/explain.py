@@ -1,10 +1,10 @@
 """The explanatory figures of the paper, drawn from samples and fits instead of by hand.
 
-In ``SeiLa2`` the two classifiers see few points, of classes that overlap more at one end than at
-the other, so that their boundaries turn away from each other at that end and cross at the other.
-That sample is picked: ``crossing_frequency`` tells how many samples cross like it. The toy examples
-of the replication have one extension feature, so that the replicated data lie in three dimensions
-and the fit is a plane that cuts the floor and the ceiling.
+In ``SeiLa2`` the two classifiers see few points, and the classes overlap more at one end than at
+the other. Their boundaries move apart at that end and cross at the other. The sample was chosen for
+this: ``crossing_frequency`` estimates how many samples cross like it. The toy examples of the
+replication have one extension feature: the replicated data lie in three dimensions, and the fit is
+a plane that cuts the floor and the ceiling.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 COST, H, BIG_C = 0.2, 1.0, 10.0
-SHOWN = 9  # the sample of SeiLa2, picked because its boundaries cross
+SHOWN = 9  # the sample of SeiLa2, chosen because its boundaries cross
 CLASS_MARKERS = "os^Dv"
 CROSSED = "#E69F00"
 CLASS_NAMES = (r"$\mathcal{C}_1$", r"$\mathcal{C}_2$", r"$\mathcal{C}_3$")
@@ -50,7 +50,7 @@ def draw_clouds(n: int, seed: int) -> tuple[Floats, Indices]:
 
 
 def draw_funnel(n: int, seed: int) -> tuple[Floats, Indices]:
-    """Two classes that are apart at the bottom and overlap the more the higher they are."""
+    """Two classes that are apart at the bottom and overlap more and more towards the top."""
     rng = np.random.RandomState(seed)
     k = np.repeat([0, 1], n // 2)
     height = rng.uniform(0, 3, size=len(k))
@@ -92,13 +92,13 @@ def crossing_fits() -> tuple[Floats, Indices, Any, Any]:
 
 
 def crossing_frequency(n_samples: int = 100) -> tuple[float, float]:
-    """How special the sample of ``SeiLa2`` is, among samples drawn in the same way.
+    """Estimate how rare the sample of ``SeiLa2`` is among samples drawn in the same way.
 
     Returns
     -------
     crossed, as_much : float
-        Share of the samples whose boundaries cross where new points fall, and share of those that
-        cross as often as the one in the picture.
+        Share of the samples whose boundaries cross where new points fall, and share of the samples
+        that cross at least as much as the one in the picture.
     """
     new = draw_funnel(20_000, seed=0)[0]
     rates = np.array([_two_lines(*draw_funnel(24, seed)).crossing_mask(new).mean()
@@ -160,7 +160,7 @@ def _draw_boundaries(ax: "Axes", model: Any, grid: _Grid) -> None:
 def _paint_regions(
     ax: "Axes", grid: _Grid, first: Floats, second: Floats, *, lines: bool = True
 ) -> None:
-    """Class 1 below both boundaries, class 2 above both, review between them; else not logical."""
+    """Class 1 below both boundaries, class 2 above both, review between them, or a contradiction."""
     low, high = (tint(colour, 0.16) for colour in class_colours(2))
     below, above = np.maximum(first, second), np.minimum(first, second)
     review, crossed = np.minimum(first, -second), np.minimum(-first, second)
@@ -191,7 +191,7 @@ def _paint(ax: "Axes", grid: _Grid, score: Floats, face: Any, hatch: str | None)
 
 
 def ordinal_toy() -> tuple[Floats, Indices, Floats]:
-    """Three ordered classes that lines can tell apart, and costs of one boundary between each."""
+    """Three ordered classes that lines can separate, and the costs of one boundary between each."""
     return (*_draw_toy([[-1.6, -0.9], [0.0, 0.0], [1.6, 0.9]], 0.33), replica_costs(3, None))
 
 
@@ -216,7 +216,7 @@ def _ordinal_replication() -> "Figure":
             "a. Three ordered classes in the plane",
             "b. Each point twice: on the floor the question is\n"
             '"above class 1?", at height $h$ it is "above class 2?"',
-            "c. One plane tells no (blue) from yes (orange)",
+            "c. One plane separates no (blue) from yes (orange)",
             "d. Where it cuts floor and ceiling\nare the two boundaries",
         ),
     )
@@ -228,8 +228,8 @@ def _reject_replication() -> "Figure":
         (
             "a. Two classes that overlap",
             f"b. Each point twice; filled points cost {1 - COST:g}, the others {COST:g}.\n"
-            "Floor: errors on class 2 are dear; ceiling: those on class 1",
-            "c. One plane tells the two classes apart",
+            "Floor: errors on class 2 cost more; ceiling: those on class 1",
+            "c. One plane separates the two classes",
             "d. Where it cuts floor and ceiling are the edges\nof the reject region",
         ),
     )
@@ -329,7 +329,7 @@ def _paint_ordinal(ax: "Axes", grid: _Grid, first: Floats, second: Floats) -> No
 
 
 def _sample(make: Callable[..., Any], cuts: tuple[float, ...], n: int, title: str) -> "Figure":
-    """Points of the unit square, and grey zones where the class is left to chance."""
+    """Points of the unit square, and grey zones where the class is random."""
     X, y = make(n, random_state=0)
     labels, k = np.unique(y, return_inverse=True)
     canvas, (ax,) = _canvas(1, 1, (6.4, 4.8))

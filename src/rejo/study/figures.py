@@ -1,10 +1,10 @@
 """The curves of the paper, and the differences of risk on which the verdicts rest.
 
 Both pictures of a figure have a panel for each training share and the same colours, line styles and
-markers. In the first, accuracy is as the paper plots it, ``1 - E``, where rejections count as
-right. As two methods at the same reject cost stand at different rejection rates, that picture can
-hardly tell which is better; the second one can: it shows how much higher the risk ``w_r R + E`` of
-each method is than that of the proposed one, on the same repetitions.
+markers. The first shows the accuracy as the paper plots it, ``1 - E``, where rejections count as
+right. At the same reject cost two methods have different rejection rates, so that picture can
+hardly show which method is better. The second one can: it shows how much higher the risk
+``w_r R + E`` of each method is than that of the proposed one, on the same repetitions.
 """
 
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# By what stands before the kernel: colour, line style, marker, line width. Methods that never meet
-# in one figure, such as SVM-1C and MLP-1C, look the same.
+# By the name without the kernel: colour, line style, marker, line width. Methods that are never in
+# the same figure, such as SVM-1C and MLP-1C, look the same.
 _DASHED, _DOTTED, _DASH_DOT = (0, (5, 2)), (0, (1, 1.3)), (0, (5, 1.5, 1, 1.5))
 _PROPOSED = (LINE_COLOURS[0], "-", "o", 2.2)
 _ONE = (LINE_COLOURS[1], _DASHED, "s", 1.4)
@@ -141,14 +141,14 @@ def leak_figure(rows: Sequence[LeakRow]) -> "Figure":
 
 
 def render(canvas: "Figure", kind: str, dpi: int = 150) -> bytes:
-    """Return the picture as a file, "png" or "svg", that is the same whenever it is drawn."""
+    """Return the picture as a "png" or "svg" file; drawn twice, it has the same bytes."""
     from matplotlib import rc_context
 
     metadata = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}[kind]
     file = BytesIO()
     with rc_context({"svg.hashsalt": "rejo"}):
         canvas.savefig(file, format=kind, dpi=dpi, metadata=metadata)
-    # The layout is found; to find it again for the next format takes as long as to draw.
+    # Keep this layout: computing it again for the next format takes as long as drawing.
     canvas.set_layout_engine("none")
     return file.getvalue()
 
@@ -173,7 +173,7 @@ def _canvas(figure: PaperFigure, panels: Sequence[Panel]) -> tuple["Figure", "li
 
 
 def _frame(ax: "Axes", panel: Panel, found: Sequence[Contrast]) -> None:
-    """Show all differences; intervals much longer than these run out of the frame."""
+    """Show all differences; much longer intervals leave the frame."""
     y = [1000 * test.difference for contrast in found for test in contrast.at_costs]
     if panel.bayes is not None:
         y += list(1000 * (panel.bayes[2] - panel.risk[found[0].method].mean(axis=0)))
@@ -183,7 +183,7 @@ def _frame(ax: "Axes", panel: Panel, found: Sequence[Contrast]) -> None:
 
 
 def _draw_contrast(ax: "Axes", panel: Panel, contrast: Contrast, shift: float) -> None:
-    """Difference at each cost, filled where it is significant, moved aside a little."""
+    """Draw the difference at each cost, filled if significant, slightly shifted."""
     look = _look(contrast.rival)
     width = np.diff(panel.costs).min() if len(panel.costs) > 1 else 0.04
     x = panel.costs + 0.09 * shift * width
@@ -215,7 +215,7 @@ def _look(method: str) -> dict[str, Any]:
 
 
 def _legend(canvas: "Figure", axes: "list[Axes]", note: str) -> None:
-    """One for all panels, below them."""
+    """Draw one legend for all panels, below them."""
     named: dict[str, Any] = {}
     for ax in axes:
         for handle, name in zip(*ax.get_legend_handles_labels(), strict=True):

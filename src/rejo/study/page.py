@@ -1,7 +1,7 @@
-"""One page that shows the figures, the risks and the verdicts, and needs nothing beside it.
+"""One self-contained page with the figures, the risks and the verdicts.
 
 ``make_report`` reads rows and draws; ``make_page`` puts the result into the template ``page.html``,
-with the pictures inside. Nothing is fetched when the page is opened, and there is no script in it.
+with the pictures inside. The page loads nothing from elsewhere and has no script.
 """
 
 from base64 import b64encode
@@ -25,14 +25,14 @@ SPLIT_TITLES = {"random": "rows split at random, as in the paper", "group": "spl
 N_PATIENTS, ROWS_OF_A_PATIENT = 120, 8
 
 NOTES = {
-    "SeiLa": "The paper's sketch, with a sample and fits in place of drawings. On the left the "
-    "grey zone is the true one, known because the sample was drawn from two known clouds.",
+    "SeiLa": "The paper's sketch, with a sample and fits in place of drawings. The grey zone on the "
+    "left is the true one, known because the sample comes from two known clouds.",
     "proposedModel": "The paper's toy example of the replication for ordered classes, with the "
     "plane that a linear support vector machine finds.",
     "proposedRejectModel": "The same with a reject region: both copies ask the same question, at "
     "different costs.",
-    "syntheticI": "Between the two edges the class is left to chance. The text of the paper says "
-    "100 points, its caption 200.",
+    "syntheticI": "Between the two edges the class is random. The text of the paper says 100 "
+    "points, its caption 200.",
     "syntheticIII": "Grey: transitions between neighbouring classes.",
 }
 
@@ -100,7 +100,7 @@ def make_report(rows: Iterable[Mapping[str, Any]], figures: Sequence[PaperFigure
     rows : iterable of dict
         Rows of the study, as ``rejo.study.read_rows`` gives them.
     figures : sequence of PaperFigure
-        Figures without rows are left out.
+        Figures without rows are skipped.
     """
     indexed = index_rows(rows)
     explanations = [
@@ -135,9 +135,9 @@ def make_page(
     pictures : dict of {name: SVG or PNG file}
         The pictures of ``report.canvases``.
     provenance : dict of {what: value}
-        How the results came about; shown at the end.
+        How the results were computed; shown at the end.
     notices : sequence of str, default=()
-        Sentences for the top of the page, such as which data were missing.
+        Sentences for the top of the page, for example which data were missing.
     """
     try:
         from jinja2 import Environment, StrictUndefined
@@ -166,12 +166,12 @@ def make_page(
 
 
 def copies_in_training(share: float) -> float:
-    """Chance that a row of BCCT has another of the same patient in a random training set."""
+    """Chance that a random training set of BCCT has another row of a given row's patient."""
     return 1 - (1 - share) ** (ROWS_OF_A_PATIENT - 1)
 
 
 def patients_in_training(share: float) -> float:
-    """Patients of BCCT that a random training set of rows has on average."""
+    """Mean number of BCCT patients in a random training set of rows."""
     return N_PATIENTS * (1 - (1 - share) ** ROWS_OF_A_PATIENT)
 
 
@@ -179,7 +179,7 @@ _VERDICT_CLASSES = {HOLDS: "holds", FAILS: "fails", OPEN: "open", UNTESTED: "unt
 
 
 def risk_table(panel: Panel, reference: str) -> RiskTable:
-    """Mean risks; ▲ and ▼ mark those significantly above and below that of the reference."""
+    """Tabulate mean risks; ▲ and ▼: significantly above and below the reference."""
     means = {method: risk.mean(axis=0) for method, risk in panel.risk.items()}
     least = np.min(list(means.values()), axis=0)
     marks = dict.fromkeys(panel.methods, [""] * len(panel.costs))
@@ -233,7 +233,7 @@ def _blocks(
 
 
 def _concerns(trial: Trial, figure: PaperFigure) -> bool:
-    """Whether one of the methods on trial is in the figure."""
+    """Return whether one of the tested methods is in the figure."""
     return bool(set(trial.methods) & set(figure.methods))
 
 
@@ -246,7 +246,7 @@ def _panels(indexed: Mapping[Key, Cells], figure: PaperFigure, split: str) -> li
 def _claim_panels(
     indexed: Mapping[Key, Cells], claim: Claim, names: set[str], split: str
 ) -> list[Panel]:
-    """The panels of the chosen figures that a claim is about, with all methods it speaks of."""
+    """Return the panels of the chosen figures that a claim is about, with all its methods."""
     keys = sorted(
         {key for key in indexed if key[1] == split and key[0] in _datasets(claim, names)},
         key=lambda key: (list(DATA).index(key[0]), key[2]),
@@ -260,7 +260,7 @@ def _datasets(claim: Claim, names: set[str]) -> set[str]:
 
 
 def _leak(indexed: Mapping[Key, Cells], figure: PaperFigure) -> list[LeakRow]:
-    """What the paper's methods gain from rows of the same patient in training and test."""
+    """Compare the risks of the paper's methods with and without patients in both parts."""
     if not figure.dataset or "group" not in DATA[figure.dataset].splits:
         return []
     rows = []
@@ -283,10 +283,10 @@ def _note(name: str) -> str:
         return NOTES[name]
     crossed, as_much = crossing_frequency()
     return (
-        "Both sides have the same points and costs. The sample was picked because it shows the "
+        "Both sides have the same points and costs. The sample was chosen because it shows the "
         f"crossing well: of samples drawn in the same way, {crossed:.0%} cross where points fall, "
-        f"and {as_much:.0%} cross as much as this one. How often it happens in the study is told "
-        "with the claims below."
+        f"and {as_much:.0%} cross as much as this one. The claims below say how often boundaries "
+        "cross in the study."
     )
 
 

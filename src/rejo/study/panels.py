@@ -17,8 +17,8 @@ Cells = dict[str, dict[int, dict[float, Mapping[str, Any]]]]  # method, repetiti
 class Panel(NamedTuple):
     """All methods on the same repetitions and reject costs.
 
-    A repetition that one of the methods lacks is left out for all, so that every comparison is a
-    paired one and every curve rests on the same training sets.
+    A repetition that one of the methods lacks is left out for all: every comparison is paired, and
+    every curve rests on the same training sets.
     """
 
     dataset: str
@@ -34,26 +34,26 @@ class Panel(NamedTuple):
 
     @property
     def methods(self) -> list[str]:
-        """Those that were run, in the order asked for."""
+        """The methods that were run, in the requested order."""
         return list(self.risk)
 
     @property
     def n_repetitions(self) -> int:
-        """Training sets that all methods share."""
+        """Number of training sets that all methods share."""
         return len(next(iter(self.risk.values())))
 
     @property
     def ratio(self) -> float:
         """Test points for each training point: 0 where every repetition is a fresh draw.
 
-        It is what the corrected resampled t-test needs: training sets that are drawn from one table
-        share points, fresh draws do not.
+        The corrected resampled t-test needs it: training sets drawn from one table share points,
+        fresh draws do not.
         """
         return 0.0 if DATA[self.dataset].fresh else self.n_test / self.n_train
 
     @property
     def bayes(self) -> tuple[Floats, Floats, Floats] | None:
-        """Rejection rate, error rate and risk (n_costs,) of the best classifier there can be."""
+        """Rejection rate, error rate and risk (n_costs,) of the best possible classifier."""
         name = DATA[self.dataset].bayes
         if name is None:
             return None
@@ -74,7 +74,7 @@ def index_rows(rows: Iterable[Mapping[str, Any]]) -> dict[Key, Cells]:
 def make_panel(
     indexed: Mapping[Key, Cells], dataset: str, split: str, share: float, methods: Iterable[str]
 ) -> Panel | None:
-    """One panel, or ``None`` where no repetition has been run with all methods that have rows."""
+    """Return a panel, or ``None`` if no repetition has been run with all methods that have rows."""
     cells = indexed.get(_key(dataset, split, share), {})
     present = [method for method in dict.fromkeys(methods) if cells.get(method)]
     if not present:

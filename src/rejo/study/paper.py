@@ -1,10 +1,10 @@
-"""The figures of the paper and what it says of them, as a frozen table.
+"""The figures, data sets and claims of the paper, as frozen tables.
 
 A figure of *curves* is drawn from the rows of the study: a panel for each training share, a curve
-for each method; its name is data set and family, as the paper gives one label to several. An
-*explanatory* figure is drawn from fits made on the spot, and has the name of the paper's label. The
-claims are sentences of the paper's results section; the text makes them for all figures at once,
-not figure by figure.
+for each method. It is named after its data set and family, because the paper uses one label for
+several figures. An *explanatory* figure is drawn from fits made on the spot, and is named after the
+paper's label. The claims are sentences of the paper's results section, which speaks of all figures
+at once.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from rejo.catalogue import METHODS
 SHARES = (0.05, 0.25, 0.4)
 REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))  # the authors' 0.04:0.04:0.48
 REPETITIONS = 100
-# The paper does not name its kernel. The authors' scripts have a polynomial one of degree 2, whose
+# The paper does not name its kernel. The authors' scripts use a polynomial one of degree 2, whose
 # boundaries include the optimal ones of the synthetic problems.
 KERNEL = "poly"
 
@@ -63,11 +63,11 @@ DATA = {
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A sentence of the paper, and how it is put to the test.
+    """A sentence of the paper, and how it is tested.
 
-    ``kind`` is the test: "range" and "mean" set ``method`` against all ``rivals`` of a panel, over
-    every reject cost or on average over them; "pairs" sets the first of each of ``pairs`` against
-    the second on average; "crossing" looks for boundaries of the second that cross where those of
+    ``kind`` is the test: "range" and "mean" compare ``method`` with all ``rivals`` of a panel, at
+    every reject cost or on average over them; "pairs" compares the first of each of ``pairs`` with
+    the second, on average; "crossing" looks for boundaries of the second that cross where those of
     the first do not; "untested" cannot be tested on these rows.
     """
 
@@ -82,7 +82,7 @@ class Claim:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """All that it speaks of."""
+        """All methods of the claim."""
         named = (self.method, *self.rivals, *(method for pair in self.pairs for method in pair))
         return tuple(dict.fromkeys(filter(None, named)))
 
@@ -91,8 +91,9 @@ class Claim:
 class PaperFigure:
     """A figure of the paper: what it shows, from which data, by which methods.
 
-    ``methods`` are those of the paper, the proposed one first; ``beside`` are further ones, drawn
-    in the same panels and left out of the paper's claims. An explanatory figure has no data set.
+    ``methods`` are those of the paper, the proposed one first; ``beside`` are further methods,
+    drawn in the same panels but not part of the paper's claims. An explanatory figure has no data
+    set.
     """
 
     name: str
@@ -240,12 +241,12 @@ CLAIMS = (
 
 
 def label(method: str) -> str:
-    """Name of a method without its kernel, which is the same for all in a figure."""
+    """Return the name of a method without its kernel, which is the same within a figure."""
     return method.partition("/")[0]
 
 
 def choose_figures(names: Iterable[str] | None = None) -> list[PaperFigure]:
-    """Figures by name, in the order of the catalogue.
+    """Return figures by name, in the order of the paper.
 
     Parameters
     ----------
@@ -264,13 +265,13 @@ def choose_figures(names: Iterable[str] | None = None) -> list[PaperFigure]:
     for name in wanted:
         if name not in FIGURES:
             raise ValueError(
-                f"figure must be one of the paper's, got {name!r}; names: {', '.join(FIGURES)}"
+                f"figure must be one of the paper's figures, got {name!r}; names: {', '.join(FIGURES)}"
             )
     return [figure for name, figure in FIGURES.items() if name in wanted]
 
 
 def methods_by_dataset(figures: Iterable[PaperFigure]) -> dict[str, tuple[str, ...]]:
-    """What has to be run for these figures: the methods for each data set."""
+    """Return the methods to run on each data set for these figures."""
     found: dict[str, dict[str, None]] = {}
     for figure in figures:
         if figure.dataset:

@@ -1,18 +1,18 @@
 """Do the paper's claims hold? Paired tests over the repetitions, and their numbers.
 
-A *contrast* sets a method against a rival on the same repetitions: the difference of their risks,
+A *contrast* compares a method with a rival on the same repetitions: the difference of their risks,
 rival minus method, at each reject cost and on average over the costs. Where each repetition is a
-fresh draw the differences are independent, and a paired t-test is right. Splits of one table share
+fresh draw, the differences are independent and a paired t-test is valid. Splits of one table share
 points; there the corrected resampled t-test of Nadeau and Bengio (2003) takes the variance of the
-mean as ``(1 / J + n_test / n_train) s^2``. Holm's step-down correction, over all averages and over
-all single costs of a claim, keeps the chance of any false alarm among either at ``ALPHA``; so a
-claim that no panel speaks for falls with the first that speaks against it.
+mean as ``(1 / J + n_test / n_train) s^2``. Holm's step-down correction is applied to all averages of
+a claim, and to all its single costs; it bounds the chance of any false alarm among either by
+``ALPHA``. So one panel against a claim is enough to refute it, if no panel supports it.
 
-A claim in one panel *holds* if the method is significantly better than each rival on average over
-the costs and, if it is about the full range, significantly worse than none at any of them. It *does
-not hold* if a rival is significantly better, and is *not significant* otherwise. Claims of the kind
-"in general" and "often" hold if they hold in more than half of the panels; they do not hold if more
-panels speak against them than for them.
+In one panel a claim *holds* if the method is significantly better than each rival on average over
+the costs and, if the claim is about the full range, at no cost significantly worse. It *does not
+hold* if a rival is significantly better, and is *not significant* otherwise. A claim as a whole
+holds if it holds in more than half of the panels; it does not hold if more panels contradict it
+than support it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -64,7 +64,7 @@ class Contrast(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """A claim put to the test once."""
+    """One test of a claim."""
 
     dataset: str
     split: str
@@ -76,19 +76,19 @@ class Trial(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What became of a claim."""
+    """The verdict on a claim, and the tests behind it."""
 
     claim: Claim
     verdict: str
     trials: tuple[Trial, ...]
 
     def count(self, verdict: str) -> int:
-        """Trials that ended so."""
+        """Number of tests with this verdict."""
         return sum(trial.verdict == verdict for trial in self.trials)
 
 
 def holm(p_values: Sequence[float]) -> Floats:
-    """Holm's correction: p-values that bound the chance of any false alarm among them.
+    """Correct p-values by Holm's method, which bounds the chance of any false alarm.
 
     Examples
     --------
@@ -105,14 +105,14 @@ def holm(p_values: Sequence[float]) -> Floats:
 
 
 def contrasts(panel: Panel, pairs: Iterable[Pair]) -> tuple[Contrast, ...]:
-    """Set the first of each pair against the second, in one panel."""
+    """Compare the first of each pair with the second, in one panel."""
     return joint_contrasts([(panel, list(pairs))])[0]
 
 
 def joint_contrasts(setups: Sequence[tuple[Panel, list[Pair]]]) -> list[tuple[Contrast, ...]]:
     """Contrasts of each panel, with p-values corrected for all of them together.
 
-    Holm's correction is made twice: over the averages, and over the single costs.
+    Holm's correction is applied twice: to the averages, and to the single costs.
     """
     means, at_costs = [], []
     for panel, pairs in setups:
@@ -130,7 +130,7 @@ def joint_contrasts(setups: Sequence[tuple[Panel, list[Pair]]]) -> list[tuple[Co
 
 
 def judge(claim: Claim, panels: Iterable[Panel]) -> Verdict:
-    """Put a claim to the test in each of these panels that has the methods for it."""
+    """Test a claim in each of the panels that have its methods."""
     chosen = list(panels)
     trials: list[Trial] = []
     if claim.kind == "crossing":
@@ -147,7 +147,7 @@ def judge(claim: Claim, panels: Iterable[Panel]) -> Verdict:
 
 def _test(d: Floats, ratio: float) -> Paired:
     if len(d) > 1 and np.ptp(d) == 0:
-        # Few repetitions on few points may agree by chance: without spread there is no test.
+        # Few repetitions on few points may agree by chance: a test needs some variance.
         return Paired(float(d[0]), float(d[0]), float(d[0]), 1.0)
     return Paired(*corrected_t_test(d, ratio, 1 - ALPHA))
 
@@ -158,7 +158,7 @@ def _corrected(tests: list[Paired]) -> list[Paired]:
 
 
 def _pairs(claim: Claim, panel: Panel) -> list[Pair]:
-    """What is to be compared, of what was run."""
+    """The pairs of a claim whose methods were run."""
     pairs = claim.pairs or [(claim.method, rival) for rival in claim.rivals]
     return [pair for pair in pairs if set(pair) <= set(panel.methods)]
 
