@@ -53,7 +53,7 @@ def test_figures_are_chosen_by_name_in_the_order_of_the_paper():
     chosen = paper.choose_figures(["bcct-svm", "SeiLa"])
     assert [figure.name for figure in chosen] == ["SeiLa", "bcct-svm"]
     assert len(paper.choose_figures()) == len(paper.FIGURES)
-    with pytest.raises(ValueError, match="got 'fig1'; names: SeiLa"):
+    with pytest.raises(ValueError, match="no figure 'fig1'; choose from SeiLa"):
         paper.choose_figures(["fig1"])
 
 

@@ -96,7 +96,7 @@ def test_failed_cells_are_told_and_the_rest_is_drawn(small, capsys, monkeypatch)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--figure", "fig3"], "--figure: figure must be one of the paper's, got 'fig3'"),
+        (["--figure", "fig3"], "--figure: the paper has no figure 'fig3'"),
         (["-o", "file"], "--output must be a folder: file"),
         (["-o", "page"], "page holds another page"),
         (["--data", "nowhere"], "--data: .*nowhere"),

@@ -187,6 +187,6 @@ def _agree(connection: sqlite3.Connection, study: Study, database: str | os.Path
     if wanted["repetitions"] < before["repetitions"]:
         raise ValueError(
             f"database={os.fspath(database)!r} holds {before['repetitions']} repetitions, more "
-            f"than repetitions={wanted['repetitions']}: give at least as many, or choose another name."
+            f"than repetitions={wanted['repetitions']}: give at least as many, or another name."
         )
     connection.execute("UPDATE study SET params = ?", (json.dumps(wanted),))

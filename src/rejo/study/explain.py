@@ -160,7 +160,7 @@ def _draw_boundaries(ax: "Axes", model: Any, grid: _Grid) -> None:
 def _paint_regions(
     ax: "Axes", grid: _Grid, first: Floats, second: Floats, *, lines: bool = True
 ) -> None:
-    """Class 1 below both boundaries, class 2 above both, review between them, or a contradiction."""
+    """Class 1 below both boundaries, class 2 above both, between them review or contradiction."""
     low, high = (tint(colour, 0.16) for colour in class_colours(2))
     below, above = np.maximum(first, second), np.minimum(first, second)
     review, crossed = np.minimum(first, -second), np.minimum(-first, second)

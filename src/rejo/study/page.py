@@ -25,8 +25,8 @@ SPLIT_TITLES = {"random": "rows split at random, as in the paper", "group": "spl
 N_PATIENTS, ROWS_OF_A_PATIENT = 120, 8
 
 NOTES = {
-    "SeiLa": "The paper's sketch, with a sample and fits in place of drawings. The grey zone on the "
-    "left is the true one, known because the sample comes from two known clouds.",
+    "SeiLa": "The paper's sketch, with a sample and fits in place of drawings. The grey zone on "
+    "the left is the true one, known because the sample comes from two known clouds.",
     "proposedModel": "The paper's toy example of the replication for ordered classes, with the "
     "plane that a linear support vector machine finds.",
     "proposedRejectModel": "The same with a reject region: both copies ask the same question, at "

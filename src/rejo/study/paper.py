@@ -264,9 +264,7 @@ def choose_figures(names: Iterable[str] | None = None) -> list[PaperFigure]:
     wanted = list(names)
     for name in wanted:
         if name not in FIGURES:
-            raise ValueError(
-                f"figure must be one of the paper's figures, got {name!r}; names: {', '.join(FIGURES)}"
-            )
+            raise ValueError(f"the paper has no figure {name!r}; choose from {', '.join(FIGURES)}")
     return [figure for name, figure in FIGURES.items() if name in wanted]
 
 

@@ -4,8 +4,8 @@ A *contrast* compares a method with a rival on the same repetitions: the differe
 rival minus method, at each reject cost and on average over the costs. Where each repetition is a
 fresh draw, the differences are independent and a paired t-test is valid. Splits of one table share
 points; there the corrected resampled t-test of Nadeau and Bengio (2003) takes the variance of the
-mean as ``(1 / J + n_test / n_train) s^2``. Holm's step-down correction is applied to all averages of
-a claim, and to all its single costs; it bounds the chance of any false alarm among either by
+mean as ``(1 / J + n_test / n_train) s^2``. Holm's step-down correction is applied to all averages
+of a claim, and to all its single costs; it bounds the chance of any false alarm among either by
 ``ALPHA``. So one panel against a claim is enough to refute it, if no panel supports it.
 
 In one panel a claim *holds* if the method is significantly better than each rival on average over
