@@ -84,9 +84,9 @@ def test_a_scorer_can_be_sent_to_a_process():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (dict(measure="speed"), "measure='speed' is not known: give one of accepted_accuracy"),
-        (dict(measure="empirical_risk"), "add reject_cost=0.2"),
-        (dict(measure="expected_cost", error=1000), "add error=1000, review=100"),
+        (dict(measure="speed"), "measure='speed' is unknown: give one of accepted_accuracy"),
+        (dict(measure="empirical_risk"), "such as reject_cost=0.2"),
+        (dict(measure="expected_cost", error=1000), "such as error=1000, review=100"),
         (dict(measure=min), "greater_is_better=True or False"),
     ],
 )

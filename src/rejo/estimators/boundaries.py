@@ -135,7 +135,7 @@ class BoundaryClassifier(RejectClassifier):
         """
         K = len(classes)
         if self.loss_matrix is None:
-            labels, costs = _tables(K, self.reject_cost, self.s)
+            labels, costs = replica_tables(K, self.reject_cost, self.s)
         else:
             costs = costs_from_loss(self.loss_matrix)
             labels = replica_labels(K, reject=costs.shape[1] > K - 1)
@@ -254,7 +254,9 @@ def middle_scores(scores: Floats, *, rejects: bool) -> Floats:
 
 
 @lru_cache(maxsize=512)
-def _tables(n_classes: int, reject_cost: float | None, s: int | None) -> tuple[Floats, Floats]:
+def replica_tables(
+    n_classes: int, reject_cost: float | None, s: int | None
+) -> tuple[Floats, Floats]:
     """Replica labels and costs (K, Q), remembered: many fits share them."""
     labels = replica_labels(n_classes, reject=reject_cost is not None)
     costs = replica_costs(n_classes, reject_cost, s)

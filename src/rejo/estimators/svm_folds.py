@@ -18,10 +18,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 
 from rejo._typing import Floats, Indices
+from rejo.estimators.boundaries import replica_tables
 from rejo.estimators.classes import check_targets, encode_classes
 from rejo.estimators.kernels import check_gram, check_symmetric, choose_gamma
 from rejo.estimators.svm import RejoSVC
-from rejo.replication import replica_costs, replica_labels
 from rejo.solvers.reference import gram
 from rejo.solvers.svm import FACTOR_FROM, Kernel, Problem, Step, evaluate, path_order
 
@@ -217,9 +217,9 @@ def _steps(
     model: RejoSVC, fold: _Fold, grid: SVMGrid, order: list[tuple[int, int, int]]
 ) -> Iterator[Step]:
     """Yield the problems of a fold, one for each place (cost, C, h) in ``order``."""
-    K = len(fold.classes)
-    labels = replica_labels(K)[fold.indices]  # (n_train, Q)
-    costs = [replica_costs(K, w, model.s)[fold.indices] for w in grid.reject_costs]
+    tables = [replica_tables(len(fold.classes), w, model.s) for w in grid.reject_costs]
+    labels = tables[0][0][fold.indices]  # (n_train, Q)
+    costs = [cost[fold.indices] for _, cost in tables]
     if fold.weight is not None:
         costs = [cost * fold.weight[:, None] for cost in costs]
     for w, c, i in order:

@@ -1,4 +1,4 @@
-"""Which model for this table? Families tuned and compared on the same folds."""
+"""Which model for this table? Learners tuned and compared on the same folds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from rejo.selection.folds import (
 )
 from rejo.selection.outcomes import classes_of, judge_path
 
-MAX_TUNING = 3_000  # cases that parameters are chosen on: more hardly change the choice
+MAX_TUNING = 3_000  # cases to choose parameters on: more rarely change the choice
 
 
 class Choice(NamedTuple):
@@ -38,17 +38,17 @@ class Choice(NamedTuple):
     Attributes
     ----------
     name : str
-        Of the family.
+        The chosen learner.
     estimator : Pipeline
-        Not fitted, with the best parameters; its steps are ``prepare`` and ``model``.
+        Unfitted, with the best parameters; its steps are ``prepare`` and ``model``.
     params : dict
         These parameters, by their names in the model.
     risks : dict of str to ndarray of shape (n_folds,)
-        For each family, the mean cost of a case at its best parameters.
+        Mean cost of a case for each learner, at its best parameters.
     reject_costs : list of float
-        Over which these are means.
+        The reject costs that this mean is over.
     n_cases : int
-        Number of cases that they were chosen on.
+        Number of cases used for the choice.
     """
 
     name: str
@@ -75,30 +75,30 @@ def choose_family(
     n_jobs: int | None = None,
     verbose: bool | None = None,
 ) -> Choice:
-    """Tune each family and take the one with the least mean cost of a case.
+    """Tune each learner and choose the one with the lowest mean cost of a case.
 
     Parameters
     ----------
     names : iterable of str
         Learners of the catalogue, such as "logistic", "svm", "mlp" and "boosting".
     prepare : transformer
-        Turns ``X`` into standardised numbers; fitted anew on every training part.
+        Turns ``X`` into standardised numbers; fitted once on each training part.
     X, y : array-like
     reject_costs : iterable of float, default=0.08, 0.24, 0.4
         The cost is the mean of ``reject_cost * R + E`` over these.
     class_order, reject_label
-        For the models.
+        Parameters of the models.
     cv : int, default=5
-        Folds, stratified and shuffled.
+        Number of stratified, shuffled folds.
     groups : array-like of shape (n_samples,), default=None
         Cases of one group, such as the visits of one patient, are never split.
     max_cases : int, default=3000
-        If there are more cases, so many are drawn (:func:`draw_rows`).
+        If there are more cases, this many are drawn (:func:`draw_rows`).
     random_state : int, default=0
     n_jobs : int, default=None
-        Processes, as in joblib.
+        Number of processes, as in joblib.
     verbose : bool, default=None
-        Show progress on stderr; by default only if that is a terminal.
+        Show progress on stderr; by default only if it is a terminal.
 
     Returns
     -------
@@ -186,17 +186,17 @@ def rivals_of(choice: Choice, n_classes: int, random_state: int | None = 0) -> d
 
 
 def draw_rows(y: Any, n: int, random_state: int | None = 0, least: int = 10) -> Indices:
-    """Draw cases so that the classes keep their shares, but of rare ones at least a few.
+    """Draw cases, stratified by class, but at least a few of each rare class.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
         Classes.
     n : int
-        How many to draw, besides the few of rare classes; all if there are no more.
+        How many to draw, apart from the extra cases of rare classes; all if there are no more.
     random_state : int, default=0
     least : int, default=10
-        Of each class, if it has so many.
+        Number of cases drawn from each class, at least, if it has that many.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Which method is best on these data? All of them on the same splits, and paired differences."""
+"""Which method is best on these data? All methods on the same splits, and paired differences."""
 
 from __future__ import annotations
 
@@ -20,9 +20,13 @@ from sklearn.utils.parallel import Parallel, delayed
 from rejo import metrics
 from rejo._errors import renamed
 from rejo._io import progress
+from rejo._typing import Indices, Labels
 from rejo.catalogue import standard_methods
-from rejo.estimators.pipelines import cost_parameter, decisions_of
+from rejo.estimators.classes import encode_classes
+from rejo.estimators.pipelines import cost_parameter, final_step
+from rejo.metrics import tally
 from rejo.selection.folds import check_reject_costs, split_shuffled
+from rejo.selection.outcomes import look
 
 REJECT_COSTS = (0.04, 0.12, 0.2, 0.28, 0.36)
 MEASURES = ("R", "E", "risk", "accepted_accuracy", "crossing_rate", "fit_seconds")
@@ -33,7 +37,7 @@ class Difference(NamedTuple):
 
     method: str
     reject_cost: float
-    difference: float  # mean of method - reference; below 0 the method has the smaller value
+    difference: float  # mean of method - reference; negative if the method has the lower value
     low: float
     high: float
     p_value: float
@@ -49,10 +53,9 @@ class Comparison:
         ``fold``, ``R`` (rejection rate), ``E`` (error rate, over all points), ``risk``
         (``reject_cost * R + E``), ``accepted_accuracy``, ``crossing_rate`` (share of the points
         where boundaries cross; NaN for a method without boundaries), ``fit_seconds`` (one fit
-        with the parameters that were chosen), ``tune_seconds``, ``n_train``, ``n_test`` and
-        ``params``.
+        with the chosen parameters), ``tune_seconds``, ``n_train``, ``n_test`` and ``params``.
     reference : str
-        The method to which the others are compared.
+        The method that the others are compared with.
     """
 
     def __init__(self, rows: list[dict[str, Any]], reference: str) -> None:
@@ -61,7 +64,7 @@ class Comparison:
 
     @property
     def methods(self) -> list[str]:
-        """Names of the methods, in the order they were given."""
+        """Names of the methods, in the order given."""
         return list(dict.fromkeys(row["method"] for row in self.rows))
 
     @property
@@ -78,7 +81,7 @@ class Comparison:
         return pd.DataFrame(self.rows)
 
     def values(self, method: str, reject_cost: float, measure: str = "risk") -> NDArray[Any]:
-        """Return a measure of a method at a reject cost, one value a fold."""
+        """Return a measure of a method at a reject cost, one value per fold."""
         if measure not in MEASURES:
             raise ValueError(f"measure={measure!r} must be one of {', '.join(MEASURES)}.")
         found = {
@@ -105,18 +108,18 @@ class Comparison:
     ) -> list[Difference]:
         """Compare every method with the reference, on the same folds.
 
-        The training sets of different folds share points, so that the variance of the mean is
-        larger than that of independent trials.  The corrected resampled t-test of Nadeau and
-        Bengio (2003) takes it as ``(1 / J + n_test / n_train) s^2`` for ``J`` folds.
+        The training sets of different folds share points, so the variance of the mean is larger
+        than for independent trials.  The corrected resampled t-test of Nadeau and Bengio (2003)
+        estimates it as ``(1 / J + n_test / n_train) s^2`` for ``J`` folds.
 
         Parameters
         ----------
         measure : str, default="risk"
         reference : str, default=None
-            A method; by default that of the comparison.
+            A method; by default the reference of the comparison.
         confidence : float, default=0.95
-            That each interval holds the true difference; there is no correction for looking at
-            many methods and reject costs.
+            Probability that an interval contains the true difference; it is not corrected for
+            comparing many methods and reject costs.
 
         Returns
         -------
@@ -134,7 +137,7 @@ class Comparison:
                 continue
             for w in self.reject_costs:
                 d = self.values(method, w, measure) - self.values(reference, w, measure)
-                d = np.round(d, 12)  # equal but for the last digit is equal
+                d = np.round(d, 12)  # differences in the last digit do not count
                 found.append(Difference(method, w, *corrected_t_test(d, ratio, confidence)))
         return found
 
@@ -182,24 +185,24 @@ def compare(
     """Compare classifiers with a reject option on the same data, splits and reject costs.
 
     For every split and every reject cost, each method is tuned on the training part (if it has
-    a grid), fitted there, and tried on the test part.
+    a grid), fitted there, and tested on the test part.
 
     Parameters
     ----------
     estimators : dict of {name: estimator}, list of estimators, list of str, or "standard"
-        Classifiers with a parameter ``reject_cost``, also inside a pipeline or a search.  One
-        without is taken as it is: it never rejects.  "standard" is data replication and its
-        rivals, each with a grid (:func:`standard_methods`); a list such as
+        Classifiers with a parameter ``reject_cost``, also inside a pipeline or a search.  A
+        classifier without that parameter is used as it is: it never rejects.  "standard" is data
+        replication and its rivals, each with a grid (:func:`standard_methods`); a list such as
         ``["svm", "svm-chow", "boosting"]`` names methods to compare.
     X, y : array-like
-        Anything that the estimators take.
+        Anything that the estimators accept.
     reject_costs : iterable of float, default=(0.04, 0.12, 0.2, 0.28, 0.36)
         Prices of a rejection, where an error costs 1.
     param_grids : dict of {name: grid}, default=None
         For a method, the values to choose from by its ``score`` (1 - risk) in ``inner_cv``
-        folds of the training part, as :class:`sklearn.model_selection.GridSearchCV` takes them.
+        folds of the training part, as in :class:`sklearn.model_selection.GridSearchCV`.
     cv : int, splitter or iterable of (train, test), default=10
-        A number means stratified folds, shuffled; by groups if ``groups`` is given.
+        A number means stratified, shuffled folds; by groups if ``groups`` is given.
     inner_cv : int or splitter, default=5
         The same, for tuning within the training part.
     groups : array-like of shape (n_samples,), default=None
@@ -207,11 +210,11 @@ def compare(
     reference : str, default=None
         The method that the others are compared with; by default the first.
     random_state : int, default=0
-        Shuffles the folds; the same number gives the same splits.
+        Shuffles the folds; the same seed gives the same splits.
     n_jobs : int, default=None
         Processes, as in joblib: ``None`` is one, -1 is all cores.
     verbose : bool, default=None
-        Show progress on stderr; by default only if that is a terminal.
+        Show progress on stderr; by default only if it is a terminal.
 
     Returns
     -------
@@ -267,7 +270,7 @@ def corrected_t_test(
 
     Nadeau and Bengio (2003): the variance of the mean of ``J`` differences is
     ``(1 / J + n_test / n_train) s^2``, and ``t`` has ``J - 1`` degrees of freedom.
-    ``ratio`` is ``n_test / n_train``.  All is NaN if a difference is.
+    ``ratio`` is ``n_test / n_train``.  All values are NaN if a difference is NaN.
     """
     J, mean = len(differences), float(differences.mean())
     if np.isnan(mean):  # the measure is undefined on a fold
@@ -298,7 +301,7 @@ def _run(
     """All rows of one method on one split."""
     train, test = split
     X_train, y_train = _safe_indexing(X, train), _safe_indexing(y, train)
-    X_test, y_test = _safe_indexing(X, test), _safe_indexing(y, test)
+    X_test, (classes, k) = _safe_indexing(X, test), encode_classes(y, "sorted")
     inner = None
     if grid is not None:
         inside = None if groups is None else _safe_indexing(groups, train)
@@ -312,7 +315,7 @@ def _run(
         start = perf_counter()
         chosen: dict[str, Any] = {}
         with warnings.catch_warnings():
-            # Corners of a grid that do not converge lose by their score.
+            # Grid points that do not converge lose by their score.
             if grid is not None:
                 warnings.simplefilter("ignore", ConvergenceWarning)
             if inner is not None:
@@ -322,7 +325,7 @@ def _run(
             tuned = perf_counter()
             model.fit(X_train, y_train)
         fitted = perf_counter()
-        rates = _rates(model, X_test, y_test, w)
+        rates = _rates(model, X_test, k[test], classes, w)
         rows.append(
             {
                 "method": name,
@@ -332,37 +335,31 @@ def _run(
                 "fit_seconds": fitted - tuned,
                 "tune_seconds": tuned - start,
                 "n_train": len(y_train),
-                "n_test": len(y_test),
+                "n_test": len(test),
                 "params": chosen,
             }
         )
     return rows
 
 
-def _rates(model: Any, X: Any, y: Any, reject_cost: float) -> dict[str, float]:
-    """What the decisions on test data come to."""
-    decisions, label = decisions_of(model, X, y)
-    R = metrics.rejection_rate(y, decisions, reject_label=label)
-    E = metrics.error_rate(y, decisions, reject_label=label)
+def _rates(model: Any, X: Any, y: Indices, classes: Labels, reject_cost: float) -> dict[str, float]:
+    """Rates on test cases; ``y`` as indices into ``classes``."""
+    found = tally(look(model, X, classes).decision[0], y)
     return {
-        "R": R,
-        "E": E,
-        "risk": reject_cost * R + E,
-        "accepted_accuracy": metrics.accepted_accuracy(y, decisions, reject_label=label),
-        "crossing_rate": _crossing_rate(model, X),
+        "R": float(found.rejection_rate),
+        "E": float(found.error_rate),
+        "risk": float(found.risk(reject_cost)),
+        "accepted_accuracy": float(found.accepted_accuracy),
+        "crossing_rate": _crossing_rate(*final_step(model, X)),
     }
 
 
-def _crossing_rate(model: Any, X: Any) -> float:
+def _crossing_rate(classifier: Any, X: Any) -> float:
     """Share of the points at which boundaries cross; NaN for a method without boundaries."""
-    if hasattr(model, "steps"):
-        return _crossing_rate(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
-    if hasattr(model, "best_estimator_"):
-        return _crossing_rate(model.best_estimator_, X)
-    if hasattr(model, "crossing_mask"):
-        return float(np.mean(model.crossing_mask(X)))
-    if hasattr(model, "boundary_scores"):
-        return float(metrics.crossing_rate(model.boundary_scores(X)))
+    if hasattr(classifier, "crossing_mask"):
+        return float(np.mean(classifier.crossing_mask(X)))
+    if hasattr(classifier, "boundary_scores"):
+        return float(metrics.crossing_rate(classifier.boundary_scores(X)))
     return float("nan")
 
 
@@ -400,7 +397,7 @@ def _from_catalogue(
 
 
 def _check_methods(estimators: Any) -> dict[str, Any]:
-    """Names and estimators; those of a list are named after their classes."""
+    """Names and estimators; estimators in a list are named after their classes."""
     if isinstance(estimators, Mapping):
         methods = dict(estimators)
     elif isinstance(estimators, Sequence):

@@ -1,4 +1,4 @@
-"""What to expect of new cases, and how sure that is."""
+"""What to expect of new cases, with prediction intervals."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from rejo.selection.path import ROUNDING, RejectCurve
 class Expected(NamedTuple):
     """Rates in a batch of ``n_cases`` new cases: an estimate, and a prediction interval.
 
-    The interval says where the rate *of the batch* will lie, not only that of all cases there
-    could ever be: it allows for what is not known of the true rate, and for chance in the batch.
+    The interval is for the rate *of the batch*, not for the true rate: it allows for what is not
+    known about the true rate, and for chance in the batch.
     """
 
     rejection_rate: Interval[float]  # rejected / all
     error_rate: Interval[float]  # decided wrongly / all
     accepted_error_rate: Interval[float]  # decided wrongly / decided
     n_cases: int
-    confidence: float  # that a rate will lie in its interval, about
+    confidence: float  # approximate probability that a rate falls in its interval
 
     def _check_state(self) -> None:
         fine = isinstance(self.confidence, float) and 0 < self.confidence < 1
@@ -59,15 +59,15 @@ def effective_size(
     chosen: int,
     groups: Any = None,
 ) -> float:
-    """Number of independent cases that estimates by cross-validation are worth.
+    """Return the number of independent cases that cross-validated estimates are worth.
 
     The training sets of ``J`` folds overlap, and the model that will be used is yet another one.
-    Nadeau and Bengio (2003) take the variance of a mean over the folds as
-    ``(1 / J + n_test / n_train)`` that of one fold, in place of ``1 / J``; with five folds
-    ``n`` cases are so worth ``n / 2.25``.  That is for folds that differ by chance alone.  If the
-    rates of the ``chosen`` candidate differ by more, since its reject region changes from one
-    training set to the next, the cases are worth less in proportion.  Cases of one group may all
-    be right or wrong together: a group is worth one case.
+    Nadeau and Bengio (2003) estimate the variance of a mean over the folds as
+    ``1 / J + n_test / n_train`` times that of one fold, instead of ``1 / J`` times: with five
+    folds, ``n`` cases are worth ``n / 2.25``.  This holds for folds that differ by chance alone.
+    If the rates of the ``chosen`` candidate differ by more, because its reject region changes from
+    one training set to the next, the cases are worth proportionally less.  Cases of one group may
+    all be right or wrong together, so a group is worth one case.
     """
     n = float(n_samples)
     total = n
@@ -78,7 +78,9 @@ def effective_size(
         n *= len(np.unique(groups)) / n_samples
     share = float(curve.sizes.mean()) / total
     if share >= 1:
-        raise ValueError("cv tests on all cases: some must be left to learn from, as with cv=5.")
+        raise ValueError(
+            "cv tests on all cases, which leaves none to learn from: give cv=5, for example."
+        )
     size = n * share / (1.0 / len(curve.sizes) + share / (1.0 - share))
     cases = curve.sizes * n / total  # (n_folds,)
     rates = curve.rejection_rates[chosen], curve.error_rates[chosen]
@@ -86,7 +88,7 @@ def effective_size(
 
 
 def _dispersion(rates: Floats, cases: Floats) -> float:
-    """How many times the variance by chance that of the folds is; 1 if chance may explain it."""
+    """Variance over the folds / variance expected by chance; 1 if chance can explain it."""
     mean = np.average(rates, weights=cases)
     freedom = len(rates) - 1
     if not (0 < mean < 1 and freedom > 0):
@@ -98,7 +100,7 @@ def _dispersion(rates: Floats, cases: Floats) -> float:
 def expect(
     rejection_rate: float, error_rate: float, size: float, n_cases: int, confidence: float
 ) -> Expected:
-    """Predict the rates of ``n_cases`` new cases from rates seen in ``size`` cases."""
+    """Predict the rates of ``n_cases`` new cases from rates observed in ``size`` cases."""
     decided = 1.0 - rejection_rate
     accepted = error_rate / decided if decided > ROUNDING else np.nan
     return Expected(

@@ -168,7 +168,7 @@ def judge_folds(
     classes, k = classes_of(estimator, y)
     if type(estimator) is RejoSVC:
         points = [
-            _judge_svm(candidate(estimator, point), X, y, costs, splits, sample_weight, n_jobs)
+            _judge_svm(estimator, point, X, y, costs, splits, sample_weight, n_jobs)
             for point in grid
         ]
     else:
@@ -217,13 +217,13 @@ def cross_val_outcomes(
     cv : int, splitter or iterable, default=5
         Every case must be in exactly one test part.
     groups : array-like of shape (n_samples,), default=None
-        For a splitter that keeps groups together.
+        Groups for the splitter to keep together.
     sample_weight : array-like of shape (n_samples,), default=None
         Used in the fits.
     n_jobs : int, default=None
         Number of folds to work on at the same time.
     verbose : bool, default=None
-        Show progress on stderr; by default only if that is a terminal.
+        Show progress on stderr; by default only if it is a terminal.
 
     Returns
     -------
@@ -240,7 +240,6 @@ def cross_val_outcomes(
     [0.5, 0.3, 0.0]
     """
     costs = check_reject_costs(reject_costs)
-    check_rejects(estimator)
     X, y, groups, weight = check_cases(X, y, groups, sample_weight, "cross_val_outcomes")
     splits = split_cases(cv, X, y, groups)
     if not tests_once(np.concatenate([test for _, test in splits]), len(y)):
@@ -255,10 +254,10 @@ def cross_val_outcomes(
 
 
 def ranking_outcomes(model: Any, X: Any, shares: Iterable[float]) -> tuple[list[Outcomes], int]:
-    """Judge cases by one fitted model, as if it could review other shares of them.
+    """Judge cases by one fitted model, as if other shares of them went to review.
 
-    The cases are ranked as :meth:`~rejo.RejoSVC.queue` ranks them: first those that the model
-    rejects, the most doubtful before the others, then those that it decides with least sureness.
+    The cases are ranked as by :meth:`~rejo.RejoSVC.queue`: first the rejected cases, least sure
+    first, then the decided cases, least sure first.
 
     Parameters
     ----------
@@ -266,14 +265,14 @@ def ranking_outcomes(model: Any, X: Any, shares: Iterable[float]) -> tuple[list[
         Fitted.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
     shares : iterable of float in [0, 1]
-        Shares of the cases that go to review.
+        Shares of the cases to send to review.
 
     Returns
     -------
     outcomes : list of Outcomes
-        One for each number of reviews, ascending, with that of the model itself among them.
+        One for each number of reviews, ascending; one of them is that of the model itself.
     chosen : int
-        Place of the latter.
+        Index of that one.
     """
     last, Z = final_step(model, X)
     if not isinstance(last, RejectClassifier):
@@ -357,10 +356,13 @@ def _among(judged: Judged, known: Indices) -> Judged:
 
 
 def _judge_svm(
-    model: RejoSVC, X: Any, y: Any, costs: list[float], splits: Splits,
+    model: RejoSVC, point: Mapping[str, Any], X: Any, y: Any, costs: list[float], splits: Splits,
     sample_weight: Floats | None, n_jobs: int | None,
 ) -> Judged:  # fmt: skip
-    check_rejects(model)
+    """Judge all test parts at one point of the grid."""
+    if point:
+        model = candidate(model, point)
+        check_rejects(model)
 
     def finish(_: int, known: Indices, scores: Floats) -> Judged:
         return _among(_from_scores(scores[:, :, 0, 0].swapaxes(0, 1), True), known)

@@ -1,4 +1,4 @@
-"""What a classifier rejects and gets wrong as the price of a rejection changes."""
+"""How many cases a classifier rejects and gets wrong as the price of a rejection changes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from rejo.selection.folds import (
     REJECT_COSTS,
     check_cases,
     check_reject_costs,
-    check_rejects,
     split_cases,
 )
 from rejo.selection.outcomes import Outcomes, OutOfFold, judge_folds
 
-ROUNDING = 1e-12  # sums of weights: a smaller share of decided cases is none
+ROUNDING = 1e-12  # a share of decided cases below this is a rounding error of summed weights
 
 
 @storable
@@ -28,18 +27,18 @@ ROUNDING = 1e-12  # sums of weights: a smaller share of decided cases is none
 class RejectCurve:
     """Rejection rate and error rate at each reject cost, by cross-validation.
 
-    The means over the folds count every test case once (or with its weight).
+    Means over the folds count every test case once, or with its weight.
 
     Attributes
     ----------
     reject_costs : ndarray of shape (n_costs,)
         Ascending.
     rejection_rates : ndarray of shape (n_costs, n_folds)
-        ``R``, the share of the test cases that is rejected.
+        ``R``, the share of test cases that are rejected.
     error_rates : ndarray of shape (n_costs, n_folds)
-        ``E``, the share of *all* test cases that is decided, and wrongly.
+        ``E``, the share of *all* test cases that are decided wrongly.
     sizes : ndarray of shape (n_folds,)
-        Number of the test cases, or the sum of their weights.
+        Number of test cases, or the sum of their weights.
     """
 
     reject_costs: Floats
@@ -59,12 +58,12 @@ class RejectCurve:
 
     @property
     def error_rate(self) -> Floats:
-        """Mean share of all cases that is decided wrongly (n_costs,)."""
+        """Mean share of all cases that are decided wrongly (n_costs,)."""
         return np.average(self.error_rates, axis=1, weights=self.sizes)
 
     @property
     def accepted_error_rate(self) -> Floats:
-        """Wrong decisions as a share of the decisions (n_costs,); NaN where all is rejected."""
+        """Wrong decisions / decisions (n_costs,); NaN where every case is rejected."""
         decided = 1.0 - self.rejection_rate
         some = decided > ROUNDING
         return np.where(some, self.error_rate / np.where(some, decided, 1), np.nan)
@@ -75,7 +74,7 @@ class RejectCurve:
         return np.average(self.risks, axis=1, weights=self.sizes)
 
     def to_frame(self) -> Any:
-        """One row for each reject cost: means, and standard deviations over the folds.
+        """Return one row per reject cost: means, and standard deviations over the folds.
 
         Returns
         -------
@@ -110,12 +109,11 @@ def reject_curve(
     sample_weight: Any = None,
     n_jobs: int | None = None,
 ) -> RejectCurve:
-    """Trace rejections and errors over the reject cost, with a new fit at every one.
+    """Cross-validate rejections and errors at each reject cost.
 
-    A reject region that is trained has no score with a threshold to slide along: another cost
-    is another fit.  All costs are cross-validated on the same folds.  ``RejoSVC`` does so on
-    one kernel matrix, with every solve starting from the one before.  Of a pipeline, the steps
-    before the last are fitted once for each fold.
+    A trained reject region has no threshold to move: each reject cost needs its own fit.  All costs
+    use the same folds.  ``RejoSVC`` computes one kernel matrix and starts every solve from the one
+    before.  In a pipeline, the steps before the last are fitted once per fold.
 
     Parameters
     ----------
@@ -125,13 +123,13 @@ def reject_curve(
     y : array-like of shape (n_samples,)
     reject_costs : iterable of float in (0, 0.5], default=0.04, 0.08, ..., 0.48
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; a number of folds is stratified, without shuffling.
+        As in scikit-learn; a number of folds means stratified folds without shuffling.
     groups : array-like of shape (n_samples,), default=None
-        For a splitter that keeps groups together.
+        Groups for the splitter to keep together.
     sample_weight : array-like of shape (n_samples,), default=None
         Used in the fits and in the rates.
     n_jobs : int, default=None
-        Folds that are worked on at the same time.
+        Number of folds to work on at the same time.
 
     Returns
     -------
@@ -147,7 +145,6 @@ def reject_curve(
     array([0.5, 0.3, 0. ])
     """
     costs = check_reject_costs(reject_costs)
-    check_rejects(estimator)
     X, y, groups, weight = check_cases(X, y, groups, sample_weight, "reject_curve")
     splits = split_cases(cv, X, y, groups)
     return fold_curve(
@@ -156,13 +153,13 @@ def reject_curve(
 
 
 def fold_curve(judged: OutOfFold, point: int = 0) -> RejectCurve:
-    """Rates at one point of the grid."""
+    """Return the rates at one point of the grid."""
     decision = judged.points[point].decision  # (n_costs, n_tested)
     return _curve(judged.reject_costs, decision, judged.y, judged.weight, judged.fold)
 
 
 def curve_of(outcomes: Sequence[Outcomes], y: Indices) -> RejectCurve:
-    """Rates at each operating point, fold by fold; ``y`` as indices into the classes."""
+    """Return the rates at each operating point and fold; ``y`` as indices into the classes."""
     costs = [point.reject_cost for point in outcomes]
     decision = np.array([point.decision for point in outcomes])
     return _curve(costs, decision, y, None, outcomes[0].fold)

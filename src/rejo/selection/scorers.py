@@ -1,4 +1,4 @@
-"""Scorers for scikit-learn's searches and cross-validation that know of rejections."""
+"""Scorers with rejections, for scikit-learn's searches and cross-validation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from rejo import metrics
 from rejo.estimators.pipelines import decisions_of, forced_of
 
-# Measure -> whether more is better.
+# Measure -> whether higher is better.
 BETTER = {
     "accepted_accuracy": True,
     "classification_quality": True,
@@ -20,10 +20,10 @@ BETTER = {
     "rejection_rate": False,
 }
 NEEDS_FORCED = ("classification_quality", "rejection_quality")
-# Measure -> what it cannot do without, and an example of it.
+# Measure -> parameters it requires, and an example.
 NEEDED = {
-    "empirical_risk": ({"reject_cost"}, "the price of a rejection: add reject_cost=0.2, say"),
-    "expected_cost": ({"error", "review"}, "two prices: add error=1000, review=100, say"),
+    "empirical_risk": ({"reject_cost"}, "the price of a rejection, such as reject_cost=0.2"),
+    "expected_cost": ({"error", "review"}, "two prices, such as error=1000, review=100"),
 }
 
 
@@ -38,8 +38,8 @@ def make_reject_scorer(
         The name of a measure in :mod:`rejo.metrics`, such as ``"empirical_risk"``, or a function
         ``measure(y_true, y_pred, *, reject_label, sample_weight=None, **parameters)``.
     greater_is_better : bool, default=None
-        Known for the measures given by name; to be told for a function.  The score of a measure
-        of which less is better is negative, so that a search may maximise it.
+        Known for the measures given by name, required for a function.  If lower is better, the
+        score is the negative of the measure, so that a search can maximise it.
     **parameters
         Passed to the measure, such as ``reject_cost=0.2``.
 
@@ -47,8 +47,8 @@ def make_reject_scorer(
     -------
     scorer : callable
         ``scorer(estimator, X, y, sample_weight=None) -> float``, for ``scoring=`` of
-        ``GridSearchCV``, ``cross_val_score`` and the like.  It finds the reject label of the
-        fitted estimator, also inside a pipeline.
+        ``GridSearchCV``, ``cross_val_score`` and similar.  It finds the reject label of the fitted
+        estimator, also inside a pipeline.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def make_reject_scorer(
     if isinstance(measure, str):
         if measure not in BETTER:
             raise ValueError(
-                f"measure={measure!r} is not known: give one of {', '.join(BETTER)}, or a function."
+                f"measure={measure!r} is unknown: give one of {', '.join(BETTER)}, or a function."
             )
         better = BETTER[measure] if greater_is_better is None else greater_is_better
         needed, advice = NEEDED.get(measure, (set(), ""))
@@ -72,14 +72,13 @@ def make_reject_scorer(
         return RejectScorer(getattr(metrics, measure), better, parameters)
     if greater_is_better is None:
         raise ValueError(
-            f"measure={measure!r} is a function: say whether more of it is better by "
-            "greater_is_better=True or False."
+            f"measure={measure!r} is a function: also give greater_is_better=True or False."
         )
     return RejectScorer(measure, greater_is_better, parameters)
 
 
 class RejectScorer:
-    """A measure as scikit-learn calls it: on an estimator, points and labels."""
+    """A measure in the form that scikit-learn calls: of an estimator, points and labels."""
 
     def __init__(
         self, measure: Callable[..., float], greater_is_better: bool, parameters: dict[str, Any]

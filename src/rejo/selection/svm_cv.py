@@ -45,24 +45,24 @@ class _Best(NamedTuple):
 class RejoSVCCV(RejectClassifier):
     """Tune ``C``, ``gamma`` and ``h`` of :class:`~rejo.RejoSVC` for every reject cost at once.
 
-    For each reject cost ``w`` the parameters with the least ``w R + E`` over the folds are
-    taken, as the paper does, and a model is fitted on all cases with them.  Kernel matrices
-    and warm starts are shared, so that all this takes less time than a grid search of one
-    plain support vector machine.
+    For each reject cost ``w``, the parameters with the lowest ``w R + E`` over the folds are
+    chosen, as in the paper, and a model with them is fitted on all cases.  Kernel matrices and
+    warm starts are shared, so this takes less time than a grid search of one plain support vector
+    machine.
 
     Parameters
     ----------
     reject_cost : float in (0, 0.5], default=0.2
-        Which of the models decides in :meth:`predict`; added to ``reject_costs``.
+        The model for this cost decides in :meth:`predict`; it is added to ``reject_costs``.
     Cs : sequence of float, default=2**-5, 2**-3, ..., 2**3
     gammas : sequence of float, "scale" or "auto", default=2**-3, 2**-1, 2
     hs : sequence of float, default=(1.0,)
-        Values to try; of equal ones the first wins, in the order ``C``, ``gamma``, ``h``.
+        Values to try; ties go to the first in the order ``C``, ``gamma``, ``h``.
     reject_costs : sequence of float in (0, 0.5], default=0.04, 0.08, ..., 0.48
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; a number of folds is stratified, without shuffling.
+        As in scikit-learn; a number of folds means stratified folds without shuffling.
     n_jobs : int, default=None
-        Folds that are worked on at the same time, by threads.
+        Number of folds to work on at the same time, in threads.
     kernel, degree, coef0, s, class_order, reject_label, class_weight, tol, max_iter, cache_size
         As in :class:`~rejo.RejoSVC`.
 
@@ -71,14 +71,14 @@ class RejoSVCCV(RejectClassifier):
     reject_costs_ : ndarray of shape (n_costs,)
         All reject costs, ascending.
     best_params_ : dict of float to dict
-        For each reject cost the chosen ``C``, ``gamma`` and ``h``.
+        The chosen ``C``, ``gamma`` and ``h`` for each reject cost.
     best_estimators_ : dict of float to RejoSVC
-        For each reject cost the model with these parameters, fitted on all cases.
+        The model with these parameters for each reject cost, fitted on all cases.
     best_estimator_ : RejoSVC
-        That for ``reject_cost``.
+        The model for ``reject_cost``.
     curve_ : RejectCurve
         Rejections and errors of the chosen parameters over the folds.  They were chosen on the
-        same folds, which makes these figures a little too good.
+        same folds, so these rates are slightly optimistic.
     cv_results_ : dict of ndarray
         One row for each combination: ``reject_cost``, ``C``, ``gamma``, ``h``,
         ``rejection_rate``, ``error_rate``, ``risk`` and ``risk_std``, the last over the folds.
@@ -155,7 +155,7 @@ class RejoSVCCV(RejectClassifier):
         sample_weight : array-like of shape (n_samples,), default=None
             Used in the fits and in the rates.
         groups : array-like of shape (n_samples,), default=None
-            For a splitter that keeps groups together.
+            Groups for the splitter to keep together.
 
         Returns
         -------
@@ -183,7 +183,7 @@ class RejoSVCCV(RejectClassifier):
         return self
 
     def boundary_scores(self, X: Any) -> Floats:
-        """Score of every point for every boundary, as the chosen model gives it.
+        """Return the score of every point for every boundary, from the chosen model.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class RejoSVCCV(RejectClassifier):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_boundaries)
-            Falling from left to right; the number of positive ones is the decision.
+            Falling from left to right; the number of positive scores is the decision.
         """
         check_is_fitted(self)
         return self.best_estimator_.boundary_scores(X)
@@ -242,7 +242,7 @@ class RejoSVCCV(RejectClassifier):
         w = np.array(costs)
         risks = found.risk(w[:, None, None, None, None])
         rates = [np.average(part, axis=-1, weights=sizes) for part in (R, E, risks)]
-        # Rounded, so that of risks that are equal but for the last digit the first wins.
+        # Rounded, so that a difference in the last digit is a tie.
         flat = np.round(rates[2], 12).reshape(len(w), -1).argmin(axis=1)  # (n_costs,)
         rows = np.arange(len(w)), *np.unravel_index(flat, risks.shape[1:4])
         places = list(product(grid.Cs, grid.gammas, grid.hs))
