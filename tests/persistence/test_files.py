@@ -7,6 +7,7 @@ import sys
 import textwrap
 import zipfile
 from importlib import import_module
+from inspect import isabstract
 from pathlib import Path
 
 import numpy as np
@@ -39,9 +40,23 @@ from rejo.baselines.frank_hall import FrankHallReject
 from rejo.baselines.pairs import TwoClassifierReject
 from rejo.baselines.surrogate import SurrogateRejectSVC
 from rejo.baselines.threshold import ThresholdRejectClassifier
-from rejo.estimators import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
+from rejo.estimators import (
+    RejectClassifier,
+    RejoLinear,
+    RejoMLP,
+    RejoSVC,
+    ReplicationClassifier,
+)
 from rejo.metrics import Interval
-from rejo.persistence import TRUSTED_TYPES, ModelFileError, data_hash, inspect, load, save
+from rejo.persistence import (
+    TRUSTED_TYPES,
+    ModelFileError,
+    data_hash,
+    inspect,
+    load,
+    open_file,
+    save,
+)
 from rejo.persistence._trusted import OWN
 from rejo.selection import RejectClassifierCV, RejoSVCCV
 from rejo.tables import TableEncoder
@@ -466,3 +481,116 @@ def test_links_and_permissions(data, tmp_path):
     assert inspect(real).notes == "again"
     assert real.stat().st_mode & 0o777 == 0o640
     assert sorted(os.listdir(tmp_path)) == ["link.rejo", "real.rejo"]
+
+
+LEARNER = '''
+from rejo._state import is_floats, require, storable
+from rejo.estimators.linear import RejoLinear
+
+
+@storable
+class Trial(RejoLinear):
+    """A new learner: linear, with its rows, and what it says about them."""
+
+    _training_rows = ("rows_",)
+    _not_saved = ("secret_",)
+
+    def fit(self, X, y, sample_weight=None):
+        self.rows_, self.secret_ = X[:7].copy(), [object()]
+        return super().fit(X, y, sample_weight)
+
+    def _check_state(self):
+        super()._check_state()
+        require(is_floats(self.rows_, 7, self.n_features_in_), self, "rows_ are malformed")
+'''
+
+TRIAL = """
+import sys, types
+import numpy as np
+
+module = types.ModuleType("rejo.estimators.trial")
+sys.modules[module.__name__] = module
+exec(sys.argv[2], module.__dict__)
+
+from rejo.persistence import ModelFileError, inspect, load, save, to_onnx
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+X = np.random.RandomState(0).normal(size=(60, 2))
+model = make_pipeline(StandardScaler(), module.Trial()).fit(X, X[:, 0] > 0)
+save(model, sys.argv[1])
+loaded = load(sys.argv[1])
+np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+assert type(loaded[-1]) is module.Trial and not hasattr(loaded[-1], "secret_")
+assert inspect(sys.argv[1]).n_training_rows == 7
+assert "Trial, 7 training rows" in inspect(sys.argv[1]).estimators
+assert len(to_onnx(model).graph.output) == 3
+model[-1].rows_ = model[-1].rows_[:3]
+try:
+    save(model, sys.argv[1], overwrite=True)
+except ModelFileError as error:
+    assert "Trial: rows_ are malformed" in str(error)
+    print("refused")
+"""
+
+
+def test_a_new_learner_is_stored_inspected_and_exported_by_what_it_says(path):
+    pytest.importorskip("onnx")
+    run = subprocess.run(
+        [sys.executable, "-c", TRIAL, str(path), LEARNER],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
+    assert run.stdout == "refused\n", run.stderr
+
+
+def subclasses(cls):
+    return {cls}.union(*map(subclasses, cls.__subclasses__()))
+
+
+def test_every_classifier_of_the_package_may_stand_in_a_file_and_is_checked():
+    own = [cls for cls in subclasses(RejectClassifier) if cls.__module__.startswith("rejo.")]
+    concrete = {f"{cls.__module__}.{cls.__name__}" for cls in own if not isabstract(cls)}
+    assert len(concrete) >= 11
+    assert concrete <= OWN.keys()
+    assert all(OWN[name].check is not None for name in concrete)
+
+
+def test_a_class_that_says_nothing_is_refused(data, path):
+    class Silent(RejoLinear):
+        pass
+
+    with pytest.raises(ModelFileError, match="Silent: not a trusted type"):
+        save(Silent().fit(*data), path)
+
+
+def test_judgements_of_training_cases_are_not_in_the_file(data, path):
+    X, y = data
+    model = RejectClassifierCV(RejoLinear(), review_budget=0.3, reject_costs=[0.1, 0.3]).fit(X, y)
+    assert model.outcomes_
+    save(model, path)
+    assert not hasattr(load(path), "outcomes_")
+    with zipfile.ZipFile(path) as archive:
+        assert b"outcomes_" not in archive.read("schema.json")
+
+
+def test_an_error_names_the_file_the_problem_and_the_remedy(data, path):
+    save(RejoLinear().fit(*data), path)
+    with pytest.raises(ModelFileError) as error:
+        load(path, max_bytes=100)
+    assert error.value.where == str(path)
+    assert error.value.problem == "the file has more than 100 bytes."
+    assert error.value.remedy == "If you expect that, raise max_bytes."
+    message = f"{path}: the file has more than 100 bytes. If you expect that, raise max_bytes."
+    assert str(error.value) == message
+
+
+def test_one_reading_gives_the_model_and_its_description(data, path):
+    model = RejoSVC().fit(*data)
+    save(model, path, notes="pilot")
+    loaded, file = open_file(path)
+    same(loaded, model, data[0])
+    assert file == inspect(path)
+    assert file.notes == "pilot"

@@ -121,6 +121,7 @@ def changed(values, index, value):
 
 
 HOSTILE = {}
+NUMBERS = itertools.count(10**6)  # of nodes that are new in a file
 
 
 def hostile(model, message):
@@ -702,10 +703,53 @@ def boosted_split_on_categories_that_are_not_there(edit):
     edit.members[file] = npy(nodes)
 
 
+def add_attribute(edit, name, node):
+    """Give the model one more attribute."""
+    inner = edit.schema["content"]
+    kind = next(k for k in inner["key_types"]["content"] if k["__class__"] == "str")
+    inner["content"][name] = {"__module__": "builtins", "__id__": next(NUMBERS), **node}
+    inner["key_types"]["content"].append({**kind, "__id__": next(NUMBERS)})
+
+
+SCALAR = {"__class__": "str", "__loader__": "JsonNode", "content": "0", "is_json": True}
+FUNCTION = {"__loader__": "FunctionNode", "__module__": "numpy", "__class__": "square"}
+
+
+@hostile("linear", "'_check_state' hides one of its class")
+def function_for_a_check(edit):
+    add_attribute(edit, "_check_state", FUNCTION)
+
+
+@hostile("svc", "'predict' hides one of its class")
+def function_for_a_method(edit):
+    add_attribute(edit, "predict", FUNCTION)
+
+
+@hostile("mlp", "'_parameter_constraints' hides one of its class")
+def no_constraints_on_parameters(edit):
+    add_attribute(edit, "_parameter_constraints", SCALAR)
+
+
+@hostile("linear", "'__sklearn_tags__' hides one of its class")
+def scalar_for_a_special_method(edit):
+    add_attribute(edit, "__sklearn_tags__", SCALAR)
+
+
+@hostile("chosen", "it holds outcomes_, which no model file has")
+def judgements_of_training_cases(edit):
+    add_attribute(edit, "outcomes_", SCALAR)
+
+
+@hostile("svc", "'classes_'")
+def support_vectors_without_classes(edit):
+    node = edit.node("classes_")
+    edit.members.pop(node["file"])
+    names = list(edit.schema["content"]["content"])
+    edit.schema["content"]["key_types"]["content"].pop(names.index("classes_"))
+    del edit.schema["content"]["content"]["classes_"]
+
+
 # ---- tables -------------------------------------------------------------------------------
-
-
-NUMBERS = itertools.count(10**6)  # of nodes that are new in a file
 
 
 class Column:

@@ -82,6 +82,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             The fitted classifier.
         """
 
+    _not_saved: ClassVar[tuple[str, ...]] = ()
+
     @abstractmethod
     def judge(self, X: Any) -> Judgement:
         """Decide each point, and say how clear each decision is, as plain arrays.
@@ -254,6 +256,11 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         if isinstance(label, alike):  # NumPy widens the type to hold both uncut
             return np.append(classes, np.asarray(label))
         return np.append(classes.astype(object), np.array([label], dtype=object))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what the class does not save: copies, pickles and model files do not get it."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in self._not_saved}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -41,15 +41,16 @@ def rejecting_part(model: Any) -> Any:
 
 def check_model(model: Any) -> None:
     """Refuse a model whose parts do not agree."""
-    check_is_fitted(rejecting_part(model))
-    for part in reversed([*_parts(model)]):  # inner ones first: the outer ones rely on them
+    parts = [*_parts(model)]
+    for part in parts:
         if issparse(part):
             _check_sparse(part)
+        elif known(part) is not None:
+            _check_names(part)  # before anything calls a method
+    check_is_fitted(rejecting_part(model))
+    for part in reversed(parts):  # inner ones first: the outer ones rely on them
         said = known(part)
-        if said is None:
-            continue
-        _check_names(part)
-        if _is_prototype(part):
+        if said is None or _is_prototype(part):
             continue
         held = sorted(vars(part).keys() & set(said.not_saved)) if said.not_saved else []
         require(not held, part, f"it holds {', '.join(held)}, which no model file has")

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from itertools import compress
 from typing import Any
 
 from rejo.persistence._arrays import Layout, check_array, check_sparse, read_array
 from rejo.persistence._refusals import ModelFileError, UntrustedType
-from rejo.persistence._trusted import KEYS, KNOWN, TRUSTED
+from rejo.persistence._trusted import KEYS, TRUSTED
 
 Node = Mapping[str, Any]
 
@@ -348,7 +347,6 @@ def renumber(root: Any) -> tuple[Any, dict[str, str]]:
     """Number nodes and arrays in the order of the tree, in place of addresses in memory.
 
     The same model then gives the same file, and a node that comes again is the same to the letter.
-    Attributes that a class does not save are left out.
 
     Returns
     -------
@@ -369,7 +367,7 @@ def renumber(root: Any) -> tuple[Any, dict[str, str]]:
         number, name = value.get("__id__"), value.get("file")
         if isinstance(number, int) and number in nodes:
             return nodes[number]
-        copy = {key: visit(item) for key, item in _saved(value).items()}
+        copy = {key: visit(item) for key, item in value.items()}
         if isinstance(number, int):
             nodes[number] = copy
             copy["__id__"] = len(nodes)
@@ -378,16 +376,3 @@ def renumber(root: Any) -> tuple[Any, dict[str, str]]:
         return copy
 
     return visit(root), names
-
-
-def _saved(node: dict[str, Any]) -> dict[str, Any]:
-    """Return a node, without the attributes that its class does not save."""
-    known = KNOWN.get(type_name(node)) if node.get("__loader__") == "ObjectNode" else None
-    if known is None or not known.not_saved:
-        return node
-    attributes = node["content"]
-    keep = [name not in known.not_saved for name in attributes["content"]]
-    types = attributes["key_types"]
-    content = dict(compress(attributes["content"].items(), keep))
-    key_types = {**types, "content": list(compress(types["content"], keep))}
-    return {**node, "content": {**attributes, "content": content, "key_types": key_types}}

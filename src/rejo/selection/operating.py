@@ -152,7 +152,7 @@ class RejectClassifierCV(RejectClassifier):
         "random_state": ["random_state"],
     }
 
-    _not_saved = ("outcomes_",)
+    _not_saved = ("outcomes_",)  # an entry for each training case
 
     best_estimator_: Any
     curve_: RejectCurve
@@ -305,11 +305,6 @@ class RejectClassifierCV(RejectClassifier):
         """
         model, X = self._final_step(X)
         return np.asarray(model.boundary_scores(X))
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what has an entry for each training case: copies and files do not get it."""
-        state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in self._not_saved}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "expected_")
