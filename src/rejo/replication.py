@@ -9,7 +9,7 @@ it counts classes, replicas and boundaries from 0.
 
 With K classes there are ``Q = 2 (K - 1)`` replicas; without rejection (plain
 ordinal classification) ``Q = K - 1``.  The number of positive replicas of a
-point, its *count* in ``0..Q``, is what a classifier puts out and ``decode`` reads.
+point, its *count* in ``0..Q``, is the output of a classifier, which ``decode`` reads.
 
 >>> replica_labels(3)
 array([[-1., -1., -1., -1.],
@@ -78,8 +78,8 @@ def replica_costs(n_classes: int, reject_cost: float | None, s: int | None = Non
         cost of the tables is ``w_r``, the high cost ``1 - w_r``.  ``None`` is plain
         ordinal classification: one replica for each boundary, unit costs.
     s : int, default=None
-        How many classes on each side take part in a boundary; the cost of the
-        others is 0.  ``None`` means all.
+        Number of classes on each side that take part in a boundary; the others have
+        cost 0.  ``None`` means all.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def replica_costs(n_classes: int, reject_cost: float | None, s: int | None = Non
 
 
 def loss_from_costs(costs: ArrayLike) -> Floats:
-    """Loss that the replica costs induce on what the classifier puts out.
+    """Loss that the replica costs induce on the outputs of the classifier.
 
     Parameters
     ----------
@@ -111,8 +111,8 @@ def loss_from_costs(costs: ArrayLike) -> Floats:
     Returns
     -------
     loss : ndarray of shape (n_classes, n_replicas + 1)
-        ``loss[k, o]`` is the cost of the count ``o`` for a point of class ``k``: the
-        costs of all replicas on the wrong side.
+        ``loss[k, o]`` is the cost of the count ``o`` for a point of class ``k``: the sum of
+        the costs of all replicas that are on the wrong side.
 
     Examples
     --------
@@ -143,8 +143,8 @@ def costs_from_loss(loss_matrix: ArrayLike) -> Floats:
     Raises
     ------
     ValueError
-        If a row does not fall to 0 at its own class and rise after it: a sum of
-        costs over boundaries cannot express such a loss.
+        If a row does not fall to 0 at its own class and rise after it: such a loss is not
+        a sum of costs over boundaries.
     """
     try:
         loss = np.asarray(loss_matrix, dtype=np.float64)

@@ -42,7 +42,7 @@ class ReplicationHead(torch.nn.Module):
         Otherwise the thresholds are free, as in the paper; their order then changes no
         decision, but the columns of the scores need not fall.
     gap : float, default=1.0
-        Distance between neighbouring thresholds at the start; positive.
+        Initial distance between neighbouring thresholds; must be positive.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ def replication_loss(
     loss: Literal["logistic", "squared_error"] = "logistic",
     reduction: Literal["mean", "sum", "none"] = "mean",
 ) -> Any:
-    """Sum over the boundaries of cost x loss; the mean over the points.
+    """Cost-weighted loss, summed over the boundaries and averaged over the points.
 
     Parameters
     ----------
@@ -142,9 +142,9 @@ def replication_loss(
         Cost of a rejection where an error costs 1.  ``None``: plain ordinal classification,
         for a head with ``reject=False``.
     s : int, default=None
-        How many classes on each side take part in a boundary.  ``None`` means all.
+        Number of classes on each side that take part in a boundary.  ``None`` means all.
     loss_matrix : array-like of shape (n_classes, n_boundaries + 1), default=None
-        Cost of each output for each true class, in place of ``reject_cost`` and ``s``.
+        Cost of each output for each true class; replaces ``reject_cost`` and ``s``.
     sample_weight : torch.Tensor of shape (...,), default=None
         Multiplies the costs of a point.
     loss : {"logistic", "squared_error"}, default="logistic"

@@ -2,10 +2,11 @@
 
 Thresholds on the output of one classifier (``threshold``); two independent classifiers for the
 two edges of the reject region (``pairs``), and two for each split of ordered classes
-(``frank_hall``); the last two are classifiers of their own for each boundary (``_independent``).
-They share clones, weights, folds and scores (``_wrapped``) and an exact search for cut-offs
-(``_cutoffs``).  Two support vector machines have losses of their own (``_machine``): convex
-surrogates of the risk (``surrogate``), and the risk itself, smoothed (``embedded``).
+(``frank_hall``).  The last two train a separate classifier for each boundary (``_independent``).
+All three share clones, weights, folds and scores (``_wrapped``), the step from scores to
+posteriors (``calibration``) and an exact search for cut-offs (``cutoffs``).  Two support vector
+machines (``binary_machine``) minimise other losses: a convex surrogate of the risk
+(``surrogate``), and the smoothed risk itself (``embedded``).
 """
 
 from rejo.baselines.embedded import EmbeddedRejectSVC

@@ -2,12 +2,12 @@
 
 A classifier that may reject has three kinds of outcome: right, rejected and wrong. With N points,
 the rejection rate is ``R = rejected / N`` and the error rate is ``E = wrong decisions / N``. The
-latter is taken over **all** points, not over the accepted ones, so that R, E and the share of right
-decisions add up to 1. Most measures are made of these two; what they trade against each other is a
-cost, such as the empirical risk ``reject_cost * R + E``, or a curve of one against the other.
+error rate is over **all** points, not over the accepted ones, so R, E and the fraction of right
+decisions add up to 1. Most measures combine these two, into a cost such as the empirical risk
+``reject_cost * R + E``, or into a curve of one against the other.
 
-Each point may carry a weight; every count is then a sum of weights, and a weight of 2 is the point
-twice. The modules, in the order to read them:
+Each point may have a weight; every count is then a sum of weights, and a weight of 2 counts as the
+point twice. The modules, in reading order:
 
 ``_labels``
     which decisions are right, and which are rejections; checks of labels, weights and numbers
@@ -16,13 +16,13 @@ twice. The modules, in the order to read them:
 ``_rates``
     R, E, the risk, the accuracies, and the qualities of Condessa and colleagues
 ``_confusion``
-    what became of each class; the mean of any loss between ordered classes; crossed boundaries
+    confusion with rejections; the mean of any loss between ordered classes; crossed boundaries
 ``_costs``
     the cost of a case in money, after a review that may be wrong too
 ``_curves``
-    what is gained as more points are rejected, for decisions ranked by sureness, and the areas
+    accuracy and risk as more points are rejected, for decisions ranked by sureness; their areas
 ``_intervals``
-    how far a rate, or any other measure, may be off by chance
+    confidence intervals of rates and of any other measure
 """
 
 from rejo.metrics._confusion import crossing_rate, ordinal_risk, reject_confusion_matrix
