@@ -37,7 +37,7 @@ FITTED = re.compile(r"[a-zA-Z]\w*_|steps|transformer_list|_preprocessor")
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a model file holds, found without opening the model.
+    """What a model file holds, read without building the model.
 
     Attributes
     ----------
@@ -46,24 +46,24 @@ class ModelFile:
         Bytes.
     format_version : int
     versions : dict of str to str
-        Those of rejo, scikit-learn, NumPy and skops that wrote it.
+        Versions of rejo, scikit-learn, NumPy and skops that wrote it.
     date : str
         When the model was saved, UTC, as in ISO 8601.
     data_hash : str or None
-        :func:`data_hash` of the training data, if they were given.
+        :func:`data_hash` of the training data, if given.
     operating_point : dict
         The reject cost or the loss matrix and, if the model was chosen for one, the target.
     expected : dict or None
-        Rates to be expected of new cases.
+        Rates to expect for new cases.
     table : dict or None
-        What the model takes from a table besides its features, if that was given.
+        What the model takes from a table besides its features, if given.
     notes : str
     payload_hash : str
-        SHA-256 of the model itself, without this header: the same for a fit that is repeated.
+        SHA-256 of the model itself, without this header: the same if a fit is repeated.
     estimators : str
-        The parts of the model, one a line, inner ones indented.
+        The parts of the model, one per line, inner ones indented.
     n_training_rows : int
-        Rows of the training set that the file contains, in the clear; 0 for most models, all
+        Rows of the training set that the file contains, in plain form: 0 for most models, all
         support vectors for a support vector machine.
     classes : list
     reject_label : object
@@ -91,8 +91,8 @@ class ModelFile:
         rows = "contains no training rows"
         if self.n_training_rows:
             rows = (
-                f"CONTAINS {self.n_training_rows} TRAINING ROWS: who may read this file may read "
-                "them"
+                f"CONTAINS {self.n_training_rows} TRAINING ROWS: anyone who can read this file can "
+                "read them"
             )
         facts = {
             "saved": f"{self.date} by " + ", ".join(f"{k} {v}" for k, v in self.versions.items()),
@@ -112,7 +112,7 @@ class ModelFile:
 
 
 def _say_expected(expected: dict[str, Any]) -> str:
-    """Rates in percent, with their ranges; as they are if they are not those of ``expected_``."""
+    """Return rates in percent with their ranges, or plain JSON if they are not ``expected_``."""
     parts = []
     for name, title in RATES.items():
         rate = expected.get(name)
@@ -126,7 +126,7 @@ def _say_expected(expected: dict[str, Any]) -> str:
 
 
 def data_hash(X: Any, y: Any) -> str:
-    """SHA-256 of training data, to tell later whether a model comes from them.
+    """Return the SHA-256 of training data, to check later whether a model comes from them.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def data_hash(X: Any, y: Any) -> str:
     Returns
     -------
     hash : str
-        64 hexadecimal digits.  Values, their types, their order and the names of columns count.
+        64 hexadecimal digits.  They depend on values, types, order and names of columns.
     """
     digest = hashlib.sha256()
     for part in (X, y):
