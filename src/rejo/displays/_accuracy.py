@@ -184,12 +184,9 @@ class AccuracyRejectDisplay(CurveDisplay):
 
         Parameters
         ----------
-        y_true : array-like of shape (n_samples,)
-            True classes.
-        y_pred : array-like of shape (n_samples,)
-            Decisions for all points, without rejection, as ``predict_forced`` gives them.
-        sureness : array-like of shape (n_samples,)
-            Any number that is higher for surer decisions, such as the largest posterior.
+        y_true, y_pred, sureness : array-like of shape (n_samples,)
+            True classes, decisions without rejection (``predict_forced``), and any number that is
+            higher for surer decisions, such as the largest posterior.
         accuracy : {"accepted", "overall"}, default="accepted"
             The definition of accuracy.
         n_resamples : int, default=0

@@ -85,12 +85,8 @@ class ReviewBudgetDisplay(Display):
             A fitted classifier of this package, also in a pipeline or a search.
         X, y : array-like
             Points that it was not trained on, and their classes.
-        counts : bool, default=False
-            Show numbers of points instead of shares.
-        name : str, default=None
-            Name of the curve; by default that of the classifier.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+        counts, name, ax
+            As in :meth:`from_predictions`; the name is by default that of the classifier.
 
         Returns
         -------
@@ -125,12 +121,9 @@ class ReviewBudgetDisplay(Display):
 
         Parameters
         ----------
-        y_true : array-like of shape (n_samples,)
-            True classes.
-        y_pred : array-like of shape (n_samples,)
-            Decisions for all points, without rejection, as ``predict_forced`` gives them.
-        sureness : array-like of shape (n_samples,)
-            Any number that is higher for surer decisions, such as the largest posterior.
+        y_true, y_pred, sureness : array-like of shape (n_samples,)
+            True classes, decisions without rejection (``predict_forced``), and any number that is
+            higher for surer decisions, such as the largest posterior.
         rejected : array-like of bool of shape (n_samples,), default=None
             Points that the classifier rejects; they are reviewed first.
         counts : bool, default=False

@@ -82,10 +82,8 @@ class RejectConfusionDisplay(Display):
         ordinal : bool, default=False
             Show each reject region, one between any two neighbouring classes, in a column of its
             own. The classifier must be one of this package.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the points; the table then holds sums of weights.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+        sample_weight, ax
+            As in :meth:`from_predictions`.
 
         Returns
         -------
