@@ -33,7 +33,7 @@ def claims(report):
     lines = [
         "## The paper's claims, tested",
         "",
-        "| claim | verdict | tests for it | against it | not significant |",
+        "| claim | verdict | tests that support it | contradict it | not significant |",
         "|---|---|---|---|---|",
     ]
     for judgement in report.judgements:
@@ -46,7 +46,7 @@ def claims(report):
             counts = " | ".join(str(judgement.count(v)) for v in (HOLDS, FAILS, OPEN))
             lines.append(f'| "{judgement.claim.quote}" | {judgement.verdict} | {counts} |')
     if report.leak:
-        lines += ["", "What a split at random adds on BCCT:", "", "![bcct-leak](bcct-leak.png)"]
+        lines += ["", "BCCT split at random and by patient:", "", "![bcct-leak](bcct-leak.png)"]
     return "\n".join(lines)
 
 
