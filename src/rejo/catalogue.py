@@ -208,7 +208,7 @@ _LEARNERS = (
         paper=("rejoLogistic", "rejoLogistic"),
     ),
 )  # fmt: skip
-_LOGISTIC, _SVM, _MLP, _BOOSTING, _ = _LEARNERS
+_LOGISTIC, _SVM, _MLP, _BOOSTING, *_ = _LEARNERS
 
 _RIVALS = (
     _rival(_SVM, "cutoffs", standard=True, posteriors=False, paper=("SVM-1C", "FH-1C")),
