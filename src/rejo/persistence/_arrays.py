@@ -1,8 +1,8 @@
-"""Arrays in a model file, looked at as bytes before NumPy or SciPy read them.
+"""Arrays in a model file, checked as bytes before NumPy or SciPy read them.
 
-NumPy would take object arrays for pickles, and a header for whatever ``ast.literal_eval`` makes
-of it.  What is accepted here is what ``numpy.save`` writes for numbers and strings, to the letter,
-with as many bytes after the header as its shape asks for.
+NumPy would read object arrays as pickles, and a header as whatever ``ast.literal_eval`` makes of
+it.  Here only what ``numpy.save`` writes for numbers and strings is accepted, with exactly as many
+bytes after the header as its shape needs.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ SPARSE_PARTS = {"_is_array.npy", "data.npy", "format.npy", "indices.npy", "indpt
 
 
 class Layout(NamedTuple):
-    """What the header of an array says, found to agree with its length."""
+    """What the header of an array says, checked against its length."""
 
-    type: str | None  # such as "<f8"; None: a table with fields
+    type: str | None  # such as "<f8"; None: fields with types of their own
     shape: tuple[int, ...]
     fortran: bool
     start: int  # of the values

@@ -1,6 +1,6 @@
-"""The zip file around a model: nothing in it is compressed, so that it cannot be a bomb.
+"""The zip file around a model.  Nothing in it is compressed, so it cannot be a zip bomb.
 
-Names, sizes and packing of all members are settled from the directory before one is read.
+Names, sizes and packing of all members are checked in the directory before one is read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
 
 
 def unpack(data: bytes) -> dict[str, bytes]:
-    """Members of the file by their names."""
+    """Return the members of the file by name."""
     try:
         with ZipFile(BytesIO(data)) as archive:
             parts = archive.infolist()
@@ -78,7 +78,7 @@ def _check_directory(parts: list[ZipInfo], size: int) -> None:
 
 
 def pack(members: Mapping[str, bytes]) -> bytes:
-    """One zip file; the same members give the same bytes."""
+    """Return a zip file; the same members give the same bytes."""
     buffer = BytesIO()
     with ZipFile(buffer, "w", ZIP_STORED) as archive:
         for name, data in members.items():
@@ -89,7 +89,7 @@ def pack(members: Mapping[str, bytes]) -> bytes:
 
 
 def payload_hash(members: Mapping[str, bytes]) -> str:
-    """SHA-256 over names, lengths and contents of all members but the header."""
+    """Return the SHA-256 of names, lengths and contents of all members but the header."""
     digest = hashlib.sha256()
     for name in sorted(members.keys() - {HEADER}):
         digest.update(f"{name}:{len(members[name])}\n".encode())
@@ -98,7 +98,7 @@ def payload_hash(members: Mapping[str, bytes]) -> str:
 
 
 def parse_json(name: str, data: bytes) -> Any:
-    """Parse JSON in which no key comes twice."""
+    """Parse JSON; refuse it if a key comes twice."""
     try:
         return json.loads(data.decode("utf-8"), object_pairs_hook=_unique)
     except ModelFileError as error:
@@ -120,7 +120,7 @@ def write_whole(path: Path, data: bytes, *, overwrite: bool) -> None:
 
 
 def check_free(path: Path, overwrite: bool) -> None:
-    """Refuse to replace a file unasked."""
+    """Refuse to replace a file without ``overwrite``."""
     if not overwrite and (path.exists() or path.is_symlink()):
         raise FileExistsError(f"{path} exists: give another path, or overwrite=True.")
 

@@ -1,7 +1,7 @@
 """The tree of a model as skops writes it, checked node by node before anything is built.
 
-A node names one of skops' loaders and the type that it is to make.  Both must be on our list, and
-the node must have exactly the entries that skops writes: what is not understood is refused.
+A node names one of skops' loaders and the type that the loader makes.  Both must be on our list,
+and the node must have exactly the entries that skops writes.  Anything else is refused.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Node = Mapping[str, Any]
 
 PROTOCOL = 2  # of skops' format
 MAX_DEPTH = 100
-GROWTH = 100  # times its own size, that a file may take in memory
-ROOM = 1 << 24  # bytes that any file may take
+GROWTH = 100  # a file may take this many times its size in memory,
+ROOM = 1 << 24  # and this many bytes in any case
 
 COMMON = {"__class__", "__module__", "__loader__", "__id__"}
 ENTRIES: dict[str, set[str]] = {
@@ -31,13 +31,14 @@ ENTRIES: dict[str, set[str]] = {
     "TreeNode": {"content", "__reduce__"},
     "LossNode": {"content", "__reduce__"},
 }
+NAMES = ("TypeNode", "FunctionNode")  # nothing but a name
 SHAPED = {"type", "content", "shape"}  # an array of objects
 OPTIONS = ("JsonNode", "TypeNode", "ListNode")
 SCALARS = (str, int, float, bool, type(None))
 
 
 def type_name(node: Node) -> str:
-    """Full name of the type that a node is to make."""
+    """Return the full name of the type that a node makes."""
     return f"{node['__module__']}.{node['__class__']}"
 
 
@@ -54,7 +55,7 @@ class Schema:
     Raises
     ------
     ModelFileError
-        If anything is there that a model file does not have.
+        If there is anything that no model file has.
     """
 
     def __init__(self, root: Any, members: Mapping[str, bytes]) -> None:
@@ -67,7 +68,7 @@ class Schema:
 
     def _root(self, root: Any) -> Node:
         if not isinstance(root, dict):
-            raise ModelFileError("schema.json holds no object")
+            raise ModelFileError("schema.json does not hold an object")
         protocol = root.get("protocol")
         if type(protocol) is not int or protocol != PROTOCOL:
             raise ModelFileError(
@@ -135,7 +136,8 @@ class Schema:
                 raise ModelFileError(f"{where}: two different nodes have the number {number}")
             return
         self._open.add(number)
-        getattr(self, f"_check_{loader}", self._check_content)(node, where, depth + 1)
+        if loader not in NAMES:
+            getattr(self, f"_check_{loader}", self._check_content)(node, where, depth + 1)
         self._open.remove(number)
         self._seen[number] = node
 
@@ -172,12 +174,6 @@ class Schema:
             raise ModelFileError(f"{where}: the keys of a dict are not strings or numbers")
         for key, value in content.items():
             self._check(value, f"{where}.{key[:40]}" if where != "model" else key[:40], depth)
-
-    def _check_TypeNode(self, node: Node, where: str, depth: int) -> None:
-        """Nothing but its name."""
-
-    def _check_FunctionNode(self, node: Node, where: str, depth: int) -> None:
-        """Nothing but its name."""
 
     def _check_SliceNode(self, node: Node, where: str, depth: int) -> None:
         content = node["content"]
@@ -281,7 +277,7 @@ class Schema:
             raise ModelFileError(f"{where} is not a loss")
 
     def _check_TreeNode(self, node: Node, where: str, depth: int) -> None:
-        """Check what scikit-learn copies without a look at it: ``_checks`` does the rest."""
+        """Check what scikit-learn copies as it is; ``_sklearn_checks`` checks the rest."""
         args = self._arguments(node, where, depth)
         self._check(node["content"], where, depth)
         state = self._strings(node["content"], where)
@@ -344,9 +340,9 @@ def _is_count(value: Any) -> bool:
 
 
 def renumber(root: Any) -> tuple[Any, dict[str, str]]:
-    """Number nodes and arrays in the order of the tree, in place of addresses in memory.
+    """Number nodes and arrays in the order of the tree, not by their addresses in memory.
 
-    The same model then gives the same file, and a node that comes again is the same to the letter.
+    The same model then gives the same file, and a node that is repeated is repeated exactly.
 
     Returns
     -------
@@ -363,7 +359,7 @@ def renumber(root: Any) -> tuple[Any, dict[str, str]]:
             return [visit(item) for item in value]
         if not isinstance(value, dict):
             return value
-        # In a dict of the user's these keys lead to nodes, not to numbers and names.
+        # In a dict of the user, these keys lead to nodes, not to numbers and names.
         number, name = value.get("__id__"), value.get("file")
         if isinstance(number, int) and number in nodes:
             return nodes[number]
