@@ -123,7 +123,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "help": "the classes, lowest first; needed if there are more than two and they are not "
         "numbers",
     },
-    "--id": {"metavar": "COL", "help": "column that names the cases; copied as it is written"},
+    "--id": {
+        "metavar": "COL",
+        "help": "column that names the cases; its values are kept exactly as written",
+    },
     "--by": {
         "metavar": "COL",
         "help": "report on each value of this column separately, for example region; it is not "

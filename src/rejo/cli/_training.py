@@ -66,7 +66,7 @@ def train(
             more = "ask for less --confidence" if "confidence" in target else "add better columns"
             error.remedy = f"Raise it, try another --model, give more cases, or {more}."
             raise
-    model.set_params(n_jobs=None)  # how it was fitted is no part of the model
+    model.set_params(n_jobs=None)  # not a property of the model
     return Trained(model, choice, left_out)
 
 

@@ -1,4 +1,4 @@
-"""Errors that say what is wrong with what a report is to be made of."""
+"""Checks of the arguments of ``make_report``."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ def check_cases(
     axis: str,
     by: Mapping[str, Any],
 ) -> NDArray[np.intp]:
-    """Return the true classes, if all there is of the cases belongs together."""
+    """Return the true classes, if outcomes, classes and columns fit together."""
     true = np.asarray(y)
     if true.ndim != 1 or not len(true) or true.dtype.kind not in "iu":
         raise ValueError(
-            f"y must be a list of class indices, at least one; got {true.dtype} of shape "
-            f"{true.shape}."
+            f"y must be a non-empty list of class indices; got {true.dtype} of shape {true.shape}."
         )
     if n_classes < 2 or true.min() < 0 or true.max() >= n_classes:
         raise ValueError(
-            f"y must have indices into classes, at least 2; got {true.min()} to {true.max()} for "
+            f"y must be indices into at least 2 classes; got {true.min()} to {true.max()} for "
             f"{n_classes} classes."
         )
     if not len(outcomes):
@@ -58,17 +57,17 @@ def check_options(n_points: int, chosen: int, size: float | None, confidence: fl
     if not 0 <= chosen < n_points:
         raise ValueError(f"chosen must be from 0 to {n_points - 1}; got {chosen!r}.")
     if size is not None and not (size > 0 and isfinite(size)):
-        raise ValueError(f"size must be a number above 0; got {size!r}.")
+        raise ValueError(f"size must be a positive number; got {size!r}.")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
 
 
 def check_prices(prices: tuple[float, float]) -> tuple[float, float]:
-    """Return the prices of an error and of a review, if the page can reckon with them."""
+    """Return the prices of an error and of a review, if the page can compute with them."""
     error, review = float(prices[0]), float(prices[1])
     if not (LEAST_PRICE <= error <= HIGHEST_PRICE and 0 <= review <= error * 0.5):
         raise ValueError(
-            f"prices must be that of an error, from {LEAST_PRICE:g} to {HIGHEST_PRICE:g}, and that "
-            f"of a review, at most half of it; got {prices!r}."
+            f"prices must be the price of an error, from {LEAST_PRICE:g} to {HIGHEST_PRICE:g}, and "
+            f"the price of a review, at most half of it; got {prices!r}."
         )
     return error, review

@@ -19,14 +19,14 @@ N_TENTHS = 10
 
 
 class PointTally(NamedTuple):
-    """What became of the cases at one operating point."""
+    """Outcomes of the cases at one operating point."""
 
     cost: float  # of a review where an error costs 1; NaN for a mere share of the ranking
     right: int
     wrong: int
     reviewed: int
     forced_wrong: int  # if every case were decided
-    reviewed_wrong: int  # decisions that a review prevents from being wrong
+    reviewed_wrong: int  # wrong decisions that reviews prevent
     matrix: tuple[tuple[int, ...], ...]  # (n_classes, 2 n_classes - 1)
     accuracy: tuple[float, float, float]  # of the decided, with a band; NaN if there are none
     errors_left: tuple[int, ...]  # (N_STEPS + 1,): after the review of so many hundredths
@@ -46,7 +46,7 @@ class PointTally(NamedTuple):
 def count_point(
     outcomes: Outcomes, y: Indices, n_classes: int, worth: float, confidence: float
 ) -> PointTally:
-    """Count what became of the cases.
+    """Count the outcomes of the cases.
 
     Parameters
     ----------

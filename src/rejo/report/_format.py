@@ -1,4 +1,4 @@
-"""How numbers are written; ``numbers.js`` has the same rules.
+"""How numbers are written; ``numbers.js`` follows the same rules.
 
 Python and JavaScript round differently when asked to print, so neither is asked: a number becomes
 an integer of the last shown digit by ``floor(x + 0.5)``, which is the same arithmetic in both.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from math import floor
 
-BATCH = 1000  # cases that the page speaks of
+BATCH = 1000  # number of cases in the texts of the page
 LONGEST = 120  # characters of a label
 SPACE = "\u00a0"  # keeps a number and its unit on a line
 NONE = "\u2013"  # a dash
@@ -29,12 +29,12 @@ def fixed(units: int, places: int) -> str:
 
 
 def to_units(value: float, places: int) -> int:
-    """The nearest integer of the last digit, halves upward."""
+    """Round to units of the last digit, halves up."""
     return floor(value * 10**places + 0.5)
 
 
 def share(part: int, n: int) -> str:
-    """``12.3 %``; exact, as it is computed from counts."""
+    """``12.3 %``; exact, because it is computed from counts."""
     return NONE if n == 0 else fixed((2000 * part + n) // (2 * n), 1) + f"{SPACE}%"
 
 
@@ -50,17 +50,17 @@ def ratio(value: float) -> str:
 
 
 def per_batch(part: int, n: int, places: int = 0) -> int:
-    """How many of 1,000 cases, in units of the last digit, halves upward."""
+    """How many of 1,000 cases, in units of the last digit, halves up."""
     return (2 * BATCH * 10**places * part + n) // (2 * n)
 
 
 def money_places(error_price: float) -> int:
-    """Decimals of all amounts: as many as the price of an error calls for."""
+    """Decimals of all amounts, from the price of an error."""
     return 0 if error_price >= 10 else 2 if error_price >= 0.1 else 4 if error_price >= 0.001 else 6
 
 
 def clean(text: str, longest: int = LONGEST) -> str:
-    """A label that a page can hold: no control characters, not too long."""
+    """A label without control characters, cut if it is long."""
     kept = "".join(
         " " if char in "\t\n\r" else "\ufffd" if unicodedata.category(char) in _UNFIT else char
         for char in text
@@ -72,5 +72,5 @@ _UNFIT = ("Cc", "Cs")  # control characters, and halves of a pair
 
 
 def quoted(label: str) -> str:
-    """A label within a sentence: isolated, so that its direction of writing stays its own."""
+    """A label within a sentence, isolated so that it keeps its own writing direction."""
     return f"“\u2068{label}\u2069”"

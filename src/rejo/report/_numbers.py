@@ -1,7 +1,7 @@
 """From a setting to every text of the page that depends on it; ``numbers.js`` does the same.
 
-A function here and one there have the same name, and compute in the same order, so that even the
-last bit of a floating-point number agrees.
+Functions have the same names in both and compute in the same order, so that even the last bit of
+a floating-point number agrees.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from rejo.report._format import (
     whole,
 )
 
-SMALL = 30  # cases: a smaller group is not judged
+SMALL = 30  # groups with fewer cases are not judged
 LEAST_PRICE, HIGHEST_PRICE = 1e-6, 1e9  # all amounts are then exact in both languages
 Data = Mapping[str, Any]
 
 
 class Setting(NamedTuple):
-    """What the reader of the page can set."""
+    """What readers can set on the page."""
 
     point: int
     error_price: float
@@ -57,7 +57,7 @@ def numbers(data: Data, setting: Setting) -> dict[str, str]:
 
 
 def cheapest(data: Data, error: float, review: float) -> int:
-    """The first point of least cost."""
+    """The first point with the lowest cost."""
     costs = [
         error * wrong + review * reviewed
         for wrong, reviewed in zip(data["wrong"], data["reviewed"], strict=True)
@@ -68,7 +68,8 @@ def cheapest(data: Data, error: float, review: float) -> int:
 def best_point(data: Data, error: float, review: float) -> int:
     """Where the slider goes when prices are given.
 
-    A refit is made for a price: the nearest one.  A share of the ranking is not: the cheapest.
+    A refit belongs to a price: take the closest.  A share of the ranking does not: take the
+    cheapest.
     """
     if data["axis"] != "reject_cost":
         return cheapest(data, error, review)
@@ -77,7 +78,7 @@ def best_point(data: Data, error: float, review: float) -> int:
 
 
 def review_worth(data: Data, setting: Setting) -> float:
-    """Chance of an error above which a review pays."""
+    """Probability of an error above which a review pays."""
     if data["axis"] == "reject_cost":
         return float(data["costs"][setting.point])
     return setting.review_price / setting.error_price
@@ -108,7 +109,7 @@ def _prices(data: Data, setting: Setting) -> dict[str, str]:
 
 
 def _costs(data: Data, setting: Setting) -> dict[str, str]:
-    """Amounts for 1,000 cases; parts and sums are rounded so that they add up."""
+    """Amounts for 1,000 cases, rounded so that they add up."""
     point, error, review = setting
     n, places = data["n"], money_places(error)
 
@@ -144,10 +145,10 @@ def _costs(data: Data, setting: Setting) -> dict[str, str]:
 
 
 def _total_range(data: Data, setting: Setting) -> tuple[float, float]:
-    """Where the cost of the next 1,000 cases will lie, by the normal approximation.
+    """Range for the cost of the next 1,000 cases, by the normal approximation.
 
-    Errors and reviews exclude each other, so that their ranges cannot simply be added.  As in
-    the ranges of the counts, half a case more of each is taken to be seen.
+    A case is never both an error and a review, so their ranges cannot simply be added.  As in the
+    ranges of the counts, half a case is added to each count.
     """
     point, error, review = setting
     n, size = data["n"], data["size"]
@@ -186,7 +187,7 @@ def _matrix(data: Data, point: int) -> dict[str, str]:
 
 
 def _groups(data: Data, point: int) -> dict[str, str]:
-    """Rates of each group, and which of them differ from those of all cases by more than chance."""
+    """Rates of each group, and which differ significantly from the rates of all cases."""
     found, differing, judged = {}, [], 0
     n, decided = data["n"], data["n"] - data["reviewed"][point]
     overall = data["reviewed"][point] / n, (data["wrong"][point] / decided if decided else 0.0)

@@ -1,4 +1,4 @@
-"""A report as one HTML file that needs nothing beside it."""
+"""A report as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ DASHES = ("7 4", "2 3", "10 3 2 3", "5 2", "1 4", "12 4")  # those of pictures.j
 def render(report: Report) -> str:
     """Return the page.
 
-    Labels and texts are escaped; the script may run and the style may apply only because the page
-    names their hashes, and nothing may be fetched.
+    Labels and texts are escaped.  The page allows only its own script and style, by their hashes,
+    and may not fetch anything.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def render(report: Report) -> str:
     Returns
     -------
     html : str
-        To be written in UTF-8.
+        Write it in UTF-8.
     """
     script, style = "\n".join(_read(name) for name in SCRIPTS), _read("report.css")
     template, safe = _template()
@@ -56,7 +56,7 @@ def render(report: Report) -> str:
 
 @cache
 def _template() -> tuple[Any, Any]:
-    """The template, and the type of texts that it does not escape."""
+    """Return the template, and the type of text that it does not escape."""
     try:
         from jinja2 import Environment, StrictUndefined
         from markupsafe import Markup
@@ -86,13 +86,13 @@ def _hash(text: str) -> str:
 
 
 def _embed(payload: dict[str, Any]) -> str:
-    """JSON that no label can break out of: neither tags nor comments, nor ends of lines."""
+    """JSON in which labels cannot form tags, comments or line ends."""
     text = json.dumps(payload, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     return text.translate({ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
 
 
 def _outputs(classes: list[str]) -> list[tuple[str, str]]:
-    """Heads of the columns: what happens, and the class or classes."""
+    """Column headers: the outcome, and the class or classes."""
     found = [("decided", classes[0])]
     for lower, upper in pairwise(classes):
         found += [("review", f"{lower} or {upper}"), ("decided", upper)]
@@ -109,5 +109,5 @@ def _heat(count: int, n: int) -> int:
 
 
 def _plain(value: float) -> str:
-    """A number as a field takes it."""
+    """A number as an input field takes it."""
     return repr(value).removesuffix(".0")

@@ -1,4 +1,4 @@
-"""What the page shows: checked input, counted."""
+"""What the page shows, checked and counted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Axis = Literal["reject_cost", "review_share"]
 
-ANY_COST = 0.1  # of a review, where neither prices nor a reject cost are given
+ANY_COST = 0.1  # of a review, if there are neither prices nor a reject cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +43,15 @@ class Report:
     Attributes
     ----------
     tallies, ranges : list
-        What became of the cases, and of how many among the next 1,000, at each point.
+        Outcomes at each point: counts of the cases, and ranges for the next 1,000 cases.
     chosen : int
-        The point that the page opens with.
+        The point shown when the page opens.
     setting : Setting
-        With the prices that the page opens with.
+        The chosen point and the prices shown when the page opens.
     size : float
-        Number of independent cases that the estimates are worth.
+        Number of independent cases with the same information.
     n_models : int
-        Number of models that judged the cases, each its own.
+        Number of models that decided the cases, each its own part.
     """
 
     tallies: list[PointTally]
@@ -79,21 +79,21 @@ class Report:
 
     @property
     def worth(self) -> float:
-        """Number of independent cases that a case counts for."""
+        """Number of independent cases that one case counts for."""
         return self.size / self.n
 
     @property
     def z(self) -> float:
-        """Quantile of the normal distribution that belongs to the confidence."""
+        """Quantile of the normal distribution for the confidence."""
         return float(ndtri((1 + self.confidence) / 2))
 
     @property
     def setting(self) -> Setting:
-        """What the page opens with."""
+        """The setting when the page opens."""
         return Setting(self.chosen, *self.prices)
 
     def numbers(self, setting: Setting) -> dict[str, str]:
-        """Every text that depends on the setting, by the id of its element, just as it is shown."""
+        """Every text that depends on the setting, exactly as shown, by the id of its element."""
         point, error, review = setting
         if not 0 <= point < len(self.tallies):
             raise ValueError(f"point must be from 0 to {len(self.tallies) - 1}; got {point!r}.")
@@ -101,11 +101,11 @@ class Report:
         return _numbers.numbers(self._data, setting)
 
     def best_point(self, error: float, review: float) -> int:
-        """The point to which the slider goes when these prices are entered."""
+        """The point that the slider moves to when these prices are entered."""
         return _numbers.best_point(self._data, error, review)
 
     def payload(self) -> dict[str, Any]:
-        """What is embedded in the page: counts for each point, and no cases."""
+        """The data embedded in the page: counts for each point, no cases."""
         return self._data
 
     @cached_property
@@ -176,19 +176,19 @@ def make_report(
     Parameters
     ----------
     outcomes : sequence of Outcomes
-        What became of the cases at each operating point, in the order of the slider.
+        Outcomes of the cases at each operating point, in the order of the slider.
     y : array-like of int of shape (n_samples,)
         True classes, as indices into ``classes``.
     classes : sequence of shape (n_classes,)
         Labels in their order.
     chosen : int
-        The point that the page opens with.
+        The point shown when the page opens.
     axis : {"reject_cost", "review_share"}, default="reject_cost"
-        Whether the points are refits for reject costs, or shares of one model's ranking.
+        The points are refits for reject costs, or shares of one model's ranking.
     size : float, default=None
-        Number of independent cases that the estimates are worth; all by default.
+        Number of independent cases with the same information; by default all are independent.
     prices : (float, float), default=None
-        Of an error and of a review; by default 1 and the reject cost of the chosen point.
+        Prices of an error and of a review; by default 1 and the reject cost of the chosen point.
     by : dict of {column: array of shape (n_samples,)}, default=None
         Columns, such as the region, whose values are reported on separately.
     rivals : sequence of dict, default=()
@@ -196,13 +196,13 @@ def make_report(
         :class:`~rejo.selection.Comparison`.
     title : str
     notes : sequence of str, default=()
-        Sentences to stand below the headline.
+        Sentences below the headline.
     provenance : dict of {what: value}
-        How the results came about.
+        How the results were obtained.
     command : str, default=""
         The command that made the page.
     confidence : float, default=0.95
-        Of all intervals.
+        Confidence of all intervals.
 
     Returns
     -------

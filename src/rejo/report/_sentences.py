@@ -45,7 +45,7 @@ class BatchCounts(NamedTuple):
 
 
 def predict_ranges(tally: PointTally, size: float, confidence: float) -> Ranges:
-    """Where the counts of the next 1,000 cases will lie."""
+    """Ranges for the counts of the next 1,000 cases."""
 
     def predict(rejection_rate: float, error_rate: float) -> Expected:
         return _expect(rejection_rate, error_rate, size, BATCH, confidence)
@@ -54,7 +54,7 @@ def predict_ranges(tally: PointTally, size: float, confidence: float) -> Ranges:
     now = predict(tally.reviewed / n, tally.wrong / n)
     low, high = _counts(predict(0.0, tally.forced_wrong / n).error_rate)
     return Ranges(
-        # Any share of all cases is predicted in the same way as that of the reviews.
+        # Every share of all cases is predicted in the same way as the share of reviews.
         right=_counts(predict(tally.right / n, 0.0).rejection_rate),
         wrong=_counts(now.error_rate),
         reviewed=_counts(now.rejection_rate),
@@ -71,11 +71,11 @@ def _counts(rate: Interval[float]) -> Range:
 
 
 def count_batch(wrong: int, reviewed: int, n: int) -> BatchCounts:
-    """Of 1,000 cases; fewer than 10 errors have a decimal, and then the right decisions too."""
+    """Counts out of 1,000 cases; fewer than 10 errors, and the right decisions, get a decimal."""
     out = per_batch(reviewed, n)
     bad = per_batch(wrong, n, 1)
     if bad < 100:
-        # Half a reviewed case may have been rounded up: no more can be wrong than are decided.
+        # Reviews may have been rounded up by half a case: errors cannot exceed decisions.
         bad = min(bad, 10 * (BATCH - out))
         right, wrongs = fixed(10 * (BATCH - out) - bad, 1), fixed(bad, 1)
         if bad % 10 == 0:
@@ -87,7 +87,7 @@ def count_batch(wrong: int, reviewed: int, n: int) -> BatchCounts:
 
 
 def name_point(tally: PointTally, axis: str, own: bool) -> str:
-    """What the point means, in words."""
+    """Describe the point in words."""
     if axis == "reject_cost" and not isnan(tally.cost):
         return f"A review costs {ratio(tally.cost)} of an error"
     reviews = f"{share(tally.reviewed, tally.n)} of the cases go to review"
@@ -165,7 +165,7 @@ def _budget_words(tally: PointTally, counts: BatchCounts, forced: BatchCounts) -
 
 
 def _doubt_words(tally: PointTally) -> str:
-    """Whether the cases in review are those that would go wrong."""
+    """Say whether the reviewed cases are those that would be decided wrongly."""
     inside = share(tally.reviewed_wrong, tally.reviewed)
     outside = share(tally.wrong, tally.decided)
     if NONE in (inside, outside):

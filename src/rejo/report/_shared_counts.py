@@ -1,4 +1,4 @@
-"""Counts that all operating points share an axis or a table for: scores, groups, rivals."""
+"""Counts for all operating points at once: scores, groups, rivals."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 N_BINS = 40
-MAX_VALUES = 30  # of a column, without "all others"
-MAX_ROWS = 100  # of all columns together: each has its counts for every operating point
-TAIL = 0.005  # share of the scores at each end that is put into the last bin
+MAX_VALUES = 30  # of a column; the rest becomes "all others"
+MAX_ROWS = 100  # of all columns; each row has counts for every operating point
+TAIL = 0.005  # share of the scores at each end that goes into the last bin
 
 
 class Histogram(NamedTuple):
@@ -32,7 +32,7 @@ class Histogram(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Cases that have a value in a column."""
+    """Cases with the same value in a column."""
 
     value: str
     n: int
@@ -48,14 +48,14 @@ class Column(NamedTuple):
 
 
 class Rival(NamedTuple):
-    """Accuracy of another method over its share of rejections."""
+    """Accuracy of another method against its share of rejections."""
 
     method: str
     curve: list[tuple[float, float]]  # (share to review, accuracy of the decided)
 
 
 def histogram(outcomes: Sequence[Outcomes], y: Indices, n_classes: int) -> Histogram | None:
-    """Count the scores of each class; ``None`` if there is not a score for every case."""
+    """Count the scores of each class; ``None`` if a case has no score."""
     scores = [point.score for point in outcomes if point.score is not None]
     if len(scores) < len(outcomes) or not all(np.isfinite(score).all() for score in scores):
         return None
@@ -92,7 +92,7 @@ def group_columns(
     -------
     columns : list of Column
     left_out : list of str
-        Columns for which there is no room.
+        Columns with too many values.
     """
     columns: list[Column] = []
     left_out: list[str] = []
@@ -118,7 +118,7 @@ def group_columns(
 
 
 def _most_frequent(values: list[str]) -> tuple[list[str], Indices]:
-    """Labels to show, and the place of each case among them; rare values share the last one."""
+    """Labels to show, and the index of each case among them; rare values share the last one."""
     counts = Counter(values)
     kept = sorted(value for value, _ in counts.most_common(MAX_VALUES))
     place = {value: i for i, value in enumerate(kept)}
@@ -129,9 +129,9 @@ def _most_frequent(values: list[str]) -> tuple[list[str], Indices]:
 
 
 def rival_curves(rows: Sequence[Mapping[str, Any]]) -> list[Rival]:
-    """Mean over the folds, for each method and reject cost; points without decisions are left out.
+    """Mean over the folds for each method and reject cost; points without decisions are left out.
 
-    The accuracy is that of all folds together, as it is for the classifier of the report.
+    The accuracy is over all folds together, as for the classifier of the report.
     """
     rates: dict[str, dict[float, list[tuple[float, float]]]] = {}
     for row in rows:

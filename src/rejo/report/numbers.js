@@ -1,7 +1,7 @@
 "use strict";
 
-// From a setting to every text of the page that depends on it.  The functions have the names of
-// those in _format.py and _numbers.py and compute in the same order, so that both write the same.
+// From a setting to every text of the page that depends on it.  The functions have the same names as
+// in _format.py and _numbers.py and compute in the same order, so that both write the same text.
 
 const BATCH = 1000;
 const SMALL = 30;
@@ -50,7 +50,7 @@ function firstLeast(values) {
 const cheapest = (data, error, review) =>
   firstLeast(data.wrong.map((wrong, i) => error * wrong + review * data.reviewed[i]));
 
-// A refit is made for a price: the nearest one.  A share of the ranking is not: the cheapest.
+// A refit belongs to a price: take the closest.  A share of the ranking does not: take the cheapest.
 const bestPoint = (data, error, review) =>
   data.axis === "reject_cost"
     ? firstLeast(data.costs.map((cost) => Math.abs(cost - review / error)))
