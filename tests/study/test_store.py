@@ -1,5 +1,6 @@
 """The file of a study: complete cells, once each, and only of one study."""
 
+import json
 import sqlite3
 
 import pytest
@@ -89,6 +90,19 @@ def test_another_study_is_refused(database, changes, message):
     with pytest.raises(ValueError, match=message):
         run(small(**changes), database)
     assert read_rows(database) == before
+
+
+def test_a_study_continues_whatever_the_order_of_its_methods(database):
+    study = small(methods=["rejoNN", "SVM-1C/rbf"])
+    assert run(study, database) == 4
+    with sqlite3.connect(database) as connection:
+        [[text]] = connection.execute("SELECT params FROM study")
+        params = json.loads(text)
+        params["methods"].reverse()
+        connection.execute("UPDATE study SET params = ?", (json.dumps(params),))
+    connection.close()
+    assert run(study, database) == 0
+    assert read_study(database) == study
 
 
 def test_a_study_grows(database):

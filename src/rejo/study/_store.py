@@ -177,7 +177,11 @@ def _agree(connection: sqlite3.Connection, study: Study, database: str | os.Path
             f"database={os.fspath(database)!r} has format {number}, but this version of rejo "
             f"writes {FORMAT}. Choose another name."
         )
-    other = [name for name in wanted if name != "repetitions" and wanted[name] != before.get(name)]
+    other = [
+        name
+        for name in wanted
+        if name != "repetitions" and _unordered(wanted[name]) != _unordered(before.get(name))
+    ]
     if other:
         differences = "; ".join(f"{n}: {before.get(n)} there, {wanted[n]} here" for n in other)
         raise ValueError(
@@ -190,3 +194,8 @@ def _agree(connection: sqlite3.Connection, study: Study, database: str | os.Path
             f"than repetitions={wanted['repetitions']}: give at least as many, or another name."
         )
     connection.execute("UPDATE study SET params = ?", (json.dumps(wanted),))
+
+
+def _unordered(value: Any) -> Any:
+    """Return lists sorted: the order of methods or data sets makes no other study."""
+    return sorted(value) if isinstance(value, list) else value

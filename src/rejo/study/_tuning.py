@@ -52,9 +52,10 @@ def tune(
     risks = np.zeros((len(costs), len(grid)))
     for train, test in task.folds:
         classes = np.unique(task.k[train])
+        outputs = np.empty((len(test), *risks.shape), dtype=np.intp)
         for i, j, above in boundaries(_fold(task, train, test), costs, grid):
-            outputs = outputs_of(above.sum(axis=1), classes)
-            risks[i, j] += len(test) * risk(costs[i], outputs, task.k[test])
+            outputs[:, i, j] = outputs_of(above.sum(axis=1), classes)
+        risks += len(test) * count(outputs, task.k[test]).risk(np.array(costs)[:, None])
     whole, classes = TrainTest(task.X, task.k, task.X_test), np.unique(task.k)
     tried = []
     for w, best in zip(costs, first_least(risks / len(task.k)), strict=True):
@@ -122,7 +123,7 @@ def outputs_of(counts: Indices, classes: Indices) -> Indices:
 
 
 def count(outputs: Indices, k: Indices) -> Tally:
-    """Count rejections and errors among outputs (n,) for the classes ``k`` (n,)."""
+    """Count rejections and errors among outputs (n, ...) for the classes ``k`` (n,)."""
     return tally(np.where(outputs % 2 == 1, -1, outputs // 2), k)
 
 
