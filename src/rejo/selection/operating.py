@@ -7,19 +7,18 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid, train_test_split
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import _safe_split, available_if
+from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import check_is_fitted
 
 from rejo._state import require, storable
 from rejo._typing import Floats
-from rejo.estimators.base import Judgement, RejectClassifier
+from rejo.estimators.base import RejectClassifier
 from rejo.estimators.classes import encode_classes
-from rejo.estimators.pipelines import check_best, final_step
 from rejo.metrics import tally
+from rejo.selection.chosen import ChosenModel
 from rejo.selection.expected import Expected, effective_size, expect, is_share
 from rejo.selection.folds import (
     REJECT_COSTS,
@@ -43,7 +42,7 @@ BATCH = 100  # cases in the summary
 
 
 @storable
-class RejectClassifierCV(RejectClassifier):
+class RejectClassifierCV(ChosenModel):
     """Find the reject cost, and the model, for a target such as a review budget.
 
     Every candidate is the estimator fitted at one reject cost, with the parameters that are best
@@ -154,7 +153,6 @@ class RejectClassifierCV(RejectClassifier):
 
     _not_saved = ("outcomes_",)  # an entry for each training case
 
-    best_estimator_: Any
     curve_: RejectCurve
     outcomes_: list[Outcomes] | None
     guarantee_: Guarantee | None
@@ -239,7 +237,9 @@ class RejectClassifierCV(RejectClassifier):
         self.reject_cost_ = costs[best]
         self.best_params_ = params[best]
         self.rates_ = float(self.curve_.rejection_rate[best]), float(self.curve_.error_rate[best])
-        self._take_over()
+        last = _last(self.best_estimator_)
+        self.classes_, self.reject_label_ = last.classes_, last.reject_label_
+        self._copy_features()
         level = self.confidence or LEVEL
         self.expected_ = expect(*self.rates_, self.n_effective_, self.per or BATCH, level)
         return self
@@ -276,48 +276,12 @@ class RejectClassifierCV(RejectClassifier):
         check_is_fitted(self)
         return summarise(self.target_, self.reject_cost_, self.expected_, self.guarantee_)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Decide, or reject.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y_pred : ndarray of shape (n_samples,)
-            Class labels, and ``reject_label_`` where the point should be reviewed.
-        """
-        check_is_fitted(self)
-        return np.asarray(self.best_estimator_.predict(X))
-
-    @available_if(lambda self: hasattr(_last(self.estimator), "boundary_scores"))
-    def boundary_scores(self, X: Any) -> Floats:
-        """Score of every point for every boundary, if the estimator has such.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_boundaries)
-        """
-        model, X = self._final_step(X)
-        return np.asarray(model.boundary_scores(X))
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "expected_")
 
-    def judge(self, X: Any) -> Judgement:
-        """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`."""
-        model, X = self._final_step(X)
-        judgement: Judgement = model.judge(X)
-        return judgement
-
-    def _final_step(self, X: Any) -> tuple[Any, Any]:
-        check_is_fitted(self)
-        return final_step(self.best_estimator_, X)
+    @property
+    def _learner(self) -> Any:
+        return _last(self.estimator)
 
     def _operating_point(self) -> dict[str, Any]:
         point = super()._operating_point() | {"target": {self.target_.name: self.target_.limit}}
@@ -325,7 +289,6 @@ class RejectClassifierCV(RejectClassifier):
 
     def _check_state(self) -> None:
         super()._check_state()
-        check_best(self)
         rates, size, cost = self.rates_, self.n_effective_, self.reject_cost_
         fine = isinstance(rates, tuple) and len(rates) == 2 and all(map(is_share, rates))
         require(fine and sum(rates) <= 1 + 1e-9, self, "its rates are not shares of all cases")
@@ -338,13 +301,10 @@ class RejectClassifierCV(RejectClassifier):
     def _restore_state(self) -> None:
         self.expected_ = self.expected_._restored()
 
-    def _to_onnx(self, graph: Any, X: str) -> str:
-        return str(graph.apply(self.best_estimator_, X))
-
     def _check(self) -> tuple[Target, str]:
         """Return the target, and the name of the estimator's parameter for the reject cost."""
         target = check_target(self.get_params(deep=False))
-        if not isinstance(_last(self.estimator), RejectClassifier):
+        if not isinstance(self._learner, RejectClassifier):
             raise TypeError(
                 "estimator must be a classifier with a reject option, such as RejoSVC, or a "
                 f"pipeline that ends in one; got {self.estimator!r}. ThresholdRejectClassifier or "
@@ -466,16 +426,6 @@ class RejectClassifierCV(RejectClassifier):
             parameter=target.name,
             remedy=remedy,
         )
-
-    def _take_over(self) -> None:
-        """Copy the labels and features of the fitted model."""
-        model = self.best_estimator_
-        last = _last(model)
-        self.classes_, self.reject_label_ = last.classes_, last.reject_label_
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(model, name):
-                setattr(self, name, getattr(model, name))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

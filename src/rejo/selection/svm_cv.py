@@ -8,17 +8,15 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, Real
-from sklearn.utils.validation import check_is_fitted
 
 from rejo._state import storable
 from rejo._typing import Floats, Indices
-from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.classes import encode_classes
-from rejo.estimators.pipelines import check_best
 from rejo.estimators.svm import RejoSVC
 from rejo.estimators.svm_folds import SVMGrid, score_folds
 from rejo.metrics import Tally, tally
 from rejo.replication import decode
+from rejo.selection.chosen import ChosenModel
 from rejo.selection.folds import (
     REJECT_COSTS,
     check_cases,
@@ -42,7 +40,7 @@ class _Best(NamedTuple):
 
 
 @storable
-class RejoSVCCV(RejectClassifier):
+class RejoSVCCV(ChosenModel):
     """Tune ``C``, ``gamma`` and ``h`` of :class:`~rejo.RejoSVC` for every reject cost at once.
 
     For each reject cost ``w``, the parameters with the lowest ``w R + E`` over the folds are
@@ -176,38 +174,12 @@ class RejoSVCCV(RejectClassifier):
         model = self.best_estimator_ = self.best_estimators_[float(self.reject_cost)]
         self.n_iter_ = model.n_iter_
         self._set_labels(model.classes_, True)
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(model, name):
-                setattr(self, name, getattr(model, name))
+        self._copy_features()
         return self
 
-    def boundary_scores(self, X: Any) -> Floats:
-        """Return the score of every point for every boundary, from the chosen model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_boundaries)
-            Falling from left to right; the number of positive scores is the decision.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.boundary_scores(X)
-
-    def judge(self, X: Any) -> Judgement:
-        """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`."""
-        check_is_fitted(self)
-        return self.best_estimator_.judge(X)
-
-    def _check_state(self) -> None:
-        super()._check_state()
-        check_best(self)
-
-    def _to_onnx(self, graph: Any, X: str) -> str:
-        return str(graph.apply(self.best_estimator_, X))
+    @property
+    def _learner(self) -> Any:
+        return RejoSVC
 
     def _model(self, **params: Any) -> RejoSVC:
         shared = RejoSVC._parameter_constraints.keys() & self._get_param_names()

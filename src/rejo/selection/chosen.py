@@ -1,0 +1,64 @@
+"""What the searches share: the model that was chosen answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from rejo._typing import Floats
+from rejo.estimators.base import Judgement, RejectClassifier
+from rejo.estimators.pipelines import check_best, final_step
+
+
+class ChosenModel(RejectClassifier):
+    """Base of the classifiers that choose a model in ``fit``, and store it as ``best_estimator_``.
+
+    A subclass calls :meth:`_copy_features` in ``fit``.
+    """
+
+    best_estimator_: Any
+
+    @property
+    def _learner(self) -> Any:
+        """The classifier that is tuned: an unfitted instance, or its class."""
+        raise NotImplementedError
+
+    @available_if(lambda self: hasattr(self._learner, "boundary_scores"))
+    def boundary_scores(self, X: Any) -> Floats:
+        """Return the scores of the chosen model, if it has boundaries.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_boundaries)
+            Falling from left to right; the number of positive scores is the decision.
+        """
+        check_is_fitted(self)
+        classifier, X = final_step(self.best_estimator_, X)
+        return np.asarray(classifier.boundary_scores(X))
+
+    def judge(self, X: Any) -> Judgement:
+        """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`."""
+        check_is_fitted(self)
+        classifier, X = final_step(self.best_estimator_, X)
+        judgement: Judgement = classifier.judge(X)
+        return judgement
+
+    def _copy_features(self) -> None:
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(self.best_estimator_, name):
+                setattr(self, name, getattr(self.best_estimator_, name))
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        check_best(self)
+
+    def _to_onnx(self, graph: Any, X: str) -> str:
+        return str(graph.apply(self.best_estimator_, X))
