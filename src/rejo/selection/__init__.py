@@ -1,4 +1,14 @@
-"""From a fitted method to a choice: comparisons, paths over the reject cost, operating points."""
+"""From a method to a choice: comparisons, curves over the reject cost, operating points.
+
+Everything here rests on one engine: ``outcomes`` fits the models of all folds and judges every test
+case by a model that has not seen it.  Rates, choices and reports are read from these outcomes.
+
+The modules, in the order to read them: ``folds`` (checked cases, folds, one fit for each reject
+cost), ``outcomes`` (the engine), ``path`` (rates over the reject cost), ``chosen`` with ``svm_cv``
+and ``operating`` (searches), ``target``, ``guarantee``, ``expected`` and ``summary`` (what
+``operating`` is asked, promises, expects and says), ``choice`` (which learner), ``comparison`` and
+``scorers``.
+"""
 
 from rejo.catalogue import standard_methods
 from rejo.selection.choice import choose_family
