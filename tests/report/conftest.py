@@ -18,7 +18,7 @@ FLAGS = (
 
 
 def made_up_cases(n=400, n_classes=2, *, costs=COSTS, n_folds=5, seed=0, width=1.0):
-    """A noisy score with reject bands around the class limits, narrower for dearer reviews."""
+    """A noisy score with reject bands around the class limits, narrower for higher costs."""
     rng = np.random.default_rng(seed)
     y = np.sort(rng.integers(0, n_classes, n))
     limits = np.arange(1, n_classes) - 0.5

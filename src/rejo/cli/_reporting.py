@@ -116,7 +116,7 @@ def evaluation_report(
 
 
 def made_by() -> dict[str, str]:
-    """When, and by what."""
+    """Return the date and the versions, for the provenance."""
     import platform
 
     import numpy
@@ -132,7 +132,7 @@ def made_by() -> dict[str, str]:
 
 
 def _rows(name: str, curve: Any) -> list[dict[str, Any]]:
-    """Rates of a method, a row for each reject cost and fold."""
+    """Rates of a method, one row per reject cost and fold."""
     found = []
     for i, cost in enumerate(curve.reject_costs.tolist()):
         for fold, (R, E) in enumerate(

@@ -1,4 +1,4 @@
-"""Decisions kept on disk until the last case is read: only then is the review order known."""
+"""Decisions on disk until the last case is read, because only then is the review order known."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ class Part(NamedTuple):
     """Decisions on some cases, classes as indices."""
 
     names: list[str] | None  # of the cases, if they have a column for it
-    first: int  # number of the first case, from 0 on
+    first: int  # index of the first case
     decision: NDArray[np.int16]  # -1: review
     lower: NDArray[np.int16]
     upper: NDArray[np.int16]
@@ -24,7 +24,7 @@ class Part(NamedTuple):
 
 
 class Spool:
-    """Parts of the decisions in a temporary file, in memory only how sure the rejected ones are.
+    """Decisions in a temporary file, with only the sureness of rejected cases in memory.
 
     It holds 8 bytes for each rejected case, 24 while the ranks are computed.
     """
@@ -46,7 +46,7 @@ class Spool:
         return len(self._sureness)
 
     def add(self, names: list[str] | None, judgement: Judgement) -> None:
-        """Keep the decisions on the next cases."""
+        """Store the decisions on the next cases."""
         rejected = judgement.decision < 0
         self._sureness.append(judgement.sureness[rejected])
         self.n_cases += len(rejected)
@@ -58,7 +58,7 @@ class Spool:
         np.save(self._file, np.frombuffer(text, np.uint8), allow_pickle=False)
 
     def parts(self) -> Iterator[Part]:
-        """All decisions, with their ranks: by sureness, equal ones as they came."""
+        """All decisions with their ranks, by sureness; ties keep their order."""
         sureness = np.concatenate([np.empty(0), *self._sureness])
         ranks = np.empty(len(sureness), dtype=np.int64)
         ranks[np.argsort(sureness, kind="stable")] = np.arange(1, len(sureness) + 1)

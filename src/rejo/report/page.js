@@ -1,4 +1,4 @@
-// The controls: what they set, everything else follows.
+// The controls; everything else follows their setting.
 
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -22,7 +22,7 @@
     }));
     slider.value = setting.point;
     slider.setAttribute("aria-valuetext", texts["point-name"]);
-    // Not disabled: a button that has the focus would lose it.
+    // Not disabled, or a button with the focus would lose it.
     const idle = (id, point) => element(id).setAttribute("aria-disabled", String(point === setting.point));
     idle("go-cheapest", cheapest(data, setting.error, setting.review));
     idle("go-start", start.point);
@@ -38,7 +38,7 @@
     write(element("moved"), notice);
   }
 
-  // The message if prices make no sense, else nothing.
+  // The message if prices make no sense, or an empty string.
   function refusal(error, review) {
     if (Number.isNaN(error) || Number.isNaN(review)) return "Enter both prices as numbers.";
     if (error <= 0) return "The price of a wrong decision must be positive.";
@@ -75,7 +75,7 @@
     }
   }
 
-  // The setting that the address asks for, if it is a possible one.
+  // The setting in the address, if it is valid.
   function recall() {
     if (!location.hash.startsWith("#point=")) return;
     const asked = new URLSearchParams(location.hash.slice(1));

@@ -1,17 +1,17 @@
-// The pictures: plain SVG, drawn anew for each setting and width, in units of a pixel.
+// The pictures: plain SVG in pixels, redrawn for each setting and width.
 
 const SVG = "http://www.w3.org/2000/svg";
 const DASHES = ["7 4", "2 3", "10 3 2 3", "5 2", "1 4", "12 4"];
 
-// Sizes are measured once, and again when the window changes: to ask for them between two
-// drawings would make the browser lay out the page for each.
+// Sizes are measured once, and again when the window changes. Measuring between two drawings would
+// make the browser lay out the page each time.
 const widths = {};
 
 function measure() {
   for (const svg of document.querySelectorAll("svg.picture")) {
     widths[svg.id] = Math.max(240, Math.floor(svg.parentElement.clientWidth));
   }
-  // A table that fits needs no stop of the tabulator.
+  // A table that fits does not need to take the focus.
   for (const node of document.querySelectorAll(".scroll")) {
     node.tabIndex = node.scrollWidth > node.clientWidth ? 0 : -1;
   }
@@ -86,7 +86,7 @@ function drawCurve(data, { point }) {
     .filter(([, accuracy]) => accuracy !== null)
     .sort((a, b) => a[0] - b[0]);
   const all = [...ours.map(([r, , low]) => [r, low]), ...data.rivals.flat()];
-  // Where hardly anything is decided the band is wide, and would flatten all the rest.
+  // Where few cases are decided, the band is wide and would flatten everything else.
   const floor = Math.min(1, ...ours.filter(([r]) => r <= 0.9).map(([, , low]) => low),
     ...ours.map(([, a]) => a), ...data.rivals.flat().map(([, a]) => a));
   const least = Math.min(0.99, Math.floor(floor * 100 - 0.2) / 100);
@@ -209,7 +209,7 @@ function drawScores(data, { point }) {
   add(svg, "text", { class: "label", x: box.right, y: height - 6, "text-anchor": "end" }, "score, higher for higher classes");
 }
 
-// The largest rates of groups that are judged at the point: what a full bar stands for.
+// The largest rates among the judged groups at this point: a full bar.
 function groupScale(data, point) {
   const scale = { review: 0, wrong: 0 };
   for (const group of data.groups.flatMap((column) => column.groups)) {
