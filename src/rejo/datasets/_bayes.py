@@ -62,34 +62,18 @@ def posterior(name: str, X: ArrayLike) -> Floats:
            [0.33, 0.67],
            [1.  , 0.  ]])
     """
-    problem = _problem(name)
+    _check_name(name)
     points = np.asarray(X, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"X must have shape (n_samples, 2), got {points.shape}")
-    return problem.posterior(points)
+    return _PROBLEMS[name].posterior(points)
 
 
 def bayes_risk(name: str, reject_cost: float) -> float:
     """Return the lowest risk ``reject_cost * R + E`` possible on a synthetic problem.
 
-    A rejection costs ``reject_cost``, and a wrong class 1, no matter how far from the right one.
-
-    Parameters
-    ----------
-    name : {"synthetic_1", "synthetic_2", "synthetic_3", "synthetic_4"}
-        The problem.
-    reject_cost : float
-        Cost of a rejection, above 0 and at most 0.5.
-
-    Returns
-    -------
-    float
-        The mean of ``min(1 - p, reject_cost)``, with p the posterior of the most probable class.
-        Computed by the midpoint rule, accurate to about four decimals.
-
-    See Also
-    --------
-    bayes_rates : Return the rejection rate and the error rate behind this risk.
+    The ``risk`` of :func:`bayes_rates`, which describes the parameters: the mean of
+    ``min(1 - p, reject_cost)``, with p the posterior of the most probable class.
 
     Examples
     --------
@@ -108,13 +92,14 @@ def bayes_rates(name: str, reject_cost: float) -> BayesRates:
     name : {"synthetic_1", "synthetic_2", "synthetic_3", "synthetic_4"}
         The problem.
     reject_cost : float
-        Cost of a rejection, above 0 and at most 0.5; a wrong class costs 1.
+        Cost of a rejection, above 0 and at most 0.5. A wrong class costs 1, no matter how far from
+        the right one.
 
     Returns
     -------
     BayesRates
-        The named tuple ``(rejection_rate, error_rate, risk)``, with rates as fractions of all
-        points. The rates are accurate to about three decimals, the risk to four.
+        The named tuple ``(rejection_rate, error_rate, risk)``, computed by the midpoint rule. The
+        rates are accurate to about three decimals, the risk to four.
 
     Examples
     --------
@@ -123,7 +108,7 @@ def bayes_rates(name: str, reject_cost: float) -> BayesRates:
     >>> f"{rates.rejection_rate:.3f} {1 - rates.error_rate:.3f} {rates.risk:.3f}"
     '0.453 0.946 0.144'
     """
-    _problem(name)
+    _check_name(name)
     if isinstance(reject_cost, bool) or not isinstance(reject_cost, Real):
         raise TypeError(f"reject_cost must be a number, got {reject_cost!r}")
     if not 0 < reject_cost <= 0.5:
@@ -140,10 +125,9 @@ class _Problem(NamedTuple):
     box: tuple[float, float]  # the points lie in this range in both coordinates
 
 
-def _problem(name: str) -> _Problem:
+def _check_name(name: str) -> None:
     if name not in _PROBLEMS:
         raise ValueError(f"name must be one of {', '.join(_PROBLEMS)}, got {name!r}")
-    return _PROBLEMS[name]
 
 
 @cache

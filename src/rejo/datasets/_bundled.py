@@ -56,10 +56,8 @@ def load_diabetes_ordinal(
     ----------
     n_classes : int, default=3
         Number of classes, from 2 to 10.
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Return a DataFrame and a Series instead of arrays; needs pandas (``rejo[pandas]``).
+    return_X_y, as_frame : bool, default=False
+        As in :func:`load_breast_cancer_binary`.
 
     Returns
     -------

@@ -12,6 +12,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+# Fields that the file gives as names with blanks between them.
 NAMES = ("columns", "not_features", "nominal", "zero_is_missing", "paper_features")
 
 
@@ -25,70 +26,33 @@ class OpenML(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """One table of the catalogue.
+    """One table of the catalogue: what it holds, and how to read its source."""
 
-    Attributes
-    ----------
-    name : str
-        The name for ``fetch``; the file in the data folder is ``<file>.csv``.
-    task : {"binary", "ordinal"}
-        Binary classes are 0 and 1, ordinal ones 1 to K.
-    counts : tuple of int
-        Number of rows in each class, lowest class first.
-    target_names : tuple of str
-        Meaning of the classes.
-    columns : tuple of str
-        Columns in the order of the source, without the target.
-    citation, licence, note : str
-        What to cite, the terms of use, and what a careful user should know.
-    not_features : tuple of str
-        Columns that must not be learned from.
-    group : str or None
-        Column of the rows that belong together.
-    nominal : tuple of str
-        Columns of words.
-    zero_is_missing : tuple of str
-        Columns in which 0 means a missing value.
-    openml : OpenML or None
-        Address at OpenML.
-    source_classes : tuple of str or None
-        Labels at the source, in class order; rows with other labels are left out. ``None``: the
-        labels are numbers, in ascending order.
-    levels : tuple of tuple of str
-        Values of the source's nominal columns; each value is a column here.
-    n_images : int
-        The source repeats this many images, in the same order, for each annotator.
-    paper_features : tuple of str
-        Columns used in the paper's experiments.
-    published, url : str
-        File name and page of the authors' own copy.
-    file : str
-        Table that this task is made from, if not its own.
-    merge : tuple of int
-        Class of this task for each class of that table, lowest first.
-    """
-
-    name: str
-    task: str
-    counts: tuple[int, ...]
-    target_names: tuple[str, ...]
-    columns: tuple[str, ...]
+    name: str  # for ``fetch``
+    task: str  # "binary", with the classes 0 and 1, or "ordinal", with 1 to K
+    counts: tuple[int, ...]  # rows in each class, lowest class first
+    target_names: tuple[str, ...]  # meaning of the classes
+    columns: tuple[str, ...]  # in the order of the source, without the target
     citation: str
-    note: str
+    note: str  # what a careful user should know
     licence: str = "UCI Machine Learning Repository (site-wide CC BY 4.0)"
-    not_features: tuple[str, ...] = ()
-    group: str | None = None
-    nominal: tuple[str, ...] = ()
-    zero_is_missing: tuple[str, ...] = ()
-    openml: OpenML | None = None
+    not_features: tuple[str, ...] = ()  # columns that must not be learned from
+    group: str | None = None  # column of the rows that belong together
+    nominal: tuple[str, ...] = ()  # columns of words
+    zero_is_missing: tuple[str, ...] = ()  # columns in which 0 means a missing value
+    openml: OpenML | None = None  # address at OpenML
+    # Labels at the source, in class order; rows with other labels are left out. None: the labels
+    # are numbers, in ascending order.
     source_classes: tuple[str, ...] | None = None
+    # Values of the source's nominal columns; each value is a column here.
     levels: tuple[tuple[str, ...], ...] = ()
+    # The source repeats this many images, in the same order, for each annotator.
     n_images: int = 0
-    paper_features: tuple[str, ...] = ()
-    published: str = ""
-    url: str = ""
-    file: str = ""
-    merge: tuple[int, ...] = ()
+    paper_features: tuple[str, ...] = ()  # columns used in the paper's experiments
+    published: str = ""  # file name of the authors' own copy
+    url: str = ""  # its page
+    file: str = ""  # table that this task is made from, if not its own; ``<file>.csv`` on disk
+    merge: tuple[int, ...] = ()  # class of this task for each class of that table, lowest first
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -42,10 +42,8 @@ def make_synthetic_1(n_samples: int = 400, *, random_state: Seed = None) -> Samp
 
     Returns
     -------
-    X : ndarray of shape (n_samples, 2)
-        The points.
-    y : ndarray of shape (n_samples,)
-        The classes, -1 and +1.
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
+        The points, and their classes, -1 and +1.
 
     Examples
     --------
@@ -62,28 +60,9 @@ def make_synthetic_2(n_samples: int = 400, *, random_state: Seed = None) -> Samp
     """Draw SyntheticII: two Gaussian clouds of different spread, equally likely.
 
     Class -1 is ``N([-2, -2], 9 I)`` and class +1 is ``N([2, 2], 25 I)``, each coordinate shifted by
-    a uniform draw from ``[0.025, 0.25]``. The rows are in random order.
-
-    Parameters
-    ----------
-    n_samples : int, default=400
-        Number of points, half of them in each class; class -1 gets the odd one.
-    random_state : int, RandomState instance or None, default=None
-        Seed; pass an int for reproducible output.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, 2)
-        The points.
-    y : ndarray of shape (n_samples,)
-        The classes, -1 and +1.
-
-    Examples
-    --------
-    >>> from rejo.datasets import make_synthetic_2
-    >>> X, y = make_synthetic_2(400, random_state=0)
-    >>> X.shape, int((y == -1).sum())
-    ((400, 2), 200)
+    a uniform draw from ``[0.025, 0.25]``. Half of the points are in each class; class -1 gets the
+    odd one. The rows are in random order. Parameters and results are those of
+    :func:`make_synthetic_1`.
     """
     X, k = _draw_clouds(n_samples, random_state, n_classes=2)
     return X, 2 * k - 1
@@ -95,28 +74,8 @@ def make_synthetic_3(n_samples: int = 400, *, random_state: Seed = None) -> Samp
     The points are uniform in the unit square, ``alpha = 10 (x1 - 0.5) (x2 - 0.5)`` and
     ``e ~ N(0, 0.125^2)``. Classes 1 to 5 have ``alpha + e`` below -1.5, in [-1.25, -1], in
     [-0.5, -0.1], in [0.1, 0.5] and above 1.1. In a gap ``[a, b]`` between two classes the upper one
-    has probability ``(alpha - a) / (b - a)``, clipped to 0 and 1.
-
-    Parameters
-    ----------
-    n_samples : int, default=400
-        Number of points.
-    random_state : int, RandomState instance or None, default=None
-        Seed; pass an int for reproducible output.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, 2)
-        The points.
-    y : ndarray of shape (n_samples,)
-        The classes, 1 to 5; the middle one is the most frequent, the extremes are rare.
-
-    Examples
-    --------
-    >>> from rejo.datasets import make_synthetic_3
-    >>> X, y = make_synthetic_3(400, random_state=0)
-    >>> X.shape, sorted(set(y.tolist()))
-    ((400, 2), [1, 2, 3, 4, 5])
+    has probability ``(alpha - a) / (b - a)``, clipped to 0 and 1. The middle class is the most
+    frequent, the extremes are rare. Parameters and results are those of :func:`make_synthetic_1`.
     """
     X, k = _draw_zones(n_samples, random_state, CUTS_3)
     return X, k + 1
@@ -126,29 +85,9 @@ def make_synthetic_4(n_samples: int = 600, *, random_state: Seed = None) -> Samp
     """Draw SyntheticIV: SyntheticII with a third, narrower cloud, equally likely.
 
     Class 1 is ``N([-2, -2], 9 I)`` and class 2 is ``N([2, 2], 25 I)``, each coordinate shifted by a
-    uniform draw from ``[0.025, 0.25]``; class 3 is ``N([7, 7], 4 I)``, not shifted. The rows are in
-    random order.
-
-    Parameters
-    ----------
-    n_samples : int, default=600
-        Number of points, a third of them in each class; the remainder goes to the lowest.
-    random_state : int, RandomState instance or None, default=None
-        Seed; pass an int for reproducible output.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, 2)
-        The points.
-    y : ndarray of shape (n_samples,)
-        The classes, 1, 2 and 3.
-
-    Examples
-    --------
-    >>> from rejo.datasets import make_synthetic_4
-    >>> X, y = make_synthetic_4(600, random_state=0)
-    >>> X.shape, [int((y == label).sum()) for label in (1, 2, 3)]
-    ((600, 2), [200, 200, 200])
+    uniform draw from ``[0.025, 0.25]``; class 3 is ``N([7, 7], 4 I)``, not shifted. A third of the
+    points is in each class; the remainder goes to the lowest. The rows are in random order.
+    Parameters and results are those of :func:`make_synthetic_1`.
     """
     X, k = _draw_clouds(n_samples, random_state, n_classes=3)
     return X, k + 1

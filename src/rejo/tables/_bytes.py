@@ -59,39 +59,28 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     if os.path.isdir(path):
         raise TableError("this is a folder", where=name_of(path), remedy="Name a file in it.")
     with open(path, "rb") as raw:
-        if raw.read(2) == b"\x1f\x8b":
-            raw.seek(0)
+        if raw.peek(2)[:2] == b"\x1f\x8b":
             with gzip.open(raw) as unpacked:
                 yield unpacked  # type: ignore[misc]
         else:
-            raw.seek(0)
             yield raw
 
 
 class Utf8:
-    """A stream of bytes, checked and translated to UTF-8.
-
-    Parameters
-    ----------
-    stream : binary file
-    encoding : str or None
-        ``None``: what the byte order mark says, else UTF-8.
-    name : str
-        Name of the file, for messages.
-    """
+    """A stream of bytes, checked and translated to UTF-8; ``name`` is for messages."""
 
     def __init__(self, stream: BinaryIO, encoding: str | None, name: str) -> None:
         self.name = name
         self._stream = stream
         self._lines = 0  # line ends returned so far
-        self._old_mac = False
+        self._between = False  # within the bytes of a character
         self._ahead = self._raw(HEAD)
         self.short = len(self._ahead) < HEAD  # the first read is the whole file
         self._refuse_other_files(self._ahead)
         mark = next((found for bom, found in MARKS if self._ahead.startswith(bom)), None)
         self.encoding = mark or "utf-8" if encoding is None else encoding
         try:
-            plain = codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig", "ascii")
+            known = codecs.lookup(self.encoding).name
             self._decoder = codecs.getincrementaldecoder(self.encoding)()
             self._decoder.decode(b"")
         except (LookupError, AttributeError, TypeError):
@@ -101,11 +90,11 @@ class Utf8:
                 parameter="encoding",
                 remedy="Common ones are utf-8, latin-1, cp1252 and utf-16.",
             ) from None
-        self._plain = plain  # already UTF-8: check it, but do not translate
-        if plain and self._ahead.startswith(codecs.BOM_UTF8):
+        # Already UTF-8: check it, but do not translate.
+        self._plain = known in ("utf-8", "utf-8-sig", "ascii")
+        if self._plain and self._ahead.startswith(codecs.BOM_UTF8):
             self._ahead = self._ahead[3:]
             self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._between = False  # within the bytes of a character
         # Lines that end in a carriage return alone, as on old Macs.
         self._old_mac = b"\r" in self._ahead and b"\n" not in self._ahead
 
@@ -115,11 +104,10 @@ class Utf8:
             raw, self._ahead = self._ahead or self._raw(size), b""
             data = self._translated(raw)
             if b"\0" in data:
-                line = self._line(data, data.find(0))
                 raise TableError(
                     "a NUL byte; this is not a text file, or it is UTF-16 without a byte order "
                     "mark",
-                    where=f"{self.name}, line {line}",
+                    where=self._where(data, data.find(0)),
                     parameter="encoding",
                     remedy="Export it as CSV in UTF-8, or try encoding='utf-16-le'.",
                 )
@@ -131,18 +119,15 @@ class Utf8:
 
     def _raw(self, size: int) -> bytes:
         """Return ``size`` bytes, fewer only at the end; a pipe may give less at a time."""
-        parts, missing = [], size
+        data = b""
         try:
-            while missing > 0 and (part := self._stream.read(missing)):
-                if isinstance(part, str):
-                    part = part.encode()
-                parts.append(part)
-                missing -= len(part)
+            while len(data) < size and (part := self._stream.read(size - len(data))):
+                data += part.encode() if isinstance(part, str) else part
         except (EOFError, gzip.BadGzipFile, gzip.zlib.error) as error:  # type: ignore[attr-defined]
             raise TableError(
                 f"this is a damaged gzip file ({error})", where=self.name, remedy="Copy it again."
             ) from None
-        return b"".join(parts)
+        return data
 
     def _translated(self, raw: bytes) -> bytes:
         if self._plain and not self._between and raw.isascii():
@@ -154,7 +139,7 @@ class Utf8:
             found = f"byte 0x{raw[start]:02x}" if start < len(raw) else "a broken character"
             raise TableError(
                 f"{found} is not valid {self.encoding}",
-                where=f"{self.name}, line {self._line(raw, start)}",
+                where=self._where(raw, start),
                 parameter="encoding",
                 remedy="Save the file as UTF-8, or pass encoding='cp1252' for most files from "
                 "Windows.",
@@ -162,9 +147,9 @@ class Utf8:
         self._between = bool(self._decoder.getstate()[0])
         return raw if self._plain else text.encode("utf-8", "replace")
 
-    def _line(self, data: bytes, end: int) -> int:
-        """Return the number of the line with the byte at position ``end`` of ``data``."""
-        return self._lines + data.count(b"\n", 0, end) + 1
+    def _where(self, data: bytes, place: int) -> str:
+        line = self._lines + data.count(b"\n", 0, place) + 1
+        return f"{self.name}, line {line}"
 
     def _refuse_other_files(self, head: bytes) -> None:
         found = next((other[1:] for other in OTHER_FILES if head.startswith(other[0])), None)

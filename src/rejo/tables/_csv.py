@@ -33,10 +33,10 @@ class CsvFile:
     def __init__(
         self,
         reader: Utf8,
-        sep: str | None = None,
-        decimal: str | None = None,
-        missing: Iterable[str] = MISSING,
-        header: bool = True,
+        sep: str | None,
+        decimal: str | None,
+        missing: Iterable[str],
+        header: bool,
     ) -> None:
         self._reader = reader
         self._head, whole = reader.read(1 << 18), reader.short
@@ -57,14 +57,10 @@ class CsvFile:
     def blocks(self, rows: int) -> Iterator[RowBlock]:
         """Yield blocks of about ``rows`` rows."""
         style = self._style
+        start, line = self._head[style.header_size :], style.header_lines + 1
         size = min(max(int(rows * style.row_size), 1 << 12), LARGEST_BLOCK)
         return row_blocks(
-            self._reader,
-            self._head[style.header_size :],
-            style.header_lines + 1,
-            sep=style.sep,
-            n_columns=self._width,
-            size=size,
+            self._reader, start, line, sep=style.sep, n_columns=self._width, size=size
         )
 
     def parse(
@@ -79,19 +75,18 @@ class CsvFile:
         The columns of ``text`` are strings as written, including ``NA`` and the empty string.
         """
         pd = import_pandas()
+        place = self._place
+        types = {**dtypes, **dict.fromkeys(text, object)}
         try:
             frame = pd.read_csv(
                 _Handle(block.data),
                 header=None,
                 names=range(self._width),
-                usecols=[self._place[name] for name in columns],
-                dtype={self._place[name]: dtype for name, dtype in dtypes.items()}
-                | {self._place[name]: object for name in text},
+                usecols=[place[name] for name in columns],
+                dtype={place[name]: dtype for name, dtype in types.items()},
                 sep=self._style.sep,
                 decimal=self.decimal,
-                na_values={
-                    self._place[name]: list(self.missing) for name in columns if name not in text
-                },
+                na_values={place[name]: list(self.missing) for name in columns if name not in text},
                 keep_default_na=False,
                 skipinitialspace=True,
                 low_memory=False,
@@ -171,34 +166,13 @@ class Style:
 
 
 def sniff(
-    name: str,
-    head: bytes,
-    sep: str | None,
-    decimal: str | None,
-    whole: bool,
-    header: bool = True,
+    name: str, head: bytes, sep: str | None, decimal: str | None, whole: bool, header: bool
 ) -> Style:
-    """Find out how a file is written.
-
-    Parameters
-    ----------
-    name : str
-        Name of the file, for messages.
-    head : bytes
-        The beginning of the file, in UTF-8.
-    sep, decimal : str or None
-        ``None``: find it.
-    whole : bool
-        Whether ``head`` is the whole file.
-    header : bool
-        Whether the first line names the columns.
-    """
+    """Find out how a file is written from its beginning, or the whole of it, in UTF-8."""
     lines = [line + "\n" for line in head.decode("utf-8", "ignore").split("\n")]
     if not whole and len(lines) > 2:
         lines.pop()  # incomplete
-    skip = 0
-    while skip < len(lines) and not lines[skip].strip():
-        skip += 1
+    skip = next((i for i, line in enumerate(lines) if line.strip()), len(lines))
     # Excel writes, and reads, a first line that gives the separator.
     if skip < len(lines) and (told := re.fullmatch(r'"?sep=(.)"?\s*', lines[skip], re.IGNORECASE)):
         skip, sep = skip + 1, sep or told[1]
@@ -219,10 +193,10 @@ def sniff(
         )
     names = [field.strip() for field in rows[0]] if rows else []
     header_lines = skip
-    if header:
-        rows, header_lines = rows[1:], skip + (ends[0] if ends else 0)
-    else:
+    if not header:
         names = [f"column {i + 1}" for i in range(len(names))]
+    elif rows:
+        rows, header_lines = rows[1:], skip + ends[0]
     if not any(names):
         raise TableError(
             "the header line names no column", where=name, remedy="Write the names there."
@@ -269,11 +243,10 @@ def _best_separator(lines: list[str]) -> str:
 
     def merit(sep: str) -> tuple[float, int]:
         rows, _ = _first_rows(lines, sep)
-        width = len(rows[0]) if rows else 0
-        if width < 2:
-            return (0.0, 0)
-        alike = sum(len(row) == width for row in rows[1:]) / max(len(rows) - 1, 1)
-        return (alike if len(rows) > 1 else 1.0, width)
+        if not rows or len(rows[0]) < 2:
+            return 0.0, 0
+        alike = [len(row) == len(rows[0]) for row in rows[1:]]
+        return sum(alike) / len(alike) if alike else 1.0, len(rows[0])
 
     return max(SEPARATORS, key=merit)  # a comma, if there is only one column
 

@@ -39,17 +39,7 @@ def row_blocks(
 ) -> Iterator[RowBlock]:
     """Cut what follows the header into blocks of about ``size`` bytes.
 
-    Parameters
-    ----------
-    reader : Utf8
-    start : bytes
-        What was read already, beginning with the first data row.
-    line : int
-        Number of the line at which ``start`` begins.
-    sep : str
-    n_columns : int
-        Number of fields in each row.
-    size : int
+    ``start`` was read already; it begins with the first data row, at the given line.
     """
     row, rest, at_end = 0, start, False
     while rest or not at_end:
@@ -138,24 +128,19 @@ def count_rows(
     array = np.frombuffer(data, dtype=np.uint8)
     newlines = np.flatnonzero(array == NEWLINE)
     seps = np.flatnonzero(array == ord(sep))
-    if len(spans[0]):
-        newlines, seps = _outside(newlines, spans), _outside(seps, spans)
+    newlines, seps = _outside(newlines, spans), _outside(seps, spans)
+    returns = np.flatnonzero(array == RETURN)
     n, gaps = len(newlines), n_columns - 1
-    usual = gaps > 0 and len(seps) == n * gaps and not _stray_return(array)
     # With n * gaps separators in all, the first and the last of each row must lie in that row.
     if (
-        usual
+        gaps > 0
+        and len(seps) == n * gaps
+        and (array[returns + 1] == NEWLINE).all()  # part of a line end
         and (seps[gaps - 1 :: gaps] < newlines).all()
-        and ((seps[::gaps][1:] > newlines[:-1]).all())
+        and (seps[::gaps][1:] > newlines[:-1]).all()
     ):
         return n
     return sum(1 for _ in rows_of(name, block, sep, n_columns))
-
-
-def _stray_return(array: NDArray[np.uint8]) -> bool:
-    """Return whether a carriage return is not part of a line end."""
-    returns = np.flatnonzero(array == RETURN)
-    return bool(len(returns)) and not bool((array[returns + 1] == NEWLINE).all())
 
 
 def code_columns(data: bytes, sep: str) -> set[int]:
@@ -175,10 +160,8 @@ def code_columns(data: bytes, sep: str) -> set[int]:
     return set(np.unique(columns).tolist())
 
 
-def rows_of(
-    name: str, block: RowBlock, sep: str, n_columns: int
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line and the fields of each row of a block that is not blank."""
+def rows_of(name: str, block: RowBlock, sep: str, n_columns: int) -> Iterator[int]:
+    """Yield the line of each row of a block that is not blank."""
     # Split at line feeds only: str.splitlines would split at other characters too.
     lines = [line + "\n" for line in block.data.decode().split("\n")[:-1]]
     reader = csv.reader(lines, delimiter=sep, skipinitialspace=True)
@@ -195,27 +178,22 @@ def rows_of(
         if fields is None:
             return
         if fields and not (len(fields) == 1 and not fields[0].strip()):
-            if len(fields) != n_columns:
-                raise _ragged(f"{name}, line {line}", len(fields), n_columns, sep)
-            yield line, fields
+            if (found := len(fields)) != n_columns:
+                remedy = "Fix that line: cells that contain the separator need quotes around them."
+                if found == n_columns + 1:
+                    remedy = "Name every column, including row names, or fix that line."
+                raise TableError(
+                    f"the row has {found} field{'s' * (found != 1)}, but there are {n_columns} "
+                    f"columns (separator {sep!r})",
+                    where=f"{name}, line {line}",
+                    remedy=remedy,
+                )
+            yield line
         elif n_columns == 1 and lines[line - block.line].strip():  # a quoted empty cell
-            yield line, fields
+            yield line
         line = block.line + reader.line_num
-
-
-def _ragged(where: str, found: int, n_columns: int, sep: str) -> TableError:
-    remedy = "Fix that line: cells that contain the separator need quotes around them."
-    if found == n_columns + 1:
-        remedy = "Name every column, including row names, or fix that line."
-    return TableError(
-        f"the row has {found} field{'s' * (found != 1)}, but there are {n_columns} columns "
-        f"(separator {sep!r})",
-        where=where,
-        remedy=remedy,
-    )
 
 
 def line_of(name: str, block: RowBlock, row: int, sep: str, n_columns: int) -> int:
     """Return the line of a data row of a block."""
-    rows = rows_of(name, block, sep, n_columns)
-    return next((line for line, _ in islice(rows, row, None)), block.line)
+    return next(islice(rows_of(name, block, sep, n_columns), row, None), block.line)

@@ -128,12 +128,7 @@ def learn_number(values: Floats, scale: bool) -> Learnt | str:
         spread = float(np.std(there / unit)) * unit
     if constant or spread < 1 / LARGEST:
         spread = 1.0
-    return {
-        "fill": float(np.median(there)),
-        "center": center,
-        "scale": spread,
-        "missing": missing,
-    }
+    return {"fill": float(np.median(there)), "center": center, "scale": spread, "missing": missing}
 
 
 def learn_category(

@@ -31,15 +31,7 @@ def _pattern(format: str) -> re.Pattern[str]:
 
 FORMATS = {
     format: _pattern(format)
-    for format in (
-        ISO,
-        "%Y/%m/%d",
-        "%d.%m.%Y",
-        "%d/%m/%Y",
-        "%m/%d/%Y",
-        "%d-%m-%Y",
-        "%m-%d-%Y",
-    )
+    for format in (ISO, "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y")
 }
 DAY_FIRST = {"%d/%m/%Y": "%m/%d/%Y", "%d-%m-%Y": "%m-%d-%Y"}
 

@@ -17,25 +17,14 @@ MOST_NAMES = 30
 class TableError(RejoError):
     """A table cannot be read or used as it is.
 
-    The message is safe to print.  Its parts are attributes, see
-    :class:`~rejo._errors.RejoError`: ``where`` is the file and the place in it, and ``parameter``
-    is the parameter to change, such as ``sep``, ``decimal`` or ``encoding``.
+    The message is safe to print.  Its parts are keyword arguments and attributes, see
+    :class:`~rejo._errors.RejoError`: ``where`` is the file and the place in it, ``parameter`` is
+    the parameter to change, such as ``sep`` or ``encoding``, and ``remedy`` says what to do.
     """
 
-    def __init__(
-        self,
-        problem: str,
-        *,
-        parameter: str | None = None,
-        where: str | None = None,
-        remedy: str | None = None,
-    ) -> None:
-        super().__init__(
-            printable(problem),
-            parameter=parameter,
-            where=where and printable(where),
-            remedy=remedy and printable(remedy),
-        )
+    def __init__(self, problem: str, **parts: str | None) -> None:
+        safe = {name: part and printable(part) for name, part in parts.items()}
+        super().__init__(printable(problem), **safe)
 
 
 def shown(value: object) -> str:
@@ -95,7 +84,6 @@ def import_pandas(who: str = "reading a table") -> Any:
 def import_pyarrow(who: str = "reading a Parquet file") -> Any:
     """Return the pyarrow module, with its Parquet part; the error names the extra to install."""
     try:
-        import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise ImportError(f'{who} needs pyarrow: pip install "rejo[parquet]"') from None
