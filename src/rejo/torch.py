@@ -10,8 +10,6 @@ The loss sums, over the boundaries, the costs of :mod:`rejo.replication`.
 This is the only module that imports PyTorch: ``pip install "rejo[torch]"``.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, Literal
 

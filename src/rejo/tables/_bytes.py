@@ -3,8 +3,6 @@
 Files that are not text at all (a workbook, an archive) are recognised by their first bytes.
 """
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import os

@@ -1,7 +1,5 @@
 """Read the columns that a model needs in chunks, for prediction on files of any size."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,20 +8,11 @@ from typing import Any
 import numpy as np
 
 from rejo.tables._csv import CsvFile, open_csv
-from rejo.tables._parquet import is_parquet, parquet_chunks, parquet_names, typed
+from rejo.tables._parquet import is_parquet, open_parquet, parquet_chunks, typed
 from rejo.tables._records import RowBlock
 from rejo.tables.dates import NO_DATE, example, parse_dates
 from rejo.tables.errors import TableError, check_columns, import_pandas, shown
-from rejo.tables.values import (
-    MISSING,
-    TOO_LARGE,
-    Words,
-    number,
-    spread,
-    texts_of,
-    too_large,
-    words_of,
-)
+from rejo.tables.values import MISSING, Words, check_size, number, spread, texts_of, words_of
 
 
 def read_chunks(
@@ -90,65 +79,64 @@ def read_chunks(
     may_lack = {optional} if isinstance(optional, str) else set(optional)
     if rows < 1:
         raise ValueError(f"rows must be a positive integer, got {rows!r}")
+
+    def kinds_of(name: str, there: list[str]) -> dict[str, str]:
+        """Return the columns to read, and what they hold."""
+        needed = [column for column in kept if column in there or column not in may_lack]
+        check_columns(name, [*encoder.kinds_, *needed], there)
+        return {**dict.fromkeys([*encoder.kinds_, *needed], "text"), **encoder.kinds_}
+
     if is_parquet(path):
-        yield from _of_parquet(Path(path), encoder, kept, may_lack, rows)
+        with open_parquet(Path(path)) as file:
+            kinds = kinds_of(str(path), file.schema_arrow.names)
+            yield from _of_parquet(file, str(path), kinds, encoder.date_formats_, rows)
         return
-    with open_csv(path, sep=sep, decimal=decimal, encoding=encoding, missing=missing) as file:
-        needed = [name for name in kept if name in file.names or name not in may_lack]
-        check_columns(file.name, [*encoder.kinds_, *needed], file.names)
-        typist = _Typist(file, encoder, [name for name in needed if name not in encoder.kinds_])
-        some = False
-        for block in file.blocks(rows):
+    with open_csv(path, sep=sep, decimal=decimal, encoding=encoding, missing=missing) as csv:
+        typist = _Typist(csv, kinds_of(csv.name, csv.names), encoder.date_formats_)
+        block = None
+        for block in csv.blocks(rows):
             frame = typist.frame(block)
             for start in range(0, len(frame), rows):
-                some = True
                 yield frame.iloc[start : start + rows]
-        if not some:
-            yield typist.empty()
+        if block is None:
+            yield typist.frame(RowBlock(b"", 0, 0))
 
 
 class _Typist:
     """Turns blocks of rows into frames with typed columns."""
 
-    def __init__(self, file: CsvFile, encoder: Any, text: list[str]) -> None:
-        self.file = file
-        self.kinds = {**encoder.kinds_, **dict.fromkeys(text, "text")}
-        self.formats = encoder.date_formats_
-        self.text = text
-        # Words as objects: pandas would read TRUE and 007 as categories that are not strings.
-        self.types = {
-            name: np.float64 if kind == "number" else object for name, kind in self.kinds.items()
-        }
+    def __init__(self, file: CsvFile, kinds: dict[str, str], formats: dict[str, str]) -> None:
+        self.file, self.kinds, self.formats = file, kinds, formats
 
     def frame(self, block: RowBlock) -> Any:
         pd = import_pandas()
         names = list(self.kinds)
+        text = [name for name in names if self.kinds[name] == "text"]
+        # Words as objects: pandas would read TRUE and 007 as categories that are not strings.
+        objects = dict.fromkeys(names, object)
+        numbers = {name: np.float64 for name in names if self.kinds[name] == "number"}
         try:
-            found = self.file.parse(block, names, self.types, self.text)
+            found = self.file.parse(block, names, {**objects, **numbers}, text)
+        except pd.errors.EmptyDataError:
+            found = pd.DataFrame(columns=names, dtype=object)
         except TableError:
             raise
         except (ValueError, TypeError):  # a cell is not a number: find it, or see it is missing
-            found = self.file.parse(block, names, dict.fromkeys(names, object), self.text)
+            found = self.file.parse(block, names, objects, text)
         index = pd.RangeIndex(block.row, block.row + len(found))
         columns = {
             # Otherwise pandas would give strings a type of its own.
-            name: pd.Series(column, index, dtype=object if self.kinds[name] == "text" else None)
+            name: pd.Series(column, index, dtype=object if name in text else None)
             for name in names
             for column in [self._column(found[name], block, name)]
         }
         return pd.DataFrame(columns, index=index)
 
-    def empty(self) -> Any:
-        pd = import_pandas()
-        dates = {"date": "datetime64[us]", "number": np.float64}
-        return pd.DataFrame(
-            {name: pd.Series(dtype=dates.get(kind, object)) for name, kind in self.kinds.items()},
-            index=pd.RangeIndex(0),
-        )
-
     def _column(self, column: Any, block: RowBlock, name: str) -> Any:
         pd = import_pandas()
         kind = self.kinds[name]
+        if kind == "text":
+            return texts_of(column)
         if kind == "number":
             if column.dtype != np.float64:
                 words = words_of(column, self.file.missing)
@@ -156,12 +144,7 @@ class _Typist:
                 wrong = [value is None for value in values]
                 self._refuse(words, wrong, block, name, "is not a number")
                 column = spread(np.array(values, dtype=np.float64), words, np.nan)
-            column = np.asarray(column)
-            if len(rows := too_large(column)):
-                raise TableError(**TOO_LARGE, where=self.file.place(block, int(rows[0]), name))
-            return column
-        if kind == "text":
-            return texts_of(column)
+            return check_size(np.asarray(column), lambda row: self.file.place(block, row, name))
         words = words_of(column, self.file.missing)
         if kind == "date":
             dates = parse_dates(words.words, self.formats[name])
@@ -171,32 +154,26 @@ class _Typist:
         return pd.Categorical.from_codes(words.codes, pd.Index(words.words, dtype=object))
 
     def _refuse(self, words: Words, bad: Any, block: RowBlock, name: str, what: str) -> None:
-        wrong = np.append(np.asarray(bad, dtype=bool), False)[words.codes]
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
+        wrong = np.flatnonzero(spread(bad, words, False))
+        if len(wrong):
             raise TableError(
-                f"{shown(words.words[words.codes[row]])} {what}",
-                where=self.file.place(block, row, name),
+                f"{shown(words.words[words.codes[wrong[0]]])} {what}",
+                where=self.file.place(block, int(wrong[0]), name),
                 remedy="Correct the cell, or leave it empty if the value is missing.",
             )
 
 
 def _of_parquet(
-    path: Path, encoder: Any, text: list[str], may_lack: set[str], rows: int
+    file: Any, path: str, kinds: dict[str, str], formats: dict[str, str], rows: int
 ) -> Iterator[Any]:
     pd = import_pandas()
-    there = parquet_names(path)
-    needed = [name for name in text if name in there or name not in may_lack]
-    kinds = {**dict.fromkeys(needed, "text"), **encoder.kinds_}
-    kinds = {name: kinds[name] for name in [*encoder.kinds_, *kinds]}
     words = [name for name, kind in kinds.items() if kind in ("text", "category")]
-    for frame in parquet_chunks(path, list(kinds), words, rows):
+    for frame in parquet_chunks(file, path, list(kinds), words, rows):
         columns = {}
         for name, kind in kinds.items():
-            format = encoder.date_formats_.get(name)
             try:
-                column = _as_dates(frame[name], format) if kind == "date" else frame[name]
-                columns[name] = typed(column, kind, str(path))
+                column = _as_dates(frame[name], formats[name]) if kind == "date" else frame[name]
+                columns[name] = typed(column, kind, path)
             except TableError:
                 raise
             except (ValueError, TypeError) as error:
@@ -209,13 +186,13 @@ def _of_parquet(
         yield pd.DataFrame(columns, index=frame.index)
 
 
-def _as_dates(column: Any, format: str | None) -> Any:
+def _as_dates(column: Any, format: str) -> Any:
     """Return a column of a Parquet file as dates; parse strings."""
     pd = import_pandas()
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return column
     words = words_of(column)
-    dates = parse_dates(words.words, format or "%Y-%m-%d")
+    dates = parse_dates(words.words, format)
     if np.isnat(dates).any():
         raise ValueError(f"{shown(words.words[int(np.isnat(dates).argmax())])} is not a date")
     return pd.Series(spread(dates, words, NO_DATE), index=column.index)

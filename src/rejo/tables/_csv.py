@@ -3,8 +3,6 @@
 The separator, the header and the decimal mark are found from the first lines.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 import re

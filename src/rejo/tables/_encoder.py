@@ -1,7 +1,5 @@
 """A transformer from the columns of a table to an array that a classifier can use."""
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Any, ClassVar, Self
 

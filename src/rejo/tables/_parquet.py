@@ -1,7 +1,5 @@
 """Parquet files: their columns have types already, which are converted to ours."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rejo.tables.columns import kind_of
 from rejo.tables.errors import (
     TableError,
     check_columns,
@@ -18,7 +17,7 @@ from rejo.tables.errors import (
     import_pyarrow,
     shown,
 )
-from rejo.tables.values import TOO_LARGE, too_large, word_of
+from rejo.tables.values import cells, check_size, word_of, words_of
 
 ENDINGS = (".parquet", ".pq")
 
@@ -35,34 +34,26 @@ def read_parquet(path: Path, text: Sequence[str]) -> Any:
         check_columns(str(path), text, names)
         frame = _frame(file.read(columns=names), str(path), text)
     pd = import_pandas()
-    kinds = {name: "text" if name in text else _kind(frame[name]) for name in names}
-    return pd.DataFrame(
-        {name: typed(frame[name], kind, str(path)) for name, kind in kinds.items()},
-        index=pd.RangeIndex(len(frame)),
-    )
+    columns = {}
+    for name in names:
+        words = name in text or pd.api.types.is_timedelta64_dtype(frame[name].dtype)
+        columns[name] = typed(frame[name], "text" if words else kind_of(frame[name]), str(path))
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(frame)))
 
 
 def parquet_chunks(
-    path: Path, columns: Sequence[str], words: Sequence[str], rows: int
+    file: Any, path: str, columns: list[str], words: Sequence[str], rows: int
 ) -> Iterator[Any]:
     """Yield DataFrames of some columns, typed by pyarrow; integers among ``words`` as text."""
-    with open_parquet(path) as file:
-        check_columns(str(path), columns, file.schema_arrow.names)
-        pa = import_pyarrow()
-        done = 0
-        for batch in file.iter_batches(batch_size=rows, columns=list(columns)):
-            frame = _frame(pa.Table.from_batches([batch]), str(path), words)
-            frame.index = range(done, done + len(frame))
-            done += len(frame)
-            yield frame
-        if done == 0:
-            yield _frame(file.schema_arrow.empty_table().select(list(columns)), str(path), words)
-
-
-def parquet_names(path: Path) -> list[str]:
-    """Return the names of the columns."""
-    with open_parquet(path) as file:
-        return list(file.schema_arrow.names)
+    pa = import_pyarrow()
+    done = 0
+    for batch in file.iter_batches(batch_size=rows, columns=columns):
+        frame = _frame(pa.Table.from_batches([batch]), path, words)
+        frame.index = range(done, done + len(frame))
+        done += len(frame)
+        yield frame
+    if done == 0:
+        yield _frame(file.schema_arrow.empty_table().select(columns), path, words)
 
 
 @contextmanager
@@ -103,19 +94,6 @@ def _frame(table: Any, name: str, words: Sequence[str]) -> Any:
     )
 
 
-def _kind(column: Any) -> str:
-    pd = import_pandas()
-    types = pd.api.types
-    if types.is_datetime64_any_dtype(column.dtype):
-        return "date"
-    if types.is_bool_dtype(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype):
-        return "category"
-    if types.is_numeric_dtype(column.dtype):
-        return "number"
-    decimal = types.infer_dtype(column, skipna=True) == "decimal"
-    return "number" if decimal else "category"
-
-
 def typed(column: Any, kind: str, name: str) -> Any:
     """Return a Series as numbers, as dates, or as strings and None."""
     pd = import_pandas()
@@ -124,13 +102,11 @@ def typed(column: Any, kind: str, name: str) -> Any:
             column = column.dt.tz_convert("UTC").dt.tz_localize(None)
         return column.astype("datetime64[us]")
     if kind == "number":
-        values = pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan)
-        if len(rows := too_large(values)):
-            row = int(column.index[0]) + rows[0] + 1
-            raise TableError(**TOO_LARGE, where=f"{name}, row {row}, column {shown(column.name)}")
+        values = check_size(
+            pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan),
+            lambda row: f"{name}, row {column.index[row] + 1}, column {shown(column.name)}",
+        )
         return pd.Series(values, index=column.index, name=column.name)
-    codes, words = pd.factorize(column)
     as_text = str if kind == "text" else word_of
-    texts = [as_text(word).strip() for word in words.tolist()]
-    cells = np.array([*(text or None for text in texts), None], dtype=object)[codes]
-    return pd.Series(cells, index=column.index, name=column.name, dtype=object)
+    words = words_of(column, missing=("",), text=lambda value: as_text(value).strip())
+    return pd.Series(cells(words), index=column.index, name=column.name, dtype=object)

@@ -1,10 +1,9 @@
 """Read a whole table and type its columns by their contents, for training."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,13 @@ from rejo.tables.errors import TableError, check_columns, import_pandas, shown
 from rejo.tables.values import (
     CODE,
     MISSING,
-    TOO_LARGE,
     Words,
     cells,
+    check_size,
     joined,
     numbers,
     spread,
     texts_of,
-    too_large,
     words_of,
 )
 
@@ -152,25 +150,22 @@ def _typed(file: CsvFile, text: list[str]) -> tuple[Any, dict[str, str]]:
         if name in text:
             columns[name] = np.concatenate([np.empty(0, dtype=object), *parts[name]])
             continue
-        found = _all_numbers(parts[name], file.decimal)
-        if found is None:
+        columns[name] = _all_numbers(parts[name], file.decimal)
+        if columns[name] is None:
             words[name] = joined(
                 [
                     part if isinstance(part, Words) else _as_words(file, block, [name])[name]
                     for part, block in zip(parts[name], blocks, strict=True)
                 ]
             )
-        elif len(rows := too_large(found)):
-            where = _place(file, blocks, parts[name], int(rows[0]), name)
-            raise TableError(**TOO_LARGE, where=where)
-        columns[name] = found
+        else:
+            check_size(columns[name], partial(_place, file, blocks, name))
         parts[name] = []
     blocks.clear()
     formats = _date_formats(file, words)
     for name, column in words.items():
         if name in formats:
-            dates = parse_dates(column.words, formats[name])
-            columns[name] = spread(dates, column, NO_DATE)
+            columns[name] = spread(parse_dates(column.words, formats[name]), column, NO_DATE)
         else:
             columns[name] = cells(column)
     frame = pd.DataFrame(
@@ -185,25 +180,24 @@ def _typed(file: CsvFile, text: list[str]) -> tuple[Any, dict[str, str]]:
 
 def _first_look(file: CsvFile, block: RowBlock, text: list[str]) -> dict[str, Any]:
     """Return numbers for the columns that pandas reads as numbers, and words for the others."""
-    frame = file.parse(block, file.names, {}, text)
-    numeric = [name for name in file.names if frame[name].dtype.kind in "iuf" and name not in text]
-    codes = file.code_columns(block)
-    again = _as_words(file, block, [name for name in numeric if name in codes])
-    again = {k: v for k, v in again.items() if any(map(CODE.fullmatch, v.words))}
-    found: dict[str, Any] = {name: texts_of(frame[name]) for name in text}
-    for name in file.names:
-        if name in numeric and name not in again:
-            found[name] = frame[name].to_numpy(np.float64)
-        elif name not in text and name not in numeric and _holds_strings(frame[name]):
-            found[name] = words_of(frame[name], file.missing)
-    # pandas reads true and false, and numbers of many digits, as objects of other types.
-    others = [name for name in file.names if name not in found and name not in again]
-    return found | again | _as_words(file, block, others)
-
-
-def _holds_strings(column: Any) -> bool:
     pd = import_pandas()
-    return pd.api.types.infer_dtype(column, skipna=True) in ("string", "empty")
+    frame = file.parse(block, file.names, {}, text)
+    codes = file.code_columns(block)
+    found: dict[str, Any] = {}
+    unsure = []
+    for name, column in frame.items():
+        if name in text:
+            found[name] = texts_of(column)
+        elif column.dtype.kind in "iuf" and name not in codes:
+            found[name] = column.to_numpy(np.float64)
+        elif pd.api.types.infer_dtype(column, skipna=True) in ("string", "empty"):
+            found[name] = words_of(column, file.missing)
+        else:  # pandas reads true and false, and numbers of many digits, as objects of other types
+            unsure.append(name)
+    for name, words in _as_words(file, block, unsure).items():
+        number = frame[name].dtype.kind in "iuf" and not any(map(CODE.fullmatch, words.words))
+        found[name] = frame[name].to_numpy(np.float64) if number else words
+    return found
 
 
 def _as_words(file: CsvFile, block: RowBlock, names: list[str]) -> dict[str, Words]:
@@ -215,26 +209,21 @@ def _as_words(file: CsvFile, block: RowBlock, names: list[str]) -> dict[str, Wor
 
 def _all_numbers(parts: list[Any], decimal: str) -> Floats | None:
     """Return the column as numbers, or None if it does not hold numbers."""
-    found = []
+    found = [np.empty(0)]
     for part in parts:
-        values = part
         if isinstance(part, Words):
-            of_words = numbers(part.words, decimal)
-            if of_words is None:
+            values = numbers(part.words, decimal)
+            if values is None:
                 return None
-            values = spread(of_words, part, np.nan)
-        found.append(values)
-    return np.concatenate(found) if found else np.empty(0)
+            part = spread(values, part, np.nan)
+        found.append(part)
+    return np.concatenate(found)
 
 
-def _place(file: CsvFile, blocks: list[RowBlock], parts: list[Any], row: int, column: str) -> str:
+def _place(file: CsvFile, blocks: list[RowBlock], column: str, row: int) -> str:
     """Say where a cell is, for a message."""
-    for block, part in zip(blocks, parts, strict=True):
-        size = len(part.codes) if isinstance(part, Words) else len(part)
-        if row < size:
-            return file.place(block, row, column)
-        row -= size
-    return file.name
+    block = next(block for block in reversed(blocks) if block.row <= row)
+    return file.place(block, row - block.row, column)
 
 
 def _date_formats(file: CsvFile, columns: dict[str, Words]) -> dict[str, str]:

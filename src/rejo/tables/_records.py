@@ -5,8 +5,6 @@ A block is scanned as an array of bytes, which takes a small part of the time of
 block with something unusual in it is read again by the csv module.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator

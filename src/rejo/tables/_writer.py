@@ -10,8 +10,6 @@ quotes around it, because they are not at the beginning of what it takes for a c
 of a text that could become a cell is treated in the same way: ``a;'=1+2``.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -3,8 +3,6 @@
 What is learnt is a plain dict, which can be saved in a model file.
 """
 
-from __future__ import annotations
-
 from math import ceil
 from typing import Any
 

@@ -4,8 +4,6 @@ A format gives the date; in any cell a time of day may follow it.  Times with an
 converted to UTC.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta

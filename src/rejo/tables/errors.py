@@ -1,7 +1,5 @@
 """The one error of this package, how messages quote names, and the optional packages."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Columns of strings: each distinct word once, a code for each cell, and the numbers among them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
@@ -10,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Floats, Indices
-from rejo.tables.errors import import_pandas
+from rejo.tables.errors import TableError, import_pandas
 
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL")
 """Entries that mean a missing value; other words, such as ``None``, are values."""
@@ -19,10 +17,6 @@ NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 CODE = re.compile(r"0\d+(?:[.,]\d*)?(?:[eE][+-]?\d+)?", re.ASCII)  # 007 is not a number
 INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 LARGEST = 1e100  # the square of a larger number would overflow
-TOO_LARGE = {
-    "problem": "the number is infinite or above 1e100",
-    "remedy": "Leave the cell empty if the value is unknown.",
-}
 
 
 class Words(NamedTuple):
@@ -32,15 +26,10 @@ class Words(NamedTuple):
     words: list[str]  # distinct
 
 
-def stripped(value: Any) -> str:
-    """Return a value as a string without blanks around it."""
-    return str(value).strip()
-
-
 def words_of(
     column: Any,
     missing: Collection[str] = frozenset(MISSING),
-    text: Callable[[Any], str] = stripped,
+    text: Callable[[Any], str] = lambda value: str(value).strip(),
 ) -> Words:
     """Return the distinct words of a Series; ``text`` makes a word of a value."""
     pd = import_pandas()
@@ -81,9 +70,7 @@ def cells(column: Words) -> NDArray[np.object_]:
 def texts_of(column: Any) -> NDArray[np.object_]:
     """Return a Series of strings, stripped of blanks, with None for empty ones."""
     texts = [(value.strip() or None) if type(value) is str else None for value in column.tolist()]
-    found = np.empty(len(texts), dtype=object)
-    found[:] = texts
-    return found
+    return np.array(texts, dtype=object)
 
 
 def number(word: str, decimal: str) -> float | None:
@@ -97,18 +84,25 @@ def number(word: str, decimal: str) -> float | None:
 
 def numbers(words: list[str], decimal: str) -> Floats | None:
     """Return all words as numbers; None if one is not a number, or is a code such as 007."""
-    found = []
-    for word in words:
-        value = number(word, decimal)
-        if value is None or CODE.fullmatch(word):
-            return None
-        found.append(value)
-    return np.array(found, dtype=np.float64)
+    if any(CODE.fullmatch(word) or number(word, decimal) is None for word in words):
+        return None
+    return np.array([number(word, decimal) for word in words], dtype=np.float64)
 
 
 def too_large(values: Floats) -> Indices:
     """Return the positions of numbers that are infinite or would overflow when squared."""
     return np.flatnonzero(np.abs(values) > LARGEST)
+
+
+def check_size(values: Floats, place: Callable[[int], str]) -> Floats:
+    """Refuse numbers that are too large; ``place`` says where a row is."""
+    if len(rows := too_large(values)):
+        raise TableError(
+            "the number is infinite or above 1e100",
+            where=place(int(rows[0])),
+            remedy="Leave the cell empty if the value is unknown.",
+        )
+    return values
 
 
 def word_of(value: Any) -> str:
