@@ -117,8 +117,6 @@ class _Typist:
         numbers = {name: np.float64 for name in names if self.kinds[name] == "number"}
         try:
             found = self.file.parse(block, names, {**objects, **numbers}, text)
-        except pd.errors.EmptyDataError:
-            found = pd.DataFrame(columns=names, dtype=object)
         except TableError:
             raise
         except (ValueError, TypeError):  # a cell is not a number: find it, or see it is missing

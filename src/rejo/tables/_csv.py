@@ -73,6 +73,8 @@ class CsvFile:
         The columns of ``text`` are strings as written, including ``NA`` and the empty string.
         """
         pd = import_pandas()
+        if not block.data:
+            return pd.DataFrame(columns=list(columns), dtype=object)
         place = self._place
         types = {**dtypes, **dict.fromkeys(text, object)}
         try:
