@@ -140,7 +140,7 @@ LOSS = np.ones((3, 5))
     ("given_", "error", "message"),
     [
         ({"lower": None}, ValueError, r"lower is missing: 1 .* Pass lower=review\(X\)\['lower'\]"),
-        ({"lower": [0, 1]}, ValueError, r"lower must have shape \(3,\) as y_true has, got \(2,\)"),
+        ({"lower": [0, 1]}, ValueError, r"lower must have shape \(3,\) like y_true, got \(2,\)"),
         ({"lower": [0, 2, 0]}, ValueError, r"lower contains 2, which is not one of \[0, 1\]"),
         ({"lower": [0, None, 0]}, TypeError, "lower must contain numbers or text, got NoneType"),
         ({"classes": [0, 1]}, ValueError, r"y_pred contains 2, which is not one of \[0, 1\]"),

@@ -214,7 +214,7 @@ def test_one_value_for_all_cases_is_not_a_ranking():
     ("sureness", "message"),
     [
         ([0.5], r"sureness must have shape \(2,\) like y_true, got \(1,\)"),
-        (np.eye(2), r"got \(2, 2\); of posteriors, give the largest in each row"),
+        (np.eye(2), r"got \(2, 2\); for posteriors, pass the largest in each row"),
         ([0.5, np.nan], "sureness contains NaN or infinity"),
         ([0.5, np.inf], "sureness contains NaN or infinity"),
         (["high", "low"], "sureness must be an array of numbers"),

@@ -92,7 +92,7 @@ def test_the_old_name_of_the_number_of_cases_is_refused(bound):
         ((True, 2), TypeError, "must be an integer, got True"),
         ((1, 2.0), TypeError, "n_samples must be an integer, got 2.0"),
         ((1, 2, 95), ValueError, "confidence must be between 0 and 1, got 95"),
-        ((1, 2, 1), ValueError, "confidence must be between 0 and 1, and neither, got 1"),
+        ((1, 2, 1), ValueError, "confidence must be strictly between 0 and 1, got 1"),
         ((1, 2, "95%"), TypeError, "confidence must be a number, got '95%'"),
     ],
 )
@@ -206,7 +206,7 @@ def test_a_measure_without_a_value_has_no_limits():
 def test_wrong_arguments_of_the_bootstrap_are_named():
     with pytest.raises(ValueError, match=r"arrays must have 2 rows .* shape \(3,\) at position 1"):
         metrics.bootstrap_interval(rate, [0, 1], [0, 1], [1, 1, 1])
-    with pytest.raises(ValueError, match="n_resamples must be an integer of at least 1, got 0"):
+    with pytest.raises(ValueError, match="n_resamples must be a positive integer, got 0"):
         metrics.bootstrap_interval(rate, [0, 1], [0, 1], n_resamples=0)
-    with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
+    with pytest.raises(ValueError, match="confidence must be strictly between 0 and 1"):
         metrics.bootstrap_interval(rate, [0, 1], [0, 1], confidence=0)

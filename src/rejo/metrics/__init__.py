@@ -6,19 +6,26 @@ error rate is over **all** points, not over the accepted ones, so R, E and the f
 decisions add up to 1. Most measures combine these two, into a cost such as the empirical risk
 ``reject_cost * R + E``, or into a curve of one against the other.
 
-Each point may have a weight; every count is then a sum of weights, and a weight of 2 counts as the
-point twice. The modules, in reading order:
+Most functions take
+
+``y_true``, ``y_pred`` : array-like of shape (n_samples,)
+    the true classes, and the decisions, with ``reject_label`` where a point is rejected
+``reject_label`` : int, float, str or None
+    the label of a rejection, which is not a class; ``None`` if nothing can be rejected
+``sample_weight`` : array-like of shape (n_samples,), default=None
+    every count becomes a sum of weights; a weight of 2 counts as the point twice
+
+The modules, in reading order:
 
 ``_labels``
     which decisions are right, and which are rejections; checks of labels, weights and numbers
 ``_tally``
     the one count of right decisions, wrong decisions and rejections
 ``_rates``
-    R, E, the risk, the accuracies, and the qualities of Condessa and colleagues
+    R, E, the risk, the accuracies, the cost of a case after a review that may be wrong too, and
+    the qualities of Condessa and colleagues
 ``_confusion``
     confusion with rejections; the mean of any loss between ordered classes; crossed boundaries
-``_costs``
-    the cost of a case in money, after a review that may be wrong too
 ``_curves``
     accuracy and risk as more points are rejected, for decisions ranked by sureness; their areas
 ``_intervals``
@@ -26,7 +33,6 @@ point twice. The modules, in reading order:
 """
 
 from rejo.metrics._confusion import crossing_rate, ordinal_risk, reject_confusion_matrix
-from rejo.metrics._costs import expected_cost
 from rejo.metrics._curves import (
     AccuracyRejectCurve,
     RiskCoverageCurve,
@@ -50,6 +56,7 @@ from rejo.metrics._rates import (
     classification_quality,
     empirical_risk,
     error_rate,
+    expected_cost,
     overall_accuracy,
     rejection_quality,
     rejection_rate,

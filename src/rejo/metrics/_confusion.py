@@ -14,7 +14,7 @@ class _Coded(NamedTuple):
 
     classes: list[Any]
     true: Indices  # (n_samples,)
-    pred: Indices  # (n_samples,), of no meaning where rejected
+    pred: Indices  # (n_samples,), arbitrary where rejected
     rejected: NDArray[np.bool_]
 
 
@@ -31,28 +31,20 @@ def reject_confusion_matrix(
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True classes, and decisions with ``reject_label`` for rejections.
-    reject_label : int, float, str or None
-        Label of a rejection, not one of the classes; ``None`` if there is none.
+    y_true, y_pred, reject_label, sample_weight
+        See :mod:`rejo.metrics`.
     classes : array-like of shape (n_classes,), default=None
         Classes in the order of the rows, such as ``model.classes_``. By default the sorted labels
         in ``y_true`` and ``y_pred``.
     lower : array-like of shape (n_samples,), default=None
         For each rejected point, the lower of the two classes it lies between, as in the column
-        ``lower`` of ``review(X)``; not read for decided points. Requires ``classes``.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Sample weights; the matrix then contains sums of weights.
+        ``lower`` of ``review(X)``; ignored for decided points. Requires ``classes``.
 
     Returns
     -------
     ndarray of shape (n_classes, n_classes + 1) or (n_classes, 2 * n_classes - 1)
         Rows are true classes. Columns are the classes, then rejections; with ``lower``, class 0,
-        between 0 and 1, class 1, and so on, as in a loss matrix.
-
-    See Also
-    --------
-    ordinal_risk : The mean of a loss over this matrix.
+        between 0 and 1, class 1, and so on, as in the loss matrix of :func:`ordinal_risk`.
 
     Examples
     --------
@@ -97,33 +89,25 @@ def ordinal_risk(
 
     :func:`empirical_risk` counts every error as 1, however far off it is. Here ``loss_matrix``
     gives the cost of each output for each true class. A rejection far from the true class may cost
-    more than one next to it, so ``lower`` must say between which classes a rejected point lies.
+    more than one next to it, so ``lower`` must say which classes a rejected point lies between.
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True classes, and decisions with ``reject_label`` for rejections.
+    y_true, y_pred, reject_label, sample_weight
+        See :mod:`rejo.metrics`.
     loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
         ``loss_matrix[k, o]`` is the loss of output ``o`` for true class ``k``. The outputs are
         class 0, between 0 and 1, class 1, and so on; or only the classes, without rejection.
     classes : array-like of shape (n_classes,)
         Classes, lowest first, such as ``model.classes_``.
-    reject_label : int, float, str or None
-        Label of a rejection, not one of the classes; ``None`` if there is none.
     lower : array-like of shape (n_samples,), default=None
         For each rejected point, the lower of the two classes it lies between, as in the column
         ``lower`` of ``review(X)``. Not needed for two classes, or if nothing is rejected.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Sample weights.
-
-    Returns
-    -------
-    float
 
     Examples
     --------
-    An error by one class costs 1, a rejection next to the true class 0.25, and one class farther
-    1.75. Data replication minimises this loss for ``reject_cost=0.25``:
+    An error by one class costs 1, a rejection next to the true class 0.25, and a rejection one
+    class further away 1.75. Data replication minimises this loss for ``reject_cost=0.25``:
 
     >>> from rejo.metrics import ordinal_risk
     >>> from rejo.replication import loss_from_costs, replica_costs
@@ -133,15 +117,8 @@ def ordinal_risk(
            [1.  , 0.25, 0.  , 0.25, 1.  ],
            [2.5 , 1.75, 1.  , 0.25, 0.  ]])
     >>> y_true, y_pred = ["low", "low", "mid", "high"], ["low", "?", "?", "mid"]
-    >>> lower = ["low", "mid", "low", "mid"]
-    >>> ordinal_risk(
-    ...     y_true,
-    ...     y_pred,
-    ...     loss_matrix=loss,
-    ...     classes=["low", "mid", "high"],
-    ...     reject_label="?",
-    ...     lower=lower,
-    ... )
+    >>> order = {"classes": ["low", "mid", "high"], "lower": ["low", "mid", "low", "mid"]}
+    >>> ordinal_risk(y_true, y_pred, loss_matrix=loss, reject_label="?", **order)
     0.75
     """
     found = outcomes(y_true, y_pred, reject_label)
@@ -165,7 +142,7 @@ def ordinal_risk(
         if n_classes > 2:
             raise ValueError(
                 f"lower is missing: {n_rejected} points are rejected, and reject_label does not "
-                "say between which classes they lie. Pass lower=review(X)['lower']"
+                "say which classes they lie between. Pass lower=review(X)['lower']"
             )
         lower = np.full(len(coded.true), coded.classes[0], dtype=object)
     output = coded.pred if loss.shape[1] == n_classes else _outputs(coded, lower)
@@ -176,21 +153,15 @@ def crossing_rate(scores: ArrayLike, *, sample_weight: ArrayLike | None = None) 
     """Fraction of the points at which boundaries cross.
 
     Scores must not rise from left to right: a point above one boundary is above all lower ones.
-    Two classifiers, trained for the two edges of a reject region, may contradict this. One function
-    with ordered thresholds never does.
+    Two classifiers, trained for the two edges of a reject region, may contradict each other. One
+    function with ordered thresholds never does. Equal scores do not count as crossed.
 
     Parameters
     ----------
     scores : array-like of shape (n_samples, n_boundaries)
-        Score of every point for every boundary, lowest boundary first, such as
-        ``boundary_scores(X)``.
+        Score of every point for every boundary, lowest first, such as ``boundary_scores(X)``.
     sample_weight : array-like of shape (n_samples,), default=None
         Sample weights.
-
-    Returns
-    -------
-    float
-        Between 0 and 1. Equal scores do not count as crossed.
 
     Examples
     --------
@@ -208,7 +179,6 @@ def crossing_rate(scores: ArrayLike, *, sample_weight: ArrayLike | None = None) 
 
 
 def _encode(found: Compared, reject_label: Any, classes: ArrayLike | None) -> _Coded:
-    """Turn labels into positions among the classes."""
     decided = found.pred[~found.rejected]
     if classes is None:
         try:
@@ -234,16 +204,15 @@ def _outputs(coded: _Coded, lower: ArrayLike | None) -> Indices:
         below = np.asarray(lower, dtype=object)
         if below.shape != coded.true.shape:
             raise ValueError(
-                f"lower must have shape {coded.true.shape} as y_true has, got {below.shape}"
+                f"lower must have shape {coded.true.shape} like y_true, got {below.shape}"
             )
-        classes = coded.classes[:-1]  # above the highest there is no other
+        classes = coded.classes[:-1]  # the highest class is the lower of none
         place = _positions("lower", labels("lower", below[coded.rejected]), classes)
         output[coded.rejected] = 2 * place + 1
     return output
 
 
 def _positions(name: str, values: NDArray[Any], classes: list[Any]) -> Indices:
-    """Position of each label in the list of classes."""
     place = {label: k for k, label in enumerate(classes)}
     try:
         return np.array([place[label] for label in values.tolist()], dtype=np.intp)

@@ -4,6 +4,14 @@ Sort the points by sureness and accept them from the top: at each threshold, the
 the wrong ones among them are cumulative sums. Points of equal sureness are accepted or rejected
 together. So a curve has one entry for each distinct sureness, and one for the threshold ``inf``,
 where everything is rejected. Points of weight 0 are left out.
+
+Selective risk is as in Y. Geifman and R. El-Yaniv, "Selective classification for deep neural
+networks", NeurIPS 2017; AURC and its excess are from Y. Geifman, G. Uziel and R. El-Yaniv,
+"Bias-reduced uncertainty estimation for deep neural classifiers", ICLR 2019; the generalised risk
+and its area are from J. Traub et al., "Overcoming common flaws in the evaluation of selective
+classification systems", NeurIPS 2024; accuracy-reject curves are from M. S. A. Nadeem, J.-D. Zucker
+and B. Hanczar, "Accuracy-rejection curves (ARCs) for comparing classification methods with a reject
+option", MLSB 2010.
 """
 
 from math import log1p
@@ -14,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from rejo._errors import renamed
 from rejo._typing import Floats
-from rejo.metrics._labels import choice, floats, outcomes, shares
+from rejo.metrics._labels import Weights, choice, floats, outcomes, shares
 
 SHARES = ("accepted", "overall")
 
@@ -57,36 +65,29 @@ def risk_coverage_curve(
     y_pred: ArrayLike,
     sureness: ArrayLike,
     *,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Weights = None,
     risk: Literal["accepted", "overall"] = "accepted",
 ) -> RiskCoverageCurve:
     """Risk against coverage, for every threshold on the sureness.
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True classes, and decisions without rejection, from ``predict_forced``.
+    y_true, sample_weight
+        See :mod:`rejo.metrics`.
+    y_pred : array-like of shape (n_samples,)
+        Decisions without rejection, from ``predict_forced``.
     sureness : array-like of shape (n_samples,)
         Any number that is higher for surer decisions, such as the largest posterior.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Sample weights.
     risk : {"accepted", "overall"}, default="accepted"
-        Wrong decisions as a fraction of the accepted points, the selective risk [1]_, or of all
-        points, the error rate E, also called the generalised risk [2]_.
+        Wrong decisions as a fraction of the accepted points (selective risk), or of all points
+        (the error rate E, or generalised risk).
 
     Returns
     -------
     RiskCoverageCurve
         Named tuple of arrays ``coverage``, ``risk``, ``threshold``, from nothing accepted to
-        everything. Where nothing is accepted, the risk is ``nan`` among the accepted points and 0
-        overall.
-
-    References
-    ----------
-    .. [1] Y. Geifman and R. El-Yaniv, "Selective classification for deep neural networks",
-       NeurIPS 2017.
-    .. [2] J. Traub et al., "Overcoming common flaws in the evaluation of selective classification
-       systems", NeurIPS 2024.
+        everything. The first risk, where nothing is accepted, is ``nan`` for "accepted" and 0 for
+        "overall".
 
     Examples
     --------
@@ -111,7 +112,7 @@ def accuracy_reject_curve(
     y_pred: ArrayLike,
     sureness: ArrayLike,
     *,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Weights = None,
     accuracy: Literal["accepted", "overall"] = "accepted",
 ) -> AccuracyRejectCurve:
     """Accuracy against rejection rate, for every threshold on the sureness.
@@ -121,20 +122,15 @@ def accuracy_reject_curve(
     y_true, y_pred, sureness, sample_weight
         As in :func:`risk_coverage_curve`.
     accuracy : {"accepted", "overall"}, default="accepted"
-        Accuracy on the accepted points [1]_, as in :func:`accepted_accuracy`; or ``1 - E``, where
+        Accuracy on the accepted points, as in :func:`accepted_accuracy`; or ``1 - E``, where
         rejections count as right, as in :func:`overall_accuracy`.
 
     Returns
     -------
     AccuracyRejectCurve
         Named tuple of arrays ``rejection_rate``, ``accuracy``, ``threshold``, from nothing rejected
-        to everything. Where all is rejected, the accuracy is ``nan`` among the accepted points and
-        1 overall.
-
-    References
-    ----------
-    .. [1] M. S. A. Nadeem, J.-D. Zucker and B. Hanczar, "Accuracy-rejection curves (ARCs) for
-       comparing classification methods with a reject option", MLSB 2010.
+        to everything. The last accuracy, where everything is rejected, is ``nan`` for "accepted"
+        and 1 for "overall".
 
     Examples
     --------
@@ -155,37 +151,14 @@ def accuracy_reject_curve(
 
 @renamed(confidence="sureness")
 def aurc(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
-    sureness: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
+    y_true: ArrayLike, y_pred: ArrayLike, sureness: ArrayLike, *, sample_weight: Weights = None
 ) -> float:
     """Area under the risk-coverage curve: the mean selective risk over all coverages.
 
     The mean is over the points: each sets the threshold at its own sureness, and contributes the
-    share of errors among the points accepted then. Without ties this is the mean of the risks at
-    the coverages 1/N, 2/N, ..., 1, as in [1]_. Lower is better.
-
-    Parameters
-    ----------
-    y_true, y_pred, sureness, sample_weight
-        As in :func:`risk_coverage_curve`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; the error rate if the sureness is constant.
-
-    See Also
-    --------
-    e_aurc : The part that is due to the ranking.
-    augrc : An area in which the few surest points weigh less.
-
-    References
-    ----------
-    .. [1] Y. Geifman, G. Uziel and R. El-Yaniv, "Bias-reduced uncertainty estimation for deep
-       neural classifiers", ICLR 2019.
+    fraction of errors among the points accepted then. Without ties this is the mean of the risks
+    at the coverages 1/N, 2/N, ..., 1. Lower is better; it is the error rate if the sureness is
+    constant. The arguments are those of :func:`risk_coverage_curve`.
 
     Examples
     --------
@@ -198,35 +171,17 @@ def aurc(
 
 @renamed(confidence="sureness")
 def e_aurc(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
-    sureness: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
+    y_true: ArrayLike, y_pred: ArrayLike, sureness: ArrayLike, *, sample_weight: Weights = None
 ) -> float:
     """Excess of the area under the risk-coverage curve over that of the best ranking.
 
     :func:`aurc` mixes how often decisions are wrong with how well the sureness ranks them.
-    For an error rate ``r`` without rejection, the best ranking has all right decisions first,
-    and the area under its curve is ``r + (1 - r) log(1 - r)`` [1]_; the excess is what the ranking
-    adds to that. Lower is better.
-
-    Parameters
-    ----------
-    y_true, y_pred, sureness, sample_weight
-        As in :func:`risk_coverage_curve`.
-
-    Returns
-    -------
-    float
-        At least 0. The formula is that of infinitely many points: on N points without ties the
-        best ranking has an excess of up to ``r / N``. If all decisions are right, or all wrong, no
-        ranking is better than another, and the excess is 0.
-
-    References
-    ----------
-    .. [1] Y. Geifman, G. Uziel and R. El-Yaniv, "Bias-reduced uncertainty estimation for deep
-       neural classifiers", ICLR 2019.
+    If the error rate without rejection is ``r``, the best ranking puts all right decisions first,
+    and the area under its curve is ``r + (1 - r) log(1 - r)``; the excess is what the ranking
+    adds to that. Lower is better, and 0 is the minimum. The formula is for infinitely many points:
+    on N points without ties, the best ranking has an excess of up to ``r / N``. If all decisions
+    are right, or all are wrong, every ranking has an excess of 0. The arguments are those of
+    :func:`risk_coverage_curve`.
 
     Examples
     --------
@@ -244,33 +199,16 @@ def e_aurc(
 
 @renamed(confidence="sureness")
 def augrc(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
-    sureness: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
+    y_true: ArrayLike, y_pred: ArrayLike, sureness: ArrayLike, *, sample_weight: Weights = None
 ) -> float:
     """Area under the generalised risk-coverage curve: the mean error rate E over all coverages.
 
-    The errors are a fraction of all points, not of the accepted ones, so that E begins at 0 and the
-    few surest points do not outweigh the others as in :func:`aurc` [1]_. With the error
-    rate ``r`` without rejection, and the probability ``AUROC`` that a right decision has a higher
-    sureness than a wrong one, the area is ``(1 - AUROC) r (1 - r) + r^2 / 2``. Lower is better.
-
-    Parameters
-    ----------
-    y_true, y_pred, sureness, sample_weight
-        As in :func:`risk_coverage_curve`.
-
-    Returns
-    -------
-    float
-        Between 0 and 0.5, by trapezoids; half the error rate if the sureness is constant.
-
-    References
-    ----------
-    .. [1] J. Traub et al., "Overcoming common flaws in the evaluation of selective classification
-       systems", NeurIPS 2024.
+    Errors are a fraction of all points, not of the accepted ones, so E starts at 0 and the few
+    surest points do not dominate, as they do in :func:`aurc`. If ``r`` is the error rate without
+    rejection, and ``AUROC`` the probability that a right decision has a higher sureness than a
+    wrong one, the area (by trapezoids) is ``(1 - AUROC) r (1 - r) + r^2 / 2``. Lower is better; it
+    is half the error rate if the sureness is constant. The arguments are those of
+    :func:`risk_coverage_curve`.
 
     Examples
     --------
@@ -289,23 +227,13 @@ def auarc(
     y_pred: ArrayLike,
     sureness: ArrayLike,
     *,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Weights = None,
     accuracy: Literal["accepted", "overall"] = "accepted",
 ) -> float:
     """Area under the accuracy-reject curve: the mean accuracy over all rejection rates.
 
-    Parameters
-    ----------
-    y_true, y_pred, sureness, sample_weight
-        As in :func:`risk_coverage_curve`.
-    accuracy : {"accepted", "overall"}, default="accepted"
-        As in :func:`accuracy_reject_curve`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1, higher is better: ``1 - aurc`` for the accuracy among the accepted points,
-        ``1 - augrc`` for the overall accuracy.
+    It is ``1 - aurc`` for the accuracy on the accepted points, and ``1 - augrc`` for the overall
+    accuracy. Higher is better. The arguments are those of :func:`accuracy_reject_curve`.
 
     Examples
     --------
@@ -318,7 +246,7 @@ def auarc(
 
 
 def _rank(
-    y_true: ArrayLike, y_pred: ArrayLike, sureness: ArrayLike, sample_weight: ArrayLike | None
+    y_true: ArrayLike, y_pred: ArrayLike, sureness: ArrayLike, sample_weight: Weights
 ) -> _Ranking:
     """Check the arguments and accumulate from the surest point to the least sure."""
     found = outcomes(y_true, y_pred, None)
@@ -326,8 +254,8 @@ def _rank(
     score = floats("sureness", sureness)
     if score.shape != weight.shape:
         raise ValueError(
-            f"sureness must have shape {weight.shape} like y_true, got {score.shape}; of "
-            "posteriors, give the largest in each row"
+            f"sureness must have shape {weight.shape} like y_true, got {score.shape}; for "
+            "posteriors, pass the largest in each row"
         )
     if not np.isfinite(score).all():
         raise ValueError("sureness contains NaN or infinity")
@@ -347,13 +275,11 @@ def _rank(
 
 
 def _selective_risk(ranking: _Ranking) -> Floats:
-    """Errors as a share of the accepted points; ``nan`` at the first entry, where none is."""
-    risk = ranking.wrong[1:] / ranking.accepted[1:]
-    return np.append(np.nan, risk)
+    """Errors as a fraction of the accepted points; ``nan`` first, where none is accepted."""
+    return np.append(np.nan, ranking.wrong[1:] / ranking.accepted[1:])
 
 
 def _mean_risk(ranking: _Ranking) -> float:
-    """Area under the selective risk."""
-    # At coverage 0 it is undefined, so that no trapezoid begins there: each step has the risk at
-    # its right end.
+    # The risk is undefined at coverage 0, so there is no trapezoid: each step has the risk at its
+    # right end.
     return float(np.diff(ranking.accepted) @ _selective_risk(ranking)[1:])

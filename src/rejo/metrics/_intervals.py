@@ -36,15 +36,12 @@ class RateIntervals(NamedTuple):
 
 @renamed(n="n_samples")
 def wilson_interval(
-    successes: int,
-    n_samples: int,
-    confidence: float = 0.95,
-    *,
-    n_effective: float | None = None,
+    successes: int, n_samples: int, confidence: float = 0.95, *, n_effective: float | None = None
 ) -> Interval[float]:
     """Wilson's interval for a proportion, ``successes / n_samples``.
 
-    Unlike ``p +- z sqrt(p (1 - p) / n)``, it is sensible for few cases and for no success at all.
+    Unlike ``p +- z sqrt(p (1 - p) / n)``, it works for few cases, and even if none is a success.
+    :func:`binomial_upper_bound` gives a limit with guaranteed confidence.
 
     Parameters
     ----------
@@ -55,17 +52,12 @@ def wilson_interval(
     confidence : float, default=0.95
         Approximate probability that such an interval contains the true proportion.
     n_effective : float, default=None
-        Number of independent cases that the ``n_samples`` cases are worth, if they depend on each
-        other; need not be an integer.
+        Effective sample size, if the cases are not independent; need not be an integer.
 
     Returns
     -------
     Interval
         Named tuple ``estimate``, ``low``, ``high``; ``nan``, 0, 1 if there are no cases.
-
-    See Also
-    --------
-    binomial_upper_bound : A limit with guaranteed confidence.
 
     Examples
     --------
@@ -94,24 +86,21 @@ def rate_intervals(
 ) -> RateIntervals:
     """Wilson intervals of the rejection rate, the error rate and the accepted accuracy.
 
-    The points must be independent, and not used in training. There is no ``sample_weight``, since
+    The points must be independent and not used in training. There is no ``sample_weight``, since
     weights do not say how many independent cases they stand for; use :func:`bootstrap_interval`.
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True classes, and decisions with ``reject_label`` for rejections.
-    reject_label : int, float, str or None
-        Label of a rejection, not one of the classes; ``None`` if there is none.
+    y_true, y_pred, reject_label
+        See :mod:`rejo.metrics`.
     confidence : float, default=0.95
         Approximate probability that each interval contains the true rate.
 
     Returns
     -------
     RateIntervals
-        Named tuple ``rejection_rate``, ``error_rate``, ``accepted_accuracy``, each of them an
-        interval ``estimate``, ``low``, ``high``. If nothing is accepted, the interval of the
-        accepted accuracy is ``nan``, 0, 1.
+        Named tuple ``rejection_rate``, ``error_rate``, ``accepted_accuracy`` of intervals
+        ``estimate``, ``low``, ``high``.
 
     Examples
     --------
@@ -135,8 +124,8 @@ def rate_intervals(
 def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) -> float:
     """Exact upper bound for an error rate, after Clopper and Pearson.
 
-    If the true rate were higher than this, the probability of so few errors in so many independent
-    cases would be below ``1 - confidence``. The threshold that decides which cases are accepted
+    If the true rate were higher than this, so few errors in so many independent cases would have
+    a probability below ``1 - confidence``. The threshold that decides which cases are accepted
     must not have been chosen on the same cases.
 
     Parameters
@@ -151,8 +140,8 @@ def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) 
     Returns
     -------
     float
-        The quantile ``confidence`` of the beta distribution with the parameters ``errors + 1`` and
-        ``n_samples - errors``; 1 if all cases are errors, or if there are none.
+        The ``confidence`` quantile of the beta distribution with parameters ``errors + 1`` and
+        ``n_samples - errors``; 1 if all cases are errors, or if there are no cases.
 
     Examples
     --------
@@ -177,7 +166,8 @@ def bootstrap_interval(
 ) -> Interval[T]:
     """Bootstrap interval of any measure, by resampling the points within each true class.
 
-    Every class keeps its number of points, so the interval is for the given class frequencies.
+    Every class keeps its number of points, so the interval is for the given class frequencies. For
+    rates, :func:`rate_intervals` is better: it also works for errors that never occurred.
 
     Parameters
     ----------
@@ -189,52 +179,40 @@ def bootstrap_interval(
     *arrays : array-like of shape (n_samples, ...)
         Other arguments of the measure, with a row for each point: decisions, scores, weights.
     n_resamples : int, default=1000
-        Number of resamples.
     confidence : float, default=0.95
         Fraction of the resamples between the two limits.
     random_state : int, Generator, RandomState or None, default=None
-        Seed or random number generator.
 
     Returns
     -------
     Interval
-        Named tuple ``estimate``, the measure on all points, ``low`` and ``high``. The limits are
+        Named tuple ``estimate``, the measure on all points, ``low`` and ``high``. A limit is
         ``nan`` where the measure is ``nan`` on a resample, or infinite on those at the limit.
-
-    See Also
-    --------
-    rate_intervals : For rates, also of errors that never occurred, where the bootstrap fails.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from rejo.metrics import accuracy_reject_curve, aurc, bootstrap_interval
+    >>> from rejo.metrics import accuracy_reject_curve, bootstrap_interval
     >>> rng = np.random.default_rng(0)
-    >>> confidence = rng.uniform(0.5, 1, size=200)
+    >>> sureness = rng.uniform(0.5, 1, size=200)
     >>> y_true = rng.integers(2, size=200)
-    >>> y_pred = np.where(rng.random(200) < confidence, y_true, 1 - y_true)
-    >>> area, low, high = bootstrap_interval(aurc, y_true, y_pred, confidence, random_state=0)
-    >>> bool(low < area < high)
-    True
-
-    The accuracy after rejecting no point, a quarter and a half:
-
-    >>> def accuracies(y_true, y_pred, confidence):
-    ...     curve = accuracy_reject_curve(y_true, y_pred, confidence)
+    >>> y_pred = np.where(rng.random(200) < sureness, y_true, 1 - y_true)
+    >>> def accuracies(y_true, y_pred, sureness):  # after rejecting nothing, a quarter, a half
+    ...     curve = accuracy_reject_curve(y_true, y_pred, sureness)
     ...     return np.interp([0, 0.25, 0.5], curve.rejection_rate, curve.accuracy)
-    >>> band = bootstrap_interval(accuracies, y_true, y_pred, confidence, random_state=0)
+    >>> band = bootstrap_interval(accuracies, y_true, y_pred, sureness, random_state=0)
     >>> bool(np.all(band.low < band.high)), band.low.shape
     (True, (3,))
     """
     tail = (1 - _level(confidence)) / 2
     if not _is_count(n_resamples) or n_resamples < 1:
-        raise ValueError(f"n_resamples must be an integer of at least 1, got {n_resamples!r}")
+        raise ValueError(f"n_resamples must be a positive integer, got {n_resamples!r}")
     true = labels("y_true", y_true)
     columns = [_column(array) for array in (y_true, *arrays)]
     for i, column in enumerate(columns[1:]):
         if column.shape[:1] != true.shape:
             raise ValueError(
-                f"arrays must have {len(true)} rows as y_true has, got shape {column.shape} at "
+                f"arrays must have {len(true)} rows like y_true, got shape {column.shape} at "
                 f"position {i}"
             )
     estimate = measure(*columns)
@@ -276,7 +254,7 @@ def _column(values: Any) -> NDArray[Any]:
 
 
 def _counts(name: str, part: Any, n: Any) -> tuple[int, int]:
-    """Return a number of cases out of n."""
+    """Validate a number of cases out of n."""
     for label, value in ((name, part), ("n_samples", n)):
         if not _is_count(value):
             raise TypeError(f"{label} must be an integer, got {value!r}")
@@ -292,5 +270,5 @@ def _is_count(value: Any) -> bool:
 def _level(confidence: Any) -> float:
     level = number("confidence", confidence, 0, 1)
     if level in (0, 1):
-        raise ValueError(f"confidence must be between 0 and 1, and neither, got {confidence!r}")
+        raise ValueError(f"confidence must be strictly between 0 and 1, got {confidence!r}")
     return level

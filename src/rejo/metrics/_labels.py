@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rejo._typing import Floats
 
+Weights = ArrayLike | None  # sample weights (n_samples,); None: all 1
+
 
 class Compared(NamedTuple):
     """Checked labels, and what became of each point; all of shape (n_samples,)."""
@@ -37,7 +39,7 @@ def outcomes(y_true: ArrayLike, y_pred: ArrayLike, reject_label: Any) -> Compare
 def agree(
     true: NDArray[Any], name: str, pred: NDArray[Any], read: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Compare decisions with true classes, which must be of the same kind where they are read."""
+    """Compare decisions with true classes, which must be of the same kind where ``read``."""
     decided = pred[read]
     if decided.size and not _kinds(decided) <= _kinds(true):
         raise TypeError(
@@ -70,7 +72,7 @@ def equal(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray(left == right, dtype=bool)
 
 
-def weights(sample_weight: ArrayLike | None, n_samples: int) -> Floats:
+def weights(sample_weight: Weights, n_samples: int) -> Floats:
     """Return valid weights (n_samples,), all 1 by default."""
     if sample_weight is None:
         return np.ones(n_samples)
@@ -88,15 +90,13 @@ def weights(sample_weight: ArrayLike | None, n_samples: int) -> Floats:
     return weight
 
 
-def shares(sample_weight: ArrayLike | None, n_samples: int) -> Floats:
+def shares(sample_weight: Weights, n_samples: int) -> Floats:
     """Return valid weights, scaled to a largest of 1 so that their sum cannot overflow."""
     weight = weights(sample_weight, n_samples)
-    scaled: Floats = weight / weight.max()
-    return scaled
+    return np.asarray(weight / weight.max())
 
 
 def floats(name: str, values: Any) -> Floats:
-    """Return values as an array of floats."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -114,14 +114,12 @@ def number(name: str, value: Any, low: float, high: float) -> float:
 
 
 def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
-    """Return one of the options."""
     if value not in options:
         raise ValueError(f"{name} must be {' or '.join(map(repr, options))}, got {value!r}")
     return str(value)
 
 
 def _rejected(true: NDArray[Any], pred: NDArray[Any], reject_label: Any) -> NDArray[np.bool_]:
-    """Return which decisions are rejections (n_samples,)."""
     if reject_label is None:
         return np.zeros(len(pred), dtype=bool)
     label = labels("reject_label", [reject_label])  # (1,)

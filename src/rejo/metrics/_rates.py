@@ -1,45 +1,26 @@
-"""Rates, the risk that combines them, and the qualities of Condessa and colleagues."""
+"""Rates, the costs that combine them, and the qualities of Condessa and colleagues.
 
-from typing import Any, NamedTuple
+The qualities are from F. Condessa, J. Bioucas-Dias and J. Kovacevic, "Performance measures for
+classification systems with rejection", Pattern Recognition 63, 2017.
+"""
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from rejo.metrics._labels import agree, equal, labels, number, outcomes, shares
+from rejo._typing import Floats
+from rejo.metrics._labels import Weights, agree, equal, labels, number, outcomes, shares
 from rejo.metrics._tally import Tally, tally
 
 
-class _Qualities(NamedTuple):
-    """Counts of right and wrong (forced) decisions among accepted and rejected points."""
-
-    right_accepted: float
-    wrong_accepted: float
-    right_rejected: float
-    wrong_rejected: float
-
-
 def rejection_rate(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
-    *,
-    reject_label: Any,
-    sample_weight: ArrayLike | None = None,
+    y_true: ArrayLike, y_pred: ArrayLike, *, reject_label: Any, sample_weight: Weights = None
 ) -> float:
     """Fraction of the points that are rejected, ``R = rejected / N``.
 
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        True classes, and decisions with ``reject_label`` for rejections.
-    reject_label : int, float, str or None
-        Label of a rejection, not one of the classes; ``None`` if there is none.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Sample weights.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
+    :mod:`rejo.metrics` describes the arguments.
 
     Examples
     --------
@@ -51,27 +32,11 @@ def rejection_rate(
 
 
 def error_rate(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
-    *,
-    reject_label: Any,
-    sample_weight: ArrayLike | None = None,
+    y_true: ArrayLike, y_pred: ArrayLike, *, reject_label: Any, sample_weight: Weights = None
 ) -> float:
-    """Wrong decisions as a fraction of *all* points, ``E = wrong / N``; rejections are no errors.
+    """Wrong decisions as a fraction of *all* points, ``E = wrong / N``.
 
-    Parameters
-    ----------
-    y_true, y_pred, reject_label, sample_weight
-        As in :func:`rejection_rate`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
-    See Also
-    --------
-    accepted_accuracy : Accuracy on the accepted points.
+    Rejections are not errors. :mod:`rejo.metrics` describes the arguments.
 
     Examples
     --------
@@ -88,27 +53,20 @@ def empirical_risk(
     *,
     reject_label: Any,
     reject_cost: float,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Weights = None,
 ) -> float:
     """Mean cost of a point, ``reject_cost * R + E``: what data replication minimises.
+
+    :func:`expected_cost` is the same in money, with reviewers who make mistakes;
+    :func:`ordinal_risk` lets errors cost more the further off they are.
 
     Parameters
     ----------
     y_true, y_pred, reject_label, sample_weight
-        As in :func:`rejection_rate`.
+        See :mod:`rejo.metrics`.
     reject_cost : float
-        Cost of a rejection, between 0 and 1, where a wrong decision costs 1. With two classes, a
-        rejection that costs more than 0.5 never pays.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
-    See Also
-    --------
-    expected_cost : The same in money, with reviewers who make mistakes.
-    ordinal_risk : Errors between ordered classes that cost more the further off they are.
+        Cost of a rejection, between 0 and 1, where a wrong decision costs 1. With two classes,
+        rejecting never pays if it costs more than 0.5.
 
     Examples
     --------
@@ -121,66 +79,80 @@ def empirical_risk(
     return float(count_labels(y_true, y_pred, reject_label, sample_weight).risk(cost))
 
 
-def accepted_accuracy(
+def expected_cost(
     y_true: ArrayLike,
     y_pred: ArrayLike,
     *,
     reject_label: Any,
-    sample_weight: ArrayLike | None = None,
+    error: float | Mapping[Any, float],
+    review: float,
+    reviewer_accuracy: float = 1.0,
+    sample_weight: Weights = None,
 ) -> float:
-    """Accuracy on the accepted points, ``(1 - R - E) / (1 - R)``.
+    """Mean cost of a case: wrong decisions, reviews, and the reviewers' own errors.
+
+    A case of class ``k`` costs
+
+    - 0 if the decision is right,
+    - ``error[k]`` if the decision is wrong,
+    - ``review + (1 - reviewer_accuracy) * error[k]`` if it is rejected.
+
+    A review pays if the decision would be wrong with a probability above ``review / error + 1 -
+    reviewer_accuracy``: this is the ``reject_cost`` to train with.
 
     Parameters
     ----------
     y_true, y_pred, reject_label, sample_weight
-        As in :func:`rejection_rate`.
+        See :mod:`rejo.metrics`.
+    error : float or dict
+        Cost of a wrong decision, in any unit; a dict gives the cost for each true class.
+    review : float
+        Cost of a review, in the same unit.
+    reviewer_accuracy : float, default=1.0
+        Fraction of the reviews that end in the right decision.
 
-    Returns
-    -------
-    float
-        Between 0 and 1; ``nan`` if nothing is accepted, or only points with weight 0.
-
-    See Also
+    Examples
     --------
-    error_rate : Wrong decisions as a fraction of all points.
-    overall_accuracy : Accuracy where rejections count as right.
+    >>> from rejo.metrics import expected_cost
+    >>> y_true, y_pred = ["ill", "ill", "well", "well"], ["ill", "well", "well", "review"]
+    >>> expected_cost(y_true, y_pred, reject_label="review", error=1000, review=100)
+    275.0
+    >>> costs = {"error": {"ill": 4000, "well": 200}, "review": 100, "reviewer_accuracy": 0.9}
+    >>> expected_cost(y_true, y_pred, reject_label="review", **costs)
+    1030.0
+    """
+    price = number("review", review, 0, np.inf)
+    miss = 1 - number("reviewer_accuracy", reviewer_accuracy, 0, 1)
+    found = outcomes(y_true, y_pred, reject_label)
+    weight = shares(sample_weight, len(found.true))
+    loss = _error_costs(error, found.true)  # (n_samples,)
+    cost = np.where(found.rejected, price + miss * loss, found.wrong * loss)
+    return float(np.average(cost, weights=weight))
+
+
+def accepted_accuracy(
+    y_true: ArrayLike, y_pred: ArrayLike, *, reject_label: Any, sample_weight: Weights = None
+) -> float:
+    """Accuracy on the accepted points, ``(1 - R - E) / (1 - R)``; NaN if none is accepted.
+
+    :mod:`rejo.metrics` describes the arguments.
 
     Examples
     --------
     >>> from rejo.metrics import accepted_accuracy
     >>> accepted_accuracy([0, 0, 1, 1, 1], [0, -1, 0, 1, 1], reject_label=-1)
     0.75
-    >>> accepted_accuracy([0, 1], [-1, -1], reject_label=-1)
-    nan
     """
     return float(count_labels(y_true, y_pred, reject_label, sample_weight).accepted_accuracy)
 
 
 def overall_accuracy(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
-    *,
-    reject_label: Any,
-    sample_weight: ArrayLike | None = None,
+    y_true: ArrayLike, y_pred: ArrayLike, *, reject_label: Any, sample_weight: Weights = None
 ) -> float:
     """Fraction of the points that are not decided wrongly, ``1 - E``: rejections count as right.
 
-    Cardoso and colleagues plot this accuracy against the rejection rate: what a classifier reaches
-    together with a reviewer who is always right.
-
-    Parameters
-    ----------
-    y_true, y_pred, reject_label, sample_weight
-        As in :func:`rejection_rate`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; 1 if everything is rejected.
-
-    See Also
-    --------
-    accepted_accuracy : Accuracy on the accepted points.
+    This is the accuracy of the classifier together with a reviewer who is always right.
+    :mod:`rejo.metrics` describes the arguments.
 
     Examples
     --------
@@ -198,30 +170,19 @@ def classification_quality(
     *,
     y_forced: ArrayLike,
     reject_label: Any,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Weights = None,
 ) -> float:
     """Fraction of the points that are rightly accepted or rightly rejected.
 
-    A rejection is right if the decision would have been wrong [1]_: ``(right decisions +
-    rejected points that would have been wrong) / N``.
+    A rejection is right if the decision would have been wrong: ``(right decisions + rejected
+    points that would have been wrong) / N``. Without rejections this is the accuracy.
 
     Parameters
     ----------
     y_true, y_pred, reject_label, sample_weight
-        As in :func:`rejection_rate`.
+        See :mod:`rejo.metrics`.
     y_forced : array-like of shape (n_samples,)
-        Decisions without rejection, from ``predict_forced``. Only those of the rejected points
-        are read.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; the accuracy if nothing is rejected.
-
-    References
-    ----------
-    .. [1] F. Condessa, J. Bioucas-Dias and J. Kovacevic, "Performance measures for classification
-       systems with rejection", Pattern Recognition 63, 2017.
+        Decisions without rejection, from ``predict_forced``; only rejected points are used.
 
     Examples
     --------
@@ -230,8 +191,8 @@ def classification_quality(
     >>> classification_quality(y_true, y_pred, y_forced=y_forced, reject_label=-1)
     0.6
     """
-    q = _qualities(y_true, y_pred, y_forced, reject_label, sample_weight)
-    return (q.right_accepted + q.wrong_rejected) / sum(q)
+    ca, ea, cr, er = _qualities(y_true, y_pred, y_forced, reject_label, sample_weight)
+    return (ca + er) / (ca + ea + cr + er)
 
 
 def rejection_quality(
@@ -240,31 +201,23 @@ def rejection_quality(
     *,
     y_forced: ArrayLike,
     reject_label: Any,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Weights = None,
 ) -> float:
     """How much more frequent errors are among the rejected points than among all points.
 
     The ratio of wrong to right among the rejected points, had they been decided, divided by the
-    same ratio among all points [1]_. Rejecting at random gives 1.
+    same ratio among all points. Rejecting at random gives 1.
 
     Parameters
     ----------
-    y_true, y_pred, reject_label, sample_weight
-        As in :func:`rejection_rate`.
-    y_forced : array-like of shape (n_samples,)
-        Decisions without rejection, from ``predict_forced``. Only those of the rejected points
-        are read.
+    y_true, y_pred, y_forced, reject_label, sample_weight
+        As in :func:`classification_quality`.
 
     Returns
     -------
     float
         Non-negative. ``inf`` if only errors are rejected; ``nan`` if nothing is rejected, or if,
         without rejection, all decisions would be right or all would be wrong.
-
-    References
-    ----------
-    .. [1] F. Condessa, J. Bioucas-Dias and J. Kovacevic, "Performance measures for classification
-       systems with rejection", Pattern Recognition 63, 2017.
 
     Examples
     --------
@@ -281,10 +234,7 @@ def rejection_quality(
 
 
 def count_labels(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
-    reject_label: Any,
-    sample_weight: ArrayLike | None = None,
+    y_true: ArrayLike, y_pred: ArrayLike, reject_label: Any, sample_weight: Weights = None
 ) -> Tally:
     """Validate labels and count right decisions, wrong decisions and rejections."""
     found = outcomes(y_true, y_pred, reject_label)
@@ -293,14 +243,27 @@ def count_labels(
     return tally(index, np.ones(len(index), dtype=np.intp), weight)
 
 
+def _error_costs(error: Any, true: NDArray[Any]) -> Floats:
+    """Cost of a wrong decision for each point (n_samples,)."""
+    if not isinstance(error, Mapping):
+        return np.full(len(true), number("error", error, 0, np.inf))
+    costs = {label: number(f"error[{label!r}]", cost, 0, np.inf) for label, cost in error.items()}
+    try:
+        return np.array([costs[label] for label in true.tolist()])
+    except KeyError as missing:
+        raise ValueError(
+            f"error has no cost for the class {missing} in y_true; it has {list(costs)}"
+        ) from None
+
+
 def _qualities(
     y_true: ArrayLike,
     y_pred: ArrayLike,
     y_forced: ArrayLike,
     reject_label: Any,
-    sample_weight: ArrayLike | None,
-) -> _Qualities:
-    """Validate labels and count right and wrong among the accepted and the rejected."""
+    sample_weight: Weights,
+) -> list[float]:
+    """Count right accepted, wrong accepted, right rejected and wrong rejected points."""
     found = outcomes(y_true, y_pred, reject_label)
     weight = shares(sample_weight, len(found.true))
     forced = labels("y_forced", y_forced)
@@ -317,4 +280,4 @@ def _qualities(
         )
     right = rejected & agree(found.true, "y_forced", forced, rejected)
     parts = found.right, found.wrong, right, rejected & ~right
-    return _Qualities(*(float(weight[part].sum()) for part in parts))
+    return [float(weight[part].sum()) for part in parts]

@@ -8,10 +8,9 @@ from rejo._typing import Floats, Indices
 
 
 class Tally(NamedTuple):
-    """How many cases (or how much weight) were decided rightly, decided wrongly, or rejected.
+    """Number (or weight) of cases decided rightly, decided wrongly, and rejected.
 
-    Each count is an array of the shape that :func:`tally` was asked for; a single count is an
-    array of shape ().
+    The counts are arrays, as returned by :func:`tally`; a single count has shape ().
     """
 
     right: Floats
@@ -50,26 +49,25 @@ class Tally(NamedTuple):
 
     def risk(self, reject_cost: Any) -> Floats:
         """``reject_cost * R + E``."""
-        risk: Floats = reject_cost * self.rejection_rate + self.error_rate
-        return risk
+        return np.asarray(reject_cost * self.rejection_rate + self.error_rate)
 
 
 def tally(
     decision: Indices, y: Indices, weight: Floats | None = None, fold: Indices | None = None
 ) -> Tally:
-    """Count what became of the cases.
+    """Count right decisions, wrong decisions and rejections.
 
     Parameters
     ----------
     decision : ndarray of int of shape (n_samples, ...)
-        Decided class as an index, -1 for a rejection.  Further axes are models or operating
-        points, each counted by itself.
+        Decided class as an index, -1 for a rejection. Further axes are models or operating
+        points, counted separately.
     y : ndarray of int of shape (n_samples,)
         True class as an index.
     weight : ndarray of shape (n_samples,), default=None
         Weight of each case; 1 by default.
     fold : ndarray of int of shape (n_samples,), default=None
-        Counts are made for each value ``0, 1, ...`` by itself.
+        Fold of each case, ``0, 1, ...``; folds are counted separately.
 
     Returns
     -------
@@ -99,5 +97,4 @@ def tally(
 def share(part: Floats, whole: Floats) -> Floats:
     """Return ``part / whole``; NaN where the whole is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        quotient: Floats = np.asarray(part) / np.asarray(whole)
-    return quotient
+        return np.asarray(np.asarray(part) / np.asarray(whole))
