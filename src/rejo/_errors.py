@@ -1,4 +1,4 @@
-"""Errors that a program can read as well as a person, and parameters under new names."""
+"""Errors that both programs and people can read, and parameters that have new names."""
 
 from __future__ import annotations
 
@@ -11,21 +11,12 @@ R = TypeVar("R")
 
 
 class RejoError(ValueError):
-    """Something the caller can put right.
+    """An error that the caller can fix.
 
-    The message is ``where: problem. remedy.``; the parts are attributes, so that the command line
-    can speak of its own options where Python speaks of parameters.
-
-    Attributes
-    ----------
-    problem : str
-        What is wrong.
-    parameter : str or None
-        The parameter that is to blame.
-    where : str or None
-        The file, and the place in it.
-    remedy : str or None
-        What to do about it.
+    The message is ``where: problem. remedy``. The parts are attributes, so that the command line
+    can name its own options where Python names parameters: ``problem`` is what is wrong,
+    ``parameter`` the parameter to change, ``where`` the file and the place in it, and ``remedy``
+    what to do about it.
     """
 
     def __init__(
@@ -47,7 +38,7 @@ class RejoError(ValueError):
 
 
 def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Refuse old names of parameters with an error that gives the new ones.
+    """Refuse the old names of parameters with an error that gives the new ones.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What every room that writes for people needs: whole files, safe text, a line of progress.
+"""Output for people: files written whole or not at all, safe text, a progress line.
 
 Nothing here imports NumPy: ``rejo --help`` must not wait for it.
 """
@@ -22,7 +22,7 @@ _BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
 
 
 def printable(text: str) -> str:
-    """Replace what a terminal would obey: control and other invisible characters."""
+    """Replace control characters, which a terminal would obey, and other invisible ones."""
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
@@ -34,9 +34,9 @@ def one_line(text: str) -> str:
 def progress(
     items: Iterable[T], total: int, title: str, *, show: bool | None = None
 ) -> Iterator[T]:
-    """Pass the items on, and write how many came and how long the others will take.
+    """Yield the items, and write on stderr how many are done and how long the rest will take.
 
-    By default (``show=None``) only if stderr is a terminal.
+    By default (``show=None``) it writes only if stderr is a terminal.
     """
     if not (sys.stderr.isatty() if show is None else show):
         yield from items
@@ -60,23 +60,19 @@ def _clock(seconds: float) -> str:
 
 
 class WholeFile:
-    """Write a file beside its place, under a hidden name, and move it there when all is written.
+    """Write a file under a hidden name beside its destination; move it there once it is complete.
 
-    At any moment the old file or the new one is there, whole; after an error nothing is left of
-    the new one.  While it is written, its owner alone may read it; then it gets the permissions
-    of the file that it replaces, or those of any new file.  Of a symbolic link, the file that it
-    leads to is replaced.  Pipes and devices, which cannot be replaced, are written to directly.
+    At any moment either the old file or the new one is there, complete; after an error nothing is
+    left of the new one. Until it is complete, only its owner can read it; then it gets the
+    permissions of the file that it replaces, or those of any new file. Symbolic links are followed.
+    Pipes and devices, which cannot be replaced, are written to directly.
 
     Parameters
     ----------
     path : str or path-like
     overwrite : bool, default=False
-        Replace a file that exists.
-
-    Raises
-    ------
-    FileExistsError
-        If the file exists, or has appeared meanwhile, without ``overwrite``.
+        Replace a file that exists. If false, a file that exists, or that appears while this one is
+        written, is a ``FileExistsError``.
 
     Examples
     --------
@@ -100,7 +96,8 @@ class WholeFile:
         self._file: BinaryIO | None = None
 
     def __enter__(self) -> BinaryIO:
-        if self._is_special():
+        mode = _mode(self.path)
+        if mode and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe or a device
             self._file = os.fdopen(os.open(self.path, os.O_WRONLY | _BINARY), "wb")
             return self._file
         self._place = Path(os.path.realpath(self.path))
@@ -111,7 +108,7 @@ class WholeFile:
         if not self.overwrite and self._place.exists():
             raise self._exists()
         part = self._place.with_name(f".{self._place.name[:40]}.{secrets.token_hex(8)}.part")
-        # What a plain file may be read by is asked of an empty one: nothing else tells safely.
+        # An empty file shows the permissions of a new file; os.umask is not safe with threads.
         self._mode = _create(part, 0o666)
         part.unlink()
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
@@ -142,7 +139,7 @@ class WholeFile:
         file.close()
         if self._part is not None:
             with suppress(OSError):  # there are file systems without permissions
-                os.chmod(self._part, self._mode_of_the_old() or self._mode)
+                os.chmod(self._part, _mode(self._place) & 0o777 or self._mode)
             self._move(self._part)
             _sync_folder(self._place.parent)
 
@@ -165,27 +162,20 @@ class WholeFile:
                 self._place.unlink(missing_ok=True)
                 raise
 
-    def _is_special(self) -> bool:
-        """Whether there is a pipe or a device."""
-        try:
-            mode = os.stat(self.path).st_mode
-        except OSError:
-            return False
-        return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
-
-    def _mode_of_the_old(self) -> int:
-        """Permissions of the file that is replaced; 0 if there is none."""
-        try:
-            return stat.S_IMODE(self._place.stat().st_mode) & 0o777
-        except OSError:
-            return 0
-
     def _exists(self) -> FileExistsError:
         return FileExistsError(f"{self.path} exists; overwrite replaces it")
 
 
+def _mode(path: str | Path) -> int:
+    """Type and permissions of a file; 0 if there is none."""
+    try:
+        return os.stat(path).st_mode
+    except OSError:
+        return 0
+
+
 def _create(path: Path, mode: int) -> int:
-    """Make an empty file that was not there, and return the permissions that it got."""
+    """Create a new empty file, and return the permissions it got."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         return stat.S_IMODE(os.fstat(descriptor).st_mode)
@@ -194,10 +184,8 @@ def _create(path: Path, mode: int) -> int:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Let the new name, too, survive a loss of power, where the system offers that."""
-    if os.name != "posix":
-        return
-    with suppress(OSError):
+    """Let the new name, too, survive a power failure."""
+    with suppress(OSError):  # Windows cannot open a folder
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)

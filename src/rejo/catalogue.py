@@ -4,13 +4,14 @@ Everything that offers methods reads :data:`METHODS`: ``rejo train --model``, ``
 ``compare("standard")``, the rivals on a report, and the study of the paper. To add a method, write
 a function that builds it and add a row to the table.
 
-Nothing is imported before a method is built, because ``rejo --help`` reads the names.
+Estimators are imported only when a method is built, because ``rejo --help`` reads the names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 COSTS = (0.5, 4.0, 32.0, 256.0)  # C of a support vector machine
@@ -19,7 +20,7 @@ DECAYS = (1e-2, 1e-1, 1.0, 10.0)  # weight decay of a network
 
 
 class ProblemSize(NamedTuple):
-    """What a method needs to know about the data before it sees them."""
+    """What a method needs to know about the data before it is built."""
 
     n_classes: int
     n_features: int  # after standardisation or encoding
@@ -28,10 +29,10 @@ class ProblemSize(NamedTuple):
 
 
 class Built(NamedTuple):
-    """An estimator, not fitted, and the grid of parameters to tune it on.
+    """An unfitted estimator, and the grid of parameters to tune it on.
 
     ``plain`` is the ordinary classifier that a learner corresponds to. It has the same parameters;
-    in the grid, ``inside`` stands before their names.
+    ``inside`` is the prefix of their names in the grid.
     """
 
     estimator: Any
@@ -165,16 +166,10 @@ def _rival(learner: Method, way: str, **options: Any) -> Method:
     )
 
 
-def _bartlett_wegkamp(problem: ProblemSize) -> Built:
+def _surrogate(name: str, problem: ProblemSize) -> Built:
     from rejo.baselines import SurrogateRejectSVC
 
-    return Built(SurrogateRejectSVC(surrogate="bartlett-wegkamp"), _machine_grid(problem))
-
-
-def _double_hinge(problem: ProblemSize) -> Built:
-    from rejo.baselines import SurrogateRejectSVC
-
-    return Built(SurrogateRejectSVC(), _machine_grid(problem))
+    return Built(SurrogateRejectSVC(surrogate=name), _machine_grid(problem))
 
 
 def _embedded(problem: ProblemSize) -> Built:
@@ -222,11 +217,11 @@ _RIVALS = (
     *(_rival(learner, way) for learner in (_LOGISTIC, _BOOSTING) for way in _WAYS),
     Method(
         name="bartlett-wegkamp", label="SVM with the loss of Bartlett and Wegkamp",
-        build=_bartlett_wegkamp, standard=True, multiclass=False,
+        build=partial(_surrogate, "bartlett-wegkamp"), standard=True, multiclass=False,
     ),
     Method(
-        name="double-hinge", label="SVM with the double hinge", build=_double_hinge,
-        standard=True, multiclass=False,
+        name="double-hinge", label="SVM with the double hinge",
+        build=partial(_surrogate, "double-hinge"), standard=True, multiclass=False,
     ),
     Method(
         name="embedded", label="SVM with embedded rejection (Fumera and Roli)", build=_embedded,
@@ -235,7 +230,7 @@ _RIVALS = (
 )  # fmt: skip
 
 METHODS: Mapping[str, Method] = {method.name: method for method in (*_LEARNERS, *_RIVALS)}
-# How `rejo compare` called them up to version 0.1.
+# The names in `rejo compare` up to version 0.1.
 FORMER_NAMES = {
     "rejo SVM": "svm",
     "rejo logistic": "kernel-logistic",
@@ -255,18 +250,7 @@ TRAINED = tuple(method.name for method in _LEARNERS if method.trained)
 
 
 def find(names: Iterable[str], n_classes: int | None = None) -> list[Method]:
-    """Return methods by name.
-
-    Parameters
-    ----------
-    names : iterable of str
-    n_classes : int, default=None
-        Refuse methods that cannot be trained on so many classes.
-
-    Returns
-    -------
-    methods : list of Method
-    """
+    """Return methods by name; refuse those that cannot be trained on ``n_classes`` classes."""
     found = []
     for name in names:
         method = METHODS.get(name)
@@ -293,18 +277,15 @@ def standard_methods(
     Parameters
     ----------
     n_classes : int
-        Some methods take two classes only and are left out if there are more.
-    n_features : int
-        The widths of the kernels depend on it.
-    n_samples : int
-        The number of kernel features in the logistic model depends on it.
+        Some methods take two classes only; they are left out if there are more.
+    n_features, n_samples : int
+        Size of the table, on which kernel widths and the number of kernel features depend.
     random_state : int, default=0
     prepare : transformer, default=None
         The first step of each pipeline, such as a :class:`~rejo.tables.TableEncoder`. ``None``: a
         ``StandardScaler``, which needs numbers.
     names : iterable of str, default=None
-        Methods of the catalogue, in this order. ``None``: the standard ones, data replication
-        first.
+        Names in the catalogue. ``None``: the standard methods, data replication first.
 
     Returns
     -------
