@@ -1,5 +1,6 @@
 """A transformer from the columns of a table to an array that a classifier can use."""
 
+from itertools import chain
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -11,23 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rejo._state import require, storable
 from rejo._typing import Floats
-from rejo.tables.columns import (
-    FARTHEST,
-    as_days,
-    as_floats,
-    as_words,
-    count_unseen,
-    counts_the_rows,
-    kind_of,
-    learn_category,
-    learn_number,
-    levels_of,
-    n_levels,
-    out_names,
-    width,
-    write_levels,
-    write_numbers,
-)
+from rejo.tables import columns
 from rejo.tables.dates import FORMATS, ISO
 from rejo.tables.errors import TableError, check_columns, check_different, listed, shown
 from rejo.tables.values import LARGEST
@@ -119,17 +104,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.date_formats = date_formats
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn how to encode each column.
-
-        Parameters
-        ----------
-        X : DataFrame of shape (n_samples, n_columns)
-        y : ignored
-
-        Returns
-        -------
-        self : TableEncoder
-        """
+        """Learn how to encode each column of the DataFrame ``X``; ``y`` is ignored."""
         self._validate_params()
         _check_frame(X)
         if not len(X):
@@ -139,7 +114,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         learnt: dict[str, Any] = {}
         left_out: dict[str, str] = {}
         for name in X.columns:
-            kind = kind_of(X[name])
+            kind = columns.kind_of(X[name])
             found = self._learn(X[name], kind, formats.get(name, ISO))
             if isinstance(found, str):
                 left_out[name] = found
@@ -159,9 +134,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def _formats(self, X: Any) -> dict[str, str]:
-        formats = self.date_formats
-        if formats is None:
-            formats = X.attrs.get("date_formats") or {}
+        given = self.date_formats
+        formats = (X.attrs.get("date_formats") or {}) if given is None else given
         for name, format in formats.items():
             if format not in FORMATS:
                 raise ValueError(
@@ -172,57 +146,41 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _learn(self, column: Any, kind: str, format: str) -> dict[str, Any] | str:
         if kind == "category":
-            return learn_category(*as_words(column), self.max_categories, self.min_count)
-        values = as_days(column, format) if kind == "date" else as_floats(column)
-        if kind == "number" and counts_the_rows(values, column.index):
+            words = columns.as_words(column)
+            return columns.learn_category(*words, self.max_categories, self.min_count)
+        values = columns.as_days(column, format) if kind == "date" else columns.as_floats(column)
+        if kind == "number" and columns.counts_the_rows(values, column.index):
             return "row numbers"
-        return learn_number(values, self.scale)
+        return columns.learn_number(values, self.scale)
 
     def transform(self, X: Any) -> Floats:
-        """Encode a table as numbers.
+        """Encode a DataFrame as an array of numbers, float64, of shape (n_samples, n_out).
 
-        Parameters
-        ----------
-        X : DataFrame
-            Other columns, and the order of columns, do not matter.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_out), float64
+        Other columns, and the order of columns, do not matter.
         """
         self._check_columns(X)
-        widths = [width(kind, self.learnt_[name]) for name, kind in self.kinds_.items()]
-        starts = np.cumsum([0, *widths]).tolist()
-        columns = [self._values(X[name], kind) for name, kind in self.kinds_.items()]
+        starts = np.cumsum([0, *map(len, self._names_out())]).tolist()
+        values = [self._values(X[name], kind) for name, kind in self.kinds_.items()]
         out = np.zeros((len(X), starts[-1]))
-        farthest = FARTHEST if self.scale else np.inf
+        farthest = columns.FARTHEST if self.scale else np.inf
         # All columns of a few rows at a time, so that the output stays in the cache.
         for first in range(0, len(X), SLAB):
             rows = slice(first, first + SLAB)
             for i, (name, kind) in enumerate(self.kinds_.items()):
                 part = out[rows, starts[i] : starts[i + 1]]
                 if kind == "category":
-                    write_levels(part, columns[i][rows])
+                    columns.write_levels(part, values[i][rows])
                 else:
-                    write_numbers(part, columns[i][rows], kind, self.learnt_[name], farthest)
+                    columns.write_numbers(part, values[i][rows], kind, self.learnt_[name], farthest)
         return out
 
     def surprises(self, X: Any) -> dict[str, dict[str, int]]:
         """Count words not seen in training, and values missing where training had none missing.
 
         Such rows are encoded all the same.  A new word cannot be told from one that was too rare
-        to keep: in a column with a common "other", no word counts as unseen.
-
-        Parameters
-        ----------
-        X : DataFrame
-            As for :meth:`transform`.
-
-        Returns
-        -------
-        counts : dict of str to dict
-            For each column with any, the number of rows with an ``"unseen"`` word and the number
-            with a ``"missing"`` value.
+        to keep: in a column with a common "other", no word counts as unseen.  The result gives
+        the numbers of rows with an ``"unseen"`` word and with a ``"missing"`` value, for each
+        column that has any.
 
         Examples
         --------
@@ -237,7 +195,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         found = {}
         for name, kind in self.kinds_.items():
             learnt, column = self.learnt_[name], X[name]
-            unseen = count_unseen(*as_words(column), learnt) if kind == "category" else 0
+            words = kind == "category"
+            unseen = columns.count_unseen(*columns.as_words(column), learnt) if words else 0
             missing = 0 if learnt["missing"] else int(column.isna().sum())
             if unseen or missing:
                 found[name] = {"unseen": unseen, "missing": missing}
@@ -250,36 +209,33 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _values(self, column: Any, kind: str) -> NDArray[Any]:
         if kind == "category":
-            return levels_of(*as_words(column), self.learnt_[column.name])
+            return columns.levels_of(*columns.as_words(column), self.learnt_[column.name])
         if kind == "date":
-            return as_days(column, self.date_formats_[column.name])
-        return as_floats(column)
+            return columns.as_days(column, self.date_formats_[column.name])
+        return columns.as_floats(column)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the output columns, such as ``age missing`` or ``job=clerk``.
 
-        Parameters
-        ----------
-        input_features : ignored
-
-        Returns
-        -------
-        names : ndarray of str
+        ``input_features`` is ignored.
         """
         check_is_fitted(self)
         names: dict[str, None] = {}
-        for column, kind in self.kinds_.items():
-            for name in out_names(column, kind, self.learnt_[column]):
-                unique, number = name, 1
-                while unique in names:  # a word may itself be "other"
-                    number += 1
-                    unique = f"{name} ({number})"
-                names[unique] = None
+        for name in chain.from_iterable(self._names_out()):
+            unique, number = name, 1
+            while unique in names:  # a word may itself be "other"
+                number += 1
+                unique = f"{name} ({number})"
+            names[unique] = None
         return np.array(list(names), dtype=object)
+
+    def _names_out(self) -> list[list[str]]:
+        """Return the names of the columns that each column becomes."""
+        return [columns.out_names(n, kind, self.learnt_[n]) for n, kind in self.kinds_.items()]
 
     @property
     def _n_features_out(self) -> int:
-        return sum(width(kind, self.learnt_[name]) for name, kind in self.kinds_.items())
+        return sum(map(len, self._names_out()))
 
     def _check_state(self) -> None:
         require(hasattr(self, "kinds_"), self, "it is not fitted")
@@ -322,7 +278,7 @@ def _is_learnt(kind: Any, learnt: Any, max_categories: int) -> bool:
     if words:
         known, other = learnt["categories"], learnt["other"]
         fine = type(known) is list and type(other) is bool and _are_words(known)
-        return fine and len(known) <= max_categories and n_levels(learnt) >= 2
+        return fine and len(known) <= max_categories and columns.n_levels(learnt) >= 2
     numbers = [learnt[entry] for entry in ("fill", "center", "scale")]
     if not all(type(number) is float and abs(number) <= LARGEST for number in numbers):
         return False

@@ -13,7 +13,8 @@ of a text that could become a cell is treated in the same way: ``a;'=1+2``.
 import os
 import re
 import sys
-from types import TracebackType
+from contextlib import ExitStack
+from math import isnan
 from typing import Any, BinaryIO, Self
 
 import numpy as np
@@ -80,20 +81,19 @@ class TableWriter:
         self._columns: list[str] | None = None
         self._parquet: Any = None
         self._file: BinaryIO | None = None
-        self._whole = None if self.path == "-" else WholeFile(self.path, overwrite=overwrite)
+        self._exit = ExitStack()
 
     def __enter__(self) -> Self:
-        self._file = sys.stdout.buffer if self._whole is None else self._whole.__enter__()
+        if self.path == "-":
+            self._file = sys.stdout.buffer
+        else:
+            whole = WholeFile(self.path, overwrite=self.overwrite)
+            self._file = self._exit.enter_context(whole)
+        self._exit.push(self._complete)
         return self
 
     def write(self, frame: Any) -> None:
-        """Append the rows of a frame.
-
-        Parameters
-        ----------
-        frame : DataFrame
-            The columns must be the same each time. The index is not written.
-        """
+        """Append the rows of a DataFrame, without its index; the columns must stay the same."""
         if self._file is None:
             raise ValueError("a TableWriter is open only within its with statement")
         first = self._columns is None
@@ -105,21 +105,19 @@ class TableWriter:
                 f"the columns must be the same in each frame: {listed(self._columns)}; got "
                 f"{listed(columns)}"
             )
-        if is_parquet(self.path) and self.path != "-":
-            self._write_parquet(frame)
+        if is_parquet(self.path):
+            self._write_parquet(frame.set_axis(columns, axis=1))
             return
-        if first:
-            self._put(_line(columns))
+        alone = len(columns) == 1
+        lines = [",".join(_written(columns, alone))] if first else []
         if len(frame):
-            self._put(_lines(frame))
-
-    def _put(self, text: str) -> None:
-        assert self._file is not None
+            cells = [_texts(frame.iloc[:, i], alone) for i in range(len(columns))]
+            lines += map(",".join, zip(*cells, strict=True))
+        text = "".join([line + "\n" for line in lines])
         self._file.write(text.encode("utf-8", "backslashreplace"))
 
     def _write_parquet(self, frame: Any) -> None:
         pa = import_pyarrow("writing a Parquet file")
-        frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
         if self._parquet is None:
             found = pa.Schema.from_pandas(frame, preserve_index=False)
             # A column without a value in the first frame may have one later.
@@ -130,65 +128,34 @@ class TableWriter:
         schema = self._parquet.schema
         self._parquet.write_table(pa.Table.from_pandas(frame, schema, preserve_index=False))
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def _complete(self, kind: type[BaseException] | None, *_: Any) -> None:
         file, self._file = self._file, None
-        try:
-            if kind is None and file is not None:
-                if self._parquet is not None:
-                    self._parquet.close()
-                file.flush()
-        except BaseException as failure:
-            kind, error, traceback = type(failure), failure, failure.__traceback__
-            raise
-        finally:
-            if self._whole is not None:
-                self._whole.__exit__(kind, error, traceback)
+        if kind is None and file is not None:
+            if self._parquet is not None:
+                self._parquet.close()
+            file.flush()
 
-
-def _line(names: list[str]) -> str:
-    return ",".join(_quoted(_all_harmless(names), alone=len(names) == 1)) + "\n"
-
-
-def _lines(frame: Any) -> str:
-    alone = frame.shape[1] == 1
-    columns = [_texts(frame.iloc[:, i], alone) for i in range(frame.shape[1])]
-    return "\n".join(map(",".join, zip(*columns, strict=True))) + "\n"
+    def __exit__(self, *raised: Any) -> None:
+        self._exit.__exit__(*raised)
 
 
 def _texts(column: Any, alone: bool) -> list[str]:
     """Return the cells of a column as they are written."""
     pd = import_pandas("writing a table")
     types, dtype = pd.api.types, column.dtype
+    empty, NA, NaT = '""' if alone else "", pd.NA, pd.NaT
     if types.is_float_dtype(dtype):
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        texts = list(map(repr, values.tolist()))
-        for i in np.flatnonzero(np.isnan(values)).tolist():
-            texts[i] = '""' if alone else ""
-        return texts
-    if types.is_integer_dtype(dtype) and not column.isna().any():
-        return list(map(str, column.tolist()))
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan).tolist()
+        return [empty if isnan(value) else repr(value) for value in values]
     if types.is_integer_dtype(dtype) or types.is_bool_dtype(dtype):
-        return ["" if value is pd.NA else str(value) for value in column.tolist()]
+        return [empty if value is NA else str(value) for value in column.tolist()]
     if types.is_datetime64_any_dtype(dtype):
-        return ["" if value is pd.NaT else value.isoformat() for value in column.tolist()]
-    codes, found = pd.factorize(column) if _repeats(column) else (None, column.tolist())
-    values = [_text(value, pd) for value in (found if codes is None else found.tolist())]
-    texts = _quoted(_all_harmless(values), alone)
-    if codes is None:
-        return texts
-    empty = '""' if alone else ""
-    return list(np.array([*texts, empty], dtype=object)[codes])
-
-
-def _repeats(column: Any) -> bool:
-    """Return whether the beginning has few distinct values."""
-    pd = import_pandas("writing a table")
-    return isinstance(column.dtype, pd.CategoricalDtype) or column.iloc[:1000].nunique() <= 100
+        return [empty if value is NaT else value.isoformat() for value in column.tolist()]
+    if isinstance(dtype, pd.CategoricalDtype) or column.iloc[:1000].nunique() <= 100:
+        codes, found = pd.factorize(column)  # many cells, few values
+        texts = _written([_text(value, pd) for value in found.tolist()], alone)
+        return list(np.array([*texts, empty], dtype=object)[codes])
+    return _written([_text(value, pd) for value in column.tolist()], alone)
 
 
 def _text(value: Any, pd: Any) -> str:
@@ -197,8 +164,15 @@ def _text(value: Any, pd: Any) -> str:
     return "" if pd.isna(value) else str(value)
 
 
-def _quoted(texts: list[str], alone: bool) -> list[str]:
-    """Add quotes where needed; an empty cell alone in its row must not be a blank line."""
+def _written(texts: list[str], alone: bool) -> list[str]:
+    """Make texts harmless, and quote them where needed; fast if there is nothing to do.
+
+    An empty cell alone in its row must not be a blank line.
+    """
+    together = "\n".join(texts)
+    split = together.count("\n") >= max(len(texts), 1) or any(c in together for c in ";\t\r")
+    if split or _ANY.search(together):
+        texts = [_harmless(text) for text in texts]
     if not alone and not SPECIAL.search("".join(texts)):
         return texts
     return [
@@ -217,12 +191,3 @@ def _harmless(text: str) -> str:
 
 def _marked(text: str) -> str:
     return text if NUMBER.fullmatch(text) else "'" + text
-
-
-def _all_harmless(texts: list[str]) -> list[str]:
-    """Make all texts harmless; fast if there is nothing to do."""
-    together = "\n".join(texts)
-    split = together.count("\n") >= max(len(texts), 1) or any(c in together for c in ";\t\r")
-    if split or _ANY.search(together):
-        return [_harmless(text) for text in texts]
-    return texts

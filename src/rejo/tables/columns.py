@@ -59,9 +59,8 @@ def as_floats(column: Any) -> Floats:
             ) from None
     values: Floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
     if len(rows := too_large(values)):
-        value = float(values[rows[0]])
         raise TableError(
-            f"{value:g} in row {rows[0]} is infinite or above {LARGEST:g}",
+            f"{values[rows[0]]:g} in row {rows[0]} is infinite or above {LARGEST:g}",
             where=f"column {shown(column.name)}",
             remedy="Use NaN for unknown values.",
         )
@@ -170,13 +169,6 @@ def n_levels(learnt: Learnt) -> int:
     return len(learnt["categories"]) + bool(learnt["other"]) + bool(learnt["missing"])
 
 
-def width(kind: str, learnt: Learnt) -> int:
-    """Return how many columns a column becomes."""
-    if kind == "category":
-        return 1 if n_levels(learnt) == 2 else n_levels(learnt)
-    return (3 if kind == "date" else 1) + bool(learnt["missing"])
-
-
 def out_names(name: str, kind: str, learnt: Learnt) -> list[str]:
     """Return the names of the columns that a column becomes."""
     if kind == "category":
@@ -196,10 +188,8 @@ def write_numbers(
     Numbers are clipped at ``largest`` standard deviations.
     """
     empty = np.isnan(values)
-    any_empty = bool(empty.any())
-    filled = np.where(empty, learnt["fill"], values) if any_empty else values
-    standard = filled - learnt["center"]
-    standard /= learnt["scale"]
+    filled = np.where(empty, learnt["fill"], values)
+    standard = (filled - learnt["center"]) / learnt["scale"]
     np.clip(standard, -largest, largest, out=out[:, 0])
     if kind == "date":
         month = filled.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12

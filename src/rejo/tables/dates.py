@@ -41,7 +41,7 @@ def fitting_formats(words: Sequence[str]) -> list[str]:
         for format, pattern in FORMATS.items()
         if words and all(_parsed(word, pattern) is not None for word in words)
     ]
-    if len(found) == 2 and _same(words, *found):
+    if len(found) == 2 and (parse_dates(words, found[0]) == parse_dates(words, found[1])).all():
         return found[:1]
     return found
 
@@ -61,25 +61,14 @@ def example(format: str) -> str:
     return datetime(2024, 12, 31).strftime(format)
 
 
-def _same(words: Sequence[str], one: str, other: str) -> bool:
-    return all(_parsed(word, FORMATS[one]) == _parsed(word, FORMATS[other]) for word in words)
-
-
 def _parsed(word: str, pattern: re.Pattern[str]) -> datetime | None:
     found = pattern.fullmatch(word)
     if found is None:
         return None
     Y, m, d, H, M, S, f, zone = found.group("Y", "m", "d", "H", "M", "S", "f", "zone")
+    fraction = int((f or "0")[:6].ljust(6, "0"))
     try:
-        date = datetime(
-            int(Y),
-            int(m),
-            int(d),
-            int(H or 0),
-            int(M or 0),
-            int(S or 0),
-            int((f or "0")[:6].ljust(6, "0")),
-        )
+        date = datetime(int(Y), int(m), int(d), int(H or 0), int(M or 0), int(S or 0), fraction)
         if zone and zone != "Z":
             ahead = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
             date = date - ahead if zone[0] == "+" else date + ahead

@@ -47,14 +47,12 @@ def words_of(
 
 def joined(parts: list[Words]) -> Words:
     """Join the parts of a column."""
-    if len(parts) == 1:
-        return parts[0]
     place: dict[str, int] = {}
-    codes = []
+    codes = [np.empty(0, np.intp)]
     for part in parts:
         numbers = [place.setdefault(word, len(place)) for word in part.words]
         codes.append(np.array([*numbers, -1], dtype=np.intp)[part.codes])
-    return Words(np.concatenate(codes) if codes else np.empty(0, np.intp), list(place))
+    return Words(np.concatenate(codes), list(place))
 
 
 def spread(values: Any, column: Words, missing: Any) -> NDArray[Any]:
