@@ -9,15 +9,9 @@ from numpy.typing import ArrayLike
 from rejo._errors import renamed
 from rejo._typing import Floats
 from rejo.displays._comparisons import curves_from_rows
-from rejo.displays._curves import (
-    RANKING,
-    Curve,
-    CurveDisplay,
-    check_choice,
-    draw_legend,
-)
+from rejo.displays._curves import RANKING, Curve, CurveDisplay, check_choice, draw_legend
 from rejo.displays._inputs import column, rank
-from rejo.displays.style import percent, require_matplotlib
+from rejo.displays.style import percent
 from rejo.metrics import accuracy_reject_curve, bootstrap_interval
 
 if TYPE_CHECKING:
@@ -50,14 +44,6 @@ class AccuracyRejectDisplay(CurveDisplay):
     bayes : pair of arrays, default=None
         Rejection rate and accuracy, in the same definition, of the best possible classifier.
     band_label : str, default=""
-        What the bands around the curves mean, for the legend.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Of the last plot.
-    lines_ : list of matplotlib Line2D
-        The curves of the last plot.
 
     Examples
     --------
@@ -99,16 +85,9 @@ class AccuracyRejectDisplay(CurveDisplay):
             One standard deviation of the runs to both sides, or from the 5% to the 95% quantile,
             which suits bootstrap samples; ``None`` for no band. Runs are compared at the same
             rejection rate, wherever at least two of them reach it.
-        bayes : pair of arrays, default=None
-            Rejection rate and accuracy of the best possible classifier.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        display : AccuracyRejectDisplay
+        bayes, ax
+            As in :mod:`rejo.displays`.
         """
-        require_matplotlib(cls.__name__)
         check_choice("accuracy", accuracy, tuple(YLABELS))
         y = "accepted_accuracy" if accuracy == "accepted" else "E"
         curves, label = curves_from_rows(rows, "R", y, band)
@@ -134,35 +113,13 @@ class AccuracyRejectDisplay(CurveDisplay):
         """Rank the points by the sureness of one fitted classifier, and plot.
 
         The classifier keeps its own reject cost: this shows how well it ranks, not how a classifier
-        trained for another cost would do.
-
-        Parameters
-        ----------
-        estimator : estimator instance
-            A fitted classifier of this package, also in a pipeline or a search.
-        X, y : array-like
-            Points that it was not trained on, and their classes.
-        accuracy : {"accepted", "overall"}, default="accepted"
-            The definition of accuracy.
-        n_resamples, random_state, name, bayes, ax
-            As in :meth:`from_predictions`.
-
-        Returns
-        -------
-        display : AccuracyRejectDisplay
+        trained for another cost would do. :mod:`rejo.displays` and :meth:`from_predictions`
+        describe the arguments.
         """
-        require_matplotlib(cls.__name__)
-        found = rank(estimator, X, name)
+        y_pred, sureness, _, name = rank(estimator, X, name)
+        bootstrap = {"n_resamples": n_resamples, "random_state": random_state}
         return cls.from_predictions(
-            y,
-            found.y_pred,
-            found.sureness,
-            accuracy,
-            n_resamples=n_resamples,
-            random_state=random_state,
-            name=found.name,
-            bayes=bayes,
-            ax=ax,
+            y, y_pred, sureness, accuracy, **bootstrap, name=name, bayes=bayes, ax=ax
         )
 
     @classmethod
@@ -184,39 +141,29 @@ class AccuracyRejectDisplay(CurveDisplay):
 
         Parameters
         ----------
-        y_true, y_pred, sureness : array-like of shape (n_samples,)
-            True classes, decisions without rejection (``predict_forced``), and any number that is
-            higher for surer decisions, such as the largest posterior.
         accuracy : {"accepted", "overall"}, default="accepted"
             The definition of accuracy.
         n_resamples : int, default=0
             Number of bootstrap samples for a band that holds 90% of them; 0 for no band.
         random_state : int, Generator, RandomState or None, default=None
             For the bootstrap.
-        name : str, default="classifier"
-            Name of the curve.
-        bayes : pair of arrays, default=None
-            Rejection rate and accuracy of the best possible classifier.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        display : AccuracyRejectDisplay
+        y_true, y_pred, sureness, name, bayes, ax
+            As in :mod:`rejo.displays`.
         """
-        require_matplotlib(cls.__name__)
         true = column(y_true)
-        found = accuracy_reject_curve(true, y_pred, sureness, accuracy=accuracy)
-        defined = ~np.isnan(found.accuracy)
-        curve = Curve(name, found.rejection_rate[defined], found.accuracy[defined], traced=RANKING)
+
+        def trace(true: Any, pred: Any, sureness: Any) -> tuple[Floats, Floats]:
+            curve = accuracy_reject_curve(true, pred, sureness, accuracy=accuracy)
+            defined = ~np.isnan(curve.accuracy)
+            return curve.rejection_rate[defined], curve.accuracy[defined]
+
+        curve = Curve(name, *trace(true, y_pred, sureness), traced=RANKING)
         label = ""
         if n_resamples:
             grid = np.linspace(0, curve.x.max(), N_GRID)
 
-            def on_grid(true: Any, pred: Any, sureness: Any) -> Floats:
-                curve = accuracy_reject_curve(true, pred, sureness, accuracy=accuracy)
-                defined = ~np.isnan(curve.accuracy)
-                return np.interp(grid, curve.rejection_rate[defined], curve.accuracy[defined])
+            def on_grid(*arrays: Any) -> Floats:
+                return np.interp(grid, *trace(*arrays))
 
             arrays = true, np.asarray(y_pred), np.asarray(sureness)
             band = bootstrap_interval(
@@ -239,9 +186,6 @@ class AccuracyRejectDisplay(CurveDisplay):
 
 def _complement(curve: Curve) -> Curve:
     """Turn error rates into accuracies."""
-    low, high = curve.high, curve.low
-    return curve._replace(
-        y=1 - curve.y,
-        low=None if low is None else 1 - low,
-        high=None if high is None else 1 - high,
-    )
+    if curve.low is None or curve.high is None:
+        return curve._replace(y=1 - curve.y)
+    return curve._replace(y=1 - curve.y, low=1 - curve.high, high=1 - curve.low)

@@ -10,7 +10,7 @@ from rejo._errors import renamed
 from rejo._typing import Floats
 from rejo.displays._curves import RANKING, Curve, draw_curves, draw_legend, draw_reference
 from rejo.displays._inputs import column, rank
-from rejo.displays.style import Display, from_zero, percent, require_matplotlib, sober
+from rejo.displays.style import Display, from_zero, percent, sober
 from rejo.metrics import accuracy_reject_curve
 
 if TYPE_CHECKING:
@@ -39,14 +39,6 @@ class ReviewBudgetDisplay(Display):
     n_rejected : int, default=None
         How many of them the classifier itself rejects; marked on the curve.
     name : str, default="classifier"
-        Name of the curve.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Of the last plot.
-    line_ : matplotlib Line2D
-        The curve of the last plot.
 
     Examples
     --------
@@ -79,29 +71,11 @@ class ReviewBudgetDisplay(Display):
         The order is that of ``queue(X, fill=True)``: rejected points first, the most doubtful at
         the front, then decided points, the least sure at the front.
 
-        Parameters
-        ----------
-        estimator : estimator instance
-            A fitted classifier of this package, also in a pipeline or a search.
-        X, y : array-like
-            Points that it was not trained on, and their classes.
-        counts, name, ax
-            As in :meth:`from_predictions`; the name is by default that of the classifier.
-
-        Returns
-        -------
-        display : ReviewBudgetDisplay
+        ``counts`` is that of :meth:`plot`. :mod:`rejo.displays` describes the other arguments.
         """
-        require_matplotlib(cls.__name__)
-        found = rank(estimator, X, name)
+        y_pred, sureness, rejected, name = rank(estimator, X, name)
         return cls.from_predictions(
-            y,
-            found.y_pred,
-            found.sureness,
-            rejected=found.rejected,
-            counts=counts,
-            name=found.name,
-            ax=ax,
+            y, y_pred, sureness, rejected=rejected, counts=counts, name=name, ax=ax
         )
 
     @classmethod
@@ -119,25 +93,9 @@ class ReviewBudgetDisplay(Display):
     ) -> Self:
         """Review the least sure points first, and plot.
 
-        Parameters
-        ----------
-        y_true, y_pred, sureness : array-like of shape (n_samples,)
-            True classes, decisions without rejection (``predict_forced``), and any number that is
-            higher for surer decisions, such as the largest posterior.
-        rejected : array-like of bool of shape (n_samples,), default=None
-            Points that the classifier rejects; they are reviewed first.
-        counts : bool, default=False
-            Show numbers of points instead of shares.
-        name : str, default="classifier"
-            Name of the curve.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        display : ReviewBudgetDisplay
+        ``rejected`` (n_samples,) marks points that the classifier rejects; they are reviewed first.
+        ``counts`` is that of :meth:`plot`. :mod:`rejo.displays` describes the other arguments.
         """
-        require_matplotlib(cls.__name__)
         true, score = column(y_true), np.asarray(sureness, dtype=np.float64)
         n_rejected = None
         if rejected is not None:
@@ -166,16 +124,7 @@ class ReviewBudgetDisplay(Display):
     def plot(self, ax: "Axes | None" = None, *, counts: bool = False) -> Self:
         """Draw the curve, the random and the ideal order, and the classifier's own rejections.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default. Keeps the curves that are already there.
-        counts : bool, default=False
-            Show numbers of points instead of shares.
-
-        Returns
-        -------
-        self : display
+        With ``counts``, the axes show numbers of points instead of shares.
         """
         ax = self._set_axes(ax)
         unit = self.n_samples if counts else 1

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rejo.displays._inputs import column, judge
-from rejo.displays.style import BLUE, VERMILION, Display, legend, require_matplotlib, tint
+from rejo.displays.style import BLUE, VERMILION, Display, legend, tint
 from rejo.estimators.pipelines import final_step
 from rejo.metrics import reject_confusion_matrix
 
@@ -40,8 +40,6 @@ class RejectConfusionDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Of the last plot.
     text_ : ndarray of matplotlib Text, of the shape of ``matrix``
         What is written in the cells.
     shares_ : ndarray of the shape of ``matrix``
@@ -73,23 +71,10 @@ class RejectConfusionDisplay(Display):
     ) -> Self:
         """Let a fitted classifier decide, and plot.
 
-        Parameters
-        ----------
-        estimator : estimator instance
-            A fitted classifier, also in a pipeline or a search.
-        X, y : array-like
-            Points that it was not trained on, and their classes.
-        ordinal : bool, default=False
-            Show each reject region, one between any two neighbouring classes, in a column of its
-            own. The classifier must be one of this package.
-        sample_weight, ax
-            As in :meth:`from_predictions`.
-
-        Returns
-        -------
-        display : RejectConfusionDisplay
+        With ``ordinal``, each reject region, one between any two neighbouring classes, has a column
+        of its own; without it, any classifier will do. :mod:`rejo.displays` and
+        :meth:`from_predictions` describe the other arguments.
         """
-        require_matplotlib(cls.__name__)
         lower = None
         if ordinal:
             model, judgement = judge(estimator, X)
@@ -129,10 +114,8 @@ class RejectConfusionDisplay(Display):
 
         Parameters
         ----------
-        y_true : array-like of shape (n_samples,)
-            True classes.
-        y_pred : array-like of shape (n_samples,)
-            Decisions: classes, or ``reject_label`` where the classifier rejects.
+        y_true, y_pred : array-like of shape (n_samples,)
+            True classes, and decisions, with ``reject_label`` where the classifier rejects.
         reject_label : int, float, str or None
             The label of a rejection; ``None`` if there is none.
         classes : array-like of shape (n_classes,), default=None
@@ -144,22 +127,10 @@ class RejectConfusionDisplay(Display):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the points; the table then holds sums of weights.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        display : RejectConfusionDisplay
         """
-        require_matplotlib(cls.__name__)
         true, pred = column(y_true), column(y_pred)
-        matrix = reject_confusion_matrix(
-            true,
-            pred,
-            reject_label=reject_label,
-            classes=classes,
-            lower=lower,
-            sample_weight=sample_weight,
-        )
+        options = {"classes": classes, "lower": lower, "sample_weight": sample_weight}
+        matrix = reject_confusion_matrix(true, pred, reject_label=reject_label, **options)
         if classes is None:
             decided = [label for label in pred.tolist() if label != reject_label]
             classes = np.array(sorted({*true.tolist(), *decided}))
@@ -173,59 +144,39 @@ class RejectConfusionDisplay(Display):
         return self.matrix / np.where(totals > 0, totals, 1)
 
     def _plot(self, ax: "Axes | None") -> None:
-        K, n_columns = self._shape()
-        ax = self._set_axes(ax, (2.4 + 0.85 * n_columns, 1.1 + 0.75 * K))
-        outcomes = self._outcomes()
-        shares = self.shares_
-        colours = np.array(
-            [
-                [tint(HUES[o], DEEPEST * np.sqrt(share)) for o, share in zip(*row, strict=True)]
-                for row in zip(outcomes, shares, strict=True)
-            ]
-        )
+        K = len(self.classes)
+        names = [str(label) for label in self.classes]
+        shape = K, 2 * K - 1 if self.ordinal else K + 1
+        if np.shape(self.matrix) != shape:
+            raise ValueError(
+                f"matrix must have shape {shape} for {K} classes and ordinal={self.ordinal!r}, got "
+                f"{np.shape(self.matrix)}"
+            )
+        own = range(0, 2 * K, 2) if self.ordinal else range(K)  # column of each class
+        titles = ["review"] * shape[1]
+        for k in range(K):
+            titles[own[k]] = names[k]
+        ax = self._set_axes(ax, (2.4 + 0.85 * shape[1], 1.1 + 0.75 * K))
+        shares, colours = self.shares_, np.empty((*shape, 3))
+        self.text_ = np.empty(shape, dtype=object)
+        for k, o in np.ndindex(shape):
+            outcome = "wrong" if o in own else "review"
+            hue = HUES["right" if o == own[k] else outcome]
+            share = float(shares[k, o])
+            colours[k, o] = tint(hue, DEEPEST * np.sqrt(share))
+            self.text_[k, o] = self._write(k, o, share)
         ax.imshow(colours, aspect="auto")
-        self.text_ = np.empty((K, n_columns), dtype=object)
-        for k, o in np.ndindex(K, n_columns):
-            self.text_[k, o] = self._write(k, o, float(shares[k, o]))
         # White gaps separate the cells without competing with the numbers, as lines would.
-        for edge in range(1, n_columns):
+        for edge in range(1, shape[1]):
             ax.axvline(edge - 0.5, color="white", linewidth=2)
         for edge in range(1, K):
             ax.axhline(edge - 0.5, color="white", linewidth=2)
         ax.spines[:].set_visible(False)
         ax.tick_params(length=0)
-        ax.set_xticks(range(n_columns), self._column_names())
-        ax.set_yticks(range(K), [str(label) for label in self.classes])
+        ax.set_xticks(range(shape[1]), titles)
+        ax.set_yticks(range(K), names)
         ax.set(xlabel="decision", ylabel="true class")
         self._draw_legend()
-
-    def _shape(self) -> tuple[int, int]:
-        K = len(self.classes)
-        n_columns = 2 * K - 1 if self.ordinal else K + 1
-        if np.shape(self.matrix) != (K, n_columns):
-            raise ValueError(
-                f"matrix must have shape ({K}, {n_columns}) for {K} classes and "
-                f"ordinal={self.ordinal!r}, got {np.shape(self.matrix)}"
-            )
-        return K, n_columns
-
-    def _outcomes(self) -> list[list[str]]:
-        """Outcome of each cell of the table."""
-        K = len(self.classes)
-        if self.ordinal:
-            decided = [o // 2 if o % 2 == 0 else None for o in range(2 * K - 1)]
-        else:
-            decided = [*range(K), None]
-        return [
-            ["review" if d is None else "right" if d == k else "wrong" for d in decided]
-            for k in range(K)
-        ]
-
-    def _column_names(self) -> list[str]:
-        names = [str(label) for label in self.classes]
-        if not self.ordinal:
-            return [*names, "review"]
-        return [part for name in names for part in (name, "review")][:-1]
 
     def _write(self, k: int, o: int, share: float) -> Any:
         count = self.matrix[k, o]

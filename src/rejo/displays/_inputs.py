@@ -1,6 +1,6 @@
 """What the displays ask of a classifier, also of one in a pipeline or a search."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,15 +8,6 @@ from numpy.typing import NDArray
 from rejo._typing import Floats, Mask
 from rejo.estimators.base import Judgement
 from rejo.estimators.pipelines import final_step
-
-
-class Ranking(NamedTuple):
-    """Decisions without rejection, and how sure they are."""
-
-    y_pred: NDArray[Any]  # (n_samples,)
-    sureness: Floats  # (n_samples,)
-    rejected: Mask  # (n_samples,) the cases that the classifier rejects
-    name: str
 
 
 def judge(estimator: Any, X: Any) -> tuple[Any, Judgement]:
@@ -30,15 +21,11 @@ def judge(estimator: Any, X: Any) -> tuple[Any, Judgement]:
     return model, model.judge(X)
 
 
-def rank(estimator: Any, X: Any, name: str | None) -> Ranking:
-    """Let a fitted classifier rank the rows of ``X``."""
-    model, judgement = judge(estimator, X)
-    return Ranking(
-        model.classes_[judgement.forced],
-        judgement.sureness,
-        judgement.decision < 0,
-        type(model).__name__ if name is None else name,
-    )
+def rank(estimator: Any, X: Any, name: str | None) -> tuple[NDArray[Any], Floats, Mask, str]:
+    """Return decisions without rejection, how sure they are, which are rejected, and a name."""
+    model, found = judge(estimator, X)
+    name = type(model).__name__ if name is None else name
+    return model.classes_[found.forced], found.sureness, found.decision < 0, name
 
 
 def column(y: Any) -> NDArray[Any]:

@@ -17,7 +17,6 @@ from rejo.displays.style import (
     Display,
     class_colours,
     legend,
-    require_matplotlib,
     tint,
     wrap,
 )
@@ -62,8 +61,6 @@ class RejectRegionDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Of the last plot.
     regions_ : ndarray of shape (grid_resolution, grid_resolution)
         Number of positive scores at each point of the grid, 0 to ``n_boundaries``. With rejection,
         an even number 2k means class k and an odd one a rejection. Without scores: the decisions.
@@ -116,15 +113,9 @@ class RejectRegionDisplay(Display):
         eps : float, default=0.05
             Margin around the data, as a share of their range.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
         xlabel, ylabel : str, default=None
             Names of the features; by default the columns of a DataFrame, or "x1" and "x2".
-
-        Returns
-        -------
-        display : RejectRegionDisplay
         """
-        require_matplotlib(cls.__name__)
         _check_settings(grid_resolution, eps)
         points = check_array(X, dtype=np.float64, input_name="X")
         if points.shape[1] != 2:
@@ -138,8 +129,10 @@ class RejectRegionDisplay(Display):
         margin = eps * np.where(high > low, high - low, 1)
         axes = np.linspace(low - margin, high + margin, grid_resolution)  # (grid_resolution, 2)
         xx0, xx1 = np.meshgrid(axes[:, 0], axes[:, 1])
-        grid = np.column_stack([xx0.ravel(), xx1.ravel()])
-        model, grid = final_step(estimator, _like(X, grid))
+        grid: Any = np.column_stack([xx0.ravel(), xx1.ravel()])
+        if hasattr(X, "columns"):  # so that feature names agree
+            grid = type(X)(grid, columns=X.columns)
+        model, grid = final_step(estimator, grid)
         scores, decisions = _evaluate(model, grid, xx0.shape)
         classes = model.classes_
         display = cls(
@@ -218,15 +211,9 @@ class RejectRegionDisplay(Display):
         from matplotlib import rc_context
 
         with rc_context({"hatch.color": REJECT_HATCH, "hatch.linewidth": 0.6}):
-            self.ax_.contourf(
-                self.xx0,
-                self.xx1,
-                score,
-                levels=[0, score.max() * 1.01],
-                colors=[face],
-                hatches=[hatch],
-                zorder=0.5,
-            )
+            look: dict[str, Any] = {"colors": [face], "hatches": [hatch], "zorder": 0.5}
+            levels = [0, score.max() * 1.01]
+            self.ax_.contourf(self.xx0, self.xx1, score, levels=levels, **look)
 
     def _outline(self, score: Floats) -> None:
         if score.min() < 0 < score.max():
@@ -287,11 +274,6 @@ def _evaluate(
     position = {label: k for k, label in enumerate(model.classes_.tolist())}
     labels = np.asarray(model.predict(grid)).tolist()
     return None, np.array([position.get(label, REJECT) for label in labels]).reshape(shape)
-
-
-def _like(X: Any, grid: Floats) -> Any:
-    """Return the grid as a DataFrame if X is one, so that feature names agree."""
-    return type(X)(grid, columns=X.columns) if hasattr(X, "columns") else grid
 
 
 def _check_classes(y: ArrayLike, classes: NDArray[Any], n_samples: int) -> NDArray[Any]:

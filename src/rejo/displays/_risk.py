@@ -16,12 +16,10 @@ from rejo.displays._curves import (
     draw_legend,
     draw_reference,
 )
-from rejo.displays.style import from_zero, require_matplotlib
+from rejo.displays.style import from_zero
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-EVERYTHING = "reject everything"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,19 +35,10 @@ class RiskCurveDisplay(CurveDisplay):
     ----------
     curves : list of Curve
         Named curves: ``x`` is the reject cost, ``y`` the risk.
-    bayes : pair of arrays, default=None
-        Reject cost and risk of the best possible classifier.
     operating_point : float, default=None
         Your reject cost, marked on each curve.
-    band_label : str, default=""
-        What the bands around the curves mean, for the legend.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Of the last plot.
-    lines_ : list of matplotlib Line2D
-        The curves of the last plot.
+    bayes, band_label
+        As in :mod:`rejo.displays`.
 
     Examples
     --------
@@ -75,24 +64,10 @@ class RiskCurveDisplay(CurveDisplay):
     ) -> Self:
         """Plot the risk of methods at several reject costs.
 
-        Parameters
-        ----------
-        rows : DataFrame or list of dicts
-            As in :meth:`AccuracyRejectDisplay.from_rows`, with the column ``risk``.
-        band : {"deviation", "quantiles", None}, default="deviation"
-            The same.
-        bayes : pair of arrays, default=None
-            Reject cost and risk of the best possible classifier.
-        operating_point : float, default=None
-            Your reject cost, marked on each curve.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        display : RiskCurveDisplay
+        ``rows`` and ``band`` are those of :meth:`AccuracyRejectDisplay.from_rows`, with the column
+        ``risk``; ``operating_point`` is your reject cost, marked on each curve.
+        :mod:`rejo.displays` describes the other arguments.
         """
-        require_matplotlib(cls.__name__)
         curves, label = curves_from_rows(rows, "reject_cost", "risk", band)
         display = cls(curves=curves, bayes=bayes, operating_point=operating_point, band_label=label)
         return display.plot(ax=ax)
@@ -101,7 +76,8 @@ class RiskCurveDisplay(CurveDisplay):
         _check_point(self.operating_point, check_curves(self.curves))
         ax, curves = self._draw(ax)
         # An infinite line leaves the limits to the curves.
-        ax.axline((0, 0), slope=1, color="0.4", lw=1, ls=":", label=EVERYTHING, gid=REFERENCE)
+        look: dict[str, Any] = {"color": "0.4", "lw": 1, "ls": ":", "gid": REFERENCE}
+        ax.axline((0, 0), slope=1, label="reject everything", **look)
         if self.operating_point is not None:
             self._draw_point(float(self.operating_point), curves)
         from_zero(ax, "xy")

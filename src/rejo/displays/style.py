@@ -35,17 +35,7 @@ class Display:
     figure_: "Figure | SubFigure"
 
     def plot(self, ax: "Axes | None" = None) -> Self:
-        """Draw everything, with a legend.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default. Keeps the curves that are already there.
-
-        Returns
-        -------
-        self : display
-        """
+        """Draw everything, with a legend, into ``ax`` or a new figure; return the display."""
         self._plot(ax)
         return self
 
