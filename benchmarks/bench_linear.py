@@ -28,7 +28,6 @@ from benchmarks.timing import one_thread, race
 from rejo.estimators.linear import RejoLinear
 from rejo.replication import replica_costs, replica_labels
 from rejo.solvers import linear
-from rejo.solvers._linear_losses import Logistic
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -63,8 +62,8 @@ def our_accuracy(model: RejoLinear, X: Floats, y: Labels) -> tuple[float, float]
     K = len(model.classes_)
     labels, caps = replica_labels(K), model.C * replica_costs(K, REJECT_COST)
     best = linear.solve(X, y, labels, caps, tol=1e-15)
-    loss = Logistic(labels, caps)
-    F = linear.Objective(X, y, None, loss, labels.shape[1], model.h)
+    loss = linear.LOSSES["logistic"](labels, caps, y, None)
+    F = linear.Objective(X, loss, model.h)
     value, gradient = F(np.concatenate([model.coef_[0], -model.thresholds_]))
     start = F(np.zeros_like(gradient))[1]
     return _accuracy(value, best.objective, gradient, start)

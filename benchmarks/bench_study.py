@@ -34,8 +34,8 @@ from benchmarks.timing import one_thread
 from rejo.datasets import available
 from rejo.replication import decode, extension_vectors, replica_costs, replicate
 from rejo.study import Study, read_rows, run_cell
+from rejo.study._cells import GRIDS
 from rejo.study._data import Task, make_task
-from rejo.study._grids import GRIDS
 from rejo.study._kernel_methods import rejo_svm
 from rejo.study._tuning import count
 from rejo.study.paper import DATA, SHARES

@@ -40,7 +40,7 @@ def objective_by_hand(X, k, labels, caps, v, loss, h, x):
 
 def make(X, k, labels, caps, v=None, *, loss, h=1.0, **params):
     fit = linear.LOSSES[loss](labels, caps, k, v)
-    return linear.Objective(X, k, v, fit, labels.shape[1], h, **params)
+    return linear.Objective(X, fit, h, **params)
 
 
 FORMS = {

@@ -18,8 +18,8 @@ from rejo.baselines import (
 from rejo.baselines.cutoffs import best_cutoffs
 from rejo.replication import loss_from_costs, replica_costs
 from rejo.study import METHODS, Cell, Study, run_cell
+from rejo.study._cells import GRIDS
 from rejo.study._data import StudyTable, make_task
-from rejo.study._grids import GRIDS
 from rejo.study._kernel_methods import FEW_STARTS, LOGISTIC, Grams, features
 from rejo.study._methods import compute
 from rejo.study._store import COLUMNS

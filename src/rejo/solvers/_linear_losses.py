@@ -1,7 +1,7 @@
 """The losses of the linear problem: elementwise, on ``(Q, m)`` arrays for ``m`` points.
 
-A loss is called with scores ``t`` (m,), thresholds ``b`` (Q,), classes ``k`` (m,), weights ``v``
-(m,) or None for all 1, and the ``rows`` of these points; its caps and labels are those of classes.
+A loss knows the classes ``k`` (n,) and weights ``v`` (n,), or None for all 1, of all points.  It is
+called with the ``rows`` of some of them, their scores ``t`` (m,) and the thresholds ``b`` (Q,).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Rows = slice | Indices
 class Loss:
     """A loss of the scores ``t_i + b_q``, and what the solver needs to know about it.
 
-    To add one: write a subclass, and enter it in ``_linear_registry``.
+    To add one: write a subclass, and enter it in ``LOSSES``.
     """
 
     is_smooth: ClassVar[bool] = True  # False: minimised by the method of multipliers
@@ -29,16 +29,29 @@ class Loss:
     def __init__(self, labels: Floats, caps: Floats, k: Indices, v: Floats | None) -> None:
         # (Q, K), from (K, Q)
         self.labels, self.caps = np.ascontiguousarray(labels.T), np.ascontiguousarray(caps.T)
+        self.k, self.v = k, v
 
-    def __call__(
-        self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: Rows
-    ) -> tuple[float, Floats, Floats]:
+    def __call__(self, t: Floats, b: Floats, rows: Rows) -> tuple[float, Floats, Floats]:
         """Sum (), derivative for the scores (m,), its sums for the thresholds (Q,)."""
         raise NotImplementedError
 
-    def curvature(self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: Rows) -> Floats:
+    def curvature(self, t: Floats, b: Floats, rows: Rows) -> Floats:
         """Second derivatives (Q, m)."""
         raise NotImplementedError
+
+    def weighted(self, rows: Rows) -> Floats:
+        """Caps (Q, m) of points."""
+        c = np.take(self.caps, self.k[rows], axis=1)
+        if self.v is not None:
+            c *= self.v[rows]
+        return c
+
+    def missing(self, t: Floats, b: Floats, rows: Rows) -> tuple[Floats, Floats]:
+        """``1 - y (t + b)`` and the labels ``y`` of points, both (Q, m)."""
+        y = np.take(self.labels, self.k[rows], axis=1)
+        m = y * t
+        m += y * b[:, None]
+        return np.subtract(1.0, m, out=m), y
 
     def reset(self) -> None:
         """Prepare for a new pass over all points."""
@@ -57,10 +70,8 @@ class Logistic(Loss):
         self.below = np.where(self.labels < 0, self.caps, 0.0)
         self.above = np.where(self.labels > 0, self.caps, 0.0).sum(axis=0)  # (K,)
 
-    def __call__(
-        self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: Rows
-    ) -> tuple[float, Floats, Floats]:
-        c = _weighted(self.caps, k, v)
+    def __call__(self, t: Floats, b: Floats, rows: Rows) -> tuple[float, Floats, Floats]:
+        c, k, v = self.weighted(rows), self.k[rows], None if self.v is None else self.v[rows]
         # y = +1: log(1 + e), y = -1: (t + b) + log(1 + e), with e = exp(-t - b).
         if max(-t.min(initial=0.0), t.max(initial=0.0), np.abs(b).max()) < FAR:
             e = np.exp(-t) * np.exp(-b)[:, None]
@@ -79,32 +90,26 @@ class Logistic(Loss):
         slope -= above if v is None else above * v
         return float(value), slope, c.sum(axis=1) - (self.caps - self.below) @ totals
 
-    def curvature(self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: Rows) -> Floats:
+    def curvature(self, t: Floats, b: Floats, rows: Rows) -> Floats:
         e = np.exp(-np.abs(t + b[:, None]))
-        c = np.take(self.caps, k, axis=1) * e / (1.0 + e) ** 2
-        return c if v is None else c * v
+        return self.weighted(rows) * e / (1.0 + e) ** 2
 
 
 class SquaredHinge(Loss):
     """``max(0, 1 - y (t + b))^2``."""
 
-    def __call__(
-        self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: Rows
-    ) -> tuple[float, Floats, Floats]:
-        y = np.take(self.labels, k, axis=1)
-        missing = _missing(t, b, y)
+    def __call__(self, t: Floats, b: Floats, rows: Rows) -> tuple[float, Floats, Floats]:
+        missing, y = self.missing(t, b, rows)
         np.maximum(missing, 0.0, out=missing)
-        c = _weighted(self.caps, k, v)
+        c = self.weighted(rows)
         c *= missing
         value = np.vdot(c, missing)
         c *= y
         c *= -2.0
         return float(value), c.sum(axis=0), c.sum(axis=1)
 
-    def curvature(self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: Rows) -> Floats:
-        y = np.take(self.labels, k, axis=1)
-        c = 2.0 * np.take(self.caps, k, axis=1) * (_missing(t, b, y) > 0)
-        return c if v is None else c * v
+    def curvature(self, t: Floats, b: Floats, rows: Rows) -> Floats:
+        return 2.0 * self.weighted(rows) * (self.missing(t, b, rows)[0] > 0)
 
 
 class Hinge(Loss):
@@ -136,12 +141,9 @@ class Hinge(Loss):
         self.z, self.a = self.a, self.z
         self.delta *= shrink
 
-    def __call__(
-        self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: Rows
-    ) -> tuple[float, Floats, Floats]:
-        y = np.take(self.labels, k, axis=1)
-        c = _weighted(self.caps, k, v)
-        missing, z = _missing(t, b, y), self.z[:, rows]
+    def __call__(self, t: Floats, b: Floats, rows: Rows) -> tuple[float, Floats, Floats]:
+        missing, y = self.missing(t, b, rows)
+        c, z = self.weighted(rows), self.z[:, rows]
         a = missing / self.delta
         a += z
         np.minimum(a, c, out=a)
@@ -154,21 +156,13 @@ class Hinge(Loss):
         a *= y
         return float(value), -a.sum(axis=0), -a.sum(axis=1)
 
-    def curvature(self, t: Floats, b: Floats, k: Indices, v: Floats | None, rows: Rows) -> Floats:
-        c = _weighted(self.caps, k, v)
+    def curvature(self, t: Floats, b: Floats, rows: Rows) -> Floats:
         a = self.a[:, rows]
-        return np.where((a > 0) & (a < c), 1.0 / self.delta, 0.0)
+        return np.where((a > 0) & (a < self.weighted(rows)), 1.0 / self.delta, 0.0)
 
 
-def _missing(t: Floats, b: Floats, y: Floats) -> Floats:
-    m = y * t
-    m += y * b[:, None]
-    return np.subtract(1.0, m, out=m)
-
-
-def _weighted(caps: Floats, k: Indices, v: Floats | None) -> Floats:
-    """Caps (Q, m) of points."""
-    c = np.take(caps, k, axis=1)
-    if v is not None:
-        c *= v
-    return c
+LOSSES: dict[str, type[Loss]] = {
+    "logistic": Logistic,
+    "hinge": Hinge,
+    "squared_hinge": SquaredHinge,
+}

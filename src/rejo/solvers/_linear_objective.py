@@ -27,21 +27,16 @@ class Objective:
     def __init__(
         self,
         X: Any,  # (n, p) float64 or float32, or CSR of float64
-        k: Indices,  # (n,)
-        v: Floats | None,  # (n,) weights; None: all 1
         loss: Loss,
-        n_replicas: int,
         h: float = 1.0,
         shift: Floats | None = None,  # (p,) subtracted from the rows of a dense X
         prior: tuple[Floats, Floats] | None = None,
     ) -> None:
-        self.X, self.k, self.v, self.shift = X, k, v, shift
+        self.X, self.h, self.shift, self.prior = X, h, shift, prior
         self.loss: Any = loss
-        self.n, self.p = X.shape
-        self.Q, self.h = n_replicas, h
+        (self.n, self.p), self.Q = X.shape, len(loss.caps)
         self.sparse = issparse(X)
-        self.prior = prior
-        self.R = threshold_penalty(n_replicas, h)
+        self.R = threshold_penalty(self.Q, h)
 
     def rows(self, subset: Indices | None = None) -> Iterator[slice | Indices]:
         """Blocks of points, or of a subset of them."""
@@ -61,10 +56,6 @@ class Objective:
             return np.subtract(Z, self.shift, dtype=np.float64)
         return np.asarray(Z, dtype=np.float64)
 
-    def weight(self, rows: slice | Indices) -> Floats | None:
-        """Weights of points; None: all 1."""
-        return None if self.v is None else self.v[rows]
-
     def penalty(self, x: Floats) -> tuple[float, Floats]:
         """Value and gradient (p + Q,) of the quadratic part."""
         if self.prior is not None:
@@ -80,39 +71,33 @@ class Objective:
         w, b = x[: self.p], x[self.p :]
         value, gradient = self.penalty(x)
         self.loss.reset()
-        scores = self.X @ w if self.sparse else None
-        slopes = np.empty(self.n) if self.sparse else None
+        t = self.X @ w if self.sparse else np.empty(self.n)
+        slopes = np.empty(self.n)
         for rows in self.rows():
-            if scores is not None and slopes is not None:
-                term, slopes[rows], by_replica = self.loss(
-                    scores[rows], b, self.k[rows], self.weight(rows), rows
-                )
-            else:
+            if not self.sparse:
                 Z = self.points(rows)
-                term, slope, by_replica = self.loss(Z @ w, b, self.k[rows], self.weight(rows), rows)
-                gradient[: self.p] += slope @ Z
+                t[rows] = Z @ w
+            term, slopes[rows], by_replica = self.loss(t[rows], b, rows)
+            if not self.sparse:
+                gradient[: self.p] += slopes[rows] @ Z
             value += term
             gradient[self.p :] += by_replica
-        if slopes is not None:
+        if self.sparse:
             gradient[: self.p] += self.X.T @ slopes
         return value, gradient
-
-    def scores(self, w: Floats) -> Floats:
-        """``X w`` (n,)."""
-        if self.sparse:
-            return np.asarray(self.X @ w)
-        return np.concatenate([self.points(rows) @ w for rows in self.rows()])
 
     def active(self, x: Floats) -> Indices | None:
         """Points that enter the Hessian; None: all."""
         if self.loss.bends_everywhere:
             return None
         w, b = x[: self.p], x[self.p :]
-        t = np.empty(self.n) if self.loss.keeps_state else self.scores(w)
-        bent = [
-            self.loss.curvature(t[rows], b, self.k[rows], self.weight(rows), rows).any(axis=0)
-            for rows in self.rows()
-        ]
+        if self.loss.keeps_state:
+            t = np.empty(self.n)
+        elif self.sparse:
+            t = self.X @ w
+        else:
+            t = np.concatenate([self.points(rows) @ w for rows in self.rows()])
+        bent = [self.loss.curvature(t[rows], b, rows).any(axis=0) for rows in self.rows()]
         return np.flatnonzero(np.concatenate(bent))
 
     def hessian(self, x: Floats) -> Floats:
@@ -121,7 +106,7 @@ class Objective:
         H = np.zeros((p + self.Q, p + self.Q))
         for rows in self.rows(self.active(x)):
             Z = self.points(rows)
-            d = self.loss.curvature(Z @ w, b, self.k[rows], self.weight(rows), rows)
+            d = self.loss.curvature(Z @ w, b, rows)
             H[:p, p:] += (d @ Z).T
             H[p:, p:] += np.diag(d.sum(axis=1))
             Z = Z * np.sqrt(d.sum(axis=0))[:, None]
@@ -138,8 +123,7 @@ class Objective:
         p, b = self.p, x[self.p :]
         active = self.active(x)
         part: Any = slice(None) if active is None else active
-        Z, k, v = self.X[part], self.k[part], self.weight(part)
-        shift = self.shift
+        Z, shift = self.X[part], self.shift
 
         def scores(u: Floats) -> Floats:
             t = np.asarray(Z @ u[:p].astype(Z.dtype), dtype=np.float64)
@@ -147,7 +131,7 @@ class Objective:
                 t -= shift @ u[:p]
             return t
 
-        d = self.loss.curvature(scores(x), b, k, v, part)  # (Q, m)
+        d = self.loss.curvature(scores(x), b, part)  # (Q, m)
         total, sums = d.sum(axis=0), d.sum(axis=1)
 
         def product(u: Floats) -> Floats:
@@ -164,10 +148,8 @@ class Objective:
         else:
             head = np.zeros(p)
             for start in range(0, len(total), size := max(64, BLOCK // p)):
-                block = Z[start : start + size]
-                head += total[start : start + size] @ (
-                    block * block if shift is None else (block - shift) ** 2
-                )
+                block = slice(start, start + size)
+                head += total[block] @ (Z[block] - (0.0 if shift is None else shift)) ** 2
         return product, np.concatenate([1.0 + head, np.diag(self.R) + sums])
 
 

@@ -10,8 +10,8 @@ from scipy.sparse import issparse
 from rejo._state import storable
 from rejo._typing import Floats, Indices
 from rejo.solvers._linear_descent import minimise
+from rejo.solvers._linear_losses import LOSSES
 from rejo.solvers._linear_objective import Objective, threshold_penalty
-from rejo.solvers._linear_registry import LOSSES
 
 CURVED = 500  # features; up to here a stream keeps the curvature seen
 BATCH = 128  # points of a gradient step
@@ -55,12 +55,11 @@ def resume(
     h: float = 1.0,
 ) -> Stream:
     """Go on from a solution for ``n_seen`` points, which are taken to be like this chunk."""
-    Q = labels.shape[1]
-    stream, x = begin(X, Q, loss, h), np.concatenate(start)
+    stream, x = begin(X, labels.shape[1], loss, h), np.concatenate(start)
     stream = stream._replace(x=x, mean=x, n_seen=n_seen)
     if stream.memory.ndim == 1:
         return stream._replace(n_steps=-(-n_seen // BATCH))
-    objective = Objective(X, k, weight, LOSSES[loss](labels, caps, k, weight), Q, h)
+    objective = Objective(X, LOSSES[loss](labels, caps, k, weight), h)
     seen = (objective.hessian(x) - stream.memory) * (n_seen / X.shape[0])
     return stream._replace(memory=stream.memory + seen)
 
@@ -84,9 +83,8 @@ def advance(
     solved as by ``solve``.  Otherwise one pass of averaged, scaled gradient steps is made.
     """
     if stream.memory.ndim == 2:
-        prior = (stream.x, stream.memory)
         fit = LOSSES[loss](labels, caps, k, weight)
-        objective = Objective(X, k, weight, fit, labels.shape[1], h, prior=prior)
+        objective = Objective(X, fit, h, prior=(stream.x, stream.memory))
         done = minimise(objective, stream.x, tol=1e-10, max_iter=100)
         x, n_steps = done.point.x, stream.n_steps + done.n_iter
         return Stream(x, x, objective.hessian(x), 0.0, stream.n_seen + len(k), n_steps)
@@ -97,10 +95,9 @@ def advance(
     order = rng.permutation(len(k))
     for start in range(0, len(k), BATCH):
         rows = order[start : start + BATCH]
-        v = None if weight is None else weight[rows]
-        fit = LOSSES[loss](labels, caps, k[rows], v)
+        fit = LOSSES[loss](labels, caps, k[rows], None if weight is None else weight[rows])
         fit.sharpen()
-        batch = Objective(X[rows], k[rows], v, fit, labels.shape[1], h)
+        batch = Objective(X[rows], fit, h)
         n_seen += len(rows)
         pull = batch.penalty(x)[1]
         g = (batch(x)[1] - pull) / len(rows) + pull / n_seen

@@ -8,9 +8,8 @@ validation.  For points ``x_i`` of class ``k_i`` and weight ``v_i``,
 
 with a ``loss`` of ``LOSSES``, such as ``log(1 + exp(-m))`` or ``max(0, 1 - m)``.
 
-The parts, in reading order: ``_linear_losses`` and ``_linear_registry``, their names;
-``_linear_objective``, their sum over the points with its derivatives; ``_linear_descent``, which
-minimises it where it is smooth; ``_linear_multipliers``, which makes the hinge smooth;
+The parts, in reading order: ``_linear_losses``; ``_linear_objective``, their sum over the points
+with its derivatives; ``_linear_descent``, which minimises it, and makes the hinge smooth for that;
 ``_linear_streams``, which learns from one chunk of points after another.
 """
 
@@ -24,9 +23,8 @@ from scipy.sparse import issparse
 
 from rejo._typing import Floats, Indices
 from rejo.solvers import _linear_descent as descent
-from rejo.solvers import _linear_multipliers as multipliers
+from rejo.solvers._linear_losses import LOSSES
 from rejo.solvers._linear_objective import Objective, products
-from rejo.solvers._linear_registry import LOSSES
 from rejo.solvers._linear_streams import Stream, advance, begin, resume
 from rejo.solvers.types import Step
 
@@ -87,7 +85,7 @@ def solve(
         x[p:] += 0.0 if shift is None else x[:p] @ shift
 
     def objective(points: Any, k: Indices, v: Floats | None) -> Objective:
-        return Objective(points, k, v, LOSSES[loss](labels, caps, k, v), Q, h, shift)
+        return Objective(points, LOSSES[loss](labels, caps, k, v), h, shift)
 
     def report(i: int, value: float, gap: float) -> None:
         print(f"[rejo] {loss}, step {i}: objective {value:.8g}, relative excess {gap:.1e}")
@@ -95,7 +93,7 @@ def solve(
     every: dict[str, Any] = dict(tol=tol, max_iter=max_iter, report=report if verbose else None)
     whole = objective(X, k, weight)
     if not whole.loss.is_smooth:
-        done = multipliers.minimise(whole, x, **every)
+        done = descent.minimise_hinge(whole, x, **every)
     elif sample is None or p > descent.NARROW:
         done = descent.minimise(whole, x, **every)
     else:
@@ -139,11 +137,9 @@ def _sample(k: Indices, n_classes: int, n_parameters: int) -> tuple[Indices, Flo
     rng = np.random.default_rng(0)
     rows, factors = [], []
     for c in range(n_classes):
-        members = np.flatnonzero(k == c)
+        members = chosen = np.flatnonzero(k == c)
         if len(members) > size // n_classes:
             chosen = members[np.unique(rng.integers(len(members), size=size // n_classes))]
-        else:
-            chosen = members
         rows.append(chosen)
         factors.append(np.full(len(chosen), len(members) / max(1, len(chosen))))
     return np.concatenate(rows), np.concatenate(factors)

@@ -94,12 +94,7 @@ class Problem:
         return solution._replace(b=b, weights=w)
 
     def solve_path(
-        self,
-        steps: Iterable[Step],
-        *,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        verbose: bool = False,
+        self, steps: Iterable[Step], *, tol: float = 1e-3, max_iter: int = -1, verbose: bool = False
     ) -> Iterator[KernelSolution]:
         """Solve a sequence of problems, each from the solution of the one before.
 

@@ -7,17 +7,15 @@ cell depends only on its name, so :func:`run_cell` gives the same rows anywhere 
 :func:`run` computes all cells in several processes or on a Dask cluster, and keeps their rows in a
 file; a study that was stopped continues from there.
 
-In reading order: ``_cells`` (what there is to do), ``_grids``, ``_data`` (draws, splits, folds),
-``_tuning`` (from folds to parameters, from decisions to numbers), the methods
-(``_kernel_methods``, ``_network_methods``), ``_methods`` (one cell), ``_store`` (the file),
-``_run``, ``_dask``, and ``_archive`` (rows to pass on).
+In reading order: ``_cells`` (what there is to do), ``_data`` (draws, splits, folds), ``_tuning``
+(from folds to parameters, from decisions to numbers), the methods (``_kernel_methods``,
+``_network_methods``), ``_methods`` (one cell), ``_store`` (the files) and ``_run``.
 """
 
-from rejo.study._archive import archive, read_archive
 from rejo.study._cells import METHODS, Cell, Study
 from rejo.study._methods import run_cell
 from rejo.study._run import run
-from rejo.study._store import read_rows, read_study
+from rejo.study._store import archive, read_archive, read_rows, read_study
 
 __all__ = [
     "METHODS",

@@ -1,4 +1,4 @@
-"""What a study consists of: cells, each of which can be computed alone."""
+"""What a study consists of: cells, each of which can be computed alone, and grids to tune on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 from rejo.catalogue import METHODS as CATALOGUE
-from rejo.study._grids import GRIDS
 from rejo.study.paper import DATA, REJECT_COSTS, REPETITIONS, SHARES
 
 SPLITS = ("random", "group")
@@ -29,6 +28,27 @@ BINARY, ORDINAL = (
 METHODS = tuple(
     method for name in dict.fromkeys((*BINARY, *ORDINAL)) for method in _with_kernels(name)
 )
+
+
+class TuningGrid(NamedTuple):
+    """Values to choose from by cross-validation."""
+
+    Cs: tuple[float, ...]
+    gammas: tuple[float, ...]
+    hs: tuple[float, ...]
+    units: tuple[int, ...]  # of the hidden layer of a network
+    n_folds: int = 5
+
+
+GRIDS = {
+    "authors": TuningGrid(
+        Cs=tuple(2.0**i for i in (-5, -3, -1, 1, 3)),
+        gammas=tuple(2.0**i for i in (-3, -1, 1)),
+        hs=(1.0, 2.0, 3.0, 4.0),
+        units=(5, 10, 15, 20, 25),
+    ),
+    "coarse": TuningGrid(Cs=(0.125, 8.0), gammas=(0.5,), hs=(1.0,), units=(5,), n_folds=3),
+}
 
 
 class Cell(NamedTuple):

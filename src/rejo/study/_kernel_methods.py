@@ -7,7 +7,7 @@ along a path of costs and ``C``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, groupby, product
 from typing import Any
 
@@ -21,8 +21,8 @@ from rejo.replication import replica_costs, replica_labels
 from rejo.selection import RejoSVCCV
 from rejo.solvers.reference import gram
 from rejo.solvers.svm import Kernel, Problem, Step, path_order
+from rejo.study._cells import TuningGrid
 from rejo.study._data import Task
-from rejo.study._grids import TuningGrid
 from rejo.study._tuning import (
     Params,
     TrainTest,
@@ -171,6 +171,18 @@ def fumera(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) ->
 
     tried = tune(task, costs, [{"C": C} for C in grid.Cs], boundaries)
     return [one._replace(crossing_rate=None) for one in tried]  # two cut-offs on one score
+
+
+KERNEL_METHODS: dict[str, Callable[..., list[Tried]]] = {
+    "rejoSVM": rejo_svm,
+    "SVM-1C": one_classifier,
+    "FH-1C": one_classifier,
+    "SVM-2C": two_classifiers,
+    "FH-2C": two_classifiers,
+    "Fumera": fumera,
+    "Chow-SVC": chow,
+    "rejoLogistic": rejo_logistic,
+}
 
 
 # ---- shared kernel matrices ---------------------------------------------------------------

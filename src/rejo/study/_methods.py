@@ -5,42 +5,17 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from rejo.study._cells import Cell, Study, seed_of
+from rejo.study._cells import GRIDS, Cell, Study, seed_of
 from rejo.study._data import StudyTable, load, make_task
-from rejo.study._grids import GRIDS
-from rejo.study._kernel_methods import (
-    chow,
-    fumera,
-    one_classifier,
-    rejo_logistic,
-    rejo_svm,
-    two_classifiers,
-)
-from rejo.study._network_methods import one_network, rejo_nn, two_networks
+from rejo.study._kernel_methods import KERNEL_METHODS
+from rejo.study._network_methods import NETWORKS
 from rejo.study._tuning import row_of
-
-KERNEL_METHODS: dict[str, Callable[..., Any]] = {
-    "rejoSVM": rejo_svm,
-    "SVM-1C": one_classifier,
-    "FH-1C": one_classifier,
-    "SVM-2C": two_classifiers,
-    "Fumera": fumera,
-    "FH-2C": two_classifiers,
-    "Chow-SVC": chow,
-    "rejoLogistic": rejo_logistic,
-}
-NETWORKS: dict[str, Callable[..., Any]] = {
-    "rejoNN": rejo_nn,
-    "MLP-1C": one_network,
-    "MLP-2C": two_networks,
-}
 
 
 def run_cell(

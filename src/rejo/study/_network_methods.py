@@ -6,7 +6,7 @@ seed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -14,8 +14,8 @@ import numpy as np
 from rejo._typing import Floats, Mask
 from rejo.estimators import RejoMLP
 from rejo.replication import replica_costs
+from rejo.study._cells import TuningGrid
 from rejo.study._data import Task
-from rejo.study._grids import TuningGrid
 from rejo.study._tuning import Params, TrainTest, Tried, tune, tune_cutoffs
 
 
@@ -75,3 +75,10 @@ def network(units: int, reject_cost: float | None, seed: int) -> RejoMLP:
 
 def _points(grid: TuningGrid) -> list[Params]:
     return [{"units": units} for units in grid.units]
+
+
+NETWORKS: dict[str, Callable[..., list[Tried]]] = {
+    "rejoNN": rejo_nn,
+    "MLP-1C": one_network,
+    "MLP-2C": two_networks,
+}

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Generator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
+from importlib import import_module
+from itertools import islice
 from typing import Any, NamedTuple
 
 from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
@@ -17,6 +19,8 @@ from rejo.study._cells import Cell, Study
 from rejo.study._data import StudyTable, load
 from rejo.study._methods import compute
 from rejo.study._store import open_store
+
+AHEAD = 3  # cells submitted for each thread of a cluster: one is computed, the others wait
 
 
 class Result(NamedTuple):
@@ -117,9 +121,7 @@ def _tables(study: Study, data_home: Any) -> Tables:
 
 def _hand_out(n_jobs: int, dask: str | None) -> HandOut:
     if dask is not None:
-        from rejo.study._dask import on_cluster
-
-        return on_cluster(dask)
+        return _on_cluster(dask)
     return _in_turn if n_jobs == 1 else _by_processes(n_jobs)
 
 
@@ -143,5 +145,41 @@ def _by_processes(n_jobs: int) -> HandOut:
                 except BrokenProcessPool:  # a process was killed, which ends them all
                     if len(left) == n_before:  # it would happen again
                         raise
+
+    return hand_out
+
+
+def _on_cluster(address: str) -> HandOut:
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError:
+        raise ImportError(
+            f'dask={address!r} needs dask.distributed: pip install "rejo[dask]"'
+        ) from None
+
+    def hand_out(study: Study, cells: list[Cell], tables: Tables) -> Results:
+        with distributed.Client(address, set_as_default=False) as client:
+            waiting = iter(cells)
+            cell_of: dict[str, Cell] = {}
+
+            def submit(cell: Cell) -> Any:
+                future = client.submit(attempt, study, cell, tables[cell.dataset], pure=False)
+                cell_of[future.key] = cell
+                return future
+
+            # Not all at once: a scheduler slows down under a million tasks.
+            n_ahead = AHEAD * max(1, sum(client.nthreads().values()))
+            first = [submit(cell) for cell in islice(waiting, n_ahead)]
+            futures = distributed.as_completed(first, loop=client.loop)
+            for future in futures:
+                for cell in islice(waiting, 1):
+                    futures.add(submit(cell))
+                cell = cell_of.pop(future.key)
+                if future.status == "finished":
+                    yield future.result()
+                else:
+                    reason = future.exception() if future.status == "error" else future.status
+                    yield Result(cell, [], f"on the cluster: {reason}")
+                future.release()
 
     return hand_out
