@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rejo._errors import RejoError
 from rejo._io import printable
@@ -23,6 +24,12 @@ class ModelFileError(RejoError):
 
 class UntrustedType(ModelFileError):
     """A model holds an object of a type that is not allowed in a file."""
+
+
+def ensure(holds: Any, problem: str, *, remedy: str | None = None) -> None:
+    """Refuse a file unless a condition holds."""
+    if not holds:
+        raise ModelFileError(problem, remedy=remedy)
 
 
 @contextmanager
