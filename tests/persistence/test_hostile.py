@@ -500,6 +500,17 @@ def pickle_in_a_sparse_matrix(edit):
     edit.members[edit.node("_basis")["file"]] = buffer.getvalue()
 
 
+@hostile("sparse", "not a sparse matrix")
+def damage_in_a_compressed_part(edit):
+    name = edit.node("_basis")["file"]
+    with zipfile.ZipFile(io.BytesIO(edit.members[name])) as archive:
+        parts = [(part, archive.read(part)) for part in archive.namelist()]
+    data = bytearray(zipped(parts, zipfile.ZIP_DEFLATED))
+    start = data.find(b"PK\3\4") + 30 + len(parts[0][0])
+    data[start : start + 4] = b"\xff\xff\xff\xff"
+    edit.members[name] = bytes(data)
+
+
 @hostile("sparse", "sparse matrix is malformed")
 def sparse_indices_out_of_range(edit):
     name = edit.node("_basis")["file"]

@@ -14,25 +14,12 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from rejo._io import WholeFile
-from rejo.persistence._refusals import ORIGIN, ModelFileError, first_line
+from rejo.persistence._refusals import ORIGIN, ModelFileError, ensure, first_line
 
 HEADER, SCHEMA = "rejo.json", "schema.json"
 MEMBER = re.compile(r"rejo\.json|schema\.json|\d{1,20}\.np[yz]", re.ASCII)
 MAX_MEMBERS = 1_000_000
 MAX_HEADER = 1 << 20
-
-
-def read_bytes(path: Path, max_bytes: int) -> bytes:
-    """Return the whole file, if it is not too large."""
-    with path.open("rb") as file:
-        data = file.read(max_bytes + 1)
-    if len(data) > max_bytes:
-        raise ModelFileError(
-            f"the file has more than {max_bytes} bytes",
-            remedy="If you expect that, raise max_bytes",
-        )
-    return data
 
 
 def unpack(data: bytes) -> dict[str, bytes]:
@@ -55,26 +42,21 @@ def unpack(data: bytes) -> dict[str, bytes]:
 
 
 def _check_directory(parts: list[ZipInfo], size: int) -> None:
-    if len(parts) > MAX_MEMBERS:
-        raise ModelFileError(f"the file has {len(parts)} members, more than {MAX_MEMBERS}")
-    names = [part.orig_filename for part in parts]
-    strange = next((name for name in names if not MEMBER.fullmatch(name)), None)
-    if strange is not None:
-        raise ModelFileError(
-            f"the file has a member {strange[:80]!r}, which no model file has", remedy=ORIGIN
-        )
-    if len(set(names)) < len(names):
-        raise ModelFileError("the file has two members of the same name")
+    n = len(parts)
+    ensure(n <= MAX_MEMBERS, f"the file has {n} members, more than {MAX_MEMBERS}")
+    sizes = {part.orig_filename: part.file_size for part in parts}
+    for name in sizes:
+        problem = f"the file has a member {name[:80]!r}, which no model file has"
+        ensure(MEMBER.fullmatch(name), problem, remedy=ORIGIN)
+    ensure(len(sizes) == n, "the file has two members of the same name")
     for name in (HEADER, SCHEMA):
-        if name not in names:
-            raise ModelFileError(f"the file has no {name}", remedy=ORIGIN)
+        ensure(name in sizes, f"the file has no {name}", remedy=ORIGIN)
     for part in parts:
-        if part.compress_type != ZIP_STORED or part.compress_size != part.file_size:
-            raise ModelFileError(f"member {part.filename} is compressed", remedy=ORIGIN)
-        if part.flag_bits & 1:
-            raise ModelFileError(f"member {part.filename} is encrypted", remedy=ORIGIN)
-    if sum(part.file_size for part in parts) > size:
-        raise ModelFileError("members of the file overlap")
+        stored = part.compress_type == ZIP_STORED and part.compress_size == part.file_size
+        ensure(stored, f"member {part.filename} is compressed", remedy=ORIGIN)
+        ensure(not part.flag_bits & 1, f"member {part.filename} is encrypted", remedy=ORIGIN)
+    ensure(sum(sizes.values()) <= size, "members of the file overlap")
+    ensure(sizes[HEADER] <= MAX_HEADER, f"rejo.json has more than {MAX_HEADER} bytes")
 
 
 def pack(members: Mapping[str, bytes]) -> bytes:
@@ -109,16 +91,6 @@ def parse_json(name: str, data: bytes) -> Any:
         raise ModelFileError(f"{name} is not JSON ({first_line(error)})") from None
 
 
-def write_whole(path: Path, data: bytes, *, overwrite: bool) -> None:
-    """Write a file so that at any moment the old one or the new one is there, whole."""
-    try:
-        with WholeFile(path, overwrite=overwrite) as file:
-            file.write(data)
-    except FileExistsError:
-        check_free(path, overwrite)
-        raise
-
-
 def check_free(path: Path, overwrite: bool) -> None:
     """Refuse to replace a file without ``overwrite``."""
     if not overwrite and (path.exists() or path.is_symlink()):
@@ -127,6 +99,5 @@ def check_free(path: Path, overwrite: bool) -> None:
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ModelFileError("a key comes twice")
+    ensure(len(found) == len(pairs), "a key comes twice")
     return found

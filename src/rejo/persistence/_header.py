@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,12 @@ from scipy.sparse import csr_array, issparse
 
 import rejo
 from rejo._io import printable
-from rejo.persistence._refusals import ModelFileError
+from rejo.persistence._container import HEADER, parse_json, payload_hash
+from rejo.persistence._refusals import any_error, ensure
 from rejo.persistence._schema import Node, Schema, type_name
 from rejo.persistence._trusted import ESTIMATORS, KNOWN
 
 FORMAT, VERSION = "rejo-model", 2  # 2: thresholds_ rise
-
 MAX_TABLE_DEPTH, MAX_TABLE_VALUES = 4, 10_000
 
 RATES = {
@@ -165,21 +166,6 @@ def _update(digest: Any, values: Any) -> None:
         digest.update("\n".join(repr(value) for value in values.ravel().tolist()).encode())
 
 
-def operating_point(decider: Any) -> dict[str, Any]:
-    """Return the costs that the model was fitted for, and its target, as JSON can hold them."""
-    found: dict[str, Any] = plain(decider._operating_point())
-    return found
-
-
-def expected_rates(decider: Any) -> dict[str, Any] | None:
-    """Return the rates that the model expects, if it has any."""
-    found = getattr(decider, "expected_", None)
-    if found is None:
-        return None
-    rates: dict[str, Any] = plain(found._asdict())
-    return rates
-
-
 def plain(value: Any) -> Any:
     """Return what JSON can hold: named tuples as dicts, NumPy values as Python's, NaN as null."""
     if isinstance(value, Mapping):
@@ -197,7 +183,7 @@ def plain(value: Any) -> Any:
     raise TypeError(f"expected and table must hold numbers and strings; got {value!r}.")
 
 
-def make_header(**facts: Any) -> bytes:
+def make_header(members: Mapping[str, bytes], skops: str, **facts: Any) -> bytes:
     """Return the header, as indented JSON that people can read too."""
     header = {
         "format": FORMAT,
@@ -206,10 +192,11 @@ def make_header(**facts: Any) -> bytes:
             "rejo": rejo.__version__,
             "scikit-learn": sklearn.__version__,
             "numpy": np.__version__,
-            "skops": facts.pop("skops"),
+            "skops": skops,
         },
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        **facts,
+        **plain(facts),
+        "payload_hash": payload_hash(members),
     }
     return json.dumps(header, indent=1, allow_nan=False).encode()
 
@@ -228,72 +215,63 @@ TYPES: dict[str, Any] = {
 }
 
 
-def check_header(header: Any) -> dict[str, Any]:
-    """Refuse a header that this version does not write."""
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ModelFileError("rejo.json is not the header of a model file")
+def read_header(members: Mapping[str, bytes]) -> dict[str, Any]:
+    """Return the header; refuse one that this version does not write for these members."""
+    header = parse_json(HEADER, members[HEADER])
+    ours = isinstance(header, dict) and header.get("format") == FORMAT
+    ensure(ours, "rejo.json is not the header of a model file")
     version = header.get("format_version")
-    if type(version) is not int or version < 1:
-        raise ModelFileError(f"rejo.json has the format version {version!r:.20}")
-    if version < VERSION:
-        raise ModelFileError(
-            f"an earlier version of rejo saved the file, in format {version}; this one reads "
-            f"format {VERSION}",
-            remedy="Train the model again",
-        )
-    if version > VERSION:
-        raise ModelFileError(
-            f"the file has format {version}; this version of rejo reads format {VERSION}",
-            remedy="Upgrade rejo",
-        )
-    if header.keys() != TYPES.keys() or not all(
+    number = type(version) is int and version >= 1
+    ensure(number, f"rejo.json has the format version {version!r:.20}")
+    ensure(
+        version >= VERSION,
+        f"an earlier version of rejo saved the file, in format {version}; this one reads format "
+        f"{VERSION}",
+        remedy="Train the model again",
+    )
+    ensure(
+        version <= VERSION,
+        f"the file has format {version}; this version of rejo reads format {VERSION}",
+        remedy="Upgrade rejo",
+    )
+    complete = header.keys() == TYPES.keys() and all(
         isinstance(header[name], kind) for name, kind in TYPES.items()
-    ):
-        raise ModelFileError("rejo.json lacks entries, or has them of another type")
+    )
+    ensure(complete, "rejo.json lacks entries, or has them of another type")
     versions = header["versions"]
-    if not {"rejo", "scikit-learn", "numpy", "skops"} <= versions.keys() or not all(
+    complete = {"rejo", "scikit-learn", "numpy", "skops"} <= versions.keys() and all(
         isinstance(value, str) for value in versions.values()
-    ):
-        raise ModelFileError("rejo.json does not say which versions wrote it")
-    check_table(header["table"])
+    )
+    ensure(complete, "rejo.json does not say which versions wrote it")
+    small = _n_values(header["table"], MAX_TABLE_DEPTH) <= MAX_TABLE_VALUES
+    ensure(small, f"the description of the table has more than {MAX_TABLE_VALUES} values")
+    ensure(
+        payload_hash(members) == header["payload_hash"],
+        "the contents do not match their checksum: the file is damaged",
+        remedy="Copy or save it again",
+    )
     return header
 
 
-def check_table(table: Any) -> None:
-    """Refuse a description of a table that is too large, too deep, or not of plain values."""
-    if table is None:
-        return
-    if _n_values(table, MAX_TABLE_DEPTH) > MAX_TABLE_VALUES:
-        raise ModelFileError(
-            f"the description of the table has more than {MAX_TABLE_VALUES} values"
-        )
-
-
 def _n_values(value: Any, depth: int) -> int:
-    """Count the values in nested lists and dicts of strings, numbers, true, false and null."""
+    """Count the values in nested lists and dicts of JSON, which may hold NaN in spite of itself."""
     if isinstance(value, (dict, list)):
-        if depth == 0:
-            raise ModelFileError("the description of the table is nested too deeply")
-        if isinstance(value, dict) and not all(type(key) is str for key in value):
-            raise ModelFileError("the description of the table has keys that are not strings")
+        ensure(depth > 0, "the description of the table is nested too deeply")
         items = value.values() if isinstance(value, dict) else value
         return 1 + sum(_n_values(item, depth - 1) for item in items)
-    if (
-        value is None
-        or type(value) in (str, bool, int)
-        or (type(value) is float and isfinite(value))
-    ):
-        return 1
-    raise ModelFileError(f"the description of the table holds {value!r:.40}")
+    finite = not isinstance(value, float) or isfinite(value)
+    ensure(finite, f"the description of the table holds {value!r:.40}")
+    return 1
 
 
+@any_error()
 def describe(path: Path, size: int, header: Mapping[str, Any], schema: Schema) -> ModelFile:
     """Join the header and what the tree shows."""
     facts = {name: value for name, value in header.items() if name != "format"}
     first, last = _end(schema, 0), _end(schema, -1)
     n_features = first.get("n_features_in_")
     rows: dict[int, int] = {}
-    lines = _tree(schema, schema.root, 0, rows, set())
+    lines = _tree(schema, schema.root, 0, rows)
     return ModelFile(
         path=path,
         size=size,
@@ -314,43 +292,27 @@ def _end(schema: Schema, which: int) -> Mapping[str, Node]:
     return attributes
 
 
-def _tree(
-    schema: Schema, node: Node, depth: int, rows: dict[int, int], seen: set[int]
-) -> list[str]:
+def _tree(schema: Schema, node: Node, depth: int, rows: dict[int, int]) -> list[str]:
     """One line for each fitted estimator at or below a node; fills ``rows`` by node numbers."""
     lines: list[str] = []
     children: list[Node] = []
     if node["__loader__"] == "DictNode":
         children = list(node["content"].values())
     elif node["__loader__"] in ("ListNode", "TupleNode"):
-        children = list(node["content"])
-    elif node["__loader__"] == "ObjectNode" and node["__id__"] not in seen:
-        seen.add(node["__id__"])
+        children = node["content"]
+    elif node["__loader__"] == "ObjectNode" and node["__id__"] not in rows:
         attributes, name = schema.attributes(node), type_name(node)
         # Parameters hold prototypes that were never fitted, but for the steps of a pipeline.
-        fitted = [attribute for attribute in attributes if FITTED.fullmatch(attribute)]
-        children = [attributes[attribute] for attribute in fitted]
-        found = [
-            schema.shapes[attributes[attribute]["file"]][0]
-            for attribute in (KNOWN[name].rows if name in KNOWN else ())
-            if "file" in attributes.get(attribute, {})
-        ]
-        if max(found, default=0):
-            rows[node["__id__"]] = max(found)
-        if name in ESTIMATORS and fitted:
-            count = f", {max(found)} training rows" if node["__id__"] in rows else ""
+        children = [value for key, value in attributes.items() if FITTED.fullmatch(key)]
+        held = [attributes.get(key, {}) for key in KNOWN[name].rows]
+        n_rows = max((schema.shapes[a["file"]][0] for a in held if "file" in a), default=0)
+        rows[node["__id__"]] = n_rows
+        if name in ESTIMATORS and children:
+            count = f", {n_rows} training rows" if n_rows else ""
             lines.append("  " * depth + node["__class__"] + count)
             depth += 1
-    below = [line for child in children for line in _tree(schema, child, depth, rows, seen)]
-    return lines + _merged(below)
-
-
-def _merged(lines: list[str]) -> list[str]:
-    """Say "x 100" for the hundred equal trees of a forest."""
-    merged: list[tuple[str, int]] = []
-    for line in lines:
-        if merged and merged[-1][0] == line:
-            merged[-1] = (line, merged[-1][1] + 1)
-        else:
-            merged.append((line, 1))
-    return [line if n == 1 else f"{line} x {n}" for line, n in merged]
+    below = [line for child in children for line in _tree(schema, child, depth, rows)]
+    for line, same in groupby(below):  # say "x 100" for the hundred equal trees of a forest
+        n = len(list(same))
+        lines.append(line if n == 1 else f"{line} x {n}")
+    return lines

@@ -15,10 +15,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import rejo
+from rejo._io import WholeFile
 from rejo.estimators import RejectClassifier
 from rejo.estimators.pipelines import final_classifier
-from rejo.persistence._container import check_free, write_whole
-from rejo.persistence._header import operating_point, plain
+from rejo.persistence._container import check_free
+from rejo.persistence._header import plain
 from rejo.persistence._trusted import KNOWN, OWN, known
 
 OPSET, IR = 17, 8
@@ -60,7 +61,8 @@ def to_onnx(
         raise _unsupported(decider, True)
     proto = graph.finish(scores, int(model.n_features_in_), decider)
     if path is not None:
-        write_whole(Path(path), proto.SerializeToString(), overwrite=overwrite)
+        with WholeFile(path, overwrite=overwrite) as file:
+            file.write(proto.SerializeToString())
     return proto
 
 
@@ -153,7 +155,7 @@ class _Graph:
         facts = {
             "classes": plain(decider.classes_),
             "reject_label": plain(decider.reject_label_),
-            "operating_point": operating_point(decider),
+            "operating_point": plain(decider._operating_point()),
         }
         helper.set_model_props(proto, {name: json.dumps(fact) for name, fact in facts.items()})
         self.onnx.checker.check_model(proto)

@@ -15,35 +15,23 @@ import sklearn
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
-from rejo.persistence._container import (
-    HEADER,
-    MAX_HEADER,
-    SCHEMA,
-    check_free,
-    pack,
-    parse_json,
-    payload_hash,
-    read_bytes,
-    unpack,
-    write_whole,
-)
-from rejo.persistence._header import (
-    ModelFile,
-    check_header,
-    data_hash,
-    describe,
-    expected_rates,
-    make_header,
-    operating_point,
-    plain,
-)
+from rejo._io import WholeFile
+from rejo.persistence._container import HEADER, SCHEMA, check_free, pack, parse_json, unpack
+from rejo.persistence._header import ModelFile, data_hash, describe, make_header, plain, read_header
 from rejo.persistence._parts import check_model, rejecting_part, restore
-from rejo.persistence._refusals import ModelFileError, UntrustedType, about, any_error
+from rejo.persistence._refusals import ModelFileError, UntrustedType, about, any_error, ensure
 from rejo.persistence._schema import Schema, renumber
 from rejo.persistence._trusted import TRUSTED_TYPES
 
 MAX_BYTES = 1 << 31
 OTHER_TYPES = "Use one of the types in rejo.persistence.TRUSTED_TYPES"
+BOOSTER = "Use HistGradientBoostingClassifier, or keep the booster in its own format"
+ALTERNATIVES = {  # to types that cannot be saved, by a word of their names
+    "kernel": "Use a kernel by name, or kernel='precomputed' with your own matrix",
+    "SearchCV": "Fit with the best parameters that the search found",
+    "xgboost": BOOSTER,
+    "lightgbm": BOOSTER,
+}
 
 
 def save(
@@ -119,17 +107,18 @@ def save(
             check_is_fitted(decider)
         members = _serialise(model)
         header = make_header(
-            skops=skops.__version__,
+            members,
+            skops.__version__,
             data_hash=None if X is None else data_hash(X, y),
-            operating_point=operating_point(decider),
-            expected=expected_rates(decider) if expected is None else plain(expected),
-            table=None if table is None else plain(table),
+            operating_point=decider._operating_point(),
+            expected=getattr(decider, "expected_", None) if expected is None else expected,
+            table=table,
             notes=notes,
-            payload_hash=payload_hash(members),
         )
         data = pack({HEADER: header, **members})  # the header first, for people who look inside
         _build(*_read(data))  # what is written can be opened
-    write_whole(path, data, overwrite=overwrite)
+    with WholeFile(path, overwrite=overwrite) as file:
+        file.write(data)
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
@@ -208,28 +197,30 @@ def inspect(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Mode
         If it is not a complete and harmless model file.  Only :func:`load` checks that the parts
         of the model agree.
     """
-    path = Path(path)
-    with about(path):
-        data = read_bytes(path, max_bytes)
-        return _describe(path, data, *_read(data))
+    return _open(path, max_bytes, build=False)[1]
 
 
-def _open(path: str | os.PathLike[str], max_bytes: int) -> tuple[Any, ModelFile]:
+def _open(
+    path: str | os.PathLike[str], max_bytes: int, build: bool = True
+) -> tuple[Any, ModelFile]:
     path = Path(path)
     with about(path):
-        data = read_bytes(path, max_bytes)
+        with path.open("rb") as file:
+            data = file.read(max_bytes + 1)
+        problem = f"the file has more than {max_bytes} bytes"
+        ensure(len(data) <= max_bytes, problem, remedy="If you expect that, raise max_bytes")
         header, schema = _read(data)
-        model = _build(header, schema)
-        file = _describe(path, data, header, schema)
-    theirs, ours = file.versions["scikit-learn"], sklearn.__version__
-    if theirs.split(".")[:2] != ours.split(".")[:2]:
+        model = _build(header, schema) if build else None
+        found = describe(path, len(data), header, schema)
+    theirs, ours = found.versions["scikit-learn"], sklearn.__version__
+    if build and theirs.split(".")[:2] != ours.split(".")[:2]:
         warnings.warn(
             f"{path} was saved with scikit-learn {theirs}, this is {ours}: the model may decide "
             "differently. Compare its decisions on known cases, or fit and save it again.",
             UserWarning,
             stacklevel=3,
         )
-    return model, file
+    return model, found
 
 
 def _serialise(model: Any) -> dict[str, bytes]:
@@ -248,22 +239,15 @@ def _serialise(model: Any) -> dict[str, bytes]:
     try:
         Schema(schema, renamed)  # a part that is not trusted is refused by its name
     except UntrustedType as error:
-        raise ModelFileError(error.problem, remedy=_alternative(error.problem)) from None
+        remedies = (text for word, text in ALTERNATIVES.items() if word in error.problem)
+        raise ModelFileError(error.problem, remedy=next(remedies, OTHER_TYPES)) from None
     return {SCHEMA: json.dumps(schema, separators=(",", ":")).encode(), **renamed}
 
 
 def _read(data: bytes) -> tuple[dict[str, Any], Schema]:
     """Header and tree of a file, checked; nothing is built."""
     members = unpack(data)
-    if len(members[HEADER]) > MAX_HEADER:
-        raise ModelFileError(f"rejo.json has more than {MAX_HEADER} bytes")
-    header = check_header(parse_json(HEADER, members[HEADER]))
-    if payload_hash(members) != header["payload_hash"]:
-        raise ModelFileError(
-            "the contents do not match their checksum: the file is damaged",
-            remedy="Copy or save it again",
-        )
-    return header, Schema(parse_json(SCHEMA, members[SCHEMA]), members)
+    return read_header(members), Schema(parse_json(SCHEMA, members[SCHEMA]), members)
 
 
 def _build(header: Mapping[str, Any], schema: Schema) -> Any:
@@ -275,26 +259,10 @@ def _build(header: Mapping[str, Any], schema: Schema) -> Any:
             warnings.simplefilter("ignore", InconsistentVersionWarning)  # load warns once
             model = skops.io.loads(payload, trusted=list(TRUSTED_TYPES))
         check_model(model)
-        if operating_point(rejecting_part(model)) != header["operating_point"]:
-            raise ModelFileError("the operating point in rejo.json is not that of the model")
+        same = plain(rejecting_part(model)._operating_point()) == header["operating_point"]
+        ensure(same, "the operating point in rejo.json is not that of the model")
         restore(model)
     return model
-
-
-def _describe(path: Path, data: bytes, header: Mapping[str, Any], schema: Schema) -> ModelFile:
-    with any_error():
-        return describe(path, len(data), header, schema)
-
-
-def _alternative(problem: str) -> str:
-    """Return what to use in place of a type that cannot be saved."""
-    if "kernel" in problem:
-        return "Use a kernel by name, or kernel='precomputed' with your own matrix"
-    if "SearchCV" in problem:
-        return "Fit with the best parameters that the search found"
-    if "xgboost" in problem or "lightgbm" in problem:
-        return "Use HistGradientBoostingClassifier, or keep the booster in its own format"
-    return OTHER_TYPES
 
 
 def _skops() -> Any:

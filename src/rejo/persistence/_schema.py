@@ -205,10 +205,10 @@ class Schema:
         state = self._strings(node["content"], where)
         inner = self._strings(state.get("state", {}), where)
         key, pos = inner.get("key", {}), inner.get("pos")
-        position = None if pos is None else self.value(pos)
+        position = self.value(pos) if pos else None
         # Beyond 624 NumPy would read what is not its own.
-        fine = self.shapes.get(key.get("file", "")) == (624,) and _is_count(position)
-        ensure(fine and position <= 624, f"{where} is not the state of a random number generator")
+        fine = self.shapes.get(key.get("file", "")) == (624,) and _is_count(position, 625)
+        ensure(fine, f"{where} is not the state of a random number generator")
 
     def _check_RandomGeneratorNode(self, node: Node, where: str, depth: int) -> None:
         problem = f"{where} is not a random number generator"
@@ -298,8 +298,8 @@ class Schema:
         return str(name)
 
 
-def _is_count(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 1 << 48
+def _is_count(value: Any, end: int = 1 << 48) -> bool:
+    return type(value) is int and 0 <= value < end
 
 
 def renumber(root: Any) -> tuple[Any, dict[str, str]]:
