@@ -6,8 +6,7 @@ of ``min(1 - p, reject_cost)``, which is also the integral of its rejection rate
 0 to ``reject_cost``.
 """
 
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from numbers import Real
 from typing import NamedTuple
 
@@ -28,6 +27,9 @@ from rejo.datasets.synthetic import (
 )
 
 GRID = 800  # points per side in the integrals over the plane
+_CUTS = {"synthetic_1": CUTS_1, "synthetic_3": CUTS_3}
+_N_CLOUDS = {"synthetic_2": 2, "synthetic_4": 3}
+_NAMES = sorted([*_CUTS, *_N_CLOUDS])
 
 
 class BayesRates(NamedTuple):
@@ -66,7 +68,7 @@ def posterior(name: str, X: ArrayLike) -> Floats:
     points = np.asarray(X, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"X must have shape (n_samples, 2), got {points.shape}")
-    return _PROBLEMS[name].posterior(points)
+    return _posterior_and_density(name, points)[0]
 
 
 def bayes_risk(name: str, reject_cost: float) -> float:
@@ -119,26 +121,29 @@ def bayes_rates(name: str, reject_cost: float) -> BayesRates:
     return BayesRates(rejected, risk - reject_cost * rejected, risk)
 
 
-class _Problem(NamedTuple):
-    posterior: Callable[[Floats], Floats]  # (n, 2) -> (n, K)
-    density: Callable[[Floats], Floats]  # (n, 2) -> (n,)
-    box: tuple[float, float]  # the points lie in this range in both coordinates
-
-
 def _check_name(name: str) -> None:
-    if name not in _PROBLEMS:
-        raise ValueError(f"name must be one of {', '.join(_PROBLEMS)}, got {name!r}")
+    if name not in _NAMES:
+        raise ValueError(f"name must be one of {', '.join(_NAMES)}, got {name!r}")
 
 
 @cache
 def _doubt(name: str) -> tuple[Floats, Floats]:
     """Return the error of the most probable class, and the probability, of each grid cell."""
-    problem = _PROBLEMS[name]
-    low, high = problem.box
+    # Clouds: five standard deviations of the widest class on either side.
+    low, high = (0.0, 1.0) if name in _CUTS else (-23.0, 27.0)
     step = (high - low) / GRID
     middles = low + step * (np.arange(GRID) + 0.5)
     X = np.stack(np.meshgrid(middles, middles), axis=-1).reshape(-1, 2)
-    return 1 - problem.posterior(X).max(axis=1), problem.density(X) * step**2
+    probability, density = _posterior_and_density(name, X)
+    return 1 - probability.max(axis=1), density * step**2
+
+
+def _posterior_and_density(name: str, X: Floats) -> tuple[Floats, Floats]:
+    """Return the posteriors (n, K), and the density (n,) of the points."""
+    if name in _CUTS:
+        return _zone_posterior(X, _CUTS[name]), np.ones(len(X))
+    logs = _log_densities(X, _N_CLOUDS[name])
+    return np.asarray(softmax(logs, axis=1)), np.exp(logs).mean(axis=1)
 
 
 def _zone_posterior(X: Floats, cuts: tuple[float, ...]) -> Floats:
@@ -152,10 +157,6 @@ def _zone_posterior(X: Floats, cuts: tuple[float, ...]) -> Floats:
     result[:, 1:] += upper
     result[:, :-1] += zones[:, 1::2] - upper
     return result
-
-
-def _uniform_density(X: Floats) -> Floats:
-    return np.ones(len(X))
 
 
 def _log_densities(X: Floats, n_classes: int) -> Floats:
@@ -178,26 +179,3 @@ def _log_densities(X: Floats, n_classes: int) -> Floats:
             log_density = -(z**2) / 2 - np.log(DEVIATIONS[k] * np.sqrt(2 * np.pi))
         result[:, k] = log_density.sum(axis=1)
     return result
-
-
-def _cloud_posterior(X: Floats, n_classes: int) -> Floats:
-    return np.asarray(softmax(_log_densities(X, n_classes), axis=1))
-
-
-def _cloud_density(X: Floats, n_classes: int) -> Floats:
-    return np.exp(_log_densities(X, n_classes)).mean(axis=1)
-
-
-# Five standard deviations of the widest class on either side.
-_PLANE = (-23.0, 27.0)
-
-_PROBLEMS = {
-    "synthetic_1": _Problem(partial(_zone_posterior, cuts=CUTS_1), _uniform_density, (0.0, 1.0)),
-    "synthetic_2": _Problem(
-        partial(_cloud_posterior, n_classes=2), partial(_cloud_density, n_classes=2), _PLANE
-    ),
-    "synthetic_3": _Problem(partial(_zone_posterior, cuts=CUTS_3), _uniform_density, (0.0, 1.0)),
-    "synthetic_4": _Problem(
-        partial(_cloud_posterior, n_classes=3), partial(_cloud_density, n_classes=3), _PLANE
-    ),
-}

@@ -60,8 +60,8 @@ def fetch(
         ``others``
             DataFrame of the columns that are not features.
         ``feature_names``, ``target_names``, ``name``, ``task``, ``source``, ``DESCR``
-            Column names, meaning of the classes in order, the name, ``"binary"`` or ``"ordinal"``,
-            the source, and a description with citation and licence.
+            ``target_names`` are the meanings of the classes in order; ``DESCR`` has the citation
+            and the licence.
 
     Raises
     ------
@@ -81,7 +81,14 @@ def fetch(
     >>> table = fetch("bcct_binary", "data", features="paper")  # doctest: +SKIP
     >>> X, y, groups = table.data, table.target, table.groups  # doctest: +SKIP
     """
-    entry = _entry(name)
+    if name not in CATALOGUE:
+        raise TableError(
+            f"{name!r} is not in the catalogue",
+            parameter="name",
+            remedy=f"{did_you_mean(str(name), CATALOGUE)}The names are: {', '.join(CATALOGUE)}. "
+            "load_table loads any other table.",
+        )
+    entry = CATALOGUE[name]
     pd = import_pandas("fetch")
     folder = data_folder(data_home)
     path = _local_file(entry, folder)
@@ -114,37 +121,11 @@ def fetch(
 def available(data_home: str | os.PathLike[str] | None = None) -> list[str]:
     """List the tables of the catalogue in the data folder; ``fetch`` needs no network for them.
 
-    Parameters
-    ----------
-    data_home : str or path, default=None
-        The data folder. ``None``: the environment variable ``REJO_DATA``.
-
-    Returns
-    -------
-    list of str
-        Names in the order of the catalogue; empty without a data folder.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from rejo.datasets import available
-    >>> with TemporaryDirectory() as folder:
-    ...     available(folder)
-    []
+    The names are in the order of the catalogue; there are none without a data folder, which is
+    ``data_home`` or that of the environment variable ``REJO_DATA``.
     """
     folder = data_folder(data_home)
     return [name for name, entry in CATALOGUE.items() if _local_file(entry, folder)]
-
-
-def _entry(name: str) -> Dataset:
-    if name not in CATALOGUE:
-        raise TableError(
-            f"{name!r} is not in the catalogue",
-            parameter="name",
-            remedy=f"{did_you_mean(str(name), CATALOGUE)}The names are: {', '.join(CATALOGUE)}. "
-            "load_table loads any other table.",
-        )
-    return CATALOGUE[name]
 
 
 def _local_file(entry: Dataset, folder: Path | None) -> Path | None:

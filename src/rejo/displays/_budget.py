@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from rejo._errors import renamed
 from rejo._typing import Floats
-from rejo.displays._curves import RANKING, Curve, draw_curves, draw_legend, draw_reference
+from rejo.displays._curves import RANKING, RING, Curve, draw_curves, draw_legend, draw_reference
 from rejo.displays._inputs import column, rank
 from rejo.displays.style import Display, from_zero, percent, sober
 from rejo.metrics import accuracy_reject_curve
@@ -139,19 +139,9 @@ class ReviewBudgetDisplay(Display):
         )
         if self.n_rejected is not None:
             own = self.n_rejected * unit / self.n_samples
-            draw_reference(
-                ax,
-                [own],
-                [np.interp(own, reviewed, errors)],
-                "all its rejections reviewed",
-                linestyle="",
-                marker="o",
-                markersize=7,
-                markerfacecolor="white",
-                markeredgecolor=colour,
-                markeredgewidth=1.5,
-                zorder=4,
-            )
+            left = np.interp(own, reviewed, errors)
+            look: dict[str, Any] = {"markersize": 7, "mfc": "white", "mec": colour, "mew": 1.5}
+            draw_reference(ax, [own], [left], "all its rejections reviewed", **RING, **look)
         sober(ax)
         if counts:
             ax.set(xlabel="reviews done", ylabel="errors left")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 REFITTING, RANKING = "by refitting", "by ranking"
+RING: dict[str, Any] = {"linestyle": "", "marker": "o", "zorder": 4}  # look of a single point
 # Marks on the artists, by which a second plot into the same axes finds those of the first.
 CURVE, REFERENCE, BAND = "rejo-curve", "rejo-reference", "rejo-band"
 
@@ -57,37 +58,25 @@ def draw_curves(ax: "Axes", curves: Sequence[Curve], band_label: str) -> list[An
     """Draw each curve in the next free style, with markers if it was refitted; return lines."""
     first = sum(_marked(line, CURVE) for line in ax.lines)
     alpha = min(0.15, 0.6 / len(curves))  # many bands on top of each other would hide the lines
-    lines = []
+    lines: list[Any] = []
     for i, curve in enumerate(curves, start=first):
-        fitted = curve.traced == REFITTING
         colour = LINE_COLOURS[i % len(LINE_COLOURS)]
-        (line,) = ax.plot(
+        marker = MARKERS[i % len(MARKERS)] if curve.traced == REFITTING else None
+        marked: dict[str, Any] = {"marker": marker, "markersize": 5.5, "mec": "white", "mew": 0.4}
+        lines += ax.plot(
             curve.x,
             curve.y,
             color=colour,
             linestyle=LINE_STYLES[i % len(LINE_STYLES)],
             linewidth=1.5,
-            marker=MARKERS[i % len(MARKERS)] if fitted else None,
-            markersize=5.5,
-            markeredgecolor="white",
-            markeredgewidth=0.4,
             label=wrap(curve.name),
             gid=f"{CURVE} {curve.traced}",
             zorder=3,
+            **marked,
         )
-        lines.append(line)
         if curve.low is not None and curve.high is not None:
-            ax.fill_between(
-                curve.x,
-                curve.low,
-                curve.high,
-                color=colour,
-                alpha=alpha,
-                linewidth=0,
-                label=band_label,
-                gid=BAND,
-                zorder=1.5,
-            )
+            band = ax.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=alpha, lw=0)
+            band.set(label=band_label, gid=BAND, zorder=1.5)
     return lines
 
 

@@ -1,6 +1,7 @@
 """Regions of a classifier on two features."""
 
 from dataclasses import dataclass
+from itertools import cycle
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -9,17 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from rejo._typing import Floats, Indices
+from rejo.displays import style
 from rejo.displays._inputs import column
-from rejo.displays.style import (
-    MARKERS,
-    REJECT_FACE,
-    REJECT_HATCH,
-    Display,
-    class_colours,
-    legend,
-    tint,
-    wrap,
-)
+from rejo.displays.style import Display
 from rejo.estimators.pipelines import final_step
 
 if TYPE_CHECKING:
@@ -159,8 +152,8 @@ class RejectRegionDisplay(Display):
 
     def _plot(self, ax: "Axes | None") -> None:
         ax = self._set_axes(ax, (6.4, 4.8))
-        colours = class_colours(len(self.classes))
-        tints = [tint(colour, TINT) for colour in colours]
+        colours = style.class_colours(len(self.classes))
+        tints = [style.tint(colour, TINT) for colour in colours]
         if self.scores is not None:
             self._draw_scores(self.scores, tints)
         else:
@@ -190,7 +183,7 @@ class RejectRegionDisplay(Display):
             if score.max() <= 0:
                 break
             if self._may_reject and q % 2 == 0:
-                self._paint(score, REJECT_FACE, "////")
+                self._paint(score, style.REJECT_FACE, "////")
             else:
                 self._paint(score, tints[(q + 1) // (1 + self._may_reject)])
             self._outline(score)
@@ -199,7 +192,7 @@ class RejectRegionDisplay(Display):
         """Paint every cell of the grid by its decision."""
         from matplotlib.colors import to_rgb
 
-        cells = np.array([*tints, to_rgb(REJECT_FACE)])[decisions]  # REJECT is the last one
+        cells = np.array([*tints, to_rgb(style.REJECT_FACE)])[decisions]  # REJECT is the last one
         self.ax_.pcolormesh(self.xx0, self.xx1, cells, shading="nearest", zorder=0.5)
         for value in np.unique(decisions):
             side = np.where(decisions == value, 1.0, -1.0)
@@ -210,7 +203,7 @@ class RejectRegionDisplay(Display):
     def _paint(self, score: Floats, face: Any, hatch: str | None = None) -> None:
         from matplotlib import rc_context
 
-        with rc_context({"hatch.color": REJECT_HATCH, "hatch.linewidth": 0.6}):
+        with rc_context({"hatch.color": style.REJECT_HATCH, "hatch.linewidth": 0.6}):
             look: dict[str, Any] = {"colors": [face], "hatches": [hatch], "zorder": 0.5}
             levels = [0, score.max() * 1.01]
             self.ax_.contourf(self.xx0, self.xx1, score, levels=levels, **look)
@@ -228,25 +221,24 @@ class RejectRegionDisplay(Display):
         if self.y is None:
             self.ax_.scatter(*self.X.T, color="0.2", **look)
             return
-        for k, label in enumerate(self.classes):
-            chosen = self.y == label
-            marker = MARKERS[k % len(MARKERS)]
-            self.ax_.scatter(*self.X[chosen].T, color=colours[k], marker=marker, **look)
+        looks = zip(self.classes, colours, cycle(style.MARKERS), strict=False)
+        for label, colour, marker in looks:
+            self.ax_.scatter(*self.X[self.y == label].T, color=colour, marker=marker, **look)
 
     def _draw_legend(self, colours: list[Any]) -> None:
         """List the classes in their order, outside the axes."""
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
+        looks = zip(map(style.wrap, self.classes), colours, cycle(style.MARKERS), strict=False)
         handles: list[Any] = [
-            Line2D([], [], ls="", marker=MARKERS[k % len(MARKERS)], color=colours[k], label=label)
-            for k, label in enumerate(map(wrap, self.classes))
+            Line2D([], [], linestyle="", label=label, color=colour, marker=marker)
+            for label, colour, marker in looks
         ]
         if self._may_reject:
-            handles.append(
-                Patch(fc=REJECT_FACE, ec=REJECT_HATCH, hatch="////", lw=0.6, label="review")
-            )
-        legend(self.ax_, handles)
+            look: dict[str, Any] = {"fc": style.REJECT_FACE, "ec": style.REJECT_HATCH, "lw": 0.6}
+            handles.append(Patch(label="review", hatch="////", **look))
+        style.legend(self.ax_, handles)
 
 
 def _check_settings(grid_resolution: Any, eps: Any) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from rejo.displays._comparisons import curves_from_rows
 from rejo.displays._curves import (
     REFERENCE,
+    RING,
     Curve,
     CurveDisplay,
     check_curves,
@@ -87,18 +88,10 @@ class RiskCurveDisplay(CurveDisplay):
     def _draw_point(self, cost: float, curves: list[Curve]) -> None:
         """Mark the reject cost, and the risk of each curve there."""
         self.ax_.axvline(cost, color="0.6", linewidth=0.8, zorder=1)
-        ring: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": "0.15"}
-        draw_reference(
-            self.ax_,
-            np.full(len(curves), cost),
-            [np.interp(cost, curve.x, curve.y) for curve in curves],
-            f"operating point, $w_r$ = {cost:g}",
-            linestyle="",
-            marker="o",
-            markersize=9,
-            zorder=4,
-            **ring,
-        )
+        risks = [np.interp(cost, curve.x, curve.y) for curve in curves]
+        label = f"operating point, $w_r$ = {cost:g}"
+        look: dict[str, Any] = {"markersize": 9, "mfc": "none", "mec": "0.15"}
+        draw_reference(self.ax_, [cost] * len(curves), risks, label, **RING, **look)
 
 
 def _check_point(cost: Any, curves: list[Curve]) -> None:
