@@ -30,14 +30,8 @@ class ChosenModel(RejectClassifier):
     def boundary_scores(self, X: Any) -> Floats:
         """Return the scores of the chosen model, if it has boundaries.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_boundaries)
-            Falling from left to right; the number of positive scores is the decision.
+        They have the shape (n_samples, n_boundaries) and fall from left to right; the number of
+        positive scores is the decision.
         """
         check_is_fitted(self)
         classifier, X = final_step(self.best_estimator_, X)

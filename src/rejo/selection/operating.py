@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.model_selection import ParameterGrid, train_test_split
@@ -17,6 +17,7 @@ from rejo._state import require, storable
 from rejo._typing import Floats
 from rejo.estimators.base import RejectClassifier
 from rejo.estimators.classes import encode_classes
+from rejo.estimators.pipelines import final_classifier
 from rejo.metrics import tally
 from rejo.selection.chosen import ChosenModel
 from rejo.selection.expected import Expected, effective_size, expect, is_share
@@ -37,8 +38,6 @@ from rejo.selection.target import TARGETS, Target, check_target
 
 # At a cost of 1/2 nothing is rejected, so every review budget can be met.
 CANDIDATES = (0.02, *REJECT_COSTS, 0.5)
-LEVEL = 0.95  # of prediction intervals without a confidence
-BATCH = 100  # cases in the summary
 
 
 @storable
@@ -154,9 +153,7 @@ class RejectClassifierCV(ChosenModel):
     _not_saved = ("outcomes_",)  # an entry for each training case
 
     curve_: RejectCurve
-    outcomes_: list[Outcomes] | None
     guarantee_: Guarantee | None
-    _size: float  # independent cases that the estimates are worth
 
     def __init__(
         self,
@@ -205,9 +202,6 @@ class RejectClassifierCV(ChosenModel):
             Groups for the splitter to keep together; a group counts as one case in the prediction
             intervals.  Cannot be combined with ``confidence``.
 
-        Returns
-        -------
-        self : RejectClassifierCV
         """
         self._validate_params()
         self.__dict__.pop("expected_", None)  # not fitted until this fit reaches its target
@@ -219,8 +213,9 @@ class RejectClassifierCV(ChosenModel):
             self.curve_, params, self.outcomes_ = self._cross_validate(
                 X, y, costs, sample_weight, groups
             )
-            limits = None if target.rate is None else getattr(self.curve_, target.rate)
-            best = self._choose(target, limits)
+            best = 0  # if the price is given, it is the only candidate
+            if target.rate is not None:
+                best = self._choose(target, getattr(self.curve_, target.rate))
             model = candidate(self.estimator, params[best], {name: costs[best]})
             self.best_estimator_ = fit_weighted(model, X, y, sample_weight)
             self.guarantee_ = None
@@ -237,20 +232,15 @@ class RejectClassifierCV(ChosenModel):
         self.reject_cost_ = costs[best]
         self.best_params_ = params[best]
         self.rates_ = float(self.curve_.rejection_rate[best]), float(self.curve_.error_rate[best])
-        last = _last(self.best_estimator_)
+        last = final_classifier(self.best_estimator_)
         self.classes_, self.reject_label_ = last.classes_, last.reject_label_
         self._copy_features()
-        level = self.confidence or LEVEL
-        self.expected_ = expect(*self.rates_, self.n_effective_, self.per or BATCH, level)
+        level = self.confidence or 0.95
+        self.expected_ = expect(*self.rates_, self.n_effective_, self.per or 100, level)
         return self
 
     def expect(self, n_cases: int) -> Expected:
-        """Predict the rates in a batch of new cases.
-
-        Parameters
-        ----------
-        n_cases : int
-            Size of the batch.
+        """Predict the rates in a batch of ``n_cases`` new cases.
 
         Returns
         -------
@@ -266,13 +256,7 @@ class RejectClassifierCV(ChosenModel):
         return expect(*self.rates_, self.n_effective_, int(n_cases), self.expected_.confidence)
 
     def summary(self) -> str:
-        """Describe the model in plain words.
-
-        Returns
-        -------
-        text : str
-            One paragraph.
-        """
+        """Describe the model in a paragraph of plain words."""
         check_is_fitted(self)
         return summarise(self.target_, self.reject_cost_, self.expected_, self.guarantee_)
 
@@ -281,7 +265,8 @@ class RejectClassifierCV(ChosenModel):
 
     @property
     def _learner(self) -> Any:
-        return _last(self.estimator)
+        """The last step of the pipeline, or the estimator itself."""
+        return self.estimator.steps[-1][1] if hasattr(self.estimator, "steps") else self.estimator
 
     def _operating_point(self) -> dict[str, Any]:
         point = super()._operating_point() | {"target": {self.target_.name: self.target_.limit}}
@@ -336,7 +321,10 @@ class RejectClassifierCV(ChosenModel):
             self.estimator, X, y, costs, split_cases(self.cv, X, y, groups),
             grid=points, sample_weight=sample_weight, n_jobs=self.n_jobs,
         )  # fmt: skip
-        curves = [fold_curve(judged, i) for i in range(len(points))]
+        curves = [
+            fold_curve(costs, point.decision, judged.y, judged.fold, judged.weight)
+            for point in judged.points
+        ]
         risk = np.round([curve.risk for curve in curves], 12)  # (n_points, n_costs)
         best = risk.argmin(axis=0)
         rows = best, np.arange(len(costs))
@@ -373,37 +361,27 @@ class RejectClassifierCV(ChosenModel):
         ]
         decision = np.array([look(model, X_new, classes).decision[0] for model in models])
         found = tally(decision.T, k[test])  # counts (n_costs,)
-        R, E, n = found.rejection_rate, found.error_rate, len(test)
-        self.curve_ = RejectCurve(np.array(costs), R[:, None], E[:, None], np.array([float(n)]))
+        self.curve_ = fold_curve(costs, decision, k[test], np.zeros(len(test), dtype=np.intp))
         bad = found.rejected if target.rate == "rejection_rate" else found.wrong
         total = found.decided if target.rate == "accepted_error_rate" else found.total
         level: Any = self.confidence
         bounds = simultaneous_bounds(bad, total, level)
         best = self._choose(target, bounds)
         self.best_estimator_ = models[best]
-        self.guarantee_ = Guarantee(
-            str(target.rate), float(bounds[best]), target.limit, level,
-            int(total[best]), len(costs),
-        )  # fmt: skip
-        self.n_effective_ = float(n)
+        proof = float(bounds[best]), target.limit, level, int(total[best]), len(costs)
+        self.guarantee_ = Guarantee(str(target.rate), *proof)
+        self.n_effective_ = float(len(test))
         return best, params
 
-    def _choose(self, target: Target, limits: Floats | None) -> int:
+    def _choose(self, target: Target, limits: Floats) -> int:
         """Return the best of the candidates whose ``limits`` (n_costs,) are within the target."""
-        if limits is None:  # the price is given: there is one candidate
-            return 0
-        curve = self.curve_
-        R, E = np.round(curve.rejection_rate, 12), np.round(curve.error_rate, 12)
+        R, E = self.curve_.rejection_rate, self.curve_.error_rate
         within = limits <= target.limit + 1e-12
-        if not within.any():
-            self._give_up(target, limits)
-        first, second = (E, R) if target.rate == "rejection_rate" else (R, E)
-        order = np.lexsort((second, first, ~within))
-        return int(order[0])
-
-    def _give_up(self, target: Target, limits: Floats) -> NoReturn:
+        if within.any():
+            keys = (R, E) if target.rate == "rejection_rate" else (E, R)  # the last one counts most
+            return int(np.lexsort((*np.round(keys, 12), ~within))[0])
         best = int(np.where(np.isnan(limits), np.inf, limits).argmin())
-        cost, R = float(self.curve_.reject_costs[best]), self.curve_.rejection_rate[best]
+        cost = float(self.curve_.reject_costs[best])
         what = {
             "rejection_rate": "share of cases that go to review",
             "error_rate": "share of all cases that are decided wrongly",
@@ -420,7 +398,7 @@ class RejectClassifierCV(ChosenModel):
         raise TargetUnattainable(
             f"{target.name}={target.limit:g} cannot be reached: the lowest {what} that is "
             f"attainable {how} is {limits[best]:.4f}, at a reject cost of {cost:g}, where "
-            f"{100 * R:.0f} % of the cases go to review",
+            f"{100 * R[best]:.0f} % of the cases go to review",
             attainable=float(limits[best]),
             reject_cost=cost,
             parameter=target.name,
@@ -432,8 +410,3 @@ class RejectClassifierCV(ChosenModel):
         inner = get_tags(self.estimator)
         tags.input_tags, tags.non_deterministic = inner.input_tags, inner.non_deterministic
         return tags
-
-
-def _last(estimator: Any) -> Any:
-    """Return the last step of a pipeline, or the estimator itself."""
-    return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator

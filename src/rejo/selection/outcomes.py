@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,6 +82,11 @@ class Judged(NamedTuple):
     score: Any = None  # (n_costs, n); None of a classifier without scores
     bands: tuple[Floats | None, ...] = (None,)  # (n_costs,) of (n_classes - 1, 2)
 
+    def at(self, i: int, reject_cost: float, order: Indices, fold: Indices) -> Outcomes:
+        """Outcomes by the ``i``-th model, of the cases in this order."""
+        arrays: list[Any] = [None if array is None else array[i, order] for array in self[:5]]
+        return Outcomes(reject_cost, *arrays, bands=self.bands[i], fold=fold[order])
+
 
 class OutOfFold(NamedTuple):
     """Judgements of the test parts of all folds, one part after the other."""
@@ -101,22 +106,10 @@ class OutOfFold(NamedTuple):
         if not tests_once(self.cases, len(self.cases)) or self.points[0].forced is None:
             return None
         place = np.argsort(self.cases)  # of each case among the test parts
-        found = []
-        for i, (cost, point) in enumerate(zip(self.reject_costs, chosen, strict=True)):
-            decision, forced, lower, sureness, score, bands = self.points[point]
-            found.append(
-                Outcomes(
-                    reject_cost=cost,
-                    decision=decision[i, place],
-                    forced=forced[i, place],
-                    lower=lower[i, place],
-                    sureness=sureness[i, place],
-                    score=None if score is None else score[i, place],
-                    bands=bands[i],
-                    fold=self.fold[place],
-                )
-            )
-        return found
+        return [
+            self.points[point].at(i, cost, place, self.fold)
+            for i, (cost, point) in enumerate(zip(self.reject_costs, chosen, strict=True))
+        ]
 
 
 def tests_once(cases: Indices, n_samples: int) -> bool:
@@ -138,31 +131,10 @@ def judge_folds(
 ) -> OutOfFold:
     """Fit on the training part of every split, and judge the test part.
 
-    The steps before the last of a pipeline are fitted once for each split, unless a point of the
-    grid changes one of them.  A ``RejoSVC`` works on one kernel matrix, and every solve starts
-    from the one before.
-
-    Parameters
-    ----------
-    estimator : estimator
-        A classifier with a parameter ``reject_cost``, or a pipeline that ends in one.
-    X, y : array-like
-        As :func:`~rejo.selection.folds.check_cases` returns them.
-    costs : list of float
-        Reject costs, ascending.
-    splits : list of (train, test)
-    grid : sequence of dict, default=({},)
-        Parameters of the estimator to try.
-    sample_weight : ndarray of shape (n_samples,), default=None
-        Used in the fits.
-    n_jobs : int, default=None
-        Number of folds to work on at the same time.
-    verbose : bool, default=False
-        Show progress on stderr; None: only if that is a terminal.
-
-    Returns
-    -------
-    judged : OutOfFold
+    Every point of the ``grid`` gives parameters of the estimator to try, at each of the ascending
+    reject ``costs``.  The steps before the last of a pipeline are fitted once for each split,
+    unless a point changes one of them.  A ``RejoSVC`` works on one kernel matrix, and every solve
+    starts from the one before.
     """
     check_fold_weights(splits, sample_weight)
     classes, k = classes_of(estimator, y)
@@ -209,19 +181,12 @@ def cross_val_outcomes(
 
     Parameters
     ----------
-    estimator : estimator
-        A classifier with a parameter ``reject_cost``, or a pipeline that ends in one.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-    y : array-like of shape (n_samples,)
-    reject_costs : iterable of float in (0, 0.5], default=0.04, 0.08, ..., 0.48
+    estimator, X, y, reject_costs, groups, n_jobs
+        As in :func:`reject_curve`.
     cv : int, splitter or iterable, default=5
         Every case must be in exactly one test part.
-    groups : array-like of shape (n_samples,), default=None
-        Groups for the splitter to keep together.
     sample_weight : array-like of shape (n_samples,), default=None
         Used in the fits.
-    n_jobs : int, default=None
-        Number of folds to work on at the same time.
     verbose : bool, default=None
         Show progress on stderr; by default only if it is a terminal.
 
@@ -278,25 +243,18 @@ def ranking_outcomes(model: Any, X: Any, shares: Iterable[float]) -> tuple[list[
     if not isinstance(last, RejectClassifier):
         raise TypeError(f"{type(last).__name__} is not a classifier with a reject option.")
     cost = np.nan if last.reject_cost_ is None else float(last.reject_cost_)
-    judged = _look(last, Z)
-    decision, forced, lower, sureness = (array[0] for array in judged[:4])
-    score = None if judged.score is None else judged.score[0]
-    n, rejected = len(decision), decision < 0
-    order = np.lexsort((sureness, ~rejected))
-    own = int(rejected.sum())
-    fold = np.zeros(n, dtype=np.intp)
-    sizes = sorted({own, *(round(float(share) * n) for share in shares)})
-    points = []
-    for size in sizes:
-        if size == own:
-            points.append(
-                Outcomes(cost, decision, forced, lower, sureness, score, judged.bands[0], fold)
-            )
-            continue
-        ranked = forced.copy()
-        ranked[order[:size]] = -1
-        points.append(Outcomes(np.nan, ranked, forced, lower, sureness, score, None, fold))
-    return points, sizes.index(own)
+    judged = look(last, Z, last.classes_)
+    n = judged.decision.shape[1]
+    own = judged.at(0, cost, np.arange(n), np.zeros(n, dtype=np.intp))
+    rejected = own.decision < 0
+    order = np.lexsort((own.sureness, ~rejected))
+    reviews = int(rejected.sum())
+    points = {reviews: own}
+    for size in {round(float(share) * n) for share in shares} - {reviews}:
+        decision = own.forced.copy()
+        decision[order[:size]] = -1
+        points[size] = replace(own, reject_cost=np.nan, decision=decision, bands=None)
+    return [points[size] for size in sorted(points)], sorted(points).index(reviews)
 
 
 def look(model: Any, X: Any, classes: NDArray[Any]) -> Judged:
@@ -304,19 +262,12 @@ def look(model: Any, X: Any, classes: NDArray[Any]) -> Judged:
     last, Z = final_step(model, X)
     if not isinstance(last, RejectClassifier):
         return Judged(_predict(model, X, classes)[None])
-    judged = _look(last, Z)
-    if np.array_equal(last.classes_, classes):
-        return judged
+    if isinstance(last, BoundaryClassifier):  # the scores are computed once
+        judged = _from_scores(last.boundary_scores(Z)[None], last.reject_label_ is not None)
+    else:
+        decision, forced, lower, _, _, sureness = (array[None] for array in last.judge(Z))
+        judged = Judged(decision, forced, lower, sureness)
     return _among(judged, class_indices(last.classes_, classes))
-
-
-def _look(classifier: RejectClassifier, X: Any) -> Judged:
-    """Judge cases; the scores are computed once."""
-    if isinstance(classifier, BoundaryClassifier):
-        rejects = classifier.reject_label_ is not None
-        return _from_scores(classifier.boundary_scores(X)[None], rejects)
-    found = classifier.judge(X)
-    return Judged(found.decision[None], found.forced[None], found.lower[None], found.sureness[None])
 
 
 def _from_scores(scores: Floats, rejects: bool) -> Judged:
@@ -379,26 +330,17 @@ def _judge_fold(
     sample_weight: Floats | None, classes: NDArray[Any], train: Indices, test: Indices,
 ) -> list[Judged]:  # fmt: skip
     """Judge the test part at each point of the grid."""
-    shared = None
+    last = estimator.steps[-1][0] if hasattr(estimator, "steps") else None
+    early = [
+        last is not None and any(k.partition("__")[0] != last for k in point) for point in grid
+    ]
+    shared: Any = None if all(early) else make_fold(estimator, X, y, sample_weight, train, test)
     found = []
-    for point in grid:
+    for point, own in zip(grid, early, strict=True):
         model = candidate(estimator, point)
-        if _touches_early_steps(estimator, point):
-            fold = make_fold(model, X, y, sample_weight, train, test)
-        else:
-            if shared is None:
-                shared = make_fold(estimator, X, y, sample_weight, train, test)
-            fold = shared
+        fold = make_fold(model, X, y, sample_weight, train, test) if own else shared
         found.append(judge_path(model, costs, fold, classes))
     return found
-
-
-def _touches_early_steps(estimator: Any, point: Mapping[str, Any]) -> bool:
-    """Return whether parameters are of other steps than the last of a pipeline."""
-    if not hasattr(estimator, "steps"):
-        return False
-    last = estimator.steps[-1][0]
-    return any(name.partition("__")[0] != last for name in point)
 
 
 def _join(parts: Sequence[Judged], axis: int) -> Judged:

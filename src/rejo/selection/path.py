@@ -11,13 +11,9 @@ import numpy as np
 from rejo._state import storable
 from rejo._typing import Floats, Indices
 from rejo.metrics import tally
-from rejo.selection.folds import (
-    REJECT_COSTS,
-    check_cases,
-    check_reject_costs,
-    split_cases,
-)
-from rejo.selection.outcomes import Outcomes, OutOfFold, judge_folds
+from rejo.selection.folds import REJECT_COSTS, check_cases, check_reject_costs, split_cases
+from rejo.selection.outcomes import Outcomes, judge_folds
+from rejo.tables.errors import import_pandas
 
 ROUNDING = 1e-12  # a share of decided cases below this is a rounding error of summed weights
 
@@ -74,17 +70,11 @@ class RejectCurve:
         return np.average(self.risks, axis=1, weights=self.sizes)
 
     def to_frame(self) -> Any:
-        """Return one row per reject cost: means, and standard deviations over the folds.
+        """Return a pandas DataFrame of means, and standard deviations over the folds.
 
-        Returns
-        -------
-        frame : pandas.DataFrame
+        There is one row for each reject cost.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError('to_frame needs pandas: pip install "rejo[pandas]"') from None
-        return pd.DataFrame(
+        return import_pandas("to_frame").DataFrame(
             {
                 "reject_cost": self.reject_costs,
                 "rejection_rate": self.rejection_rate,
@@ -147,27 +137,21 @@ def reject_curve(
     costs = check_reject_costs(reject_costs)
     X, y, groups, weight = check_cases(X, y, groups, sample_weight, "reject_curve")
     splits = split_cases(cv, X, y, groups)
-    return fold_curve(
-        judge_folds(estimator, X, y, costs, splits, sample_weight=weight, n_jobs=n_jobs)
-    )
-
-
-def fold_curve(judged: OutOfFold, point: int = 0) -> RejectCurve:
-    """Return the rates at one point of the grid."""
-    decision = judged.points[point].decision  # (n_costs, n_tested)
-    return _curve(judged.reject_costs, decision, judged.y, judged.weight, judged.fold)
+    judged = judge_folds(estimator, X, y, costs, splits, sample_weight=weight, n_jobs=n_jobs)
+    return fold_curve(costs, judged.points[0].decision, judged.y, judged.fold, judged.weight)
 
 
 def curve_of(outcomes: Sequence[Outcomes], y: Indices) -> RejectCurve:
     """Return the rates at each operating point and fold; ``y`` as indices into the classes."""
     costs = [point.reject_cost for point in outcomes]
     decision = np.array([point.decision for point in outcomes])
-    return _curve(costs, decision, y, None, outcomes[0].fold)
+    return fold_curve(costs, decision, y, outcomes[0].fold)
 
 
-def _curve(
-    costs: Sequence[float], decision: Indices, y: Indices, weight: Floats | None, fold: Indices
+def fold_curve(
+    costs: Sequence[float], decision: Indices, y: Indices, fold: Indices, weight: Any = None
 ) -> RejectCurve:
+    """Return the rates of decisions (n_costs, n_samples) in each fold."""
     found = tally(decision.T, y, weight, fold)  # counts (n_folds, n_costs)
     sizes = found.total.mean(axis=1)
     return RejectCurve(np.array(costs), found.rejection_rate.T, found.error_rate.T, sizes)

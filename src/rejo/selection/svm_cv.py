@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, Real
@@ -29,14 +29,6 @@ from rejo.selection.path import RejectCurve
 # The grids of the paper.
 CS = tuple(2.0**i for i in (-5, -3, -1, 1, 3))
 GAMMAS = tuple(2.0**i for i in (-3, -1, 1))
-
-
-class _Best(NamedTuple):
-    """What cross-validation found at each of ``n_costs`` reject costs."""
-
-    params: list[dict[str, Any]]
-    curve: RejectCurve
-    results: dict[str, Any]  # columns of (n_costs * n_Cs * n_gammas * n_hs,)
 
 
 @storable
@@ -155,18 +147,10 @@ class RejoSVCCV(ChosenModel):
         groups : array-like of shape (n_samples,), default=None
             Groups for the splitter to keep together.
 
-        Returns
-        -------
-        self : RejoSVCCV
         """
         self._validate_params()
         X, y, groups, sample_weight = check_cases(X, y, groups, sample_weight, type(self).__name__)
-        best = self._search(X, y, sample_weight, groups)
-        costs = best.curve.reject_costs.tolist()
-        self.reject_costs_ = best.curve.reject_costs
-        self.best_params_ = dict(zip(costs, best.params, strict=True))
-        self.curve_ = best.curve
-        self.cv_results_ = best.results
+        self._search(X, y, sample_weight, groups)
         self.best_estimators_ = {
             w: self._model(reject_cost=w, **params).fit(X, y, sample_weight)
             for w, params in self.best_params_.items()
@@ -185,7 +169,8 @@ class RejoSVCCV(ChosenModel):
         shared = RejoSVC._parameter_constraints.keys() & self._get_param_names()
         return RejoSVC(**{name: getattr(self, name) for name in shared} | params)
 
-    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> _Best:
+    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        """Cross-validate the grid, and find the parameters for each reject cost."""
         costs = check_reject_costs([*self.reject_costs, self.reject_cost])
         if isinstance(self.gammas, str):
             raise ValueError(f"gammas must be a list, such as [{self.gammas!r}].")
@@ -211,21 +196,19 @@ class RejoSVCCV(ChosenModel):
         found = Tally(*np.array(counts).transpose(2, 3, 4, 0, 5, 1))
         R, E = found.rejection_rate, found.error_rate
         sizes = found.total[0, 0, 0, 0]  # (n_folds,)
-        w = np.array(costs)
+        w = self.reject_costs_ = np.array(costs)
         risks = found.risk(w[:, None, None, None, None])
         rates = [np.average(part, axis=-1, weights=sizes) for part in (R, E, risks)]
         # Rounded, so that a difference in the last digit is a tie.
         flat = np.round(rates[2], 12).reshape(len(w), -1).argmin(axis=1)  # (n_costs,)
         rows = np.arange(len(w)), *np.unravel_index(flat, risks.shape[1:4])
-        places = list(product(grid.Cs, grid.gammas, grid.hs))
-        params = [dict(zip(("C", "gamma", "h"), places[i], strict=True)) for i in flat]
-        columns = zip(*product(*grid), strict=True)
-        names = ("reject_cost", "C", "gamma", "h")
-        results = {name: np.array(column) for name, column in zip(names, columns, strict=True)}
-        for name, rate in zip(("rejection_rate", "error_rate", "risk"), rates, strict=True):
-            results[name] = rate.ravel()
-        results["risk_std"] = risks.std(axis=-1).ravel()
-        return _Best(params, RejectCurve(w, R[rows], E[rows], sizes), results)
+        self.curve_ = RejectCurve(w, R[rows], E[rows], sizes)
+        places = [dict(C=C, gamma=gamma, h=h) for C, gamma, h in product(*grid[1:])]
+        self.best_params_ = dict(zip(costs, [places[i] for i in flat], strict=True))
+        names = "reject_cost", "C", "gamma", "h", "rejection_rate", "error_rate", "risk", "risk_std"
+        values = [part.ravel() for part in (*rates, risks.std(axis=-1))]
+        columns = (*zip(*product(*grid), strict=True), *values)
+        self.cv_results_ = {k: np.array(v) for k, v in zip(names, columns, strict=True)}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
