@@ -33,30 +33,14 @@ MAX_TUNING = 3_000  # cases to choose parameters on: more rarely change the choi
 
 
 class Choice(NamedTuple):
-    """What cross-validation chose.
+    """What cross-validation chose."""
 
-    Attributes
-    ----------
-    name : str
-        The chosen learner.
-    estimator : Pipeline
-        Unfitted, with the best parameters; its steps are ``prepare`` and ``model``.
-    params : dict
-        These parameters, by their names in the model.
-    risks : dict of str to ndarray of shape (n_folds,)
-        Mean cost of a case for each learner, at its best parameters.
-    reject_costs : list of float
-        The reject costs that this mean is over.
-    n_cases : int
-        Number of cases used for the choice.
-    """
-
-    name: str
-    estimator: Pipeline
-    params: dict[str, Any]
-    risks: dict[str, Floats]
-    reject_costs: list[float]
-    n_cases: int
+    name: str  # the chosen learner
+    estimator: Pipeline  # unfitted, with the best parameters; the steps are "prepare" and "model"
+    params: dict[str, Any]  # these parameters, by their names in the model
+    risks: dict[str, Floats]  # (n_folds,) mean cost of a case for each learner, at its best
+    reject_costs: list[float]  # the reject costs that this mean is over
+    n_cases: int  # used for the choice
 
 
 def choose_family(
@@ -126,49 +110,23 @@ def choose_family(
     points = []
     for method in find(names, problem.n_classes):
         model, grid, *_ = method.build(problem)
-        points += [(method.name, model, params) for params in ParameterGrid(grid)]
-    pipelines = [
-        Pipeline(
-            [
-                ("prepare", clone(prepare)),
-                ("model", clone(model).set_params(**params, **labels)),
-            ]
-        )
-        for _, model, params in points
-    ]
+        for params in ParameterGrid(grid):
+            tuned = clone(model).set_params(**params, **labels)
+            points.append((method.name, params, _pipeline(prepare, tuned)))
     with warnings.catch_warnings():  # a rare class may be in few folds if the cases were drawn
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         splits = split_shuffled(cv, X_some, y_some, groups_some, random_state)
+    pipelines = [pipeline for *_, pipeline in points]
     risks = _risks(pipelines, X_some, y_some, costs, splits, n_jobs, verbose)
-    best: dict[str, int] = {}
-    for i, (name, _, _) in enumerate(points):
-        if name not in best or round(risks[i].mean(), 12) < round(risks[best[name]].mean(), 12):
-            best[name] = i
-    winner = min(best, key=lambda name: round(risks[best[name]].mean(), 12))
-    chosen = best[winner]
-    return Choice(
-        winner,
-        pipelines[chosen],
-        dict(points[chosen][2]),
-        {name: risks[i] for name, i in best.items()},
-        costs,
-        len(rows),
-    )
+    ranking = np.argsort(np.round(risks.mean(axis=1), 12), kind="stable").tolist()
+    best = {points[i][0]: risks[i] for i in reversed(ranking)}  # the first in the ranking stays
+    best = {name: best[name] for name, *_ in points}  # in the order of the names
+    name, params, pipeline = points[ranking[0]]
+    return Choice(name, pipeline, dict(params), best, costs, len(rows))
 
 
 def rivals_of(choice: Choice, n_classes: int, random_state: int | None = 0) -> dict[str, Any]:
-    """Return the rivals that a report compares the chosen model with, with its parameters.
-
-    Parameters
-    ----------
-    choice : Choice
-    n_classes : int
-    random_state : int, default=0
-
-    Returns
-    -------
-    rivals : dict of {label: Pipeline}
-    """
+    """Return the rivals, by label, for a report on the chosen model, with its parameters."""
     problem = ProblemSize(n_classes, 1, 1, random_state)
     prepare, model = choice.estimator[0], choice.estimator[-1]
     inside = METHODS[choice.name].build(problem).inside
@@ -180,28 +138,18 @@ def rivals_of(choice: Choice, n_classes: int, random_state: int | None = 0) -> d
     for method in METHODS.values():
         if method.rival_of == choice.name and method.reported:
             rival = method.build(problem).estimator
-            steps = [("prepare", clone(prepare)), ("model", rival.set_params(**params))]
-            rivals[method.label] = Pipeline(steps)
+            rivals[method.label] = _pipeline(prepare, rival.set_params(**params))
     return rivals
 
 
+def _pipeline(prepare: Any, model: Any) -> Pipeline:
+    return Pipeline([("prepare", clone(prepare)), ("model", model)])
+
+
 def draw_rows(y: Any, n: int, random_state: int | None = 0, least: int = 10) -> Indices:
-    """Draw cases, stratified by class, but at least a few of each rare class.
+    """Draw ``n`` cases, stratified by class, and more if a rare class would have too few.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Classes.
-    n : int
-        How many to draw, apart from the extra cases of rare classes; all if there are no more.
-    random_state : int, default=0
-    least : int, default=10
-        Number of cases drawn from each class, at least, if it has that many.
-
-    Returns
-    -------
-    rows : ndarray of int
-        Ascending.
+    At least ``least`` cases of each class are drawn, if it has that many.  The rows ascend.
     """
     labels, k = np.unique(np.asarray(y), return_inverse=True)
     if len(k) <= n:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +21,13 @@ from sklearn.utils.parallel import Parallel, delayed
 from rejo import metrics
 from rejo._errors import renamed
 from rejo._io import progress
-from rejo._typing import Indices, Labels
 from rejo.catalogue import standard_methods
 from rejo.estimators.classes import encode_classes
 from rejo.estimators.pipelines import cost_parameter, final_step
 from rejo.metrics import tally
 from rejo.selection.folds import check_reject_costs, split_shuffled
 from rejo.selection.outcomes import look
+from rejo.tables.errors import import_pandas
 
 REJECT_COSTS = (0.04, 0.12, 0.2, 0.28, 0.36)
 MEASURES = ("R", "E", "risk", "accepted_accuracy", "crossing_rate", "fit_seconds")
@@ -43,6 +44,7 @@ class Difference(NamedTuple):
     p_value: float
 
 
+@dataclass(repr=False, eq=False)
 class Comparison:
     """The rows of a comparison, and what they say.
 
@@ -58,9 +60,8 @@ class Comparison:
         The method that the others are compared with.
     """
 
-    def __init__(self, rows: list[dict[str, Any]], reference: str) -> None:
-        self.rows = rows
-        self.reference = reference
+    rows: list[dict[str, Any]]
+    reference: str
 
     @property
     def methods(self) -> list[str]:
@@ -74,11 +75,7 @@ class Comparison:
 
     def to_frame(self) -> Any:
         """All rows as a pandas DataFrame."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError('to_frame needs pandas: pip install "rejo[pandas]"') from None
-        return pd.DataFrame(self.rows)
+        return import_pandas("to_frame").DataFrame(self.rows)
 
     def values(self, method: str, reject_cost: float, measure: str = "risk") -> NDArray[Any]:
         """Return a measure of a method at a reject cost, one value per fold."""
@@ -238,12 +235,21 @@ def compare(
     cut-offs      ...
     """
     grids: dict[str, Any] = {}
-    if _are_names(estimators):
+    listed = isinstance(estimators, Sequence) and len(estimators) > 0
+    if listed and all(isinstance(name, str) for name in estimators):
         estimators, grids = _from_catalogue(estimators, X, y, random_state)
     methods = _check_methods(estimators)
-    grids |= _check_grids(methods, param_grids)
+    grids |= param_grids or {}
+    for name in grids:
+        if name not in methods:
+            raise ValueError(
+                f"param_grids has a grid for {name!r}, which is not among the estimators: "
+                f"{list(methods)}."
+            )
     costs = check_reject_costs(reject_costs)
-    reference = _check_reference(methods, reference)
+    reference = next(iter(methods)) if reference is None else reference
+    if reference not in methods:
+        raise ValueError(f"reference={reference!r} is not among the estimators: {list(methods)}.")
     X, y, groups = indexable(X, y, groups)
     splits = split_shuffled(cv, X, y, groups, random_state)
     cells = [
@@ -286,18 +292,9 @@ def corrected_t_test(
 
 
 def _run(
-    name: str,
-    estimator: Any,
-    grid: Any,
-    X: Any,
-    y: Any,
-    fold: int,
-    split: tuple[Any, Any],
-    costs: list[float],
-    inner_cv: Any,
-    groups: Any,
-    random_state: int | None,
-) -> list[dict[str, Any]]:
+    name: str, estimator: Any, grid: Any, X: Any, y: Any, fold: int, split: tuple[Any, Any],
+    costs: list[float], inner_cv: Any, groups: Any, random_state: int | None,
+) -> list[dict[str, Any]]:  # fmt: skip
     """All rows of one method on one split."""
     train, test = split
     X_train, y_train = _safe_indexing(X, train), _safe_indexing(y, train)
@@ -315,23 +312,26 @@ def _run(
         start = perf_counter()
         chosen: dict[str, Any] = {}
         with warnings.catch_warnings():
-            # Grid points that do not converge lose by their score.
-            if grid is not None:
-                warnings.simplefilter("ignore", ConvergenceWarning)
             if inner is not None:
+                # Grid points that do not converge lose by their score.
+                warnings.simplefilter("ignore", ConvergenceWarning)
                 search = GridSearchCV(model, grid, cv=inner, refit=False, error_score="raise")
                 chosen = search.fit(X_train, y_train).best_params_
                 model.set_params(**clone(chosen, safe=False))
             tuned = perf_counter()
             model.fit(X_train, y_train)
         fitted = perf_counter()
-        rates = _rates(model, X_test, k[test], classes, w)
+        found = tally(look(model, X_test, classes).decision[0], k[test])
         rows.append(
             {
                 "method": name,
                 "reject_cost": w,
                 "fold": fold,
-                **rates,
+                "R": float(found.rejection_rate),
+                "E": float(found.error_rate),
+                "risk": float(found.risk(w)),
+                "accepted_accuracy": float(found.accepted_accuracy),
+                "crossing_rate": _crossing_rate(*final_step(model, X_test)),
                 "fit_seconds": fitted - tuned,
                 "tune_seconds": tuned - start,
                 "n_train": len(y_train),
@@ -340,18 +340,6 @@ def _run(
             }
         )
     return rows
-
-
-def _rates(model: Any, X: Any, y: Indices, classes: Labels, reject_cost: float) -> dict[str, float]:
-    """Rates on test cases; ``y`` as indices into ``classes``."""
-    found = tally(look(model, X, classes).decision[0], y)
-    return {
-        "R": float(found.rejection_rate),
-        "E": float(found.error_rate),
-        "risk": float(found.risk(reject_cost)),
-        "accepted_accuracy": float(found.accepted_accuracy),
-        "crossing_rate": _crossing_rate(*final_step(model, X)),
-    }
 
 
 def _crossing_rate(classifier: Any, X: Any) -> float:
@@ -363,16 +351,7 @@ def _crossing_rate(classifier: Any, X: Any) -> float:
     return float("nan")
 
 
-def _are_names(estimators: Any) -> TypeGuard[str | Sequence[str]]:
-    if isinstance(estimators, str):
-        return True
-    some = isinstance(estimators, Sequence) and len(estimators) > 0
-    return some and all(isinstance(name, str) for name in estimators)
-
-
-def _from_catalogue(
-    names: str | Sequence[str], X: Any, y: Any, random_state: int | None
-) -> tuple[Any, Any]:
+def _from_catalogue(names: Any, X: Any, y: Any, random_state: int | None) -> tuple[Any, Any]:
     """Return methods by name, and their grids."""
     if isinstance(names, str) and names != "standard":
         raise ValueError(
@@ -387,30 +366,21 @@ def _from_catalogue(
     shape = np.shape(X)
     if len(shape) != 2:
         raise ValueError(f"X must have two dimensions; it has the shape {shape}.")
-    return standard_methods(
-        len(np.unique(y)),
-        shape[1],
-        shape[0],
-        random_state,
-        names=None if isinstance(names, str) else names,
-    )
+    wanted = None if isinstance(names, str) else names
+    return standard_methods(len(np.unique(y)), shape[1], shape[0], random_state, names=wanted)
 
 
 def _check_methods(estimators: Any) -> dict[str, Any]:
     """Names and estimators; estimators in a list are named after their classes."""
     if isinstance(estimators, Mapping):
         methods = dict(estimators)
-    elif isinstance(estimators, Sequence):
-        methods = {}
-        for estimator in estimators:
-            name = base = type(estimator).__name__
-            number = 1
-            while name in methods:
-                number += 1
-                name = f"{base} {number}"
-            methods[name] = estimator
     else:
-        methods = {type(estimators).__name__: estimators}
+        given = estimators if isinstance(estimators, Sequence) else [estimators]
+        names = [type(estimator).__name__ for estimator in given]
+        methods = {}
+        for i, (name, estimator) in enumerate(zip(names, given, strict=True)):
+            number = names[: i + 1].count(name)
+            methods[name if number == 1 else f"{name} {number}"] = estimator
     if not methods:
         raise ValueError("estimators is empty: give at least one, such as {'SVM': RejoSVC()}.")
     for name, estimator in methods.items():
@@ -419,22 +389,3 @@ def _check_methods(estimators: Any) -> dict[str, Any]:
                 f"estimators[{name!r}]={estimator!r} must be a classifier, such as RejoSVC()."
             )
     return methods
-
-
-def _check_grids(methods: dict[str, Any], param_grids: Any) -> dict[str, Any]:
-    grids = dict(param_grids or {})
-    for name in grids:
-        if name not in methods:
-            raise ValueError(
-                f"param_grids has a grid for {name!r}, which is not among the estimators: "
-                f"{list(methods)}."
-            )
-    return grids
-
-
-def _check_reference(methods: dict[str, Any], reference: str | None) -> str:
-    if reference is None:
-        return next(iter(methods))
-    if reference not in methods:
-        raise ValueError(f"reference={reference!r} is not among the estimators: {list(methods)}.")
-    return reference

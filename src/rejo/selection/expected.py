@@ -33,23 +33,13 @@ class Expected(NamedTuple):
         fine = fine and isinstance(self.n_cases, Integral) and self.n_cases >= 1
         for interval in self[:3]:
             fine = fine and isinstance(interval, tuple) and len(interval) == 3
-            fine = fine and all(is_share(rate) or is_nan(rate) for rate in interval)
+            fine = fine and all(isinstance(rate, float) for rate in interval)
+            fine = fine and not any(rate < 0 or rate > 1 for rate in interval)  # it may be NaN
         require(fine, self, "what it expects is malformed")
 
     def _restored(self) -> Expected:
         """Name the parts of the intervals again, which come from a file as plain tuples."""
-        rejection, error, accepted = (Interval(*part) for part in self[:3])
-        return Expected(rejection, error, accepted, self.n_cases, self.confidence)
-
-
-def is_share(value: Any) -> bool:
-    """Return whether a value is a float from 0 to 1."""
-    return isinstance(value, float) and 0 <= value <= 1
-
-
-def is_nan(value: Any) -> bool:
-    """Return whether a value is a float, but not a number."""
-    return isinstance(value, float) and value != value
+        return Expected._make([*(Interval(*part) for part in self[:3]), *self[3:]])
 
 
 def effective_size(

@@ -26,16 +26,7 @@ Splits = list[tuple[Indices, Indices]]
 def shuffled_folds(n_folds: int, groups: Any = None, random_state: Any = None) -> Any:
     """Return a splitter: stratified and shuffled folds, which never split a group.
 
-    Parameters
-    ----------
-    n_folds : int
-    groups : array-like of shape (n_samples,), default=None
-        Only whether there are any matters here; pass them to ``split``.
-    random_state : int, RandomState or None, default=None
-
-    Returns
-    -------
-    splitter : StratifiedKFold or StratifiedGroupKFold
+    Only whether there are any ``groups`` matters here; pass them to ``split`` as well.
     """
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     return kind(n_folds, shuffle=True, random_state=random_state)

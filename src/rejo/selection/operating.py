@@ -20,7 +20,7 @@ from rejo.estimators.classes import encode_classes
 from rejo.estimators.pipelines import final_classifier
 from rejo.metrics import tally
 from rejo.selection.chosen import ChosenModel
-from rejo.selection.expected import Expected, effective_size, expect, is_share
+from rejo.selection.expected import Expected, effective_size, expect
 from rejo.selection.folds import (
     REJECT_COSTS,
     candidate,
@@ -275,7 +275,8 @@ class RejectClassifierCV(ChosenModel):
     def _check_state(self) -> None:
         super()._check_state()
         rates, size, cost = self.rates_, self.n_effective_, self.reject_cost_
-        fine = isinstance(rates, tuple) and len(rates) == 2 and all(map(is_share, rates))
+        fine = isinstance(rates, tuple) and len(rates) == 2
+        fine = fine and all(isinstance(rate, float) and 0 <= rate <= 1 for rate in rates)
         require(fine and sum(rates) <= 1 + 1e-9, self, "its rates are not shares of all cases")
         fine = isinstance(size, float) and 0 < size < np.inf
         require(fine, self, "the number of cases behind its rates is not a positive number")

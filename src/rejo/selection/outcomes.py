@@ -84,8 +84,9 @@ class Judged(NamedTuple):
 
     def at(self, i: int, reject_cost: float, order: Indices, fold: Indices) -> Outcomes:
         """Outcomes by the ``i``-th model, of the cases in this order."""
-        arrays: list[Any] = [None if array is None else array[i, order] for array in self[:5]]
-        return Outcomes(reject_cost, *arrays, bands=self.bands[i], fold=fold[order])
+        fields: list[Any] = [None if array is None else array[i, order] for array in self[:5]]
+        fields += self.bands[i], fold[order]
+        return Outcomes(reject_cost, *fields)
 
 
 class OutOfFold(NamedTuple):
@@ -265,8 +266,9 @@ def look(model: Any, X: Any, classes: NDArray[Any]) -> Judged:
     if isinstance(last, BoundaryClassifier):  # the scores are computed once
         judged = _from_scores(last.boundary_scores(Z)[None], last.reject_label_ is not None)
     else:
-        decision, forced, lower, _, _, sureness = (array[None] for array in last.judge(Z))
-        judged = Judged(decision, forced, lower, sureness)
+        found = last.judge(Z)
+        kept: Any = found.decision, found.forced, found.lower, found.sureness
+        judged = Judged(*(array[None] for array in kept))
     return _among(judged, class_indices(last.classes_, classes))
 
 

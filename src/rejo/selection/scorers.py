@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from rejo import metrics
@@ -77,15 +78,13 @@ def make_reject_scorer(
     return RejectScorer(measure, greater_is_better, parameters)
 
 
+@dataclass(repr=False, eq=False)
 class RejectScorer:
     """A measure in the form that scikit-learn calls: of an estimator, points and labels."""
 
-    def __init__(
-        self, measure: Callable[..., float], greater_is_better: bool, parameters: dict[str, Any]
-    ) -> None:
-        self.measure = measure
-        self.greater_is_better = greater_is_better
-        self.parameters = parameters
+    measure: Callable[..., float]
+    greater_is_better: bool
+    parameters: dict[str, Any]
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score the decisions of a fitted estimator."""
