@@ -67,22 +67,17 @@ def choose_family(
         Learners of the catalogue, such as "logistic", "svm", "mlp" and "boosting".
     prepare : transformer
         Turns ``X`` into standardised numbers; fitted once on each training part.
-    X, y : array-like
+    X, y, groups, n_jobs, verbose
+        See :mod:`rejo.selection`.
     reject_costs : iterable of float, default=0.08, 0.24, 0.4
         The cost is the mean of ``reject_cost * R + E`` over these.
     class_order, reject_label
         Parameters of the models.
     cv : int, default=5
         Number of stratified, shuffled folds.
-    groups : array-like of shape (n_samples,), default=None
-        Cases of one group, such as the visits of one patient, are never split.
     max_cases : int, default=3000
         If there are more cases, this many are drawn (:func:`draw_rows`).
     random_state : int, default=0
-    n_jobs : int, default=None
-        Number of processes, as in joblib.
-    verbose : bool, default=None
-        Show progress on stderr; by default only if it is a terminal.
 
     Returns
     -------

@@ -191,10 +191,9 @@ def compare(
         classifier without that parameter is used as it is: it never rejects.  "standard" is data
         replication and its rivals, each with a grid (:func:`standard_methods`); a list such as
         ``["svm", "svm-chow", "boosting"]`` names methods to compare.
-    X, y : array-like
-        Anything that the estimators accept.
+    X, y, groups, n_jobs, verbose
+        See :mod:`rejo.selection`.
     reject_costs : iterable of float, default=(0.04, 0.12, 0.2, 0.28, 0.36)
-        Prices of a rejection, where an error costs 1.
     param_grids : dict of {name: grid}, default=None
         For a method, the values to choose from by its ``score`` (1 - risk) in ``inner_cv``
         folds of the training part, as in :class:`sklearn.model_selection.GridSearchCV`.
@@ -202,16 +201,10 @@ def compare(
         A number means stratified, shuffled folds; by groups if ``groups`` is given.
     inner_cv : int or splitter, default=5
         The same, for tuning within the training part.
-    groups : array-like of shape (n_samples,), default=None
-        Points of one group, such as the visits of one patient, are never split.
     reference : str, default=None
         The method that the others are compared with; by default the first.
     random_state : int, default=0
         Shuffles the folds; the same seed gives the same splits.
-    n_jobs : int, default=None
-        Processes, as in joblib: ``None`` is one, -1 is all cores.
-    verbose : bool, default=None
-        Show progress on stderr; by default only if it is a terminal.
 
     Returns
     -------

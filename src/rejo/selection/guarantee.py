@@ -10,7 +10,7 @@ risk of Geifman and El-Yaniv (2017), with fits in place of thresholds.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,20 +31,13 @@ class TargetUnattainable(RejoError):
     reject_cost : float
         The reject cost at which it is attained.
     problem, parameter, remedy
-        The parts of the message, as in every error of rejo: what is wrong, the parameter that sets
-        the target, and what to do about it.
+        What is wrong, the parameter that sets the target, and what to do about it.
     """
 
     def __init__(
-        self,
-        problem: str,
-        attainable: float = np.nan,
-        reject_cost: float = np.nan,
-        *,
-        parameter: str | None = None,
-        remedy: str | None = None,
+        self, problem: str, attainable: float = np.nan, reject_cost: float = np.nan, **parts: Any
     ) -> None:
-        super().__init__(problem, parameter=parameter, remedy=remedy)
+        super().__init__(problem, **parts)
         self.attainable, self.reject_cost = attainable, reject_cost
 
 

@@ -87,9 +87,9 @@ class RejectClassifierCV(ChosenModel):
         The candidates, for ``review_budget`` and ``max_error``.  More of them come closer to the
         target; with a ``confidence``, fewer of them give tighter bounds.
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; a number of folds means stratified folds without shuffling.
+        A number of folds means stratified folds without shuffling.
     n_jobs : int, default=None
-        Number of folds to work on at the same time.
+        See :mod:`rejo.selection`.
     random_state : int, RandomState or None, default=None
         Draws the calibration cases.
 
@@ -193,14 +193,11 @@ class RejectClassifierCV(ChosenModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Used in the fits and in the rates; cannot be combined with ``confidence``.
-        groups : array-like of shape (n_samples,), default=None
-            Groups for the splitter to keep together; a group counts as one case in the prediction
-            intervals.  Cannot be combined with ``confidence``.
+        X, y
+            See :mod:`rejo.selection`.
+        sample_weight, groups : array-like of shape (n_samples,), default=None
+            They cannot be combined with ``confidence``.  A group counts as one case in the
+            prediction intervals.
 
         """
         self._validate_params()

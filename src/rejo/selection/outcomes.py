@@ -182,14 +182,11 @@ def cross_val_outcomes(
 
     Parameters
     ----------
-    estimator, X, y, reject_costs, groups, n_jobs
-        As in :func:`reject_curve`.
+    estimator, X, y, groups, sample_weight, n_jobs, verbose
+        See :mod:`rejo.selection`.
+    reject_costs : iterable of float in (0, 0.5], default=0.04, 0.08, ..., 0.48
     cv : int, splitter or iterable, default=5
         Every case must be in exactly one test part.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Used in the fits.
-    verbose : bool, default=None
-        Show progress on stderr; by default only if it is a terminal.
 
     Returns
     -------

@@ -107,19 +107,11 @@ def reject_curve(
 
     Parameters
     ----------
-    estimator : estimator
-        A classifier with a parameter ``reject_cost``, or a pipeline that ends in one.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-    y : array-like of shape (n_samples,)
+    estimator, X, y, groups, sample_weight, n_jobs
+        See :mod:`rejo.selection`.
     reject_costs : iterable of float in (0, 0.5], default=0.04, 0.08, ..., 0.48
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; a number of folds means stratified folds without shuffling.
-    groups : array-like of shape (n_samples,), default=None
-        Groups for the splitter to keep together.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Used in the fits and in the rates.
-    n_jobs : int, default=None
-        Number of folds to work on at the same time.
+        A number of folds means stratified folds without shuffling.
 
     Returns
     -------

@@ -32,17 +32,14 @@ def reason(target: Target, reject_cost: float) -> str:
     """Say what was asked for, and the price of a review that follows."""
     if target.rate is None:
         return f"The price of a review is {reject_cost:g}, where an error costs 1."
-    wish = {
-        "rejection_rate": f"at most {_percent(target.limit)} of the cases to review, with as few "
-        "errors as possible",
-        "error_rate": f"at most {_percent(target.limit)} errors among all cases, with as few "
-        "reviews as possible",
-        "accepted_error_rate": f"at most {_percent(target.limit)} errors among the decided cases, "
-        "with as few reviews as possible",
+    rate, fewest = {
+        "rejection_rate": ("of the cases to review", "errors"),
+        "error_rate": ("errors among all cases", "reviews"),
+        "accepted_error_rate": ("errors among the decided cases", "reviews"),
     }[target.rate]
     return (
-        f"You asked for {wish}; this sets the price of a review to {reject_cost:g}, where an error "
-        "costs 1."
+        f"You asked for at most {_percent(target.limit)} {rate}, with as few {fewest} as possible; "
+        f"this sets the price of a review to {reject_cost:g}, where an error costs 1."
     )
 
 

@@ -50,7 +50,7 @@ class RejoSVCCV(ChosenModel):
         Values to try; ties go to the first in the order ``C``, ``gamma``, ``h``.
     reject_costs : sequence of float in (0, 0.5], default=0.04, 0.08, ..., 0.48
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; a number of folds means stratified folds without shuffling.
+        A number of folds means stratified folds without shuffling.
     n_jobs : int, default=None
         Number of folds to work on at the same time, in threads.
     kernel, degree, coef0, s, class_order, reject_label, class_weight, tol, max_iter, cache_size
@@ -140,12 +140,8 @@ class RejoSVCCV(ChosenModel):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
             Training points, or their kernel matrix if ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Used in the fits and in the rates.
-        groups : array-like of shape (n_samples,), default=None
-            Groups for the splitter to keep together.
+        y, sample_weight, groups
+            See :mod:`rejo.selection`.
 
         """
         self._validate_params()
