@@ -6,15 +6,6 @@ error rate is over **all** points, not over the accepted ones, so R, E and the f
 decisions add up to 1. Most measures combine these two, into a cost such as the empirical risk
 ``reject_cost * R + E``, or into a curve of one against the other.
 
-Most functions take
-
-``y_true``, ``y_pred`` : array-like of shape (n_samples,)
-    the true classes, and the decisions, with ``reject_label`` where a point is rejected
-``reject_label`` : int, float, str or None
-    the label of a rejection, which is not a class; ``None`` if nothing can be rejected
-``sample_weight`` : array-like of shape (n_samples,), default=None
-    every count becomes a sum of weights; a weight of 2 counts as the point twice
-
 The modules, in reading order:
 
 ``_labels``

@@ -6,7 +6,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rejo._typing import Indices
-from rejo.metrics._labels import Compared, equal, floats, labels, outcomes, shares, weights
+from rejo.metrics._labels import (
+    Compared,
+    described,
+    equal,
+    floats,
+    labels,
+    outcomes,
+    shares,
+    weights,
+)
 
 
 class _Coded(NamedTuple):
@@ -18,6 +27,7 @@ class _Coded(NamedTuple):
     rejected: NDArray[np.bool_]
 
 
+@described
 def reject_confusion_matrix(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -31,8 +41,8 @@ def reject_confusion_matrix(
 
     Parameters
     ----------
-    y_true, y_pred, reject_label, sample_weight
-        See :mod:`rejo.metrics`.
+    %labels
+    %sample_weight
     classes : array-like of shape (n_classes,), default=None
         Classes in the order of the rows, such as ``model.classes_``. By default the sorted labels
         in ``y_true`` and ``y_pred``.
@@ -75,6 +85,7 @@ def reject_confusion_matrix(
     return cells.reshape(n_rows, n_columns)
 
 
+@described
 def ordinal_risk(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -93,8 +104,8 @@ def ordinal_risk(
 
     Parameters
     ----------
-    y_true, y_pred, reject_label, sample_weight
-        See :mod:`rejo.metrics`.
+    %labels
+    %sample_weight
     loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
         ``loss_matrix[k, o]`` is the loss of output ``o`` for true class ``k``. The outputs are
         class 0, between 0 and 1, class 1, and so on; or only the classes, without rejection.

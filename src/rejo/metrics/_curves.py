@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from rejo._errors import renamed
 from rejo._typing import Floats
-from rejo.metrics._labels import Weights, choice, floats, outcomes, shares
+from rejo.metrics._labels import Weights, choice, described, floats, outcomes, shares
 
 SHARES = ("accepted", "overall")
 
@@ -59,6 +59,7 @@ class _Ranking(NamedTuple):
     threshold: Floats
 
 
+@described
 @renamed(confidence="sureness")
 def risk_coverage_curve(
     y_true: ArrayLike,
@@ -72,12 +73,8 @@ def risk_coverage_curve(
 
     Parameters
     ----------
-    y_true, sample_weight
-        See :mod:`rejo.metrics`.
-    y_pred : array-like of shape (n_samples,)
-        Decisions without rejection, from ``predict_forced``.
-    sureness : array-like of shape (n_samples,)
-        Any number that is higher for surer decisions, such as the largest posterior.
+    %ranking
+    %sample_weight
     risk : {"accepted", "overall"}, default="accepted"
         Wrong decisions as a fraction of the accepted points (selective risk), or of all points
         (the error rate E, or generalised risk).
@@ -106,6 +103,7 @@ def risk_coverage_curve(
     return RiskCoverageCurve(ranking.accepted, values, ranking.threshold)
 
 
+@described
 @renamed(confidence="sureness")
 def accuracy_reject_curve(
     y_true: ArrayLike,
@@ -119,8 +117,8 @@ def accuracy_reject_curve(
 
     Parameters
     ----------
-    y_true, y_pred, sureness, sample_weight
-        As in :func:`risk_coverage_curve`.
+    %ranking
+    %sample_weight
     accuracy : {"accepted", "overall"}, default="accepted"
         Accuracy on the accepted points, as in :func:`accepted_accuracy`; or ``1 - E``, where
         rejections count as right, as in :func:`overall_accuracy`.
@@ -149,6 +147,7 @@ def accuracy_reject_curve(
     )
 
 
+@described
 @renamed(confidence="sureness")
 def aurc(
     y_true: ArrayLike, y_pred: ArrayLike, sureness: ArrayLike, *, sample_weight: Weights = None
@@ -158,7 +157,12 @@ def aurc(
     The mean is over the points: each sets the threshold at its own sureness, and contributes the
     fraction of errors among the points accepted then. Without ties this is the mean of the risks
     at the coverages 1/N, 2/N, ..., 1. Lower is better; it is the error rate if the sureness is
-    constant. The arguments are those of :func:`risk_coverage_curve`.
+    constant.
+
+    Parameters
+    ----------
+    %ranking
+    %sample_weight
 
     Examples
     --------
@@ -169,6 +173,7 @@ def aurc(
     return _mean_risk(_rank(y_true, y_pred, sureness, sample_weight))
 
 
+@described
 @renamed(confidence="sureness")
 def e_aurc(
     y_true: ArrayLike, y_pred: ArrayLike, sureness: ArrayLike, *, sample_weight: Weights = None
@@ -180,8 +185,12 @@ def e_aurc(
     and the area under its curve is ``r + (1 - r) log(1 - r)``; the excess is what the ranking
     adds to that. Lower is better, and 0 is the minimum. The formula is for infinitely many points:
     on N points without ties, the best ranking has an excess of up to ``r / N``. If all decisions
-    are right, or all are wrong, every ranking has an excess of 0. The arguments are those of
-    :func:`risk_coverage_curve`.
+    are right, or all are wrong, every ranking has an excess of 0.
+
+    Parameters
+    ----------
+    %ranking
+    %sample_weight
 
     Examples
     --------
@@ -197,6 +206,7 @@ def e_aurc(
     return max(_mean_risk(ranking) - best, 0.0)  # rounding alone can make it negative
 
 
+@described
 @renamed(confidence="sureness")
 def augrc(
     y_true: ArrayLike, y_pred: ArrayLike, sureness: ArrayLike, *, sample_weight: Weights = None
@@ -207,8 +217,12 @@ def augrc(
     surest points do not dominate, as they do in :func:`aurc`. If ``r`` is the error rate without
     rejection, and ``AUROC`` the probability that a right decision has a higher sureness than a
     wrong one, the area (by trapezoids) is ``(1 - AUROC) r (1 - r) + r^2 / 2``. Lower is better; it
-    is half the error rate if the sureness is constant. The arguments are those of
-    :func:`risk_coverage_curve`.
+    is half the error rate if the sureness is constant.
+
+    Parameters
+    ----------
+    %ranking
+    %sample_weight
 
     Examples
     --------
@@ -221,6 +235,7 @@ def augrc(
     return float(np.diff(ranking.accepted) @ middles)
 
 
+@described
 @renamed(confidence="sureness")
 def auarc(
     y_true: ArrayLike,
@@ -233,7 +248,14 @@ def auarc(
     """Area under the accuracy-reject curve: the mean accuracy over all rejection rates.
 
     It is ``1 - aurc`` for the accuracy on the accepted points, and ``1 - augrc`` for the overall
-    accuracy. Higher is better. The arguments are those of :func:`accuracy_reject_curve`.
+    accuracy. Higher is better.
+
+    Parameters
+    ----------
+    %ranking
+    %sample_weight
+    accuracy : {"accepted", "overall"}, default="accepted"
+        As in :func:`accuracy_reject_curve`.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from scipy.special import betaincinv, ndtri
 
 from rejo._errors import renamed
 from rejo._state import storable
-from rejo.metrics._labels import labels, number
+from rejo.metrics._labels import described, labels, number
 from rejo.metrics._rates import count_labels
 
 T = TypeVar("T")
@@ -81,6 +81,7 @@ def wilson_interval(
     return Interval(p, middle - half if k > 0 else 0.0, middle + half if k < n else 1.0)
 
 
+@described
 def rate_intervals(
     y_true: ArrayLike, y_pred: ArrayLike, *, reject_label: Any, confidence: float = 0.95
 ) -> RateIntervals:
@@ -91,8 +92,7 @@ def rate_intervals(
 
     Parameters
     ----------
-    y_true, y_pred, reject_label
-        See :mod:`rejo.metrics`.
+    %labels
     confidence : float, default=0.95
         Approximate probability that each interval contains the true rate.
 

@@ -11,16 +11,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rejo._typing import Floats
-from rejo.metrics._labels import Weights, agree, equal, labels, number, outcomes, shares
+from rejo.metrics._labels import Weights, agree, described, equal, labels, number, outcomes, shares
 from rejo.metrics._tally import Tally, tally
 
 
+@described
 def rejection_rate(
     y_true: ArrayLike, y_pred: ArrayLike, *, reject_label: Any, sample_weight: Weights = None
 ) -> float:
     """Fraction of the points that are rejected, ``R = rejected / N``.
 
-    :mod:`rejo.metrics` describes the arguments.
+    Parameters
+    ----------
+    %labels
+    %sample_weight
 
     Examples
     --------
@@ -31,12 +35,18 @@ def rejection_rate(
     return float(count_labels(y_true, y_pred, reject_label, sample_weight).rejection_rate)
 
 
+@described
 def error_rate(
     y_true: ArrayLike, y_pred: ArrayLike, *, reject_label: Any, sample_weight: Weights = None
 ) -> float:
     """Wrong decisions as a fraction of *all* points, ``E = wrong / N``.
 
-    Rejections are not errors. :mod:`rejo.metrics` describes the arguments.
+    Rejections are not errors.
+
+    Parameters
+    ----------
+    %labels
+    %sample_weight
 
     Examples
     --------
@@ -47,6 +57,7 @@ def error_rate(
     return float(count_labels(y_true, y_pred, reject_label, sample_weight).error_rate)
 
 
+@described
 def empirical_risk(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -62,8 +73,8 @@ def empirical_risk(
 
     Parameters
     ----------
-    y_true, y_pred, reject_label, sample_weight
-        See :mod:`rejo.metrics`.
+    %labels
+    %sample_weight
     reject_cost : float
         Cost of a rejection, between 0 and 1, where a wrong decision costs 1. With two classes,
         rejecting never pays if it costs more than 0.5.
@@ -79,6 +90,7 @@ def empirical_risk(
     return float(count_labels(y_true, y_pred, reject_label, sample_weight).risk(cost))
 
 
+@described
 def expected_cost(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -102,8 +114,8 @@ def expected_cost(
 
     Parameters
     ----------
-    y_true, y_pred, reject_label, sample_weight
-        See :mod:`rejo.metrics`.
+    %labels
+    %sample_weight
     error : float or dict
         Cost of a wrong decision, in any unit; a dict gives the cost for each true class.
     review : float
@@ -130,12 +142,16 @@ def expected_cost(
     return float(np.average(cost, weights=weight))
 
 
+@described
 def accepted_accuracy(
     y_true: ArrayLike, y_pred: ArrayLike, *, reject_label: Any, sample_weight: Weights = None
 ) -> float:
     """Accuracy on the accepted points, ``(1 - R - E) / (1 - R)``; NaN if none is accepted.
 
-    :mod:`rejo.metrics` describes the arguments.
+    Parameters
+    ----------
+    %labels
+    %sample_weight
 
     Examples
     --------
@@ -146,13 +162,18 @@ def accepted_accuracy(
     return float(count_labels(y_true, y_pred, reject_label, sample_weight).accepted_accuracy)
 
 
+@described
 def overall_accuracy(
     y_true: ArrayLike, y_pred: ArrayLike, *, reject_label: Any, sample_weight: Weights = None
 ) -> float:
     """Fraction of the points that are not decided wrongly, ``1 - E``: rejections count as right.
 
     This is the accuracy of the classifier together with a reviewer who is always right.
-    :mod:`rejo.metrics` describes the arguments.
+
+    Parameters
+    ----------
+    %labels
+    %sample_weight
 
     Examples
     --------
@@ -164,6 +185,7 @@ def overall_accuracy(
     return float((counts.right + counts.rejected) / counts.total)
 
 
+@described
 def classification_quality(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -179,8 +201,8 @@ def classification_quality(
 
     Parameters
     ----------
-    y_true, y_pred, reject_label, sample_weight
-        See :mod:`rejo.metrics`.
+    %labels
+    %sample_weight
     y_forced : array-like of shape (n_samples,)
         Decisions without rejection, from ``predict_forced``; only rejected points are used.
 
