@@ -24,7 +24,7 @@ HEADER = re.compile(
     r"'fortran_order': (?P<fortran>True|False), "
     r"'shape': \((?P<shape>(?:\d{1,15}(?:, ?\d{1,15})*,?)?)\), \} *\n"
 )
-FIELD = re.compile(r"\('(\w*)', '([<|][biufV]\d{1,6})'\)(?:, )?")
+FIELD = re.compile(r"\('\w*', '([<|][biufV]\d{1,6})'\)(?:, )?")
 SPARSE_PARTS = {"_is_array.npy", "data.npy", "format.npy", "indices.npy", "indptr.npy", "shape.npy"}
 
 
@@ -47,7 +47,11 @@ def check_array(name: str, data: bytes) -> Layout:
     if found is None:
         raise ModelFileError(f"{name} is not an array of numbers or strings in NumPy's format")
     shape = tuple(int(n) for n in found["shape"].replace(" ", "").split(",") if n)
-    item = _size(found["type"]) if found["type"] else _fields_size(name, found["fields"])
+    types, other = [found["type"]], ""
+    if found["fields"] is not None:
+        types, other = FIELD.findall(found["fields"]), FIELD.sub("", found["fields"])
+    ensure(types and not other, f"{name} has fields of other types than numbers")
+    item = sum(int(t[2:]) * (4 if t[1] == "U" else 1) for t in types)
     size, held = prod(shape) * item, len(data) - start
     problem = f"{name} holds {held} bytes, but its shape {shape} asks for {size}"
     ensure(len(shape) <= 8 and size == held, problem)
@@ -94,14 +98,3 @@ def check_sparse(name: str, data: bytes, limit: int) -> tuple[tuple[int, ...], i
     )
     ensure(agree, f"{name}: the parts of the sparse matrix do not agree")
     return tuple(shape.tolist()), size
-
-
-def _size(type_: str) -> int:
-    return int(type_[2:]) * (4 if type_[1] == "U" else 1)
-
-
-def _fields_size(name: str, fields: str) -> int:
-    found = FIELD.findall(fields)
-    fine = found and not FIELD.sub("", fields)
-    ensure(fine, f"{name} has fields of other types than numbers")
-    return sum(_size(type_) for _, type_ in found)

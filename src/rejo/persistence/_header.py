@@ -115,13 +115,12 @@ class ModelFile:
 def _say_expected(expected: dict[str, Any]) -> str:
     """Return rates in percent with their ranges, or plain JSON if they are not ``expected_``."""
     parts = []
-    for name, title in RATES.items():
-        rate = expected.get(name)
-        if not isinstance(rate, dict) or not all(
-            isinstance(rate.get(key), (int, float)) for key in ("estimate", "low", "high")
-        ):
-            return json.dumps(expected)
-        parts.append(f"{title} {rate['estimate']:.1%} ({rate['low']:.1%} to {rate['high']:.1%})")
+    try:
+        for name, title in RATES.items():
+            rate, low, high = (expected[name][key] for key in ("estimate", "low", "high"))
+            parts.append(f"{title} {rate:.1%} ({low:.1%} to {high:.1%})")
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return json.dumps(expected)
     n = expected.get("n_cases")
     return ", ".join(parts) + (f", in a batch of {n} cases" if isinstance(n, int) else "")
 

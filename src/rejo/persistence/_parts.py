@@ -39,8 +39,8 @@ def rejecting_part(model: Any) -> Any:
     return last
 
 
-def check_model(model: Any) -> None:
-    """Refuse a model whose parts do not agree."""
+def check_and_restore(model: Any) -> None:
+    """Refuse a model whose parts do not agree; let each restore what skops does not."""
     parts = [*_parts(model)]
     for part in parts:
         if issparse(part):
@@ -54,16 +54,9 @@ def check_model(model: Any) -> None:
             continue
         held = sorted(vars(part).keys() & set(said.not_saved)) if said.not_saved else []
         require(not held, part, f"it holds {', '.join(held)}, which no model file has")
-        if said.check is not None:
-            said.check(part)
-
-
-def restore(model: Any) -> None:
-    """Let each part restore what its class says that skops does not."""
-    for part in _parts(model):
-        method = getattr(type(part), "_restore_state", None)
-        if method is not None and not _is_prototype(part):
-            method(part)
+        for method in (said.check, said.restore):
+            if method is not None:
+                method(part)
 
 
 def _parts(root: Any) -> Iterator[Any]:

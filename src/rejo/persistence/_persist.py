@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from rejo._io import WholeFile
 from rejo.persistence._container import HEADER, SCHEMA, check_free, pack, parse_json, unpack
 from rejo.persistence._header import ModelFile, data_hash, describe, make_header, plain, read_header
-from rejo.persistence._parts import check_model, rejecting_part, restore
+from rejo.persistence._parts import check_and_restore, rejecting_part
 from rejo.persistence._refusals import ModelFileError, UntrustedType, about, any_error, ensure
 from rejo.persistence._schema import Schema, renumber
 from rejo.persistence._trusted import TRUSTED_TYPES
@@ -159,11 +159,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
 def open_file(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[Any, ModelFile]:
     """Open a model file and describe it: :func:`load` and :func:`inspect` in one reading.
 
-    Parameters
-    ----------
-    path : str or path-like
-    max_bytes : int, default=2**31
-        Larger files are refused.
+    Parameters and errors are those of :func:`load`.
 
     Returns
     -------
@@ -258,10 +254,9 @@ def _build(header: Mapping[str, Any], schema: Schema) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InconsistentVersionWarning)  # load warns once
             model = skops.io.loads(payload, trusted=list(TRUSTED_TYPES))
-        check_model(model)
+        check_and_restore(model)
         same = plain(rejecting_part(model)._operating_point()) == header["operating_point"]
         ensure(same, "the operating point in rejo.json is not that of the model")
-        restore(model)
     return model
 
 

@@ -25,17 +25,14 @@ COMMON = {"__class__", "__module__", "__loader__", "__id__"}
 ENTRIES: dict[str, set[str]] = {
     "JsonNode": {"content", "is_json"},
     "DictNode": {"content", "key_types"},
-    "TypeNode": set(),
+    "TypeNode": set(),  # nothing but a name
     "FunctionNode": set(),
     "SparseMatrixNode": {"type", "file"},
     "TreeNode": {"content", "__reduce__"},
     "LossNode": {"content", "__reduce__"},
 }
-NAMES = ("TypeNode", "FunctionNode")  # nothing but a name
 SEQUENCES = ("ListNode", "TupleNode", "SetNode", "NdArrayNode")
 SHAPED = {"type", "content", "shape"}  # an array of objects
-OPTIONS = ("JsonNode", "TypeNode", "ListNode")
-SCALARS = (str, int, float, bool, type(None))
 
 
 def type_name(node: Node) -> str:
@@ -114,7 +111,7 @@ class Schema:
             ensure(same, f"{where}: two different nodes have the number {number}")
             return
         self._open.add(number)
-        if loader not in NAMES:
+        if expected:
             getattr(self, f"_check_{loader}", self._check_content)(node, where, depth + 1)
         self._open.remove(number)
         self._seen[number] = node
@@ -135,7 +132,7 @@ class Schema:
             value = json.loads(content) if isinstance(content, str) else [content]
         except (ValueError, RecursionError):
             raise ModelFileError(f"{where} is not a JSON value") from None
-        scalar = isinstance(value, SCALARS) and node["is_json"] is True
+        scalar = not isinstance(value, (dict, list)) and node["is_json"] is True
         ensure(scalar, f"{where} is not a number, a string, true, false or null")
 
     def _check_DictNode(self, node: Node, where: str, depth: int) -> None:
@@ -229,11 +226,12 @@ class Schema:
         for name, part in zip(names, parts, strict=True):
             self._check(part, f"{where}.{name}", depth)
         func, args, kwds, namespace = parts
+        options = self._strings(kwds, where).values()
         fine = (
             func["__loader__"] == "FunctionNode"
             and args.get("content") == []
             and namespace.get("content") in ({}, "null")
-            and all(v["__loader__"] in OPTIONS for v in self._strings(kwds, where).values())
+            and {v["__loader__"] for v in options} <= {"JsonNode", "TypeNode", "ListNode"}
         )
         ensure(fine, problem)
 

@@ -22,6 +22,7 @@ class Known(NamedTuple):
     rows: tuple[str, ...] = ()  # attributes that hold rows of the training set
     onnx: Callable[[Any, Any, str], str] | None = None  # (object, graph, name of X) -> name
     not_saved: tuple[str, ...] = ()  # attributes that are never written
+    restore: Callable[[Any], None] | None = None  # restores what skops does not
 
 
 def _known(module: str, names: str, *check: Any, **more: Any) -> tuple[Known, ...]:

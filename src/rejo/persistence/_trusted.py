@@ -32,6 +32,7 @@ def _own(name: str, cls: type) -> Known:
         rows=getattr(cls, "_training_rows", ()),
         onnx=getattr(cls, "_to_onnx", None),
         not_saved=getattr(cls, "_not_saved", ()),
+        restore=getattr(cls, "_restore_state", None),
     )
 
 
