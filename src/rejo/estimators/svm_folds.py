@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import prod
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rejo._typing import Floats, Indices
 from rejo.estimators.boundaries import replica_tables
-from rejo.estimators.classes import check_targets, encode_classes
+from rejo.estimators.classes import Targets, check_targets, encode_classes
 from rejo.estimators.kernels import check_gram, check_symmetric, choose_gamma
 from rejo.estimators.svm import RejoSVC
 from rejo.solvers.reference import gram
@@ -43,9 +44,7 @@ class _Fold(NamedTuple):
     train: Indices  # rows with a weight
     test: Indices
     classes: Indices  # (K,) classes of the training rows, as indices into all classes
-    indices: Indices  # (n_train,) index into these
-    weight: Floats | None  # (n_train,) class weights included
-    sample_weight: Floats | None  # (n_train,) without them
+    targets: Targets  # of the training rows
 
 
 def score_folds(
@@ -61,26 +60,10 @@ def score_folds(
 ) -> list[list[T]]:
     """Fit ``model`` with every combination in ``grid`` on every fold, and score the test cases.
 
-    Parameters
-    ----------
-    model : RejoSVC
-        Gives all parameters that the grid does not.
-    X, y : array-like
-    grid : SVMGrid
-    folds : iterable of (train, test)
-        Row indices.
-    finish : callable
-        ``finish(f, classes, scores)`` is called for each fold and each ``gamma``, with the number
-        of the fold, the classes of its training rows as indices into all classes, and the scores
-        of its test cases, an array of shape (n_test, n_costs, n_Cs, n_hs, n_boundaries).
-    sample_weight : ndarray of shape (n_samples,), default=None
-    n_jobs : int, default=None
-        Number of folds to work on at the same time.
-
-    Returns
-    -------
-    finished : list of list
-        What ``finish`` returned: for each ``gamma``, a list over the folds.
+    For each ``gamma`` and each fold, ``finish(f, classes, scores)`` is called with the number of
+    the fold, the classes of its training rows as indices into all classes, and the scores of its
+    test cases, an array of shape (n_test, n_costs, n_Cs, n_hs, n_boundaries).  What it returns is
+    returned: for each ``gamma``, a list over the folds.
     """
     model = clone(model)
     for name, values in zip(("reject_cost", "C", "gamma", "h"), grid, strict=True):
@@ -105,7 +88,7 @@ def score_folds(
         found.append([row for row, _ in rows])
         failures += sum(failed for _, failed in rows)
     if failures:
-        n_fits = len(splits) * int(np.prod([len(values) for values in grid]))
+        n_fits = len(splits) * prod(map(len, grid))
         warnings.warn(
             f"{failures} of {n_fits} fits stopped before tol={model.tol:g} was reached. "
             "Scale the features, lower C, or raise max_iter or tol.",
@@ -119,20 +102,15 @@ def _folds(
     model: RejoSVC, X: Any, y: Any, folds: Iterable[tuple[Indices, Indices]], weight: Floats | None
 ) -> Iterator[_Fold]:
     classes, k = encode_classes(y, model.class_order)
-    order, y = classes.tolist(), classes[k]
+    order = classes.tolist()
     for train, test in folds:
         targets = check_targets(
-            X[train], y[train], None if weight is None else weight[train],
+            X[train], classes[k[train]], None if weight is None else weight[train],
             order, model.class_weight, type(model).__name__,
         )  # fmt: skip
-        yield _Fold(
-            train if targets.rows is None else train[targets.rows],
-            test,
-            np.array([order.index(label) for label in targets.classes.tolist()]),
-            targets.indices,
-            targets.weight,
-            targets.sample_weight,
-        )
+        known = np.array([order.index(label) for label in targets.classes.tolist()])
+        rows = train if targets.rows is None else train[targets.rows]
+        yield _Fold(rows, test, known, targets)
 
 
 def _shares_gram(model: RejoSVC, n: int) -> bool:
@@ -147,7 +125,7 @@ def _kernel(model: RejoSVC, gamma: float | str, X: Any, fold: _Fold | None = Non
     if model.kernel == "linear":
         return Kernel("linear")
     if fold is not None:
-        gamma = choose_gamma(gamma, X[fold.train], fold.sample_weight)
+        gamma = choose_gamma(gamma, X[fold.train], fold.targets.sample_weight)
     return Kernel(str(model.kernel), float(gamma), int(model.degree), float(model.coef0))
 
 
@@ -172,15 +150,9 @@ def _check_finite(model: RejoSVC, value: float) -> None:
 
 
 def _run_fold(
-    model: RejoSVC,
-    X: Any,
-    K: Floats | None,
-    gamma: float | str,
-    f: int,
-    fold: _Fold,
-    grid: SVMGrid,
-    finish: Callable[[int, Indices, Floats], T],
-) -> tuple[T, int]:
+    model: RejoSVC, X: Any, K: Floats | None, gamma: float | str, f: int, fold: _Fold,
+    grid: SVMGrid, finish: Callable[[int, Indices, Floats], T],
+) -> tuple[T, int]:  # fmt: skip
     """Fit and score; return what ``finish`` makes of the scores, and the number of failed fits."""
     if K is None:
         kernel = _kernel(model, gamma, X, fold)
@@ -218,9 +190,10 @@ def _steps(
 ) -> Iterator[Step]:
     """Yield the problems of a fold, one for each place (cost, C, h) in ``order``."""
     tables = [replica_tables(len(fold.classes), w, model.s) for w in grid.reject_costs]
-    labels = tables[0][0][fold.indices]  # (n_train, Q)
-    costs = [cost[fold.indices] for _, cost in tables]
-    if fold.weight is not None:
-        costs = [cost * fold.weight[:, None] for cost in costs]
+    indices, weight = fold.targets.indices, fold.targets.weight
+    labels = tables[0][0][indices]  # (n_train, Q)
+    costs = [
+        cost[indices] if weight is None else cost[indices] * weight[:, None] for _, cost in tables
+    ]
     for w, c, i in order:
         yield Step(labels, grid.Cs[c] * costs[w], grid.hs[i])

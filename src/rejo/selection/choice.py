@@ -94,13 +94,12 @@ def choose_family(
     'svm'
     """
     costs = check_reject_costs(reject_costs)
+    X, y, groups, _ = check_cases(X, y, groups, None, "choose_family")
     rows = draw_rows(y, max_cases, random_state)
-    given = None if groups is None else _safe_indexing(groups, rows)
-    X_some, y_some, groups_some, _ = check_cases(
-        _safe_indexing(X, rows), _safe_indexing(y, rows), given, None, "choose_family"
-    )
-    n_features = clone(prepare).fit_transform(X_some).shape[1]
-    problem = ProblemSize(len(np.unique(y_some)), n_features, len(rows), random_state)
+    X, y = _safe_indexing(X, rows), _safe_indexing(y, rows)
+    groups = None if groups is None else _safe_indexing(groups, rows)
+    n_features = clone(prepare).fit_transform(X).shape[1]
+    problem = ProblemSize(len(np.unique(y)), n_features, len(rows), random_state)
     labels = {"class_order": class_order, "reject_label": reject_label}
     points = []
     for method in find(names, problem.n_classes):
@@ -110,9 +109,9 @@ def choose_family(
             points.append((method.name, params, _pipeline(prepare, tuned)))
     with warnings.catch_warnings():  # a rare class may be in few folds if the cases were drawn
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        splits = split_shuffled(cv, X_some, y_some, groups_some, random_state)
+        splits = split_shuffled(cv, X, y, groups, random_state)
     pipelines = [pipeline for *_, pipeline in points]
-    risks = _risks(pipelines, X_some, y_some, costs, splits, n_jobs, verbose)
+    risks = _risks(pipelines, X, y, costs, splits, n_jobs, verbose)
     ranking = np.argsort(np.round(risks.mean(axis=1), 12), kind="stable").tolist()
     best = {points[i][0]: risks[i] for i in reversed(ranking)}  # the first in the ranking stays
     best = {name: best[name] for name, *_ in points}  # in the order of the names

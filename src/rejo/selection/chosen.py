@@ -16,15 +16,11 @@ from rejo.estimators.pipelines import check_best, final_step
 class ChosenModel(RejectClassifier):
     """Base of the classifiers that choose a model in ``fit``, and store it as ``best_estimator_``.
 
-    A subclass calls :meth:`_copy_features` in ``fit``.
+    A subclass has a ``_learner``, the classifier that is tuned (an unfitted instance, or its
+    class), and calls :meth:`_copy_features` in ``fit``.
     """
 
     best_estimator_: Any
-
-    @property
-    def _learner(self) -> Any:
-        """The classifier that is tuned: an unfitted instance, or its class."""
-        raise NotImplementedError
 
     @available_if(lambda self: hasattr(self._learner, "boundary_scores"))
     def boundary_scores(self, X: Any) -> Floats:
@@ -41,8 +37,7 @@ class ChosenModel(RejectClassifier):
         """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`."""
         check_is_fitted(self)
         classifier, X = final_step(self.best_estimator_, X)
-        judgement: Judgement = classifier.judge(X)
-        return judgement
+        return classifier.judge(X)
 
     def _copy_features(self) -> None:
         for name in ("n_features_in_", "feature_names_in_"):

@@ -198,19 +198,17 @@ class RejectClassifierCV(ChosenModel):
         sample_weight, groups : array-like of shape (n_samples,), default=None
             They cannot be combined with ``confidence``.  A group counts as one case in the
             prediction intervals.
-
         """
         self._validate_params()
         self.__dict__.pop("expected_", None)  # not fitted until this fit reaches its target
         target, name = self._check()
         X, y, groups, sample_weight = check_cases(X, y, groups, sample_weight, type(self).__name__)
-        given = self.reject_costs if target.rate is not None else [target.limit]
-        costs = check_reject_costs(given)
+        costs = check_reject_costs(self.reject_costs if target.rate else [target.limit])
         if self.confidence is None:
             self.curve_, params, self.outcomes_ = self._cross_validate(
                 X, y, costs, sample_weight, groups
             )
-            best = 0  # if the price is given, it is the only candidate
+            best = 0  # the only candidate, if the price is given
             if target.rate is not None:
                 best = self._choose(target, getattr(self.curve_, target.rate))
             model = candidate(self.estimator, params[best], {name: costs[best]})
@@ -301,9 +299,8 @@ class RejectClassifierCV(ChosenModel):
                 f"confidence={self.confidence:g} needs a rate to guarantee: give review_budget or "
                 f"max_error instead of {target.name}."
             )
-        if self.confidence is not None and not (
-            self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split")
-        ):
+        listed = isinstance(self.cv, Iterable) and not hasattr(self.cv, "split")
+        if self.confidence is not None and listed:
             raise ValueError(
                 "cv is a list of splits of all cases, but with a confidence the calibration cases "
                 "are held out first: give a number of folds, or a splitter."

@@ -46,10 +46,8 @@ class Outcomes:
     ----------
     reject_cost : float
         Price of a review, where an error costs 1; NaN if the point is a share of a ranking.
-    decision : ndarray of int of shape (n_samples,)
-        -1: goes to review.
-    forced : ndarray of int of shape (n_samples,)
-        Decision if every case must be decided.
+    decision, forced : ndarray of int of shape (n_samples,)
+        The decision, -1 if the case goes to review, and the decision if there are no reviews.
     lower : ndarray of int of shape (n_samples,)
         Lower of the two neighbouring classes that the case lies between.
     sureness : ndarray of shape (n_samples,)

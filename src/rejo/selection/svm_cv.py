@@ -94,6 +94,8 @@ class RejoSVCCV(ChosenModel):
         "n_jobs": [int, None],
     }
 
+    _learner = RejoSVC
+
     def __init__(
         self,
         *,
@@ -142,7 +144,6 @@ class RejoSVCCV(ChosenModel):
             Training points, or their kernel matrix if ``kernel="precomputed"``.
         y, sample_weight, groups
             See :mod:`rejo.selection`.
-
         """
         self._validate_params()
         X, y, groups, sample_weight = check_cases(X, y, groups, sample_weight, type(self).__name__)
@@ -156,10 +157,6 @@ class RejoSVCCV(ChosenModel):
         self._set_labels(model.classes_, True)
         self._copy_features()
         return self
-
-    @property
-    def _learner(self) -> Any:
-        return RejoSVC
 
     def _model(self, **params: Any) -> RejoSVC:
         shared = RejoSVC._parameter_constraints.keys() & self._get_param_names()
