@@ -158,9 +158,20 @@ def test_numbers_survive_a_round_trip_exactly(tmp_path_factory, values):
     assert [float(line) for line in text.splitlines()[1:]] == values
 
 
-def test_an_empty_cell_alone_is_a_row(tmp_path):
-    text = written(tmp_path / "out.csv", pd.DataFrame({"v": ["", None, "x"]}, dtype=object))
-    assert text == 'v\n""\n""\nx\n'
+@pytest.mark.parametrize(
+    ("values", "lines"),
+    [
+        (pd.Series(["", None, "x"], dtype=object), ['""', '""', "x"]),
+        (pd.Series([1, None], dtype="Int64"), ["1", '""']),
+        (pd.Series([True, None], dtype="boolean"), ["True", '""']),
+        (pd.Series([0.5, None]), ["0.5", '""']),
+        (pd.Series(pd.to_datetime(["2020-01-02", None])), ["2020-01-02T00:00:00", '""']),
+    ],
+    ids=["text", "integer", "boolean", "float", "date"],
+)
+def test_an_empty_cell_alone_is_a_row(tmp_path, values, lines):
+    text = written(tmp_path / "out.csv", pd.DataFrame({"v": values}))
+    assert text.splitlines() == ["v", *lines]
 
 
 def test_nothing_is_left_after_an_error(tmp_path):
