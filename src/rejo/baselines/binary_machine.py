@@ -58,5 +58,7 @@ class BinaryKernelMachine(KernelMachine):
 
     def _caps(self, targets: Targets) -> Floats:
         """``C`` x weight (n,) of the points."""
-        n = len(targets.indices)
-        return self._check_caps(self.C * (np.ones(n) if targets.weight is None else targets.weight))
+        weight = np.ones(len(targets.indices)) if targets.weight is None else targets.weight
+        caps: Floats = self.C * weight
+        self._check_cap(caps.max())
+        return caps

@@ -11,11 +11,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from rejo._state import storable
 from rejo.baselines.binary_machine import BinaryKernelMachine
-from rejo.estimators.kernel_machine import Training
 from rejo.replication import costs_from_loss
 from rejo.solvers import surrogate
 from rejo.solvers.surrogate import Hinges
-from rejo.solvers.svm import KernelSolution, Problem
+from rejo.solvers.svm import Problem
 
 
 @storable
@@ -159,8 +158,22 @@ class SurrogateRejectSVC(BinaryKernelMachine):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         training = self._prepare(X, y, sample_weight)
         hinges = self._hinges()
-        solution = self._check_solution(self._solve(training, hinges), self.max_iter)
-        return self._store(training, hinges, solution)
+        solution = surrogate.solve(
+            Problem(training.matrix, training.kernel, self.cache_size),
+            training.targets.indices,
+            self._caps(training.targets),
+            hinges,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            verbose=self.verbose,
+        )
+        self._check_solution(solution)
+        self._set_labels(training.targets.classes, rejects=True)
+        self._loss = self.loss_matrix  # as fitted, even if the parameter changes later
+        self._set_solution(training, solution)
+        self.intercept_ = float(solution.b[0])
+        self.thresholds_ = hinges.cutoffs
+        return self
 
     def _hinges(self) -> Hinges:
         """The loss as a table of hinges."""
@@ -193,22 +206,3 @@ class SurrogateRejectSVC(BinaryKernelMachine):
                 "the second column, or use an SVC, which never rejects."
             )
         return surrogate.double_hinge(lower, upper)
-
-    def _solve(self, training: Training, hinges: Hinges) -> KernelSolution:
-        return surrogate.solve(
-            Problem(training.matrix, training.kernel, self.cache_size),
-            training.targets.indices,
-            self._caps(training.targets),
-            hinges,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            verbose=self.verbose,
-        )
-
-    def _store(self, training: Training, hinges: Hinges, solution: KernelSolution) -> Self:
-        self._set_labels(training.targets.classes, rejects=True)
-        self._loss = self.loss_matrix  # as fitted, even if the parameter changes later
-        self._set_solution(training, solution)
-        self.intercept_ = float(solution.b[0])
-        self.thresholds_ = hinges.cutoffs
-        return self

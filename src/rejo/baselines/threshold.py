@@ -25,9 +25,10 @@ from rejo.baselines._wrapped import (
 from rejo.baselines.calibration import calibrated, fit_calibrator
 from rejo.baselines.cutoffs import best_cutoffs, class_thresholds
 from rejo.estimators.base import Judgement, RejectClassifier
+from rejo.estimators.boundaries import judge_scores
 from rejo.estimators.classes import Targets, check_targets
 from rejo.estimators.rows import take_rows
-from rejo.replication import decode, replica_costs
+from rejo.replication import replica_costs
 
 
 def _has_posteriors(self: Any) -> bool:
@@ -255,7 +256,8 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         if self._rule != "score":
             return _judge_posteriors(self._posteriors(X), self.cutoffs_, self._rejects)
         X = self._check_input(X, reset=False)
-        return _judge_scores(scores(self.estimator_, X, self._labels), self.cutoffs_)
+        above = scores(self.estimator_, X, self._labels)[:, None] - self.cutoffs_
+        return judge_scores(above, rejects=len(self.cutoffs_) == 2)
 
     def _posteriors(self, X: Any) -> Floats:
         X = self._check_input(X, reset=False)
@@ -311,19 +313,4 @@ def _judge_posteriors(p: Floats, thresholds: Floats, rejects: bool) -> Judgement
         upper=two.max(axis=1),
         distance=np.abs(margin),
         sureness=np.maximum(1 + margin, 0.0),
-    )
-
-
-def _judge_scores(values: Floats, cutoffs: Floats) -> Judgement:
-    """Count the cut-offs, one or two, below each score (n,)."""
-    above = values[:, None] - cutoffs  # (n, 1) or (n, 2)
-    middle = above.sum(axis=1)
-    lower = np.zeros(len(values), dtype=np.intp)
-    return Judgement(
-        decision=decode((above > 0).sum(axis=1), reject=len(cutoffs) == 2),
-        forced=(middle > 0).astype(np.intp),
-        lower=lower,
-        upper=lower + 1,
-        distance=np.abs(above).min(axis=1),
-        sureness=np.abs(middle),
     )

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -27,6 +28,8 @@ from rejo.estimators.classes import (
 )
 from rejo.replication import costs_from_loss, decode, replica_costs, replica_labels
 from rejo.solvers.types import path_order
+
+LARGEST_CAP = 1e100  # squares of gradients and duals must stay finite
 
 
 class BoundaryClassifier(RejectClassifier):
@@ -44,15 +47,14 @@ class BoundaryClassifier(RejectClassifier):
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
-    C: float  # where there is one
-
     @abstractmethod
     def boundary_scores(self, X: Any) -> Floats:
         """Score of every point for every boundary, positive above it.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_fit)
+            Points, or their kernel values with the training points if ``kernel="precomputed"``.
 
         Returns
         -------
@@ -74,10 +76,6 @@ class BoundaryClassifier(RejectClassifier):
         """Count the boundaries (n_samples,) that lie below each point."""
         return (self.boundary_scores(X) > 0).sum(axis=1)
 
-    def _middles(self, scores: Floats) -> Floats:
-        """Score (n_samples, n_classes - 1) for the middle between neighbouring classes."""
-        return middle_scores(scores, rejects=self._rejects)
-
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         check_is_fitted(self)
         if self._loss is None:
@@ -89,26 +87,6 @@ class BoundaryClassifier(RejectClassifier):
         loss = np.asarray(self._loss, dtype=np.float64)  # (n_classes, n_boundaries + 1)
         losses = loss[class_indices(y, self.classes_), counts]
         return float(np.average(losses, weights=sample_weight))
-
-    def _path(
-        self, reject_costs: Iterable[float | None] | None, Cs: Iterable[float] | None
-    ) -> tuple[list[Self], list[int]]:
-        """Copies of this unfitted model for ``product(reject_costs, Cs)``; in which order to fit.
-
-        The order is one in which each fit is a good start for the next.
-        """
-        if reject_costs is not None and self.loss_matrix is not None:
-            raise ValueError("reject_costs has no effect with a loss_matrix; give one of the two.")
-        costs = [self.reject_cost] if reject_costs is None else list(reject_costs)
-        values = [self.C] if Cs is None else list(Cs)
-        models = []
-        for reject_cost, C in product(costs, values):
-            model = copy(self)  # a clone takes as long as a fit that starts well
-            model.reject_cost, model.C = reject_cost, C
-            model._check_parameters()
-            models.append(model)
-        order = [w * len(values) + c for w, c, _ in path_order(len(costs), len(values))]
-        return models, order
 
     def _check_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
         name = type(self).__name__
@@ -168,18 +146,6 @@ class ParallelBoundaries(BoundaryClassifier):
         """``g`` (n_samples,) at the rows of an ``X`` that is not validated yet."""
 
     def boundary_scores(self, X: Any) -> Floats:
-        """Score of every point for every boundary: ``g(x) - thresholds_``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_fit)
-            Points, or their kernel values with the training points if ``kernel="precomputed"``.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_boundaries)
-            Falling from left to right; the number of positive scores is the decision.
-        """
         check_is_fitted(self)
         return self._function(X)[:, None] - self.thresholds_
 
@@ -197,6 +163,14 @@ class ParallelBoundaries(BoundaryClassifier):
         require(is_floats(b, None), self, "thresholds_ are not finite numbers")
         require(is_sorted(b), self, "thresholds_ are not in rising order")
         require(len(b) == self._n_boundaries, self, "thresholds_ and classes_ do not agree")
+
+    def _check_cap(self, largest: float) -> None:
+        """Refuse a product of ``C``, the costs and the weights whose square may overflow."""
+        if largest > LARGEST_CAP:
+            raise ValueError(
+                f"C={self.C:g} is too large: with the weights and costs it reaches "
+                f"{largest:.1e}, whose square overflows. Lower C, or the weights."
+            )
 
     def _check_stream(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, *, first: bool
@@ -216,6 +190,61 @@ class ParallelBoundaries(BoundaryClassifier):
         weight = check_sample_weight(sample_weight, len(k))
         rows = weight > 0
         return known, X[rows], k[rows], weight[rows]
+
+
+class PathMixin(ParallelBoundaries):
+    """The method :meth:`fit_path`, for a learner with a parameter ``C``.
+
+    A subclass validates the parameters and the data by ``_prepare``, yields the solutions of a
+    sequence of models by ``_solve_path``, and stores one by ``_store``.
+    """
+
+    C: float
+
+    def fit_path(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        reject_costs: Iterable[float | None] | None = None,
+        Cs: Iterable[float] | None = None,
+        sample_weight: Any = None,
+    ) -> list[Self]:
+        """Fit one model for each pair of a reject cost and a ``C``.
+
+        The fits share what they can, such as the kernel matrix, and every fit starts from a
+        solution close to its own.  This model itself is not changed.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+        reject_costs : iterable of float or None, default=None
+            ``None``: the ``reject_cost`` of this model only.
+        Cs : iterable of float, default=None
+            ``None``: the ``C`` of this model only.
+
+        Returns
+        -------
+        models : list of fitted classifiers
+            In the order of ``itertools.product(reject_costs, Cs)``.
+        """
+        unfitted: Self = clone(self)
+        data = unfitted._prepare(X, y, sample_weight)
+        if reject_costs is not None and self.loss_matrix is not None:
+            raise ValueError("reject_costs has no effect with a loss_matrix; give one of the two.")
+        costs = [self.reject_cost] if reject_costs is None else list(reject_costs)
+        values = [self.C] if Cs is None else list(Cs)
+        models = []
+        for reject_cost, C in product(costs, values):
+            model = copy(unfitted)  # a clone takes as long as a fit that starts well
+            model.reject_cost, model.C = reject_cost, C
+            model._check_parameters()
+            models.append(model)
+        order = [models[w * len(values) + c] for w, c, _ in path_order(len(costs), len(values))]
+        for model, solution in zip(order, self._solve_path(data, order), strict=True):
+            model._store(data, model._check_solution(solution))
+        return models
 
 
 def judge_scores(scores: Floats, *, rejects: bool) -> Judgement:

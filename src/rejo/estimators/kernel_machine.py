@@ -21,7 +21,6 @@ from rejo.estimators.kernels import check_gram, check_symmetric, choose_gamma
 from rejo.solvers.svm import Kernel, KernelSolution, evaluate
 
 CHUNK = 2_000_000  # kernel values held at a time in a prediction with a callable kernel
-LARGEST_CAP = 1e100  # squares of the duals must stay finite
 
 
 class Training(NamedTuple):
@@ -128,15 +127,7 @@ class KernelMachine(ParallelBoundaries):
             kernel = Kernel(self.kernel, gamma, int(self.degree), float(self.coef0))
         return Training(X, matrix, kernel, targets)
 
-    def _check_caps(self, caps: Floats) -> Floats:
-        if caps.max() > LARGEST_CAP:
-            raise ValueError(
-                f"C={self.C:g} is too large: with the weights and costs it reaches "
-                f"{caps.max():.1e}, whose square overflows. Lower C, or the weights."
-            )
-        return caps
-
-    def _check_solution(self, solution: KernelSolution, max_iter: int) -> KernelSolution:
+    def _check_solution(self, solution: KernelSolution) -> KernelSolution:
         """Raise an error if it overflowed; warn the caller of ``fit`` if it did not converge."""
         if not np.isfinite(solution.objective):
             raise ValueError(
@@ -144,10 +135,10 @@ class KernelMachine(ParallelBoundaries):
                 "degree."
             )
         if not solution.converged:
-            bound = 0 <= max_iter <= solution.n_iter
+            bound = 0 <= self.max_iter <= solution.n_iter
             other = "; points violate their conditions by more" if solution.gap <= self.tol else ""
             warnings.warn(
-                f"The solver stopped after {solution.n_iter} iterations (max_iter={max_iter}) "
+                f"The solver stopped after {solution.n_iter} iterations (max_iter={self.max_iter}) "
                 f"at a relative duality gap of {solution.gap:.1e}, with tol={self.tol:g}{other}. "
                 + ("Raise max_iter, scale" if bound else "Scale")
                 + " the features, lower C, or raise tol.",

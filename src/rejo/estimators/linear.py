@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -17,19 +16,14 @@ from sklearn.utils.validation import validate_data
 
 from rejo._state import is_floats, require, storable
 from rejo._typing import Floats
-from rejo.estimators.boundaries import ParallelBoundaries
-from rejo.estimators.classes import (
-    Targets,
-    times_class_weight,
-)
+from rejo.estimators.boundaries import PathMixin
+from rejo.estimators.classes import Targets, times_class_weight
 from rejo.solvers import linear
 from rejo.solvers.types import Step
 
-LARGEST_CAP = 1e100  # squares of the gradients must stay finite
-
 
 @storable
-class RejoLinear(ParallelBoundaries):
+class RejoLinear(PathMixin):
     """Linear classifier with a reject option, by data replication.
 
     One direction ``w`` separates the ordered classes ``0..K-1`` by ordered thresholds, two
@@ -112,7 +106,7 @@ class RejoLinear(ParallelBoundaries):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **ParallelBoundaries._parameter_constraints,
+        **PathMixin._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "loss": [StrOptions(set(linear.LOSSES))],
         "h": [Interval(Real, 1e-6, 1e6, closed="both")],
@@ -157,55 +151,20 @@ class RejoLinear(ParallelBoundaries):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        X, targets = self._prepare(X, y, sample_weight)
+        data = X, targets = self._prepare(X, y, sample_weight)
         labels, caps = self._boxes(targets.classes, targets.weight)
         start = self._start(X.shape[1], labels.shape[1])
         solution = linear.solve(
             X, targets.indices, labels, caps, targets.weight, h=self.h, start=start,
             **self._solver_params(),
         )  # fmt: skip
-        return self._set_solution(self._check_solution(solution), len(targets.indices))
+        return self._store(data, self._check_solution(solution))
 
-    def fit_path(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        reject_costs: Iterable[float | None] | None = None,
-        Cs: Iterable[float] | None = None,
-        sample_weight: Any = None,
-    ) -> list[Self]:
-        """Fit one model for each pair of a reject cost and a ``C``.
-
-        Every fit starts from a solution close to its own.  This model itself is not changed.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-        reject_costs : iterable of float or None, default=None
-            ``None``: the ``reject_cost`` of this model only.
-        Cs : iterable of float, default=None
-            ``None``: the ``C`` of this model only.
-
-        Returns
-        -------
-        models : list of RejoLinear
-            In the order of ``itertools.product(reject_costs, Cs)``.
-        """
-        unfitted: Self = clone(self)
-        X, targets = unfitted._prepare(X, y, sample_weight)
-        models, order = unfitted._path(reject_costs, Cs)
-        path = linear.solve_path(
-            X,
-            targets.indices,
-            (Step(*models[i]._boxes(targets.classes, targets.weight), self.h) for i in order),
-            targets.weight,
-            **self._solver_params(),
-        )
-        for i, solution in zip(order, path, strict=True):
-            models[i]._set_solution(models[i]._check_solution(solution), len(targets.indices))
-        return models
+    def _solve_path(self, data: tuple[Any, Targets], models: Iterable[Self]) -> Iterator[Any]:
+        X, targets = data
+        steps = (Step(*m._boxes(targets.classes, targets.weight), self.h) for m in models)
+        how = self._solver_params()
+        return linear.solve_path(X, targets.indices, steps, targets.weight, **how)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more chunk of a stream.
@@ -254,7 +213,7 @@ class RejoLinear(ParallelBoundaries):
         for name in ("objective_", "optimality_gap_"):
             self.__dict__.pop(name, None)
         w, b = np.split(stream.mean, [X.shape[1]])
-        return self._store(w, b, stream.n_steps)
+        return self._set_function(w, b, stream.n_steps)
 
     def _function(self, X: Any) -> Floats:
         return linear.products(self._check_X(X, reset=False), self.coef_[0])
@@ -270,12 +229,7 @@ class RejoLinear(ParallelBoundaries):
         """Labels and ``C`` x costs (K, Q) of the classes in the replicas."""
         labels, costs = self._set_classes(classes, n_boundaries)
         caps: Floats = self.C * costs
-        largest = caps.max() * (1.0 if weight is None else weight.max())
-        if largest > LARGEST_CAP:
-            raise ValueError(
-                f"C={self.C:g} is too large: with the weights and costs it reaches "
-                f"{largest:.1e}, whose square overflows. Lower C, or the weights."
-            )
+        self._check_cap(caps.max() * (1.0 if weight is None else weight.max()))
         return labels, caps
 
     def _start(self, n_features: int, n_replicas: int) -> tuple[Floats, Floats] | None:
@@ -311,14 +265,14 @@ class RejoLinear(ParallelBoundaries):
             )
         return solution
 
-    def _set_solution(self, solution: linear.LinearSolution, n_fitted: int) -> Self:
+    def _store(self, data: tuple[Any, Targets], solution: linear.LinearSolution) -> Self:
         self.__dict__.pop("_stream", None)
-        self._n_fitted = n_fitted
+        self._n_fitted = len(data[1].indices)
         self.objective_ = solution.objective
         self.optimality_gap_ = solution.gap
-        return self._store(solution.w, solution.b, solution.n_iter)
+        return self._set_function(solution.w, solution.b, solution.n_iter)
 
-    def _store(self, w: Floats, b: Floats, n_iter: int) -> Self:
+    def _set_function(self, w: Floats, b: Floats, n_iter: int) -> Self:
         self.coef_ = w[None, :].copy()
         self.thresholds_ = np.sort(-b)  # sorting changes no count
         self.n_iter_ = n_iter

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from rejo._state import is_floats, require, storable
 from rejo._typing import Floats, Indices
 from rejo.estimators import inner
-from rejo.estimators.boundaries import BoundaryClassifier
+from rejo.estimators.boundaries import BoundaryClassifier, middle_scores
 from rejo.estimators.replication_checks import choose_coding, warn_of_extremes
 from rejo.estimators.rows import column_names, is_frame, take_rows
 from rejo.estimators.wrapper import WrapsClassifier, seed
@@ -228,7 +228,7 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
             scores = -np.sort(-scores, axis=1)
             cost = None if self.loss_matrix is not None else self.reject_cost
             counts = (scores > 0).sum(axis=1)
-            warn_of_extremes(counts, self._middles(scores), k, weight, cost)
+            warn_of_extremes(counts, middle_scores(scores, rejects=True), k, weight, cost)
         return self
 
     def boundary_scores(self, X: Any) -> Floats:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
 from rejo._state import is_floats, require, storable
 from rejo._typing import Floats
+from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.classes import Targets
 from rejo.estimators.kernel_machine import KernelMachine, Training
 from rejo.solvers.svm import KernelSolution, Problem, Step
 
 
 @storable
-class RejoSVC(KernelMachine):
+class RejoSVC(KernelMachine, PathMixin):
     """Support vector classifier with a reject option, by data replication.
 
     One function ``g`` separates the ordered classes ``0..K-1`` by ordered thresholds, two
@@ -156,48 +156,12 @@ class RejoSVC(KernelMachine):
         solution = problem.solve(
             labels, caps, h=self.h, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose
         )
-        return self._store(training, self._check_solution(solution, self.max_iter))
+        return self._store(training, self._check_solution(solution))
 
-    def fit_path(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        reject_costs: Iterable[float | None] | None = None,
-        Cs: Iterable[float] | None = None,
-        sample_weight: Any = None,
-    ) -> list[Self]:
-        """Fit one model for each pair of a reject cost and a ``C``.
-
-        The kernel matrix is computed once, and every fit starts from the one before.
-        This model itself is not changed.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-        reject_costs : iterable of float or None, default=None
-            ``None``: the ``reject_cost`` of this model only.
-        Cs : iterable of float, default=None
-            ``None``: the ``C`` of this model only.
-
-        Returns
-        -------
-        models : list of RejoSVC
-            In the order of ``itertools.product(reject_costs, Cs)``.
-        """
-        unfitted: Self = clone(self)
-        training = unfitted._prepare(X, y, sample_weight)
-        models, order = unfitted._path(reject_costs, Cs)
-        path = Problem(training.matrix, training.kernel, self.cache_size).solve_path(
-            (Step(*models[i]._boxes(training.targets), self.h) for i in order),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            verbose=self.verbose,
-        )
-        for i, solution in zip(order, path, strict=True):
-            models[i]._store(training, models[i]._check_solution(solution, self.max_iter))
-        return models
+    def _solve_path(self, data: Training, models: Iterable[Self]) -> Iterator[KernelSolution]:
+        steps = (Step(*model._boxes(data.targets), self.h) for model in models)
+        problem = Problem(data.matrix, data.kernel, self.cache_size)
+        return problem.solve_path(steps, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
 
     def _boxes(self, targets: Targets) -> tuple[Floats, Floats]:
         """Labels and ``C`` x costs x weights (n, Q) of the points in the replicas."""
@@ -205,7 +169,8 @@ class RejoSVC(KernelMachine):
         caps: Floats = (self.C * costs)[targets.indices]
         if targets.weight is not None:
             caps *= targets.weight[:, None]
-        return labels[targets.indices], self._check_caps(caps)
+        self._check_cap(caps.max())
+        return labels[targets.indices], caps
 
     def _store(self, training: Training, solution: KernelSolution) -> Self:
         self._set_solution(training, solution)
