@@ -14,14 +14,20 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import Targets
-from rejo.estimators.inner import LEAST, check_classifier, family, inner_scores
+from rejo.estimators.inner import (
+    LEAST,
+    WrapsClassifier,
+    check_classifier,
+    family,
+    inner_scores,
+    seed,
+)
 from rejo.estimators.pipelines import final_classifier
 from rejo.estimators.rows import take_rows
-from rejo.estimators.wrapper import WrapsClassifier, seed
 
 Fold = tuple[Indices, Indices]
 
@@ -46,12 +52,6 @@ class Wrapper(WrapsClassifier):
         if self.random_state is not None:
             seed(estimator, check_random_state(self.random_state))
         return estimator
-
-    def _check_input(self, X: Any, *, reset: bool) -> Any:
-        """``X`` as an array or CSR; a DataFrame, or what a pipeline takes, as it is."""
-        if not reset:
-            check_is_fitted(self)
-        return super()._check_input(X, reset=reset)
 
     def _folds(self, X: Any, y: Any, targets: Targets) -> list[Fold]:
         """Rows to train on and rows held out, of those that have a weight.

@@ -20,6 +20,7 @@ from rejo._state import storable
 from rejo._typing import Floats, Indices
 from rejo.baselines.binary_machine import BinaryKernelMachine
 from rejo.estimators.kernel_machine import Training
+from rejo.estimators.kernels import check_no_overflow
 from rejo.solvers import embedded, reference
 from rejo.solvers.embedded import Costs
 
@@ -252,11 +253,7 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
             dots = kernel.gamma * np.asarray(squares.sum(axis=1)).ravel() + kernel.coef0
             with np.errstate(over="ignore"):
                 diagonal = dots**kernel.degree if kernel.name == "poly" else np.tanh(dots)
-        if not np.isfinite(diagonal).all():
-            raise ValueError(
-                f"kernel={self.kernel!r} overflows on X: scale the features, or lower gamma or "
-                "degree."
-            )
+        check_no_overflow(diagonal, self.kernel)
 
         def column(i: int) -> Floats:
             if kernel.name == "precomputed":

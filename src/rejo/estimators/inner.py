@@ -1,4 +1,4 @@
-"""What :class:`ReplicationClassifier` must know about the classifier that it wraps.
+"""What classifiers around another classifier share, and must know about it.
 
 Parameters are read and set by name: neither XGBoost nor LightGBM is imported.
 """
@@ -11,15 +11,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn import get_config
 from sklearn.base import is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from rejo._typing import Floats
 from rejo.estimators.pipelines import final_classifier
+from rejo.estimators.rows import is_frame
 
 # Names of parameters, with LightGBM's aliases.
 CONSTRAINTS = ("monotone_constraints", "monotone_constraint", "mc", "monotonic_cst")
@@ -41,6 +44,52 @@ class Rows(NamedTuple):
     y: NDArray[np.intp]  # (m,) 0 or 1
     weight: Floats  # (m,) positive
     margin: Floats | None  # (m,) score to start from
+
+
+class WrapsClassifier:
+    """Mixin for the parameter ``estimator``, gradient boosting by default."""
+
+    estimator: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        estimator = self._default()
+        if hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type):
+            inner = get_tags(estimator)
+            tags.input_tags.allow_nan = inner.input_tags.allow_nan
+            tags.input_tags.sparse = inner.input_tags.sparse
+            tags.non_deterministic = inner.non_deterministic
+        return tags
+
+    def _default(self) -> Any:
+        return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
+
+    def _check_input(self, X: Any, *, reset: bool) -> Any:
+        """``X`` as an array or CSR; a DataFrame, or what a pipeline takes, as it is."""
+        if not reset:
+            check_is_fitted(self)
+        if is_frame(X) or isinstance(self.estimator, Pipeline):
+            X = X if hasattr(X, "shape") else np.asarray(X)
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X.tocsr() if sparse.issparse(X) else X
+        return validate_data(self, X, reset=reset, **array_options(self))
+
+
+def array_options(estimator: Any) -> dict[str, Any]:
+    """What scikit-learn's ``check_array`` must let through to an estimator, by its tags."""
+    tags = get_tags(estimator).input_tags
+    return {
+        "accept_sparse": "csr" if tags.sparse else False,
+        "dtype": [np.float64, np.float32],
+        "ensure_all_finite": "allow-nan" if tags.allow_nan else True,
+    }
+
+
+def seed(estimator: Any, random: np.random.RandomState) -> None:
+    """Set every ``random_state`` in an estimator, in the order of their names."""
+    for name in sorted(estimator.get_params(deep=True)):
+        if name == "random_state" or name.endswith("__random_state"):
+            estimator.set_params(**{name: random.randint(np.iinfo(np.int32).max)})
 
 
 def family(estimator: Any) -> str:
@@ -136,11 +185,10 @@ def check_inner(estimator: Any, prefix: str) -> None:
         )
     check_no_class_weight(estimator, prefix, "ReplicationClassifier")
     for path, last, value in _parameters(estimator):
-        where = f"{prefix}{path}={value!r}"
         if last == "objective" and isinstance(value, str) and value.startswith(("multi", "soft")):
             raise ValueError(
-                f"{where} is for more than two classes; the replicas have two. Leave it out: "
-                "ReplicationClassifier itself takes any number of ordered classes."
+                f"{prefix}{path}={value!r} is for more than two classes; the replicas have two. "
+                "Leave it out: ReplicationClassifier itself takes any number of ordered classes."
             )
     _check_early_stopping(estimator, prefix)
 

@@ -17,7 +17,7 @@ from rejo._state import is_floats, require
 from rejo._typing import Floats
 from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import Targets
-from rejo.estimators.kernels import check_gram, check_symmetric, choose_gamma
+from rejo.estimators.kernels import check_gram, check_no_overflow, choose_gamma, own_gram
 from rejo.solvers.svm import Kernel, KernelSolution, evaluate
 
 CHUNK = 2_000_000  # kernel values held at a time in a prediction with a callable kernel
@@ -114,26 +114,18 @@ class KernelMachine(ParallelBoundaries):
         targets = self._check_targets(X, y, sample_weight)
         if targets.rows is not None:
             X = X[np.ix_(targets.rows, targets.rows)] if precomputed else X[targets.rows]
-        matrix, kernel = X, Kernel("precomputed")
-        if precomputed:
-            check_symmetric(X, 'X with kernel="precomputed"')
-        elif callable(self.kernel):
-            matrix = check_gram(self.kernel(X, X), (X.shape[0], X.shape[0]), self.kernel)
-            check_symmetric(matrix, f"the matrix from kernel={self.kernel!r}")
-        elif self.kernel == "linear":
-            kernel = Kernel("linear")
-        else:
+        if precomputed or callable(self.kernel):
+            matrix, kernel = own_gram(self.kernel, X), Kernel("precomputed")
+            return Training(X, matrix, kernel, targets)
+        kernel = Kernel("linear")
+        if self.kernel != "linear":
             gamma = choose_gamma(self.gamma, X, targets.sample_weight)
             kernel = Kernel(self.kernel, gamma, int(self.degree), float(self.coef0))
-        return Training(X, matrix, kernel, targets)
+        return Training(X, X, kernel, targets)
 
     def _check_solution(self, solution: KernelSolution) -> KernelSolution:
         """Raise an error if it overflowed; warn the caller of ``fit`` if it did not converge."""
-        if not np.isfinite(solution.objective):
-            raise ValueError(
-                f"kernel={self.kernel!r} overflows on X: scale the features, or lower gamma or "
-                "degree."
-            )
+        check_no_overflow(solution.objective, self.kernel)
         if not solution.converged:
             bound = 0 <= self.max_iter <= solution.n_iter
             other = "; points violate their conditions by more" if solution.gap <= self.tol else ""

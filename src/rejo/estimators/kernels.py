@@ -48,12 +48,24 @@ def check_gram(K: Any, shape: tuple[int, int], kernel: Callable[[Any, Any], Any]
     return K
 
 
-def check_symmetric(K: Floats, name: str) -> Floats:
-    """Compare a few rows of a Gram matrix with its columns: all of them would take too long."""
-    rows = _probe_rows(len(K))
+def own_gram(kernel: str | Callable[[Any, Any], Any], X: Any) -> Floats:
+    """Gram matrix of the rows of ``X`` for a callable kernel; ``X`` itself if precomputed."""
+    K, name = X, 'X with kernel="precomputed"'
+    if callable(kernel):
+        K = check_gram(kernel(X, X), (X.shape[0], X.shape[0]), kernel)
+        name = f"the matrix from kernel={kernel!r}"
+    rows = _probe_rows(len(K))  # all of them would take too long
     if not np.allclose(K[rows], K[:, rows].T, rtol=1e-5, atol=1e-8 * np.abs(K[rows]).max()):
         raise ValueError(f"{name} is not symmetric; a kernel matrix must be.")
     return K
+
+
+def check_no_overflow(values: float | Floats, kernel: Any) -> None:
+    """Refuse values that the kernel has made infinite."""
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"kernel={kernel!r} overflows on X: scale the features, or lower gamma or degree."
+        )
 
 
 def _variance(X: Any, weight: Floats | None) -> float:

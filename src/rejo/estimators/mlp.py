@@ -8,30 +8,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from rejo._state import is_floats, require, storable
-from rejo._typing import Floats
+from rejo._typing import Floats, Indices
 from rejo.estimators.boundaries import ParallelBoundaries
-from rejo.estimators.classes import (
-    times_class_weight,
-)
-from rejo.estimators.network_runs import Run, doubt, layer_sizes, replica_data, split_points
-from rejo.solvers.mlp import (
-    Data,
-    Moments,
-    Network,
-    NetworkSolution,
-    constant,
-    forward,
-    initialise,
-    minimise,
-    unpack,
-    value,
-)
+from rejo.estimators.classes import times_class_weight
+from rejo.solvers import mlp
+from rejo.solvers.mlp import Data, Moments, Network, NetworkSolution
 
+WORSE = 1.01  # times the loss of a constant score: the fit failed
 AUTO_BATCH = 200
 
 
@@ -241,20 +230,29 @@ class RejoMLP(ParallelBoundaries):
         net = self._network(X.shape[1], tables[0].shape[1], continued)
         self._rng = check_random_state(self.random_state)
         parts = (X if rows is None else X[rows]), k, weight, *tables
+        held_out = None
         if self.early_stopping:
-            train, test = split_points(k, self.validation_fraction, self._rng)
-            data, held_out = replica_data(*parts, train), replica_data(*parts, test)
+            train, test = _split(k, self.validation_fraction, self._rng)
+            data, held_out = _replica_data(*parts, train), _replica_data(*parts, test)
         else:
-            data, held_out = replica_data(*parts), None
+            data = _replica_data(*parts)
         if continued:
-            best = self._run(self._theta, data, net, held_out, self._moments)
+            starts, moments = [self._theta], self._moments
         else:
-            starts = [initialise(net, data, self._rng) for _ in range(self.n_restarts)]
-            runs = [self._run(theta, data, net, held_out) for theta in starts]
-            best = min(runs, key=lambda run: min(run.solution.validation_curve, default=run.after))
-        if message := doubt(best, self.solver, self.max_iter, self.tol, self._remedy()):
+            starts = [mlp.initialise(net, data, self._rng) for _ in range(self.n_restarts)]
+            moments = None
+        runs = []
+        for theta in starts:
+            before = mlp.value(theta, data, net)
+            found = self._minimise(theta, data, net, self.max_iter, moments, held_out)
+            runs.append((found, before, mlp.value(found.theta, data, net)))
+        found, before, objective = min(
+            runs, key=lambda run: min(run[0].validation_curve, default=run[2])
+        )
+        constant = mlp.value(mlp.constant(net, data), data, net)
+        if message := self._doubt(found, before, objective, constant):
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
-        return self._store(best.solution, net, best.after, continued)
+        return self._store(found, net, objective, continued)
 
     @available_if(_streams)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -285,20 +283,20 @@ class RejoMLP(ParallelBoundaries):
             weight = times_class_weight(weight, self.class_weight, known, k)
         tables = self._set_classes(known, len(self.thresholds_) if continued else None)
         net = self._network(X.shape[1], tables[0].shape[1], continued)
-        data = replica_data(X, k, weight, *tables)
+        data = _replica_data(X, k, weight, *tables)
         if not continued:
             self._rng = check_random_state(self.random_state)
-        theta = self._theta if continued else initialise(net, data, self._rng)
+        theta = self._theta if continued else mlp.initialise(net, data, self._rng)
         moments = self._moments if continued else None
-        solution = self._minimise(theta, data, net, moments=moments, max_iter=1)
+        solution = self._minimise(theta, data, net, 1, moments)
         return self._store(solution, net, solution.loss_curve[-1], continued)
 
     def _function(self, X: Any) -> Floats:
         X = self._check_X(X, reset=False)
-        return forward(X, self.coefs_, self.intercepts_, self.activation)
+        return mlp.forward(X, self.coefs_, self.intercepts_, self.activation)
 
     def _network(self, n_features: int, n_replicas: int, continued: bool) -> Network:
-        units = (n_features, *layer_sizes(self.hidden_layer_sizes), 1)
+        units = (n_features, *_layer_sizes(self.hidden_layer_sizes), 1)
         if continued:
             before = (*map(len, self.coefs_), 1)
             if (before, len(self.thresholds_)) != (units, n_replicas):
@@ -310,29 +308,16 @@ class RejoMLP(ParallelBoundaries):
                 )
         return Network(units, n_replicas, self.activation, self.loss, self.alpha, self.h)
 
-    def _run(
-        self,
-        theta: Floats,
-        data: Data,
-        net: Network,
-        held_out: Data | None,
-        moments: Moments | None = None,
-    ) -> Run:
-        before = value(theta, data, net)
-        solution = self._minimise(theta, data, net, held_out, moments, self.max_iter)
-        after, trivial = (value(t, data, net) for t in (solution.theta, constant(net, data)))
-        return Run(before, after, trivial, solution)
-
     def _minimise(
         self,
         theta: Floats,
         data: Data,
         net: Network,
+        max_iter: int,
+        moments: Moments | None,
         held_out: Data | None = None,
-        moments: Moments | None = None,
-        max_iter: int = 1,
     ) -> NetworkSolution:
-        solution = minimise(
+        solution = mlp.minimise(
             theta,
             data,
             net,
@@ -354,6 +339,30 @@ class RejoMLP(ParallelBoundaries):
             )
         return solution
 
+    def _doubt(
+        self, solution: NetworkSolution, before: float, after: float, constant: float
+    ) -> str | None:
+        """What to warn of, if anything, by the objective at the start, the end and a constant."""
+        n_iter = len(solution.loss_curve)
+        if after > before:
+            return (
+                f"The network diverged: its loss rose from {before:.3g} to {after:.3g} in "
+                f"{n_iter} iterations. {self._remedy()}."
+            )
+        if solution.converged and after > WORSE * constant:
+            return (
+                f"The network settled at a loss of {after:.3g}, above the {constant:.3g} of a "
+                f"constant score. {self._remedy()}."
+            )
+        if not solution.converged:
+            first = "Raise max_iter, scale" if n_iter >= self.max_iter else "Scale"
+            return (
+                f"solver={self.solver!r} stopped after {n_iter} iterations "
+                f"(max_iter={self.max_iter}) before the loss, {after:.6g}, had settled "
+                f"(tol={self.tol:g}). {first} the features, raise alpha, or raise tol."
+            )
+        return None
+
     def _remedy(self) -> str:
         remedy = "Scale the features, e.g. by sklearn.preprocessing.StandardScaler"
         if self.solver == "adam":
@@ -364,7 +373,7 @@ class RejoMLP(ParallelBoundaries):
         self, solution: NetworkSolution, net: Network, objective: float, continued: bool
     ) -> Self:
         self._theta, self._moments = solution.theta, solution.moments
-        self.coefs_, self.intercepts_ = unpack(solution.theta, net)
+        self.coefs_, self.intercepts_ = mlp.unpack(solution.theta, net)
         self.thresholds_ = np.sort(-self.intercepts_[-1])  # sorting changes no count
         self.intercepts_[-1] = -self.thresholds_
         self.n_layers_ = len(net.units)
@@ -392,6 +401,51 @@ class RejoMLP(ParallelBoundaries):
         activation = {"tanh": "Tanh", "relu": "Relu", "logistic": "Sigmoid"}[self.activation]
         for W, c in zip(self.coefs_[:-1], self.intercepts_[:-1], strict=True):
             X = graph.add(activation, graph.add("Add", graph.add("MatMul", X, W), c))
-        return str(
-            graph.add("Sub", graph.add("MatMul", X, self.coefs_[-1]), self.thresholds_[None, :])
+        g = graph.add("MatMul", X, self.coefs_[-1])
+        return str(graph.add("Sub", g, self.thresholds_[None, :]))
+
+
+def _layer_sizes(hidden_layer_sizes: Any) -> tuple[int, ...]:
+    """Check the sizes of the hidden layers."""
+    sizes = np.atleast_1d(np.asarray(hidden_layer_sizes, dtype=object))
+    if sizes.ndim > 1 or not all(
+        isinstance(size, Integral) and not isinstance(size, bool) and int(size) >= 1
+        for size in sizes
+    ):
+        raise ValueError(
+            "hidden_layer_sizes must be a positive integer or a sequence of them, such as (10,) or "
+            f"(20, 10); got {hidden_layer_sizes!r}."
         )
+    return tuple(int(size) for size in sizes)
+
+
+def _replica_data(
+    X: Any,
+    k: Indices,
+    weight: Floats | None,
+    labels: Floats,
+    costs: Floats,
+    rows: Indices | None = None,
+) -> Data:
+    """Signs and weighted costs (n_boundaries, n_samples) of the points, or of some rows."""
+    if rows is not None:
+        X, k, weight = X[rows], k[rows], None if weight is None else weight[rows]
+    C = costs.T[:, k]
+    if weight is not None:
+        C *= weight
+    return Data(X, labels.T[:, k], C, float(len(k) if weight is None else weight.sum()))
+
+
+def _split(k: Indices, share: float, rng: np.random.RandomState) -> tuple[Indices, Indices]:
+    """Points to train on and points to validate on; all replicas of a point stay together."""
+    try:
+        train, test = train_test_split(
+            np.arange(len(k)), test_size=share, stratify=k, random_state=rng
+        )
+    except ValueError as error:
+        raise ValueError(
+            f"early_stopping=True cannot hold out validation_fraction={share:g} of every class "
+            f"with {len(k)} points: {error}. Give more data, change validation_fraction, or set "
+            "early_stopping=False."
+        ) from None
+    return train, test

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -12,7 +13,7 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array, check_random_state, get_tags
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted
@@ -21,17 +22,17 @@ from rejo._state import is_floats, require, storable
 from rejo._typing import Floats, Indices
 from rejo.estimators import inner
 from rejo.estimators.boundaries import BoundaryClassifier, middle_scores
-from rejo.estimators.replication_checks import choose_coding, warn_of_extremes
-from rejo.estimators.rows import column_names, is_frame, take_rows
-from rejo.estimators.wrapper import WrapsClassifier, seed
+from rejo.estimators.rows import column_names, has_nan, is_frame, take_rows
 from rejo.replication import extend_rows, extension_vectors, replicate
 
 CHUNK = 8_000_000  # values of the replicated rows held at a time in a prediction
+EXTREME = 0.01  # rejection rates below this, or above 1 - this, are checked
+DOUBTFUL = 0.1  # share of the points nearest to a boundary whose errors are counted
 TIE = 1e-9  # scores that differ by less are in order
 
 
 @storable
-class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
+class ReplicationClassifier(inner.WrapsClassifier, BoundaryClassifier):
     """Give any binary classifier with sample weights a reject option.
 
     Every point is copied once for each boundary between the ordered classes (two between
@@ -182,7 +183,7 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
         if transformer is not None:
             routed = _routed_weights(transformer, targets.sample_weight)
             X = self._check_transformed(transformer.fit_transform(X, k, **routed), estimator)
-        self.coding_, self.order_ = choose_coding(estimator, X, self.coding, self.order)
+        self.coding_, self.order_ = _choose_coding(estimator, X, self.coding, self.order)
         self._marks = extension_vectors(costs.shape[1], self.h, self.coding_)  # (Q, n_marks)
         self.margins_ = None
         if self.order_ == "margin":
@@ -228,11 +229,10 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
             scores = -np.sort(-scores, axis=1)
             cost = None if self.loss_matrix is not None else self.reject_cost
             counts = (scores > 0).sum(axis=1)
-            warn_of_extremes(counts, middle_scores(scores, rejects=True), k, weight, cost)
+            _warn_of_extremes(counts, middle_scores(scores, rejects=True), k, weight, cost)
         return self
 
     def boundary_scores(self, X: Any) -> Floats:
-        check_is_fitted(self)
         X = self._check_input(X, reset=False)
         if self.transformer_ is not None:
             X = self._check_transformed(self.transformer_.transform(X), self.estimator_)
@@ -261,33 +261,19 @@ class ReplicationClassifier(WrapsClassifier, BoundaryClassifier):
             inner.check_inner(estimator, prefix)
         estimator = clone(estimator)
         if self.random_state is not None:
-            seed(estimator, random)
+            inner.seed(estimator, random)
         if not isinstance(estimator, Pipeline):
             return None, estimator
         return estimator[:-1] if len(estimator) > 1 else None, estimator[-1]
 
     def _check_transformed(self, X: Any, estimator: Any) -> Any:
-        if is_frame(X):
-            return X
-        tags = get_tags(estimator).input_tags
-        return check_array(
-            X,
-            accept_sparse="csr" if tags.sparse else False,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if tags.allow_nan else True,
-        )
+        return X if is_frame(X) else check_array(X, **inner.array_options(estimator))
 
     def _replicate(self, X: Any, k: Indices, costs: Floats, weight: Floats | None) -> inner.Rows:
         X, y, weight, q = replicate(
-            X,
-            k,
-            costs,
-            h=self.h,
-            coding=self.coding_,
-            sample_weight=weight,
-            drop_zero=True,
-            return_replica=True,
-        )
+            X, k, costs, h=self.h, coding=self.coding_, sample_weight=weight,
+            drop_zero=True, return_replica=True,
+        )  # fmt: skip
         margin = None if self.margins_ is None else self.margins_[q]
         return inner.Rows(X, (y > 0).astype(np.intp), weight, margin)
 
@@ -338,3 +324,74 @@ def _routed_weights(transformer: Any, sample_weight: Floats | None) -> dict[str,
         return {}
     asked = get_routing_for_object(transformer).consumes("fit", ["sample_weight"])
     return {"sample_weight": sample_weight} if asked else {}
+
+
+def _choose_coding(estimator: Any, X: Any, coding: str, order: str) -> tuple[Any, str]:
+    """Resolve "auto"; refuse what the estimator or the coding cannot do."""
+    name, can = type(estimator).__name__, inner.can_constrain(estimator)
+    if coding == "auto":
+        coding = "ordinal" if can else "thermometer"
+    if order == "auto":
+        ordered = can and inner.boosts(estimator) and coding != "onehot"
+        return coding, "constraint" if ordered else "none"
+    if order == "constraint" and not can:
+        raise ValueError(
+            f"order='constraint' needs an estimator with monotonic constraints; {name} has "
+            "none. Use order='none', or HistGradientBoostingClassifier, XGBClassifier, "
+            "LGBMClassifier, or scikit-learn's trees and forests."
+        )
+    if order == "constraint" and coding == "onehot":
+        raise ValueError(
+            "order='constraint' cannot order the replicas with coding='onehot', which gives each "
+            "a feature of its own. Use coding='ordinal' or 'thermometer'."
+        )
+    if order == "constraint" and inner.constraint_needs_complete_X(estimator) and has_nan(X):
+        raise ValueError(
+            f"X has missing values, which {name} does not support with order='constraint'. Impute "
+            "them, use HistGradientBoostingClassifier, or set order='none'."
+        )
+    if order == "margin" and not (can and inner.has_margin(estimator)):
+        raise ValueError(
+            f"order='margin' needs trees that start from a given score: XGBClassifier or "
+            f"LGBMClassifier, not {name}. Use order='auto'."
+        )
+    return coding, order
+
+
+def _warn_of_extremes(
+    counts: Indices, middles: Floats, k: Indices, weight: Floats | None, cost: float | None
+) -> None:
+    """Warn if nearly all points are rejected, or nearly none although rejections would pay.
+
+    ``counts`` (n,) are the boundaries below each training point, ``middles`` (n, K - 1) the
+    scores halfway between neighbouring classes.
+    """
+    rejected = float(np.average(counts % 2 == 1, weights=weight))
+    if rejected > 1 - EXTREME:
+        warnings.warn(
+            f"The model rejects {rejected:.1%} of the training points. Raise reject_cost if "
+            "that is too many, or give the estimator more freedom (weaker regularisation, more "
+            "features).",
+            UserWarning,
+            stacklevel=3,
+        )
+    if rejected >= EXTREME or cost is None or cost >= 0.5:
+        return
+    wrong = (middles > 0).sum(axis=1) != k
+    nearest = np.argsort(np.abs(middles).min(axis=1))
+    for size in (int(DOUBTFUL * len(k)), len(k)):
+        if not size:
+            continue
+        w = np.ones(size) if weight is None else weight[nearest[:size]]
+        errors = np.average(wrong[nearest[:size]], weights=w)
+        n_effective = w.sum() ** 2 / (w @ w)
+        if errors > cost + 3 * np.sqrt(cost * (1 - cost) / n_effective):
+            warnings.warn(
+                f"The model rejects {rejected:.1%} of the training points, but {errors:.0%} of the "
+                f"{size} nearest to a boundary are decided wrongly and a rejection costs only "
+                f"{cost:g}. Raise h, weaken the regularisation, or use an estimator with a "
+                "logistic loss: the hinge may lose the reject region.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return

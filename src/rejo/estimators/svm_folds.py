@@ -21,7 +21,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from rejo._typing import Floats, Indices
 from rejo.estimators.boundaries import replica_tables
 from rejo.estimators.classes import Targets, check_targets, encode_classes
-from rejo.estimators.kernels import check_gram, check_symmetric, choose_gamma
+from rejo.estimators.kernels import check_no_overflow, choose_gamma, own_gram
 from rejo.estimators.svm import RejoSVC
 from rejo.solvers.reference import gram
 from rejo.solvers.svm import FACTOR_FROM, Kernel, Problem, Step, evaluate, path_order
@@ -131,22 +131,12 @@ def _kernel(model: RejoSVC, gamma: float | str, X: Any, fold: _Fold | None = Non
 
 def _gram(model: RejoSVC, X: Any, gamma: float | str, fold: _Fold | None = None) -> Floats:
     """Kernel matrix of all cases."""
-    if model.kernel == "precomputed":
-        return check_symmetric(X, 'X with kernel="precomputed"')
-    if callable(model.kernel):
-        K = check_gram(model.kernel(X, X), (X.shape[0], X.shape[0]), model.kernel)
-        return check_symmetric(K, f"the matrix from kernel={model.kernel!r}")
+    if model.kernel == "precomputed" or callable(model.kernel):
+        return own_gram(model.kernel, X)
     with np.errstate(over="ignore"):
         K = gram(X, X, _kernel(model, gamma, X, fold))
-    _check_finite(model, np.abs(K).max())
+    check_no_overflow(np.abs(K).max(), model.kernel)
     return K
-
-
-def _check_finite(model: RejoSVC, value: float) -> None:
-    if not np.isfinite(value):
-        raise ValueError(
-            f"kernel={model.kernel!r} overflows on X: scale the features, or lower gamma or degree."
-        )
 
 
 def _run_fold(
@@ -170,7 +160,7 @@ def _run_fold(
         _steps(model, fold, grid, order), tol=model.tol, max_iter=model.max_iter
     )
     for j, solution in zip(order, path, strict=True):
-        _check_finite(model, solution.objective)
+        check_no_overflow(solution.objective, model.kernel)
         failures += not solution.converged
         b[j] = solution.b
         if K is not None:
