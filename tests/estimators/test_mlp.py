@@ -384,7 +384,7 @@ def test_early_stopping_holds_points_out(solver, monkeypatch):
         seen.append((data, validation))
         return original(theta, data, net, validation=validation, **options)
 
-    monkeypatch.setattr("rejo.estimators.mlp.minimise", spy)
+    monkeypatch.setattr("rejo.solvers.mlp.minimise", spy)
     weight = np.linspace(1, 2, 120)
     model = make(solver, hidden_layer_sizes=(20,), alpha=0, early_stopping=True)
     model.set_params(validation_fraction=0.25, n_iter_no_change=20).fit(X, y, weight)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -32,11 +33,12 @@ from rejo.estimators.rows import take_rows
 Fold = tuple[Indices, Indices]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Wrapper(WrapsClassifier):
     """Mixin for the parameters ``estimator``, ``random_state`` and ``n_jobs``."""
 
-    random_state: Any
-    n_jobs: int | None
+    random_state: Any = None
+    n_jobs: int | None = None
 
     _wrapper_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit"]), None],

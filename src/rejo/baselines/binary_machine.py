@@ -30,6 +30,7 @@ class BinaryKernelMachine(KernelMachine):
         "reject_cost": [Interval(Real, 0.0, 0.5, closed="right")],
     }
 
+    reject_cost: float
     intercept_: float
 
     def _function(self, X: Any) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ def _has_posteriors(self: Any) -> bool:
 
 
 @storable
+@dataclass(kw_only=True, eq=False, repr=False)
 class FrankHallReject(IndependentBoundaries):
     """Independent classifiers for each split of K ordered classes into lower and higher ones.
 
@@ -90,38 +92,16 @@ class FrankHallReject(IndependentBoundaries):
     array([ 1, -1,  2, -1,  3])
     """
 
+    per_split: int = 2
+    cv: Any = 5
+    s: int | None = None
+    loss_matrix: Any = None
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **IndependentBoundaries._parameter_constraints,
         "per_split": [Options(int, {1, 2})],
         "cv": [StrOptions({"train"}), "cv_object"],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        per_split: int = 2,
-        cv: Any = 5,
-        reject_cost: float | None = 0.2,
-        s: int | None = None,
-        loss_matrix: Any = None,
-        class_order: Any = None,
-        reject_label: Any = None,
-        class_weight: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.per_split = per_split
-        self.cv = cv
-        self.reject_cost = reject_cost
-        self.s = s
-        self.loss_matrix = loss_matrix
-        self.class_order = class_order
-        self.reject_label = reject_label
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         estimator, X, targets, labels, costs = self._prepare(X, y, sample_weight)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from rejo.estimators.rows import take_rows
 
 
 @storable
+@dataclass(kw_only=True, eq=False, repr=False)
 class TwoClassifierReject(IndependentBoundaries):
     """Two cost-weighted fits of a binary classifier, with what lies between them rejected.
 
@@ -69,33 +71,14 @@ class TwoClassifierReject(IndependentBoundaries):
     0.0
     """
 
+    loss_matrix: Any = None
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         name: constraint
         for name, constraint in IndependentBoundaries._parameter_constraints.items()
         if name != "s"
     }
     s = None  # of two classes both always take part
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        reject_cost: float | None = 0.2,
-        loss_matrix: Any = None,
-        class_order: Any = None,
-        reject_label: Any = None,
-        class_weight: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.reject_cost = reject_cost
-        self.loss_matrix = loss_matrix
-        self.class_order = class_order
-        self.reject_label = reject_label
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         estimator, X, targets, labels, costs = self._prepare(X, y, sample_weight)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -18,6 +18,7 @@ from rejo.solvers.svm import Problem
 
 
 @storable
+@dataclass(kw_only=True, eq=False, repr=False)
 class SurrogateRejectSVC(BinaryKernelMachine):
     """Support vector classifier that rejects, by a hinge with two kinks.
 
@@ -111,6 +112,11 @@ class SurrogateRejectSVC(BinaryKernelMachine):
     array(['good', 'reject', 'bad'], dtype='<U6')
     """
 
+    surrogate: str = "double-hinge"
+    loss_matrix: Any = None
+    cache_size: float = 200
+    verbose: bool = False
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BinaryKernelMachine._parameter_constraints,
         "surrogate": [StrOptions({"bartlett-wegkamp", "double-hinge"})],
@@ -119,41 +125,6 @@ class SurrogateRejectSVC(BinaryKernelMachine):
         "cache_size": [Interval(Real, 0.0, None, closed="neither")],
         "verbose": ["verbose"],
     }
-
-    def __init__(
-        self,
-        *,
-        surrogate: str = "double-hinge",
-        C: float = 1.0,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        degree: int = 3,
-        gamma: str | float = "scale",
-        coef0: float = 0.0,
-        reject_cost: float = 0.2,
-        loss_matrix: Any = None,
-        class_order: Any = None,
-        reject_label: Any = None,
-        class_weight: Any = None,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        cache_size: float = 200,
-        verbose: bool = False,
-    ) -> None:
-        self.surrogate = surrogate
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.reject_cost = reject_cost
-        self.loss_matrix = loss_matrix
-        self.class_order = class_order
-        self.reject_label = reject_label
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cache_size = cache_size
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         training = self._prepare(X, y, sample_weight)

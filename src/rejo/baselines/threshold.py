@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -37,6 +38,7 @@ def _has_posteriors(self: Any) -> bool:
 
 
 @storable
+@dataclass(kw_only=True, eq=False, repr=False)
 class ThresholdRejectClassifier(Wrapper, RejectClassifier):
     """One standard classifier that rejects where its score or its posteriors leave doubt.
 
@@ -105,6 +107,11 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
     array(['good', 'reject', 'bad'], dtype='<U6')
     """
 
+    rule: str = "chow"
+    max_rejection: float | None = None
+    calibration: str | None = "auto"
+    cv: Any = 5
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RejectClassifier._parameter_constraints,
         **Wrapper._wrapper_constraints,
@@ -113,31 +120,6 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         "calibration": [StrOptions({"auto", "sigmoid", "isotonic"}), None],
         "cv": [StrOptions({"train"}), "cv_object"],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        rule: str = "chow",
-        reject_cost: float | None = 0.2,
-        max_rejection: float | None = None,
-        calibration: str | None = "auto",
-        cv: Any = 5,
-        class_order: Any = None,
-        reject_label: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.rule = rule
-        self.reject_cost = reject_cost
-        self.max_rejection = max_rejection
-        self.calibration = calibration
-        self.cv = cv
-        self.class_order = class_order
-        self.reject_label = reject_label
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self._validate_params()

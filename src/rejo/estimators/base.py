@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral, Number, Real
 from typing import Any, ClassVar, NamedTuple, Self
@@ -36,11 +37,13 @@ class Judgement(NamedTuple):
     sureness: Floats  # (n,) non-negative, lowest for the point most worth a review
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of the classifiers that decide the clear cases and send the others to review.
 
     A subclass fits, calling :meth:`_set_labels`, and computes :meth:`judge`; everything else
-    follows.  It has the parameters ``reject_cost``, ``class_order`` and ``reject_label``.
+    follows.  Parameters are the fields of a dataclass, so that ``__init__`` only stores them and a
+    subclass has those of its bases; a subclass may also write an ``__init__`` of its own.
 
     Attributes
     ----------
@@ -55,6 +58,10 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, if ``X`` has string column names.
     """
+
+    reject_cost: float | None = 0.2
+    class_order: Any = None
+    reject_label: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "reject_cost": [Interval(Real, 0.0, 0.5, closed="right"), None],
@@ -278,7 +285,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Store the classes, the reject label and the cost of a rejection."""
         self.reject_label_ = choose_reject_label(classes, self.reject_label) if rejects else None
         self.classes_ = classes
-        self.reject_cost_ = self.reject_cost  # as fitted, even if the parameter changes later
+        self.reject_cost_: Any = self.reject_cost  # as fitted, even if the parameter changes later
 
     @property
     def _n_boundaries(self) -> int:

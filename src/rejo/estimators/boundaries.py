@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 from copy import copy
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from numbers import Integral
@@ -32,13 +33,15 @@ from rejo.solvers.types import path_order
 LARGEST_CAP = 1e100  # squares of gradients and duals must stay finite
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BoundaryClassifier(RejectClassifier):
     """Base of the classifiers that count the boundaries below a point.
 
     A subclass fits and computes :meth:`boundary_scores`; everything else follows.
-    It has the parameters ``s``, ``loss_matrix`` and ``class_weight`` besides those of
-    :class:`RejectClassifier`, and calls :meth:`_set_classes` in ``fit``.
+    It has the parameters ``s`` and ``loss_matrix`` and calls :meth:`_set_classes` in ``fit``.
     """
+
+    class_weight: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RejectClassifier._parameter_constraints,

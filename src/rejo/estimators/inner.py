@@ -6,6 +6,7 @@ Parameters are read and set by name: neither XGBoost nor LightGBM is imported.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -46,10 +47,11 @@ class Rows(NamedTuple):
     margin: Floats | None  # (m,) score to start from
 
 
+@dataclass(eq=False, repr=False)
 class WrapsClassifier:
     """Mixin for the parameter ``estimator``, gradient boosting by default."""
 
-    estimator: Any
+    estimator: Any = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]

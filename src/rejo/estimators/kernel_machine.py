@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -32,12 +33,21 @@ class Training(NamedTuple):
     targets: Targets
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelMachine(ParallelBoundaries):
     """Base of the classifiers by one function ``g(x) = sum_j coef_j k(x_j, x)``.
 
-    A subclass has the parameters below, fits by :meth:`_prepare` and a solver, and stores what
-    it takes to evaluate ``g`` by :meth:`_set_function`.
+    A subclass fits by :meth:`_prepare` and a solver, and stores what it takes to evaluate ``g`` by
+    :meth:`_set_function`.
     """
+
+    C: float = 1.0
+    kernel: str | Callable[[Any, Any], Any] = "rbf"
+    degree: int = 3
+    gamma: str | float = "scale"
+    coef0: float = 0.0
+    tol: float = 1e-3
+    max_iter: int = -1
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **ParallelBoundaries._parameter_constraints,
@@ -50,16 +60,6 @@ class KernelMachine(ParallelBoundaries):
     }
 
     _training_rows = ("support_vectors_", "_basis")
-
-    C: float
-    kernel: str | Callable[[Any, Any], Any]
-    degree: int
-    gamma: str | float
-    coef0: float
-    tol: float
-    class_order: Any
-    class_weight: Any
-    _basis: Any
 
     @property
     def coef_(self) -> Floats:
@@ -158,7 +158,7 @@ class KernelMachine(ParallelBoundaries):
         # By as few points as the solver could find.
         self._set_function(training, solution.basis, solution.coef)
         if not precomputed and np.array_equal(solution.basis, support):
-            self._basis = self.support_vectors_  # once in memory, and in a file
+            self._basis: Any = self.support_vectors_  # once in memory, and in a file
 
     def _set_function(self, training: Training, basis: Any, coef: Floats) -> None:
         """Store ``g = sum_j coef_j k(x_j, .)`` by rows ``basis``; linear: by its weights."""

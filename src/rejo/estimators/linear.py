@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -23,6 +24,7 @@ from rejo.solvers.types import Step
 
 
 @storable
+@dataclass(kw_only=True, eq=False, repr=False)
 class RejoLinear(PathMixin):
     """Linear classifier with a reject option, by data replication.
 
@@ -105,6 +107,17 @@ class RejoLinear(PathMixin):
     array(['good', 'reject', 'bad'], dtype='<U6')
     """
 
+    C: float = 1.0
+    loss: str = "logistic"
+    h: float = 1.0
+    s: int | None = None
+    loss_matrix: Any = None
+    tol: float = 1e-6
+    max_iter: int = 1000
+    warm_start: bool = False
+    random_state: Any = None
+    verbose: bool = False
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **PathMixin._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="neither")],
@@ -116,39 +129,6 @@ class RejoLinear(PathMixin):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        loss: str = "logistic",
-        h: float = 1.0,
-        reject_cost: float | None = 0.2,
-        s: int | None = None,
-        loss_matrix: Any = None,
-        class_order: Any = None,
-        reject_label: Any = None,
-        class_weight: Any = None,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.h = h
-        self.reject_cost = reject_cost
-        self.s = s
-        self.loss_matrix = loss_matrix
-        self.class_order = class_order
-        self.reject_label = reject_label
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         data = X, targets = self._prepare(X, y, sample_weight)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -34,6 +35,7 @@ def _streams(model: RejoMLP) -> bool:
 
 
 @storable
+@dataclass(kw_only=True, eq=False, repr=False)
 class RejoMLP(ParallelBoundaries):
     """Multilayer perceptron with a reject option, by data replication: the paper's rejoNN.
 
@@ -141,6 +143,26 @@ class RejoMLP(ParallelBoundaries):
     array([ 1, -1,  0])
     """
 
+    hidden_layer_sizes: Any = field(default=(10,), kw_only=False)
+    activation: str = "tanh"
+    loss: str = "logistic"
+    solver: str = "lbfgs"
+    alpha: float = 0.1
+    h: float = 1.0
+    max_iter: int = 1000
+    tol: float = 1e-4
+    n_iter_no_change: float = 10
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    batch_size: int | str = "auto"
+    learning_rate_init: float = 1e-3
+    n_restarts: int = 1
+    warm_start: bool = False
+    random_state: Any = None
+    s: int | None = None
+    loss_matrix: Any = None
+    verbose: bool = False
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **ParallelBoundaries._parameter_constraints,
         "hidden_layer_sizes": "no_validation",
@@ -164,57 +186,6 @@ class RejoMLP(ParallelBoundaries):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-
-    def __init__(
-        self,
-        hidden_layer_sizes: Any = (10,),
-        *,
-        activation: str = "tanh",
-        loss: str = "logistic",
-        solver: str = "lbfgs",
-        alpha: float = 0.1,
-        h: float = 1.0,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        n_iter_no_change: float = 10,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        batch_size: int | str = "auto",
-        learning_rate_init: float = 1e-3,
-        n_restarts: int = 1,
-        warm_start: bool = False,
-        random_state: Any = None,
-        reject_cost: float | None = 0.2,
-        s: int | None = None,
-        loss_matrix: Any = None,
-        class_order: Any = None,
-        reject_label: Any = None,
-        class_weight: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.loss = loss
-        self.solver = solver
-        self.alpha = alpha
-        self.h = h
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.batch_size = batch_size
-        self.learning_rate_init = learning_rate_init
-        self.n_restarts = n_restarts
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.reject_cost = reject_cost
-        self.s = s
-        self.loss_matrix = loss_matrix
-        self.class_order = class_order
-        self.reject_label = reject_label
-        self.class_weight = class_weight
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self._check_parameters()

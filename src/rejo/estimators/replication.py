@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -32,6 +33,7 @@ TIE = 1e-9  # scores that differ by less are in order
 
 
 @storable
+@dataclass(kw_only=True, eq=False, repr=False)
 class ReplicationClassifier(inner.WrapsClassifier, BoundaryClassifier):
     """Give any binary classifier with sample weights a reject option.
 
@@ -123,6 +125,16 @@ class ReplicationClassifier(inner.WrapsClassifier, BoundaryClassifier):
     array(['good', 'reject', 'bad'], dtype='<U6')
     """
 
+    coding: str = "auto"
+    order: str = "auto"
+    h: float = 1.0
+    s: int | None = None
+    loss_matrix: Any = None
+    scale_leaf_sizes: bool = True
+    validation_fraction: float = 0.1
+    random_state: Any = None
+    verbose: bool = False
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BoundaryClassifier._parameter_constraints,
         "estimator": [HasMethods(["fit"]), None],
@@ -134,39 +146,6 @@ class ReplicationClassifier(inner.WrapsClassifier, BoundaryClassifier):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        coding: str = "auto",
-        order: str = "auto",
-        h: float = 1.0,
-        reject_cost: float | None = 0.2,
-        s: int | None = None,
-        loss_matrix: Any = None,
-        class_order: Any = None,
-        reject_label: Any = None,
-        class_weight: Any = None,
-        scale_leaf_sizes: bool = True,
-        validation_fraction: float = 0.1,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.coding = coding
-        self.order = order
-        self.h = h
-        self.reject_cost = reject_cost
-        self.s = s
-        self.loss_matrix = loss_matrix
-        self.class_order = class_order
-        self.reject_label = reject_label
-        self.class_weight = class_weight
-        self.scale_leaf_sizes = scale_leaf_sizes
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self._validate_params()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -19,6 +20,7 @@ from rejo.solvers.svm import KernelSolution, Problem, Step
 
 
 @storable
+@dataclass(kw_only=True, eq=False, repr=False)
 class RejoSVC(KernelMachine, PathMixin):
     """Support vector classifier with a reject option, by data replication.
 
@@ -104,6 +106,12 @@ class RejoSVC(KernelMachine, PathMixin):
     array(['good', 'reject', 'bad'], dtype='<U6')
     """
 
+    h: float = 1.0
+    s: int | None = None
+    loss_matrix: Any = None
+    cache_size: float = 200
+    verbose: bool = False
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelMachine._parameter_constraints,
         "h": [Interval(Real, 1e-6, 1e6, closed="both")],
@@ -111,43 +119,6 @@ class RejoSVC(KernelMachine, PathMixin):
         "cache_size": [Interval(Real, 0.0, None, closed="neither")],
         "verbose": ["verbose"],
     }
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        degree: int = 3,
-        gamma: str | float = "scale",
-        coef0: float = 0.0,
-        h: float = 1.0,
-        reject_cost: float | None = 0.2,
-        s: int | None = None,
-        loss_matrix: Any = None,
-        class_order: Any = None,
-        reject_label: Any = None,
-        class_weight: Any = None,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        cache_size: float = 200,
-        verbose: bool = False,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.h = h
-        self.reject_cost = reject_cost
-        self.s = s
-        self.loss_matrix = loss_matrix
-        self.class_order = class_order
-        self.reject_label = reject_label
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cache_size = cache_size
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         training = self._prepare(X, y, sample_weight)

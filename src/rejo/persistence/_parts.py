@@ -8,6 +8,7 @@ decide nonsense quietly.  So every part of a loaded model is checked, by what it
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -90,9 +91,12 @@ def _is_prototype(part: Any) -> bool:
 def _check_names(part: Any) -> None:
     """Attributes hide nothing of the class; the number of features is a number."""
     cls, own = type(part), type(part) in STORABLE.values()
+    # Defaults of parameters are attributes of the class.
+    parameters = {field.name for field in fields(cls)} if is_dataclass(cls) else set()
     for name in getattr(part, "__dict__", ()):
         there = getattr(cls, name, None)
-        hides = callable(there) or (own and there is not None) or name.startswith("__")
+        covers = own and there is not None and name not in parameters
+        hides = callable(there) or covers or name.startswith("__")
         require(not hides, part, f"the attribute {name[:40]!r} hides one of its class")
     if isinstance(part, BaseEstimator):
         count = getattr(part, "n_features_in_", 1)

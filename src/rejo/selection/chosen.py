@@ -20,6 +20,7 @@ class ChosenModel(RejectClassifier):
     class), and calls :meth:`_copy_features` in ``fit``.
     """
 
+    reject_cost: Any
     best_estimator_: Any
 
     @available_if(lambda self: hasattr(self._learner, "boundary_scores"))
