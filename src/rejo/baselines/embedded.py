@@ -53,12 +53,8 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
         factor: ``f`` is then a sum of kernel functions of at most ``max_rank`` points.
     second_order : bool, default=False
         Add the products ``x_i x_j`` to the features; linear kernel only.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of the rbf, poly and sigmoid kernels, as in :class:`sklearn.svm.SVC`.
-    coef0 : float, default=0.0
-        Constant term of the poly and sigmoid kernels.
+    degree, gamma, coef0
+        As in :class:`~rejo.RejoSVC`.
     reject_cost : float in (0, 0.5], default=0.2
         ``w_r``: cost of a rejection where an error costs 1.
     w_C : float, default=None
@@ -73,10 +69,8 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
         Number of starts; those beyond nine are random.
     class_order : list of labels or "sorted", default=None
         The two classes, the lower one (y = -1) first.  ``None``: ascending.
-    reject_label : object, default=None
-        Label of a rejection.  ``None``: "reject", or -1 or another free number for numeric classes.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes, as in scikit-learn.
+    reject_label, class_weight
+        As in every :class:`~rejo.estimators.RejectClassifier`.
     tol : float, default=1e-6
         A stage ends when a step lowers J by less than this fraction of it.
     max_iter : int, default=1000

@@ -40,10 +40,8 @@ class TwoClassifierReject(IndependentBoundaries):
         place of ``reject_cost``.
     class_order : list of labels or "sorted", default=None
         The two classes, lower first; ascending by default.
-    reject_label : object, default=None
-        Label of a rejection.  ``None``: "reject", or -1 or another free number for numeric classes.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes, as in scikit-learn.
+    reject_label, class_weight
+        As in every :class:`~rejo.estimators.RejectClassifier`.
     random_state : int, RandomState instance or None, default=None
         If given, it is set on all parts of the estimator.
     n_jobs : int, default=None

@@ -47,16 +47,6 @@ class SurrogateRejectSVC(BinaryKernelMachine):
     ----------
     surrogate : {"bartlett-wegkamp", "double-hinge"}, default="double-hinge"
         The loss.
-    C : float, default=1.0
-        Inverse regularisation strength; must be positive.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        A callable takes two arrays of rows and returns their kernel matrix.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of the rbf, poly and sigmoid kernels, as in :class:`sklearn.svm.SVC`.
-    coef0 : float, default=0.0
-        Constant term of the poly and sigmoid kernels.
     reject_cost : float in (0, 0.5], default=0.2
         Cost of a rejection where an error costs 1.
     loss_matrix : array-like of shape (2, 3), default=None
@@ -64,18 +54,10 @@ class SurrogateRejectSVC(BinaryKernelMachine):
         ``reject_cost``; with the double hinge only.
     class_order : list of labels or "sorted", default=None
         The two classes, the lower one (y = -1) first.  ``None``: ascending.
-    reject_label : object, default=None
-        Label of a rejection.  ``None``: "reject", or -1 or another free number for numeric classes.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes, as in scikit-learn.
-    tol : float, default=1e-3
-        Tolerance for the optimality conditions and the relative duality gap.
-    max_iter : int, default=-1
-        Limit on the number of iterations; -1 lets the solver choose.
-    cache_size : float, default=200
-        Size of the kernel cache in megabytes.
-    verbose : bool, default=False
-        Print the progress of the solver.
+    reject_label, class_weight
+        As in every :class:`~rejo.estimators.RejectClassifier`.
+    C, kernel, degree, gamma, coef0, tol, max_iter, cache_size, verbose
+        As in :class:`~rejo.RejoSVC`.
 
     Attributes
     ----------
@@ -83,24 +65,10 @@ class SurrogateRejectSVC(BinaryKernelMachine):
         As in every :class:`~rejo.estimators.RejectClassifier`.
     thresholds_ : ndarray of shape (2,)
         The two cut-offs on ``f``, lowest first: points between them are rejected.
-    support_ : ndarray of shape (n_SV,)
-        Indices of the support vectors.
-    support_vectors_ : {ndarray, sparse matrix} of shape (n_SV, n_features)
-        Support vectors; empty for a precomputed kernel.
-    n_support_ : ndarray of shape (2,)
-        Support vectors of each class.
-    dual_coef_ : ndarray of shape (1, n_SV)
-        Their coefficients: ``g(x) = sum_i dual_coef_[0, i] k(support_vectors_[i], x)``.
-    coef_ : ndarray of shape (1, n_features)
-        Weights of the features; linear kernel only.
     intercept_ : float
         ``b``.
-    objective_ : float
-        Value of the objective function.
-    duality_gap_ : float
-        ``(primal - dual) / primal``: a bound on how far ``objective_`` is above the minimum.
-    n_iter_ : int
-        Number of iterations.
+    support_, support_vectors_, n_support_, dual_coef_, coef_, objective_, duality_gap_, n_iter_
+        As in :class:`~rejo.RejoSVC`.
 
     Examples
     --------

@@ -13,11 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils._param_validation import (
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from rejo._state import require
@@ -43,7 +39,25 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     A subclass fits, calling :meth:`_set_labels`, and computes :meth:`judge`; everything else
     follows.  Parameters are the fields of a dataclass, so that ``__init__`` only stores them and a
-    subclass has those of its bases; a subclass may also write an ``__init__`` of its own.
+    subclass has those of its bases; a subclass may also write an ``__init__`` of its own.  The
+    parameters below mean the same in all classifiers that have them.
+
+    Parameters
+    ----------
+    reject_cost : float in (0, 0.5] or None, default=0.2
+        Cost of a rejection, where an error costs 1.  ``None`` never rejects.
+    class_order : list of labels or "sorted", default=None
+        Classes, lowest first; required for three or more classes of strings.  ``None``: ascending,
+        or the order of an ordered pandas Categorical.
+    reject_label : object, default=None
+        Label of a rejection.  ``None``: "reject", or -1 or another free number for numeric classes.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, as in scikit-learn.
+    s : int, default=None
+        Number of classes on each side that take part in a boundary.  ``None`` means all.
+    loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
+        Cost of each output (class, reject, class, ..., or classes only) for each true class;
+        replaces ``reject_cost`` and ``s``.
 
     Attributes
     ----------
@@ -123,35 +137,14 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         y_pred : ndarray of shape (n_samples,)
             Class labels, and ``reject_label_`` where the point should be reviewed.
         """
-        index = self._decide(X)
-        return self.outputs()[index]
+        return self.outputs()[self._decide(X)]
 
     def predict_forced(self, X: Any) -> NDArray[Any]:
-        """Predict the class of every point, without rejection.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y_pred : ndarray of shape (n_samples,)
-            Class labels; the same as :meth:`predict` on the points it accepts.
-        """
-        forced = self.judge(X).forced
-        return self.classes_[forced]
+        """Predict the class (n_samples,) of every point; as :meth:`predict` where that accepts."""
+        return self.classes_[self.judge(X).forced]
 
     def reject_mask(self, X: Any) -> NDArray[np.bool_]:
-        """Return which points are rejected.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        rejected : ndarray of bool of shape (n_samples,)
-        """
+        """Return which points are rejected, as an array of bool of shape (n_samples,)."""
         return self._decide(X) < 0
 
     def review(self, X: Any) -> Any:
@@ -174,8 +167,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             - ``rank``: 1 for the rejected point with the lowest :meth:`sureness`, and so on; ties
               keep the order of the rows; missing for decided points.
         """
-        judgement = self.judge(X)
-        return self._frame(X, judgement)
+        return self._frame(X, self.judge(X))
 
     def queue(self, X: Any, capacity: float | None = None, *, fill: bool = False) -> Any:
         """Return the points most worth a review, best first.
@@ -215,18 +207,11 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return self._frame(X, judgement).iloc[order[:size]]
 
     def sureness(self, X: Any) -> Floats:
-        """Return how sure each decision is, to rank the points; it is not a probability.
+        """Return how sure each decision (n_samples,) is, to rank the points; not a probability.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        sureness : ndarray of shape (n_samples,)
-            Non-negative, lowest where :meth:`predict_forced` is most doubtful: halfway between
-            two classes, or where the posterior is farthest below its threshold.  The curves of
-            :mod:`rejo.metrics` take it.
+        Non-negative, lowest where :meth:`predict_forced` is most doubtful: halfway between two
+        classes, or where the posterior is farthest below its threshold.  The curves of
+        :mod:`rejo.metrics` take it.
         """
         return self.judge(X).sureness
 
@@ -369,14 +354,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 return X
             if X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_"):
                 return X
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr" if accept_sparse else False,
-            dtype=np.float64,
-            order="C",
-        )
+        kinds = "csr" if accept_sparse else False
+        X = validate_data(self, X, reset=reset, accept_sparse=kinds, dtype=np.float64, order="C")
         if issparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()

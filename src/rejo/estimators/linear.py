@@ -53,18 +53,8 @@ class RejoLinear(PathMixin):
     reject_cost : float in (0, 0.5] or None, default=0.2
         Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
         classification, with one boundary between neighbouring classes.
-    s : int, default=None
-        Number of classes on each side that take part in a boundary.  ``None`` means all.
-    loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
-        Cost of each output (class, reject, class, ..., or classes only) for each true class;
-        replaces ``reject_cost`` and ``s``.
-    class_order : list of labels or "sorted", default=None
-        Classes, lowest first; required for three or more classes of strings.  ``None``: ascending,
-        or the order of an ordered pandas Categorical.
-    reject_label : object, default=None
-        Label of a rejection.  ``None``: "reject", or -1 or another free number for numeric classes.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes, as in scikit-learn.
+    s, loss_matrix, class_order, reject_label, class_weight
+        As in every :class:`~rejo.estimators.RejectClassifier`.
     tol : float, default=1e-6
         Relative accuracy of the objective: the duality gap for the hinge, otherwise the excess
         estimated by the Newton decrement.
