@@ -35,22 +35,10 @@ class GivenScores(ClassifierMixin, BaseEstimator):
 
 
 def fit_calibrator(scores: Floats, y: Indices, weight: Floats, method: str) -> Any:
-    """Fit a map from scores to posteriors on all points at once.
+    """Fit a map from scores (n,) or (n, n_scores) to posteriors, for :func:`calibrated`.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_samples,) or (n_samples, n_scores)
-    y : ndarray of int of shape (n_samples,)
-        Class indices.
-    weight : ndarray of shape (n_samples,)
-    method : {"sigmoid", "isotonic"}
-        Platt's sigmoid, for more than two classes a multinomial logistic regression on all
-        scores; or isotonic regression, class by class.
-
-    Returns
-    -------
-    calibrator : classifier
-        For :func:`calibrated`.
+    The method "sigmoid" is Platt's, for more than two classes a multinomial logistic regression
+    on all scores; "isotonic" is a regression for each class.
     """
     scores, K = scores.reshape(len(scores), -1), len(np.unique(y))
     if method == "sigmoid" and K > 2:

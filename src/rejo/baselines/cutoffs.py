@@ -9,7 +9,11 @@ from rejo._typing import Floats, Indices, Mask
 SLACK = 1e-12  # share of the total cost by which two risks differ through rounding only
 
 
-def best_cutoffs(scores: Floats, positive: Mask, costs: Floats) -> Floats:
+def best_cutoffs(
+    scores: Floats,  # (n,)
+    positive: Mask,  # (n,) points that belong above the cut-offs
+    costs: Floats,  # (n, 1) or (n, 2)
+) -> Floats:  # (1,) or (2,), ascending
     """Cut-offs on one score, one or two, that minimise the cost of the points on a wrong side.
 
         minimise  sum_q sum_i c_iq [(s_i > t_q) != positive_i],   t_0 <= t_1
@@ -17,17 +21,6 @@ def best_cutoffs(scores: Floats, positive: Mask, costs: Floats) -> Floats:
     With the costs of the two replicas of a split this is ``w_r R + E``, up to a factor.  The
     minimum is exact, in O(n log n).  Of equally cheap pairs one that rejects few points is
     taken; a cut-off lies midway between neighbouring scores, or beyond all by their range.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-    positive : ndarray of bool of shape (n,)
-        Points that belong above the cut-offs.
-    costs : ndarray of shape (n, 1) or (n, 2)
-
-    Returns
-    -------
-    cutoffs : ndarray of shape (1,) or (2,), ascending
     """
     order = np.argsort(scores, kind="stable")
     # A cut-off that moves above a positive point loses its cost, above a negative one saves it.
@@ -47,13 +40,13 @@ def best_cutoffs(scores: Floats, positive: Mask, costs: Floats) -> Floats:
 
 
 def class_thresholds(
-    p: Floats,
-    top: Indices,
-    wrong: Mask,
-    weight: Floats,
+    p: Floats,  # (n,) posterior of the likeliest class
+    top: Indices,  # (n,) that class
+    wrong: Mask,  # (n,) where it is not the true one
+    weight: Floats,  # (n,)
     n_classes: int,
     reject_cost: float,
-    max_rejection: float | None,
+    max_rejection: float | None,  # largest share of rejections
 ) -> Floats:
     """Least posterior ``T_i`` (K,) at which a point whose likeliest class is ``i`` is accepted.
 
@@ -62,26 +55,8 @@ def class_thresholds(
     ``max_rejection`` every class minimises ``reject_cost * W - E`` by itself, which minimises
     the risk.  With it, each step takes the class and the stretch of points with the most errors
     per rejection of those that still fit, as long as the accuracy on the accepted points grows.
-
-    Parameters
-    ----------
-    p : ndarray of shape (n,)
-        Posterior of the likeliest class.
-    top : ndarray of shape (n,)
-        That class.
-    wrong : ndarray of bool of shape (n,)
-        Where it is not the true one.
-    weight : ndarray of shape (n,)
-    n_classes : int
-    reject_cost : float
-    max_rejection : float or None
-        Largest share of rejections.
-
-    Returns
-    -------
-    thresholds : ndarray of shape (n_classes,)
-        0 to accept all points of a class; above 1 for none.  Chow's ``1 - reject_cost`` for a
-        class without points.
+    A threshold is 0 to accept all points of a class, above 1 for none, and Chow's
+    ``1 - reject_cost`` for a class without points.
     """
     total = weight.sum()
     thresholds = np.full(n_classes, 1.0 - reject_cost)

@@ -100,24 +100,22 @@ class FrankHallReject(IndependentBoundaries):
         folds = self._folds(X, y, targets) if cuts and not isinstance(self.cv, str) else None
         if targets.rows is not None:
             X = take_rows(X, targets.rows)
-        k, weight = targets.indices, targets.weight
-        self.cutoffs_ = np.zeros(costs.shape[1])
-        if not cuts:
-            self.estimators_ = self._fit_boundaries(estimator, X, k, weight, labels, costs)
-        else:
+        sides, taking = labels, costs
+        if cuts:
             K = len(costs)
             per_split = costs.reshape(K, K - 1, -1)  # (K, K-1, 1 or 2)
             taking = np.any(per_split > 0, axis=2)  # (K, K-1) classes that take part in a split
             sides = labels[:, :: per_split.shape[2]]
-            self.estimators_ = self._fit_boundaries(
-                estimator, X, k, weight, sides, taking.astype(np.float64)
+        self.estimators_ = self._fit_boundaries(
+            estimator, X, targets.indices, targets.weight, sides, taking.astype(np.float64)
+        )
+        self.cutoffs_ = np.zeros(costs.shape[1])
+        if cuts:
+            parts = (
+                self._cut(j, estimator, X, targets, folds, taking[:, j], per_split[:, j])
+                for j in range(K - 1)
             )
-            self.cutoffs_ = np.concatenate(
-                [
-                    self._cut(j, estimator, X, targets, folds, taking[:, j], per_split[:, j])
-                    for j in range(K - 1)
-                ]
-            )
+            self.cutoffs_ = np.concatenate(list(parts))
         self._set_crossings(X, targets.sample_weight)
         return self
 

@@ -201,16 +201,9 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
             values = (posteriors if proba else scores)(self.estimator_, X, self._labels)
             return values, np.arange(len(k))
         names = [f"class {label!r}" for label in self.classes_.tolist()]
+        y, labels = self._labels[k], self._labels
         return held_out_scores(
-            estimator,
-            X,
-            self._labels[k],
-            targets.weight,
-            folds,
-            self._labels,
-            names,
-            self.n_jobs,
-            proba,
+            estimator, X, y, targets.weight, folds, labels, names, self.n_jobs, proba
         )
 
     def _choose(self, values: Floats | None, k: Indices, w: Floats) -> None:

@@ -251,20 +251,7 @@ class PathMixin(ParallelBoundaries):
 
 
 def judge_scores(scores: Floats, *, rejects: bool) -> Judgement:
-    """Decide each point from its scores.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (..., n_boundaries)
-        One for each boundary, as from :meth:`BoundaryClassifier.boundary_scores`.
-    rejects : bool
-        Whether the boundaries are the edges of reject regions.
-
-    Returns
-    -------
-    judgement : Judgement
-        Arrays of shape (...).
-    """
+    """Decide each point from its scores (..., n_boundaries), with or without reject regions."""
     counts = (scores > 0).sum(axis=-1)
     sizes = np.abs(scores)
     step = 2 if rejects else 1

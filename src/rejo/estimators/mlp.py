@@ -163,10 +163,7 @@ class RejoMLP(ParallelBoundaries):
         "h": [Interval(Real, 1e-6, 1e6, closed="both")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0.0, None, closed="left")],
-        "n_iter_no_change": [
-            Interval(Integral, 1, None, closed="left"),
-            Options(Real, {np.inf}),
-        ],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), Options(Real, {np.inf})],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
         "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
@@ -219,20 +216,8 @@ class RejoMLP(ParallelBoundaries):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Continue with one pass over more data; ``solver="adam"`` only.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            ``alpha`` is weighted as if these were all the data.
-        y : array-like of shape (n_samples,)
-            Class labels; not every class has to occur.
-        classes : array-like of shape (n_classes,), default=None
-            All classes; required in the first call, unless ``class_order`` lists them.
-        sample_weight : array-like of shape (n_samples,), default=None
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        self : RejoMLP
+        The parameters are those of :meth:`rejo.RejoLinear.partial_fit`; ``alpha`` is weighted as
+        if these were all the data.
         """
         self._check_parameters()
         if self.early_stopping:

@@ -155,10 +155,8 @@ class RejoSVC(KernelMachine, PathMixin):
         )
 
     def _to_onnx(self, graph: Any, X: str) -> str:
-        if self.kernel == "linear":
-            g = graph.add("MatMul", X, self._coef[:, None])
-        else:
-            g = graph.add("MatMul", self._kernel_to_onnx(graph, X), self._coef[:, None])
+        values = X if self.kernel == "linear" else self._kernel_to_onnx(graph, X)
+        g = graph.add("MatMul", values, self._coef[:, None])
         return str(graph.add("Sub", g, self.thresholds_[None, :]))
 
     def _kernel_to_onnx(self, graph: Any, X: str) -> Any:

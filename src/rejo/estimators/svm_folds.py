@@ -52,18 +52,17 @@ def score_folds(
     X: Any,
     y: Any,
     grid: SVMGrid,
-    folds: Iterable[tuple[Indices, Indices]],
+    folds: Iterable[tuple[Indices, Indices]],  # rows to train on, rows to score
     finish: Callable[[int, Indices, Floats], T],
     *,
-    sample_weight: Floats | None = None,
-    n_jobs: int | None = None,
-) -> list[list[T]]:
+    sample_weight: Floats | None = None,  # (n_samples,)
+    n_jobs: int | None = None,  # folds to work on at the same time
+) -> list[list[T]]:  # for each gamma, what `finish` returned for each fold
     """Fit ``model`` with every combination in ``grid`` on every fold, and score the test cases.
 
-    For each ``gamma`` and each fold, ``finish(f, classes, scores)`` is called with the number of
+    ``finish(f, classes, scores)`` is called for each fold and each ``gamma``, with the number of
     the fold, the classes of its training rows as indices into all classes, and the scores of its
-    test cases, an array of shape (n_test, n_costs, n_Cs, n_hs, n_boundaries).  What it returns is
-    returned: for each ``gamma``, a list over the folds.
+    test cases, an array of shape (n_test, n_costs, n_Cs, n_hs, n_boundaries).
     """
     model = clone(model)
     for name, values in zip(("reject_cost", "C", "gamma", "h"), grid, strict=True):
