@@ -53,7 +53,8 @@ def row_blocks(
         if last and data and not data.endswith(b"\n"):
             data += b"\n"
         spans = quoted_spans(data, sep)
-        end = _last_row_end(data, spans)
+        newlines = _outside(data, NEWLINE, spans)
+        end = int(newlines[-1]) + 1 if len(newlines) else 0
         if end < len(data) and (last or len(data) - end > LONGEST_ROW):
             opened = int(spans[0][-1]) if len(spans[0]) else end
             raise TableError(
@@ -98,24 +99,14 @@ def quoted_spans(data: bytes, sep: str) -> tuple[Positions, Positions]:
     return pairs[:, 0], pairs[:, 1]
 
 
-def _outside(places: Positions, spans: tuple[Positions, Positions]) -> Positions:
-    """Return the positions, given in rising order, that are not within quotes."""
+def _outside(data: bytes, character: int, spans: tuple[Positions, Positions]) -> Positions:
+    """Return the positions of a character that are not within quotes."""
+    places = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == character)
     starts, ends = spans
     if not len(starts):
         return places
     which = np.searchsorted(starts, places) - 1
     return places[(which < 0) | (places > ends[which])]
-
-
-def _last_row_end(data: bytes, spans: tuple[Positions, Positions]) -> int:
-    starts, ends = spans
-    place = data.rfind(b"\n")
-    while place >= 0:
-        which = int(np.searchsorted(starts, place)) - 1
-        if which < 0 or place > ends[which]:
-            return place + 1
-        place = data.rfind(b"\n", 0, int(starts[which]))
-    return 0
 
 
 def count_rows(
@@ -124,9 +115,7 @@ def count_rows(
     """Count the rows of a block; refuse one with more or fewer fields than the header."""
     data = block.data
     array = np.frombuffer(data, dtype=np.uint8)
-    newlines = np.flatnonzero(array == NEWLINE)
-    seps = np.flatnonzero(array == ord(sep))
-    newlines, seps = _outside(newlines, spans), _outside(seps, spans)
+    newlines, seps = _outside(data, NEWLINE, spans), _outside(data, ord(sep), spans)
     returns = np.flatnonzero(array == RETURN)
     n, gaps = len(newlines), n_columns - 1
     # With n * gaps separators in all, the first and the last of each row must lie in that row.
@@ -151,8 +140,8 @@ def code_columns(data: bytes, sep: str) -> set[int]:
     if not len(zeros):
         return set()
     spans = quoted_spans(data, sep)
-    seps = _outside(np.flatnonzero(array == ord(sep)), spans)
-    newlines = np.append(-1, _outside(np.flatnonzero(array == NEWLINE), spans))
+    seps = _outside(data, ord(sep), spans)
+    newlines = np.append(-1, _outside(data, NEWLINE, spans))
     starts = newlines[np.searchsorted(newlines, zeros) - 1]
     columns = np.searchsorted(seps, zeros) - np.searchsorted(seps, starts)
     return set(np.unique(columns).tolist())
