@@ -72,8 +72,6 @@ class _Graph:
     def __init__(self) -> None:
         try:
             import onnx
-            import onnx.helper
-            import onnx.numpy_helper
         except ImportError:
             raise ImportError('to_onnx needs onnx: pip install "rejo[onnx]"') from None
         self.onnx = onnx

@@ -262,7 +262,6 @@ def _build(header: Mapping[str, Any], schema: Schema) -> Any:
 
 def _skops() -> Any:
     try:
-        import skops
         import skops.io
     except ImportError:
         raise ImportError('model files need skops: pip install "rejo[files]"') from None

@@ -51,7 +51,7 @@ class Schema:
         self.shapes: dict[str, tuple[int, ...]] = {}  # of the arrays that are used
         self._budget = ROOM + GROWTH * sum(map(len, members.values()))
         self._seen: dict[int, Node] = {}
-        self._open: set[int] = set()
+        self._open: set[int] = set()  # the numbers of a node's ancestors
         ensure(isinstance(root, dict), "schema.json does not hold an object")
         protocol = root.get("protocol")
         ensure(
@@ -61,7 +61,7 @@ class Schema:
             remedy="Upgrade rejo, or save the model with an older skops",
         )
         self.root = {k: v for k, v in root.items() if k not in ("protocol", "_skops_version")}
-        self._check(self.root, "model", 0)
+        self._check(self.root, "model")
         unused = members.keys() - self.shapes.keys() - {"schema.json", "rejo.json"}
         ensure(not unused, f"member {min(unused, default='')} belongs to nothing in the model")
 
@@ -84,8 +84,8 @@ class Schema:
 
     # ---- checks ---------------------------------------------------------------------------
 
-    def _check(self, node: Any, where: str, depth: int) -> None:
-        ensure(depth <= MAX_DEPTH, f"{where[:80]}...: the model is nested too deeply")
+    def _check(self, node: Any, where: str) -> None:
+        ensure(len(self._open) <= MAX_DEPTH, f"{where[:80]}...: the model is nested too deeply")
         ensure(isinstance(node, dict), f"{where}: a node is missing")
         loader, module, name = (node.get(f"__{k}__") for k in ("loader", "module", "class"))
         named = all(isinstance(text, str) for text in (loader, module, name))
@@ -112,21 +112,21 @@ class Schema:
             return
         self._open.add(number)
         if expected:
-            getattr(self, f"_check_{loader}", self._check_content)(node, where, depth + 1)
+            getattr(self, f"_check_{loader}", self._check_content)(node, where)
         self._open.remove(number)
         self._seen[number] = node
 
-    def _check_content(self, node: Node, where: str, depth: int) -> None:
+    def _check_content(self, node: Node, where: str) -> None:
         """Check a node around one other, or a list of others."""
         content = node["content"]
         if node["__loader__"] not in SEQUENCES:
-            self._check(content, where, depth)
+            self._check(content, where)
             return
         ensure(isinstance(content, list), f"{where}: the items of a {type_name(node)} are missing")
         for i, item in enumerate(content):
-            self._check(item, f"{where}[{i}]", depth)
+            self._check(item, f"{where}[{i}]")
 
-    def _check_JsonNode(self, node: Node, where: str, depth: int) -> None:
+    def _check_JsonNode(self, node: Node, where: str) -> None:
         content = node["content"]
         try:
             value = json.loads(content) if isinstance(content, str) else [content]
@@ -135,9 +135,9 @@ class Schema:
         scalar = not isinstance(value, (dict, list)) and node["is_json"] is True
         ensure(scalar, f"{where} is not a number, a string, true, false or null")
 
-    def _check_DictNode(self, node: Node, where: str, depth: int) -> None:
+    def _check_DictNode(self, node: Node, where: str) -> None:
         content, key_types = node["content"], node["key_types"]
-        self._check(key_types, f"keys of {where}", depth)
+        self._check(key_types, f"keys of {where}")
         fine = isinstance(content, dict) and key_types["__loader__"] == "ListNode"
         ensure(fine, f"{where} is not a dict")
         types = key_types["content"]
@@ -147,22 +147,22 @@ class Schema:
         )
         ensure(fine, f"{where}: the keys of a dict are not strings or numbers")
         for key, value in content.items():
-            self._check(value, f"{where}.{key[:40]}" if where != "model" else key[:40], depth)
+            self._check(value, f"{where}.{key[:40]}" if where != "model" else key[:40])
 
-    def _check_SliceNode(self, node: Node, where: str, depth: int) -> None:
+    def _check_SliceNode(self, node: Node, where: str) -> None:
         values = self._named(node, f"{where} is not a slice", "start", "stop", "step")
         plain = all(value is None or type(value) in (int, str) for value in values)
         ensure(plain, f"{where} is not a slice of numbers or names")
 
-    def _check_ObjectNode(self, node: Node, where: str, depth: int) -> None:
+    def _check_ObjectNode(self, node: Node, where: str) -> None:
         content = node.get("content")
         if content is None:
             return
-        self._check(content, where, depth)
+        self._check(content, where)
         if content["__loader__"] != "JsonNode" or self.value(content) is not None:
             self._strings(content, where)
 
-    def _check_NdArrayNode(self, node: Node, where: str, depth: int) -> None:
+    def _check_NdArrayNode(self, node: Node, where: str) -> None:
         array = node["__class__"] == "ndarray"
         if node["type"] == "numpy":
             name = self._member(node, ".npy", f"{where} is not an array", where)
@@ -171,8 +171,8 @@ class Schema:
             ensure(array or single, f"{where} is not a single {node['__class__']}")
             return
         ensure(array and node["type"] == "json", f"{where} is not an array")
-        self._check_content(node, where, depth)
-        self._check(node["shape"], f"shape of {where}", depth)
+        self._check_content(node, where)
+        self._check(node["shape"], f"shape of {where}")
         sizes = node["shape"].get("content")
         fine = node["shape"]["__loader__"] == "TupleNode" and all(
             item["__loader__"] == "JsonNode" and _is_count(self.value(item)) for item in sizes
@@ -181,15 +181,15 @@ class Schema:
         fine = sizes and len(node["content"]) == self.value(sizes[0])
         ensure(fine, f"{where} has other items than its shape says")
 
-    def _check_DTypeNode(self, node: Node, where: str, depth: int) -> None:
-        self._check(node["content"], where, depth)
+    def _check_DTypeNode(self, node: Node, where: str) -> None:
+        self._check(node["content"], where)
         inner = node["content"]
         empty = inner["__loader__"] == "NdArrayNode" and (
             inner["content"] == [] if inner["type"] == "json" else 0 in self.shapes[inner["file"]]
         )
         ensure(empty, f"{where} is not a dtype")
 
-    def _check_SparseMatrixNode(self, node: Node, where: str, depth: int) -> None:
+    def _check_SparseMatrixNode(self, node: Node, where: str) -> None:
         problem = f"{where} is not a sparse matrix"
         ensure(node["type"] == "scipy", problem)
         name = self._member(node, ".npz", problem, where)
@@ -197,8 +197,8 @@ class Schema:
             self.shapes[name], size = check_sparse(name, self.members[name], self._budget)
             self._budget -= size
 
-    def _check_RandomStateNode(self, node: Node, where: str, depth: int) -> None:
-        self._check(node["content"], where, depth)
+    def _check_RandomStateNode(self, node: Node, where: str) -> None:
+        self._check(node["content"], where)
         state = self._strings(node["content"], where)
         inner = self._strings(state.get("state", {}), where)
         key, pos = inner.get("key", {}), inner.get("pos")
@@ -207,24 +207,24 @@ class Schema:
         fine = self.shapes.get(key.get("file", "")) == (624,) and _is_count(position, 625)
         ensure(fine, f"{where} is not the state of a random number generator")
 
-    def _check_RandomGeneratorNode(self, node: Node, where: str, depth: int) -> None:
+    def _check_RandomGeneratorNode(self, node: Node, where: str) -> None:
         problem = f"{where} is not a random number generator"
         parts = self._named(node, problem, "bit_generator", "seed_seq")
         for part in parts:
-            self._check(part, where, depth)
+            self._check(part, where)
         bits, seed = (self._strings(part, where) for part in parts)
         # skops calls what this names, and the time of the call grows with the square of that.
         name, size = bits.get("bit_generator"), seed.get("pool_size")
         known = name and size and (self.value(name), self.value(size)) == ("PCG64", 4)
         ensure(known, f"{problem} of the usual kind")
 
-    def _check_PartialNode(self, node: Node, where: str, depth: int) -> None:
+    def _check_PartialNode(self, node: Node, where: str) -> None:
         """A trusted function with options, as HistGradientBoosting keeps for its input."""
         names = ("func", "args", "kwds", "namespace")
         problem = f"{where} is not a function with options"
         parts = self._named(node, problem, *names)
         for name, part in zip(names, parts, strict=True):
-            self._check(part, f"{where}.{name}", depth)
+            self._check(part, f"{where}.{name}")
         func, args, kwds, namespace = parts
         options = self._strings(kwds, where).values()
         fine = (
@@ -235,13 +235,13 @@ class Schema:
         )
         ensure(fine, problem)
 
-    def _check_LossNode(self, node: Node, where: str, depth: int) -> None:
-        args = self._arguments(node, where, depth)
+    def _check_LossNode(self, node: Node, where: str) -> None:
+        args = self._arguments(node, where)
         ensure(not node["content"].get("content") and len(args) <= 2, f"{where} is not a loss")
 
-    def _check_TreeNode(self, node: Node, where: str, depth: int) -> None:
+    def _check_TreeNode(self, node: Node, where: str) -> None:
         """Check what scikit-learn copies as it is; ``_sklearn_checks`` checks the rest."""
-        args = self._arguments(node, where, depth)
+        args = self._arguments(node, where)
         state = self._strings(node["content"], where)
         fine = len(args) == 3 and state.keys() == {"max_depth", "node_count", "nodes", "values"}
         ensure(fine, f"{where} is not a decision tree")
@@ -258,7 +258,7 @@ class Schema:
         )
         ensure(agree, f"{where}: the parts of a decision tree do not agree")
 
-    def _arguments(self, node: Node, where: str, depth: int) -> list[Node]:
+    def _arguments(self, node: Node, where: str) -> list[Node]:
         """Arguments of a constructor; the state that follows them is checked as well."""
         reduce, problem = (
             node["__reduce__"],
@@ -266,12 +266,12 @@ class Schema:
         )
         ensure(isinstance(reduce, dict) and reduce.keys() == {"args"}, problem)
         args = reduce["args"]
-        self._check(args, where, depth)
+        self._check(args, where)
         plain = args["__loader__"] == "TupleNode" and all(
             arg["__loader__"] in ("JsonNode", "NdArrayNode") for arg in args["content"]
         )
         ensure(plain, problem)
-        self._check(node["content"], where, depth)
+        self._check(node["content"], where)
         return list(args["content"])
 
     def _named(self, node: Node, problem: str, *names: str) -> list[Any]:
