@@ -137,11 +137,13 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         y_pred : ndarray of shape (n_samples,)
             Class labels, and ``reject_label_`` where the point should be reviewed.
         """
-        return self.outputs()[self._decide(X)]
+        index = self._decide(X)  # first: it checks that the model is fitted
+        return self.outputs()[index]
 
     def predict_forced(self, X: Any) -> NDArray[Any]:
         """Predict the class (n_samples,) of every point; as :meth:`predict` where that accepts."""
-        return self.classes_[self.judge(X).forced]
+        forced = self.judge(X).forced  # first: it checks that the model is fitted
+        return self.classes_[forced]
 
     def reject_mask(self, X: Any) -> NDArray[np.bool_]:
         """Return which points are rejected, as an array of bool of shape (n_samples,)."""
