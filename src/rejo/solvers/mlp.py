@@ -144,7 +144,7 @@ def objective(theta: Floats, data: Data, net: Network) -> tuple[float, Floats]:
 
     gradient = np.empty_like(theta)
     coef_slopes, intercept_slopes = unpack(gradient, net)
-    np.sum(slopes, axis=1, out=intercept_slopes[-1])
+    slopes.sum(axis=1, out=intercept_slopes[-1])
     intercept_slopes[-1] += decay * apart
     intercept_slopes[-1][0] -= decay * apart.sum()
     slope = slopes.sum(axis=0)  # (n,) of G
@@ -152,9 +152,9 @@ def objective(theta: Floats, data: Data, net: Network) -> tuple[float, Floats]:
     if len(layers) > 1:
         delta = slope[:, None] * w  # (n, units)
         for i in range(len(layers) - 1, 0, -1):
-            DERIVATIVES[net.activation](layers[i], delta)
+            delta *= DERIVATIVES[net.activation](layers[i])
             coef_slopes[i - 1][:] = layers[i - 1].T @ delta
-            np.sum(delta, axis=0, out=intercept_slopes[i - 1])
+            delta.sum(axis=0, out=intercept_slopes[i - 1])
             if i > 1:
                 delta = delta @ coefs[i - 1].T
     gradient[: weights.size] += decay * weights
@@ -163,10 +163,9 @@ def objective(theta: Floats, data: Data, net: Network) -> tuple[float, Floats]:
 
 def value(theta: Floats, data: Data, net: Network) -> float:
     """``J`` alone."""
-    coefs, intercepts = unpack(theta, net)
-    b = intercepts[-1]
+    coefs, (*_, b) = unpack(theta, net)
     with np.errstate(all="ignore"):
-        squares = sum(np.vdot(W, W) for W in coefs) + np.sum((b - b[0]) ** 2) / net.h**2
+        squares = sum(np.vdot(W, W) for W in coefs) + ((b - b[0]) ** 2).sum() / net.h**2
         return data_loss(theta, data, net) + float(0.5 * net.alpha / data.total * squares)
 
 
@@ -180,14 +179,6 @@ def data_loss(theta: Floats, data: Data, net: Network) -> float:
 # ---- elementwise functions ---------------------------------------------------------------
 
 
-def _tanh(z: Floats) -> None:
-    np.tanh(z, out=z)
-
-
-def _relu(z: Floats) -> None:
-    np.maximum(z, 0.0, out=z)
-
-
 def _logistic(z: Floats) -> None:
     z *= 0.5
     np.tanh(z, out=z)
@@ -195,29 +186,15 @@ def _logistic(z: Floats) -> None:
     z *= 0.5
 
 
-ACTIVATIONS: dict[str, Callable[[Floats], None]] = {  # in place
-    "tanh": _tanh,
-    "relu": _relu,
+ACTIVATIONS: dict[str, Callable[[Floats], Any]] = {  # in place
+    "tanh": lambda z: np.tanh(z, out=z),
+    "relu": lambda z: np.maximum(z, 0.0, out=z),
     "logistic": _logistic,
 }
-
-
-def _tanh_derivative(a: Floats, delta: Floats) -> None:
-    delta *= 1.0 - a * a
-
-
-def _relu_derivative(a: Floats, delta: Floats) -> None:
-    delta *= a > 0
-
-
-def _logistic_derivative(a: Floats, delta: Floats) -> None:
-    delta *= a * (1.0 - a)
-
-
-DERIVATIVES: dict[str, Callable[[Floats, Floats], None]] = {  # from the output, in place
-    "tanh": _tanh_derivative,
-    "relu": _relu_derivative,
-    "logistic": _logistic_derivative,
+DERIVATIVES: dict[str, Callable[[Floats], Any]] = {  # from the output
+    "tanh": lambda a: 1.0 - a * a,
+    "relu": lambda a: a > 0,
+    "logistic": lambda a: a * (1.0 - a),
 }
 
 
@@ -296,31 +273,24 @@ def minimise(
 ) -> NetworkSolution:
     """Minimise ``J`` from ``theta``, until it or the validation loss does not fall any more.
 
-    With validation data the best parameters on these are returned.  A loss that is not
-    finite ends the minimisation, and the curve.
+    With validation data, the best parameters on these are returned; Rprop returns its best in any
+    case.  A loss that is not finite ends the minimisation, and the curve.
     """
     trace = _Trace(net, validation, tol, n_iter_no_change, verbose)
+    how = theta, data, net, trace, max_iter
     with np.errstate(all="ignore"):
-        if solver == "lbfgs":
-            theta, converged = _lbfgs(theta, data, net, trace, max_iter, tol)
-        elif solver == "rprop":
-            theta, converged = _rprop(theta, data, net, trace, max_iter, tol)
-        else:
+        if solver == "adam":
             if moments is None:
                 moments = Moments(np.zeros_like(theta), np.zeros_like(theta), 0)
             rng = np.random.RandomState(0) if rng is None else rng
-            theta, converged, moments = _adam(
-                theta, data, net, trace, max_iter, batch_size, learning_rate, moments, rng
-            )
-    if validation is not None:
-        theta = _best(trace, theta)
-    return NetworkSolution(
-        theta,
-        trace.losses,
-        trace.validation_losses,
-        bool(converged and np.isfinite(trace.losses[-1])),
-        moments if solver == "adam" else None,
-    )
+            theta, converged, moments = _adam(*how, batch_size, learning_rate, moments, rng)
+        else:
+            theta, converged = (_lbfgs if solver == "lbfgs" else _rprop)(*how, tol)
+            moments = None
+    if trace.best_theta is not None and (validation is not None or solver == "rprop"):
+        theta = trace.best_theta
+    converged = bool(converged and np.isfinite(trace.losses[-1]))
+    return NetworkSolution(theta, trace.losses, trace.validation_losses, converged, moments)
 
 
 def _lbfgs(
@@ -337,13 +307,9 @@ def _lbfgs(
         if trace.step(x, last, patient=False):
             raise StopIteration
 
+    options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, "ftol": 1e-5 * tol}
     result = scipy_minimize(
-        function,
-        theta,
-        jac=True,
-        method="L-BFGS-B",
-        callback=note,
-        options={"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, "ftol": 1e-5 * tol},
+        function, theta, jac=True, method="L-BFGS-B", callback=note, options=options
     )
     if not trace.losses:  # at its minimum from the start, or nowhere to go
         trace.step(result.x, float(result.fun))
@@ -361,7 +327,7 @@ def _rprop(
     for _ in range(max_iter):
         turned = gradient * before
         steps *= np.where(turned > 0, GROW, np.where(turned < 0, SHRINK, 1.0))
-        np.clip(steps, LEAST_STEP, LARGEST_STEP, out=steps)
+        steps.clip(LEAST_STEP, LARGEST_STEP, out=steps)
         gradient[turned < 0] = 0.0
         theta -= np.sign(gradient) * steps
         before = gradient
@@ -369,20 +335,13 @@ def _rprop(
         converged = trace.step(theta, loss) or bool(np.abs(gradient).max() <= tol)
         if converged:
             break
-    return _best(trace, theta), converged
+    return theta, converged
 
 
 def _adam(
-    theta: Floats,
-    data: Data,
-    net: Network,
-    trace: _Trace,
-    max_iter: int,
-    batch_size: int,
-    learning_rate: float,
-    moments: Moments,
-    rng: np.random.RandomState,
-) -> tuple[Floats, bool, Moments]:
+    theta: Floats, data: Data, net: Network, trace: _Trace, max_iter: int, batch_size: int,
+    learning_rate: float, moments: Moments, rng: np.random.RandomState,
+) -> tuple[Floats, bool, Moments]:  # fmt: skip
     """Mini-batches in random order (Kingma and Ba 2015)."""
     theta, first, second = theta.copy(), moments.first.copy(), moments.second.copy()
     t, n = moments.n_steps, data.signs.shape[1]
@@ -405,7 +364,3 @@ def _adam(
         if converged := trace.step(theta, loss):
             break
     return theta, converged, Moments(first, second, t)
-
-
-def _best(trace: _Trace, theta: Floats) -> Floats:
-    return theta if trace.best_theta is None else trace.best_theta

@@ -11,7 +11,7 @@ such losses, each of two kinks; ``svm`` solves them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,15 +88,10 @@ def solve(
     k: NDArray[np.intp],  # (n,) classes 0 and 1
     weight: Floats,  # (n,) C * weight of the point
     hinges: Hinges,
-    *,
-    tol: float = 1e-3,
-    max_iter: int = -1,
-    verbose: bool = False,
+    **params: Any,
 ) -> KernelSolution:
     """Minimise ``1/2 |g|^2 + sum_i weight_i loss_y(g(x_i) + b)``; both entries of ``b`` are it."""
     margins = hinges.margins[k]  # (n, Q)
     labels = np.where(k, 1.0, -1.0)[:, None] + np.zeros_like(margins)
     caps = weight[:, None] * hinges.weights[k]
-    return problem.solve(
-        labels, caps, margins=margins, h=0.0, tol=tol, max_iter=max_iter, verbose=verbose
-    )
+    return problem.solve(labels, caps, margins=margins, h=0.0, **params)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -83,8 +83,12 @@ class Problem:
                 u=None if u is None else u.sum(axis=1, keepdims=True), verbose=verbose,
             )  # fmt: skip
             return half._replace(u=np.repeat(half.u / 2, 2, axis=1), b=np.repeat(half.b, 2))
-        solve = self._compiled if self._core is not None else self._reference
-        solution = solve(labels, caps, margins, u, h, tol, max_iter, verbose)
+        if self._core is None:
+            solution = reference.solve(
+                self._gram, labels, caps, h=h, tol=tol, max_iter=max_iter, u=u, margins=margins
+            )
+        else:
+            solution = self._compiled(labels, caps, margins, u, h, tol, max_iter, verbose)
         if self.kernel.name != "linear":
             return solution
         w = solution.weights
@@ -93,10 +97,10 @@ class Problem:
         b = solution.b if self._mean is None else solution.b - w @ self._mean
         return solution._replace(b=b, weights=w)
 
-    def solve_path(
-        self, steps: Iterable[Step], *, tol: float = 1e-3, max_iter: int = -1, verbose: bool = False
-    ) -> Iterator[KernelSolution]:
+    def solve_path(self, steps: Iterable[Step], **params: Any) -> Iterator[KernelSolution]:
         """Solve a sequence of problems, each from the solution of the one before.
+
+        ``params`` are ``tol``, ``max_iter`` and ``verbose``, as in ``solve``.
 
         The steps share their labels; where the number of replicas changes, the path starts anew.
         ``path_order`` gives a good order of the points of a grid.
@@ -108,9 +112,7 @@ class Problem:
             else:
                 # Duals at their bound stay there, the others keep their value.
                 u = np.where(np.abs(u) >= before, labels * caps, np.clip(u, -caps, caps))
-            solution = self.solve(
-                labels, caps, h=h, tol=tol, max_iter=max_iter, u=u, verbose=verbose
-            )
+            solution = self.solve(labels, caps, h=h, u=u, **params)
             yield solution
             u, before = solution.u, caps
 
@@ -124,16 +126,10 @@ class Problem:
             w += B[rows] @ (self.X[rows] - self._mean)
         return w
 
-    def _reference(
-        self, labels: Floats, caps: Floats, margins: Floats | None, u: Floats | None,
-        h: float, tol: float, max_iter: int, verbose: bool,
-    ) -> KernelSolution:  # fmt: skip
-        if not hasattr(self, "_gram"):
-            Z = self.X if self._mean is None else self.X - self._mean
-            self._gram = reference.gram(Z, Z, self.kernel)
-        return reference.solve(
-            self._gram, labels, caps, h=h, tol=tol, max_iter=max_iter, u=u, margins=margins
-        )
+    @cached_property
+    def _gram(self) -> Floats:
+        Z = self.X if self._mean is None else self.X - self._mean
+        return reference.gram(Z, Z, self.kernel)
 
     def _compiled(
         self, labels: Floats, caps: Floats, margins: Floats | None, u: Floats | None,
@@ -143,7 +139,7 @@ class Problem:
         engine, single = self._engine(labels, caps, tol)
         spent, eps = 0, tol
         while True:
-            answer = self._run(engine, single, labels, caps, margins, u, h, eps, limit - spent)
+            answer = self._run(engine, single, labels, caps, u, h, eps, limit - spent, margins)
             u, b, primal, gap, n_iter, converged, *rest = answer
             spent += n_iter
             gap = max(gap, 0.0) / max(primal, 1e-300)
@@ -197,9 +193,8 @@ class Problem:
 
     def _factorise(self, eps: float, max_rank: int) -> bool:
         most = min(max_rank, LARGEST_RANK, self.cache_bytes // (8 * len(self.X)))
-        found = most > 0 and self._core.factorise(eps, most)
-        self._factor = eps, found
-        return bool(found)
+        self._factor = eps, most > 0 and bool(self._core.factorise(eps, most))
+        return self._factor[1]
 
     def _better_factor(self, n: int, single: bool) -> str:
         """Next engine where a factor left out too much after all."""
@@ -209,18 +204,14 @@ class Problem:
                 return "factor"
         return self._exact(n, single)
 
-    def _run(
-        self, engine: str, single: bool, labels: Floats, caps: Floats, margins: Floats | None,
-        u: Floats | None, h: float, tol: float, limit: int,
-    ) -> Any:  # fmt: skip
-        rest = (labels, caps, u, h, tol, limit, margins)
+    def _run(self, engine: str, single: bool, *problem: Any) -> Any:
         if engine == "factor":
-            return self._core.solve_factor(*rest)
+            return self._core.solve_factor(*problem)
         if engine == "gram":
-            return self._core.solve_gram(single, *rest)
-        n, Q = labels.shape
+            return self._core.solve_gram(single, *problem)
+        n, Q = problem[0].shape
         own = 8 * n * (self.X.shape[1] + STATE * Q)  # the points and the solver's state
-        return self._core.solve_rows(single, max(self.cache_bytes - own, 0), *rest)
+        return self._core.solve_rows(single, max(self.cache_bytes - own, 0), *problem)
 
 
 def evaluate(X: Any, basis: Any, coef: Floats, kernel: Kernel) -> Floats:
