@@ -4,39 +4,45 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from inspect import cleandoc
 from textwrap import indent
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
-def shared_parameters(**texts: str) -> Callable[[T], T]:
-    r"""Return a decorator that replaces lines such as ``%y_true`` in a docstring.
+def shared_parameters(docstring: str | None) -> Callable[[T], T]:
+    r"""Return a decorator that replaces lines such as ``%X, y`` by entries of a docstring.
 
     Examples
     --------
     >>> from rejo._docs import shared_parameters
-    >>> described = shared_parameters(X="X : array-like\n    Points.")
+    >>> described = shared_parameters("X : array-like\n    Points.\ny : array-like\n    Classes.")
     >>> @described
-    ... def norm(X):
-    ...     '''Length of each point.
+    ... def fit(X, y):
+    ...     '''Fit the points.
     ...
     ...     Parameters
     ...     ----------
-    ...     %X
+    ...     %X, y
     ...     '''
-    >>> print(norm.__doc__.splitlines()[-2].strip())
-    Points.
+    >>> print(fit.__doc__.splitlines()[-2].strip())
+    Classes.
     """
+    entries = {
+        entry[1]: entry[0].rstrip()
+        for entry in re.finditer(r"^(\w+) : .*(?:\n .*)*", cleandoc(docstring or ""), re.MULTILINE)
+    }
+
+    def fill(line: re.Match[str]) -> str:
+        names = line[2].split(", ")
+        # Under `python -OO` there are no docstrings to take entries from.
+        return "\n".join(indent(entries.get(name, name), line[1]) for name in names)
 
     def decorate(target: T) -> T:
-        if target.__doc__:  # None under `python -OO`
-            target.__doc__ = re.sub(
-                r"^( *)%(\w+)$",
-                lambda line: indent(texts[line[2]], line[1]),
-                target.__doc__,
-                flags=re.MULTILINE,
-            )
+        if target.__doc__:
+            pattern = re.compile(r"^( *)%(\w+(?:, \w+)*)$", re.MULTILINE)
+            target.__doc__ = pattern.sub(fill, target.__doc__)
         return target
 
     return decorate

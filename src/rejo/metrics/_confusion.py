@@ -41,8 +41,7 @@ def reject_confusion_matrix(
 
     Parameters
     ----------
-    %labels
-    %sample_weight
+    %y_true, y_pred, reject_label, sample_weight
     classes : array-like of shape (n_classes,), default=None
         Classes in the order of the rows, such as ``model.classes_``. By default the sorted labels
         in ``y_true`` and ``y_pred``.
@@ -104,8 +103,7 @@ def ordinal_risk(
 
     Parameters
     ----------
-    %labels
-    %sample_weight
+    %y_true, y_pred, reject_label, sample_weight
     loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
         ``loss_matrix[k, o]`` is the loss of output ``o`` for true class ``k``. The outputs are
         class 0, between 0 and 1, class 1, and so on; or only the classes, without rejection.

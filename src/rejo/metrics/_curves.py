@@ -73,8 +73,10 @@ def risk_coverage_curve(
 
     Parameters
     ----------
-    %ranking
-    %sample_weight
+    %y_true
+    y_pred : array-like of shape (n_samples,)
+        Decisions without rejection, from ``predict_forced``.
+    %sureness, sample_weight
     risk : {"accepted", "overall"}, default="accepted"
         Wrong decisions as a fraction of the accepted points (selective risk), or of all points
         (the error rate E, or generalised risk).
@@ -117,8 +119,10 @@ def accuracy_reject_curve(
 
     Parameters
     ----------
-    %ranking
-    %sample_weight
+    %y_true
+    y_pred : array-like of shape (n_samples,)
+        Decisions without rejection, from ``predict_forced``.
+    %sureness, sample_weight
     accuracy : {"accepted", "overall"}, default="accepted"
         Accuracy on the accepted points, as in :func:`accepted_accuracy`; or ``1 - E``, where
         rejections count as right, as in :func:`overall_accuracy`.
@@ -161,8 +165,10 @@ def aurc(
 
     Parameters
     ----------
-    %ranking
-    %sample_weight
+    %y_true
+    y_pred : array-like of shape (n_samples,)
+        Decisions without rejection, from ``predict_forced``.
+    %sureness, sample_weight
 
     Examples
     --------
@@ -189,8 +195,10 @@ def e_aurc(
 
     Parameters
     ----------
-    %ranking
-    %sample_weight
+    %y_true
+    y_pred : array-like of shape (n_samples,)
+        Decisions without rejection, from ``predict_forced``.
+    %sureness, sample_weight
 
     Examples
     --------
@@ -221,8 +229,10 @@ def augrc(
 
     Parameters
     ----------
-    %ranking
-    %sample_weight
+    %y_true
+    y_pred : array-like of shape (n_samples,)
+        Decisions without rejection, from ``predict_forced``.
+    %sureness, sample_weight
 
     Examples
     --------
@@ -252,8 +262,10 @@ def auarc(
 
     Parameters
     ----------
-    %ranking
-    %sample_weight
+    %y_true
+    y_pred : array-like of shape (n_samples,)
+        Decisions without rejection, from ``predict_forced``.
+    %sureness, sample_weight
     accuracy : {"accepted", "overall"}, default="accepted"
         As in :func:`accuracy_reject_curve`.
 

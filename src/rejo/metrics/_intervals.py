@@ -92,7 +92,7 @@ def rate_intervals(
 
     Parameters
     ----------
-    %labels
+    %y_true, y_pred, reject_label
     confidence : float, default=0.95
         Approximate probability that each interval contains the true rate.
 

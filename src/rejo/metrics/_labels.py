@@ -9,25 +9,21 @@ from numpy.typing import ArrayLike, NDArray
 from rejo._docs import shared_parameters
 from rejo._typing import Floats
 
-described = shared_parameters(
-    labels="""\
+SHARED = """
 y_true : array-like of shape (n_samples,)
     True classes.
 y_pred : array-like of shape (n_samples,)
     Decisions: classes, and ``reject_label`` where a point is rejected.
+y_forced : array-like of shape (n_samples,)
+    Decisions without rejection, from ``predict_forced``; only those of rejected points are used.
 reject_label : int, float, str or None
-    The label of a rejection, which is not a class; ``None`` if nothing can be rejected.""",
-    ranking="""\
-y_true : array-like of shape (n_samples,)
-    True classes.
-y_pred : array-like of shape (n_samples,)
-    Decisions without rejection, from ``predict_forced``.
+    The label of a rejection, which is not a class; ``None`` if nothing can be rejected.
 sureness : array-like of shape (n_samples,)
-    Any number that is higher for surer decisions, such as the largest posterior.""",
-    sample_weight="""\
+    Any number that is higher for surer decisions, such as the largest posterior.
 sample_weight : array-like of shape (n_samples,), default=None
-    Every count becomes a sum of weights; a weight of 2 counts as the point twice.""",
-)
+    Every count becomes a sum of weights; a weight of 2 counts as the point twice.
+"""
+described = shared_parameters(SHARED)
 
 Weights = ArrayLike | None  # sample weights (n_samples,); None: all 1
 

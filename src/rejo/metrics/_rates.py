@@ -23,8 +23,7 @@ def rejection_rate(
 
     Parameters
     ----------
-    %labels
-    %sample_weight
+    %y_true, y_pred, reject_label, sample_weight
 
     Examples
     --------
@@ -45,8 +44,7 @@ def error_rate(
 
     Parameters
     ----------
-    %labels
-    %sample_weight
+    %y_true, y_pred, reject_label, sample_weight
 
     Examples
     --------
@@ -73,8 +71,7 @@ def empirical_risk(
 
     Parameters
     ----------
-    %labels
-    %sample_weight
+    %y_true, y_pred, reject_label, sample_weight
     reject_cost : float
         Cost of a rejection, between 0 and 1, where a wrong decision costs 1. With two classes,
         rejecting never pays if it costs more than 0.5.
@@ -114,8 +111,7 @@ def expected_cost(
 
     Parameters
     ----------
-    %labels
-    %sample_weight
+    %y_true, y_pred, reject_label, sample_weight
     error : float or dict
         Cost of a wrong decision, in any unit; a dict gives the cost for each true class.
     review : float
@@ -150,8 +146,7 @@ def accepted_accuracy(
 
     Parameters
     ----------
-    %labels
-    %sample_weight
+    %y_true, y_pred, reject_label, sample_weight
 
     Examples
     --------
@@ -172,8 +167,7 @@ def overall_accuracy(
 
     Parameters
     ----------
-    %labels
-    %sample_weight
+    %y_true, y_pred, reject_label, sample_weight
 
     Examples
     --------
@@ -201,10 +195,7 @@ def classification_quality(
 
     Parameters
     ----------
-    %labels
-    %sample_weight
-    y_forced : array-like of shape (n_samples,)
-        Decisions without rejection, from ``predict_forced``; only rejected points are used.
+    %y_true, y_pred, y_forced, reject_label, sample_weight
 
     Examples
     --------
@@ -217,6 +208,7 @@ def classification_quality(
     return (ca + er) / (ca + ea + cr + er)
 
 
+@described
 def rejection_quality(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -232,8 +224,7 @@ def rejection_quality(
 
     Parameters
     ----------
-    y_true, y_pred, y_forced, reject_label, sample_weight
-        As in :func:`classification_quality`.
+    %y_true, y_pred, y_forced, reject_label, sample_weight
 
     Returns
     -------
