@@ -69,8 +69,7 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
         Number of starts; those beyond nine are random.
     class_order : list of labels or "sorted", default=None
         The two classes, the lower one (y = -1) first.  ``None``: ascending.
-    reject_label, class_weight
-        As in every :class:`~rejo.estimators.RejectClassifier`.
+    %reject_label, class_weight
     tol : float, default=1e-6
         A stage ends when a step lowers J by less than this fraction of it.
     max_iter : int, default=1000
@@ -80,8 +79,7 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
 
     Attributes
     ----------
-    classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
-        As in every :class:`~rejo.estimators.RejectClassifier`.
+    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
     epsilon_ : float
         Half the width of the reject region, in units of ``f``.
     thresholds_ : ndarray of shape (2,)

@@ -53,8 +53,7 @@ class FrankHallReject(IndependentBoundaries):
     reject_cost : float in (0, 0.5] or None, default=0.2
         Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
         classification, with one boundary between neighbouring classes.
-    s, loss_matrix, class_order, reject_label, class_weight
-        As in every :class:`~rejo.estimators.RejectClassifier`.
+    %s, loss_matrix, class_order, reject_label, class_weight
     random_state : int, RandomState instance or None, default=None
         If given, folds are shuffled, and it is set on all parts of the estimator.
     n_jobs : int, default=None
@@ -62,8 +61,7 @@ class FrankHallReject(IndependentBoundaries):
 
     Attributes
     ----------
-    classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
-        As in every :class:`~rejo.estimators.RejectClassifier`.
+    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
     estimators_ : list of classifiers
         One or two for each split, in their order; their classes are 0 and 1.
     cutoffs_ : ndarray of shape (n_boundaries,)

@@ -40,8 +40,7 @@ class TwoClassifierReject(IndependentBoundaries):
         place of ``reject_cost``.
     class_order : list of labels or "sorted", default=None
         The two classes, lower first; ascending by default.
-    reject_label, class_weight
-        As in every :class:`~rejo.estimators.RejectClassifier`.
+    %reject_label, class_weight
     random_state : int, RandomState instance or None, default=None
         If given, it is set on all parts of the estimator.
     n_jobs : int, default=None
@@ -49,8 +48,7 @@ class TwoClassifierReject(IndependentBoundaries):
 
     Attributes
     ----------
-    classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
-        As in every :class:`~rejo.estimators.RejectClassifier`.
+    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
     estimators_ : list of classifiers
         For the lower and the upper edge of the reject region; their classes are 0 and 1.
     crossing_rate_ : float

@@ -54,15 +54,13 @@ class SurrogateRejectSVC(BinaryKernelMachine):
         ``reject_cost``; with the double hinge only.
     class_order : list of labels or "sorted", default=None
         The two classes, the lower one (y = -1) first.  ``None``: ascending.
-    reject_label, class_weight
-        As in every :class:`~rejo.estimators.RejectClassifier`.
+    %reject_label, class_weight
     C, kernel, degree, gamma, coef0, tol, max_iter, cache_size, verbose
         As in :class:`~rejo.RejoSVC`.
 
     Attributes
     ----------
-    classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
-        As in every :class:`~rejo.estimators.RejectClassifier`.
+    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
     thresholds_ : ndarray of shape (2,)
         The two cut-offs on ``f``, lowest first: points between them are rejected.
     intercept_ : float

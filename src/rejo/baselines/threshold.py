@@ -86,8 +86,7 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
 
     Attributes
     ----------
-    classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
-        As in every :class:`~rejo.estimators.RejectClassifier`.
+    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
     estimator_ : classifier
         The estimator, fitted on all points.
     calibrator_ : classifier or None

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from rejo._docs import shared_parameters
 from rejo._state import require
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import check_sample_weight, choose_reject_label, same_kind
@@ -104,6 +105,11 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
 
     _not_saved: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Replace lines such as ``%class_order, s`` in a docstring by the entries above."""
+        super().__init_subclass__(**options)
+        shared_parameters(RejectClassifier.__doc__)(cls)
 
     @abstractmethod
     def judge(self, X: Any) -> Judgement:

@@ -53,8 +53,7 @@ class RejoLinear(PathMixin):
     reject_cost : float in (0, 0.5] or None, default=0.2
         Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
         classification, with one boundary between neighbouring classes.
-    s, loss_matrix, class_order, reject_label, class_weight
-        As in every :class:`~rejo.estimators.RejectClassifier`.
+    %s, loss_matrix, class_order, reject_label, class_weight
     tol : float, default=1e-6
         Relative accuracy of the objective: the duality gap for the hinge, otherwise the excess
         estimated by the Newton decrement.
@@ -69,8 +68,7 @@ class RejoLinear(PathMixin):
 
     Attributes
     ----------
-    classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
-        As in every :class:`~rejo.estimators.RejectClassifier`.
+    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
     coef_ : ndarray of shape (1, n_features)
         ``w``.
     thresholds_ : ndarray of shape (n_boundaries,)

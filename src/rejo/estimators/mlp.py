@@ -95,15 +95,13 @@ class RejoMLP(ParallelBoundaries):
     reject_cost : float in (0, 0.5] or None, default=0.2
         Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
         classification, with one boundary between neighbouring classes.
-    s, loss_matrix, class_order, reject_label, class_weight
-        As in every :class:`~rejo.estimators.RejectClassifier`.
+    %s, loss_matrix, class_order, reject_label, class_weight
     verbose : bool, default=False
         Print the loss in each iteration.
 
     Attributes
     ----------
-    classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
-        As in every :class:`~rejo.estimators.RejectClassifier`.
+    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
     thresholds_ : ndarray of shape (n_boundaries,)
         Cut points on ``G``, lowest first: ``-b_q``, sorted.
     coefs_ : list of ndarray of shape (n_units, n_units of the next layer)

@@ -69,8 +69,7 @@ class ReplicationClassifier(inner.WrapsClassifier, BoundaryClassifier):
     reject_cost : float in (0, 0.5] or None, default=0.2
         Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
         classification, with one boundary between neighbouring classes.
-    s, loss_matrix, class_order, reject_label, class_weight
-        As in every :class:`~rejo.estimators.RejectClassifier`.
+    %s, loss_matrix, class_order, reject_label, class_weight
     scale_leaf_sizes : bool, default=True
         Multiply the estimator's integer ``min_samples_leaf``, ``min_child_samples`` and the like
         by the number of copies of a point, so that they count points, not copies.
@@ -84,8 +83,7 @@ class ReplicationClassifier(inner.WrapsClassifier, BoundaryClassifier):
 
     Attributes
     ----------
-    classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
-        As in every :class:`~rejo.estimators.RejectClassifier`.
+    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
     estimator_ : classifier
         The fitted binary classifier; it takes points with extension features.
     transformer_ : Pipeline or None

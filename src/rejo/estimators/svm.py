@@ -52,8 +52,7 @@ class RejoSVC(KernelMachine, PathMixin):
     reject_cost : float in (0, 0.5] or None, default=0.2
         Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
         classification, with one boundary between neighbouring classes.
-    s, loss_matrix, class_order, reject_label, class_weight
-        As in every :class:`~rejo.estimators.RejectClassifier`.
+    %s, loss_matrix, class_order, reject_label, class_weight
     tol : float, default=1e-3
         Tolerance for the optimality conditions and the relative duality gap.
     max_iter : int, default=-1
@@ -65,8 +64,7 @@ class RejoSVC(KernelMachine, PathMixin):
 
     Attributes
     ----------
-    classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
-        As in every :class:`~rejo.estimators.RejectClassifier`.
+    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
     thresholds_ : ndarray of shape (n_boundaries,)
         Cut points on ``g``, lowest first: ``-b_q``, sorted.
     support_ : ndarray of shape (n_SV,)
