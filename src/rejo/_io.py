@@ -31,6 +31,11 @@ def one_line(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
+def percent(rate: float, places: int = 1) -> str:
+    """Return a rate in percent, such as ``12.3 %``."""
+    return f"{rate:.{places}%}".replace("%", " %")
+
+
 def progress(
     items: Iterable[T], total: int, title: str, *, show: bool | None = None
 ) -> Iterator[T]:

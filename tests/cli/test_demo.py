@@ -55,7 +55,7 @@ def check_decisions(home, out):
     assert found["decision"].tolist() == load(folder / "model.rejo").predict(new).tolist()
     decided = found["decision"] != "review"
     assert (found["decision"] == new["diagnosis"])[decided].mean() > 0.9
-    assert f"{(~decided).mean():.1%}) to review" in out
+    assert f"{100 * (~decided).mean():.1f} %) to review" in out
 
 
 @pytest.fixture

@@ -51,7 +51,8 @@ def test_the_table_says_the_same(run, model, cases):
         ("wrong, of all cases", "error_rate"),
         ("wrong, of the decided", "accepted_error_rate"),
     ):
-        assert re.search(rf"^{title} +{seen[name]['estimate']:.1%}", out, flags=re.MULTILINE)
+        rate = f"{100 * seen[name]['estimate']:.1f} %"
+        assert re.search(rf"^{title} +{rate}", out, flags=re.MULTILINE)
     assert "Observed rates match what was expected" in out
 
 

@@ -270,7 +270,8 @@ def test_what_the_command_prints(run, model, cases, folder):
     assert code == 0
     n = int((read(folder / "out.csv")["decision"] == "review").sum())
     assert out == (
-        f"60 cases: {60 - n} decided, {n} ({n / 60:.1%}) to review, ranked. Decisions: out.csv\n"
+        f"60 cases: {60 - n} decided, {n} ({100 * n / 60:.1f} %) to review, ranked. "
+        "Decisions: out.csv\n"
     )
     _, out, _ = run("predict", model, cases, "-o", "out.csv", "--overwrite", "--json")
     told = {"output": "out.csv", "n_cases": 60, "decided": 60 - n, "review": n, "surprises": {}}

@@ -481,13 +481,13 @@ def test_bad_data_are_refused(data):
 
 def test_rejecting_nearly_all_is_warned_of(binary):
     X, y = binary
-    with pytest.warns(UserWarning, match=r"rejects 100\.0% of the training points\. Raise reject"):
+    with pytest.warns(UserWarning, match=r"rejects 100\.0 % of the training points\. Raise reject"):
         ReplicationClassifier(LogisticRegression(C=1e-4), h=100, reject_cost=0.05).fit(X, y)
 
 
 def test_rejecting_none_is_warned_of_where_it_costs():
     X, y = make_synthetic_1(600, random_state=0)
-    message = r"rejects 0\.0% .* \d+% of the {} nearest to a boundary .* costs only 0\.1\. Raise h"
+    message = r"rejects 0\.0 % .* \d+ % of the {} nearest to a boundary .* only 0\.1\. Raise h"
     curved, straight = SVC(C=1, gamma=4), LogisticRegression(C=0.01)
     for inner, size in [(curved, 60), (straight, 600)]:
         with pytest.warns(UserWarning, match=message.format(size)):

@@ -26,14 +26,9 @@ class Cases(NamedTuple):
 
     def indices(self) -> Any:
         """Classes (n,) as indices into ``classes``."""
-        import numpy as np
+        import pandas as pd
 
-        names, place = np.unique(self.y, return_inverse=True)
-        return np.array([self.classes.index(name) for name in names.tolist()])[place]
-
-    def groups_of(self, X: Any) -> Any:
-        """Groups of some rows of ``X``; ``None`` without groups."""
-        return None if self.groups is None else self.groups[X.index.to_numpy()]
+        return pd.Index(self.classes).get_indexer(self.y)
 
     def counts(self) -> str:
         """Classes with their numbers of cases."""
@@ -43,8 +38,6 @@ class Cases(NamedTuple):
 
 def read_cases(arguments: argparse.Namespace) -> Cases:
     """Read the table and check the options against it."""
-    import numpy as np
-
     from rejo.tables import MISSING, TableError, read_table
     from rejo.tables.errors import check_columns
 
@@ -57,39 +50,31 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     if groups == target:
         raise CommandError("--groups must not name the column with the classes")
     table = read_table(arguments.data, text=text, **reading(arguments))
-    frame = table.frame
-    check_columns(table.path, arguments.drop, frame.columns)
+    frame, path = table.frame, table.path
+    check_columns(path, arguments.drop, frame.columns)
     y = frame[target]
     missing = (y.isna() | y.isin(MISSING)).to_numpy()
     if missing.any():
-        row = int(np.flatnonzero(missing)[0])
         raise TableError(
             f"the class is missing, as in {int(missing.sum())} of {len(y)} rows",
-            where=f"{table.path}, row {row + 1}, column {target!r}",
+            where=f"{path}, row {int(missing.argmax()) + 1}, column {target!r}",
             remedy="Fill it in, or remove the row.",
         )
     y = y.to_numpy(dtype=str)
-    classes = _order(y, arguments.order, target, table.path)
-    others = {*text, *arguments.drop}
-    X = frame[[name for name in frame.columns if name not in others]]
+    classes = _order(y, arguments.order, f"{path}, column {target!r}")
+    X = frame.drop(columns=[*text, *arguments.drop])
     if not X.shape[1]:
-        raise TableError("no column is left to learn from", where=table.path)
+        raise TableError("no column is left to learn from", where=path)
     if groups is None and arguments.id is not None:
         _warn_of_repeated(frame[arguments.id], arguments.id)
-    return Cases(
-        X,
-        y,
-        classes,
-        None if by is None else frame[by].fillna("(missing)").to_numpy(dtype=str),
-        None if groups is None else _groups(frame[groups], table.path),
-        table,
-    )
+    by = None if by is None else frame[by].fillna("(missing)").to_numpy(dtype=str)
+    groups = None if groups is None else _groups(frame[groups], path)
+    return Cases(X, y, classes, by, groups, table)
 
 
 def _warn_of_repeated(ids: Any, name: str) -> None:
     """Rows of one person in both training and test make a model look better than it is."""
-    repeated = int(ids.duplicated(keep=False).sum())
-    if repeated:
+    if repeated := int(ids.duplicated(keep=False).sum()):
         warn(
             f"{repeated:,} rows share their {name!r} with another row. If these are the same "
             f"person or thing, the rates below are too optimistic: add --groups {shlex.quote(name)}"
@@ -107,26 +92,22 @@ def _groups(column: Any, path: str) -> Any:
 
     from rejo.tables import TableError
 
-    values = column.to_numpy(dtype=object, copy=True)
-    alone = column.isna().to_numpy()
-    values[alone] = [f"row {i}" for i in np.flatnonzero(alone)]
-    values = values.astype(str)
-    n = count_groups(column)
-    if n < 2 * MIN_PER_CLASS:
+    n, least = count_groups(column), 2 * MIN_PER_CLASS
+    if n < least:
         raise TableError(
-            f"{n} different values, but five folds of whole groups need at least "
-            f"{2 * MIN_PER_CLASS}",
+            f"{n} different values, but five folds of whole groups need at least {least}",
             where=f"{path}, column {column.name!r}",
         )
-    return values
+    alone = [f"row {i}" for i in range(len(column))]
+    return np.where(column.isna(), alone, column.astype(object)).astype(str)
 
 
-def _order(y: Any, order: Sequence[str] | None, target: str, path: str) -> list[str]:
+def _order(y: Any, order: Sequence[str] | None, where: str) -> list[str]:
     """Classes in order; refuse what cannot be learned."""
     from rejo.tables import TableError
 
     counts = Counter(y.tolist())
-    where = f"{path}, column {target!r}"
+    found = ", ".join(sorted(counts))
     numbers = all(_is_number(label) for label in counts)
     if len(counts) > MAX_CLASSES:
         raise TableError(
@@ -138,30 +119,25 @@ def _order(y: Any, order: Sequence[str] | None, target: str, path: str) -> list[
         )
     if numbers and len({float(label) for label in counts}) < len(counts):
         raise TableError(
-            f"the same number is written in two ways, in {', '.join(sorted(counts))}",
+            f"the same number is written in two ways, in {found}",
             where=where,
             remedy="Write each class in one way.",
         )
     if len(counts) < 2:
         raise TableError(f"all rows have the same class, {next(iter(counts), '')!r}", where=where)
-    if order is not None:
-        if missing := [label for label in counts if label not in order]:
-            raise CommandError(
-                f"--order lacks the class {missing[0]!r} of {where}; give all of: "
-                + ",".join(sorted(counts))
-            )
-        classes = [label for label in order if label in counts]
-        if absent := [label for label in order if label not in counts]:
-            raise TableError(
-                f"no row has the class {absent[0]!r}, which is in --order", where=where
-            )
-    elif len(counts) > 2 and not numbers:
+    if order is None and len(counts) > 2 and not numbers:
         raise CommandError(
             f"{where} has {len(counts)} classes; give their order with --order LOWEST,...,HIGHEST. "
-            f"The classes are: {', '.join(sorted(counts))}"
+            f"The classes are: {found}"
         )
-    else:
-        classes = sorted(counts, key=float if numbers else str)
+    classes = list(order or sorted(counts, key=float if numbers else str))
+    if missing := [label for label in counts if label not in classes]:
+        raise CommandError(
+            f"--order lacks the class {missing[0]!r} of {where}; give all of: "
+            + ",".join(sorted(counts))
+        )
+    if absent := [label for label in classes if label not in counts]:
+        raise TableError(f"no row has the class {absent[0]!r}, which is in --order", where=where)
     rare = min(classes, key=lambda label: counts[label])
     if counts[rare] < MIN_PER_CLASS:
         raise TableError(
@@ -175,6 +151,6 @@ def _order(y: Any, order: Sequence[str] | None, target: str, path: str) -> list[
 def _is_number(text: str) -> bool:
     try:
         float(text)
+        return True
     except ValueError:
         return False
-    return True

@@ -42,15 +42,6 @@ def require(module: str, extra: str, what: str) -> None:
         raise CommandError(f'{what} needs {module}: pip install "rejo[{extra}]"') from None
 
 
-def free_path(path: Path) -> Path:
-    """Return the path, with a number added if it exists."""
-    free, number = path, 1
-    while free.exists():
-        number += 1
-        free = path.with_stem(f"{path.stem}-{number}")
-    return free
-
-
 def check_output(
     output: Path, endings: tuple[str, ...] = (), *, overwrite: bool, option: str = "--output"
 ) -> Path:

@@ -1,6 +1,7 @@
 """An opened model file: the model, the columns it needs, the rates it expects."""
 
 from collections import Counter
+from math import isnan
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -40,8 +41,9 @@ class Opened(NamedTuple):
         if not hasattr(self.model, "rates_"):
             return {}
         R, E = self.model.rates_
-        found: dict[str, Any] = expect(R, E, self.model.n_effective_, n, level)._asdict()
-        return found
+        found = expect(R, E, self.model.n_effective_, n, level)
+        rates = zip(found._fields, found[:3], strict=False)
+        return {name: rate for name, rate in rates if not isnan(rate.estimate)}
 
     @property
     def classes(self) -> list[str]:
@@ -59,12 +61,10 @@ class Opened(NamedTuple):
 
 def vague(size: float) -> str:
     """Return a sentence if the estimates rest on few cases; else nothing."""
-    if size >= FEW:
-        return ""
-    return (
+    return "" if size >= FEW else (
         f"The ranges are wide: these rates are as uncertain as from {size:.0f} independent cases, "
         "because there are few cases or because the models of the folds differ."
-    )
+    )  # fmt: skip
 
 
 def warn_of_unseen(found: dict[str, Counter[str]], n: int) -> None:

@@ -5,9 +5,9 @@ speaks of options: an error of another package names a parameter, and :func:`exp
 option in its place.
 """
 
-import argparse
 import os
 import re
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from rejo.catalogue import TRAINED
 from rejo.cli._files import CommandError
 
 LEAST_PRICE, HIGHEST_PRICE = 1e-6, 1e9  # those of the report
-MODELS = ("auto", *TRAINED)
 
 
 # ---- values ------------------------------------------------------------------------------
@@ -25,14 +24,13 @@ MODELS = ("auto", *TRAINED)
 
 def integer(least: int, most: int | None = None) -> Callable[[str], int]:
     """Return a reader of integers in a range."""
+    kind = "a positive integer" if least == 1 else f"an integer of at least {least}"
     if most is not None:
         kind = f"an integer from {least} to {most}"
-    else:
-        kind = "a positive integer" if least == 1 else f"an integer of at least {least}"
 
     def read(text: str) -> int:
         if not text.isdecimal() or int(text) < least or (most is not None and int(text) > most):
-            raise argparse.ArgumentTypeError(f"must be {kind}, got {text!r}")
+            raise ArgumentTypeError(f"must be {kind}, got {text!r}")
         return int(text)
 
     return read
@@ -44,22 +42,18 @@ def share(text: str) -> float:
     value = _float(number[:-1]) / 100 if number.endswith("%") else _float(number)
     if not 0 < value < 1:
         hint = f"; for {text} % write {value / 100:g}" if 1 <= value < 100 else ""
-        raise argparse.ArgumentTypeError(
-            f"must be a share between 0 and 1, such as 0.1, got {text!r}{hint}"
-        )
+        raise ArgumentTypeError(f"must be a share between 0 and 1, such as 0.1, got {text!r}{hint}")
     return value
 
 
 def reject_cost(text: str) -> float:
-    """Read a reject cost."""
     value = _float(text)
     if not 0 < value <= 0.5:
-        raise argparse.ArgumentTypeError(f"must be a number above 0 and at most 0.5, got {text!r}")
+        raise ArgumentTypeError(f"must be a number above 0 and at most 0.5, got {text!r}")
     return value
 
 
 def reject_costs(text: str) -> list[float]:
-    """Read reject costs, separated by commas."""
     return [reject_cost(part) for part in text.split(",")]
 
 
@@ -69,17 +63,17 @@ def costs(text: str) -> dict[str, float]:
     prices = {name.strip(): _float(value) for name, _, value in pairs}
     error, review = prices.get("error", -1.0), prices.get("review", -1.0)
     if len(pairs) != 2 or len(prices) != 2 or not (error >= 0 and review >= 0):
-        raise argparse.ArgumentTypeError(f"must be like error=5000,review=40, got {text!r}")
+        raise ArgumentTypeError(f"must be like error=5000,review=40, got {text!r}")
     if not all(LEAST_PRICE <= price <= HIGHEST_PRICE for price in (error, review)):
-        raise argparse.ArgumentTypeError(
+        raise ArgumentTypeError(
             f"must be prices from {LEAST_PRICE:g} to {HIGHEST_PRICE:g}, got {text!r}"
         )
     if review >= error:
-        raise argparse.ArgumentTypeError(
+        raise ArgumentTypeError(
             f"a review must be cheaper than the error it prevents, got {text!r}; are they swapped?"
         )
     if review > error / 2:
-        raise argparse.ArgumentTypeError(
+        raise ArgumentTypeError(
             f"a review at {review:g} costs more than tossing a coin, {error / 2:g} on average: no "
             "case is worth one"
         )
@@ -87,12 +81,9 @@ def costs(text: str) -> dict[str, float]:
 
 
 def names(text: str) -> list[str]:
-    """Read names, separated by commas."""
     found = [part.strip() for part in text.split(",")]
     if not all(found) or len(set(found)) < len(found):
-        raise argparse.ArgumentTypeError(
-            f"must be different names, separated by commas, got {text!r}"
-        )
+        raise ArgumentTypeError(f"must be different names, separated by commas, got {text!r}")
     return found
 
 
@@ -100,7 +91,7 @@ def separator(text: str) -> str:
     """Read a character between columns, also by name."""
     value = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}.get(text, text)
     if len(value) != 1:
-        raise argparse.ArgumentTypeError(f"must be one character, or 'tab', got {text!r}")
+        raise ArgumentTypeError(f"must be one character, or 'tab', got {text!r}")
     return value
 
 
@@ -113,99 +104,51 @@ def _float(text: str) -> float:
 
 # ---- options -----------------------------------------------------------------------------
 
+# fmt: off
 OPTIONS: dict[str, dict[str, Any]] = {
-    "model": {"type": Path, "metavar": "MODEL", "help": "model file written by rejo train"},
-    "data": {"metavar": "DATA", "help": "CSV or Parquet file; - is standard input"},
-    "--target": {"metavar": "COL", "help": "column with the classes"},
-    "--order": {
-        "type": names,
-        "metavar": "A,B,C",
-        "help": "the classes, lowest first; needed if there are more than two and they are not "
-        "numbers",
-    },
-    "--id": {
-        "metavar": "COL",
-        "help": "column that names the cases; its values are kept exactly as written",
-    },
-    "--by": {
-        "metavar": "COL",
-        "help": "report on each value of this column separately, for example region; it is not "
-        "used as a feature",
-    },
-    "--groups": {
-        "metavar": "COL",
-        "help": "rows with the same value in this column belong together, for example all visits "
-        "of a patient, and are never split between training and test; it is not used as a feature",
-    },
-    "--drop": {
-        "type": names,
-        "default": [],
-        "metavar": "COLS",
-        "help": "other columns that are not features, separated by commas",
-    },
-    "--sep": {
-        "type": separator,
-        "metavar": "S",
-        "help": "character between columns, or 'tab' (default: detected)",
-    },
-    "--decimal": {
-        "choices": (".", ","),
-        "metavar": "M",
-        "help": "decimal mark (default: detected)",
-    },
-    "--encoding": {
-        "metavar": "NAME",
-        "help": "text encoding, such as latin-1 (default: UTF-8, or what the file says)",
-    },
-    "--review-budget": {
-        "type": share,
-        "metavar": "B",
-        "help": "send at most this share of the cases to review, such as 0.1, with as few errors "
-        "as possible",
-    },
-    "--max-error": {
-        "type": share,
-        "metavar": "E",
-        "help": "at most this share of the decided cases is wrong, such as 0.02, with as few "
-        "reviews as possible",
-    },
-    "--reject-cost": {
-        "type": reject_cost,
-        "metavar": "W",
-        "help": "lowest total cost, if an error costs 1 and a review costs W, at most 0.5",
-    },
-    "--costs": {
-        "type": costs,
-        "metavar": "error=E,review=R",
-        "help": "lowest total cost at these prices, such as error=5000,review=40",
-    },
-    "--confidence": {
-        "type": share,
-        "metavar": "P",
-        "help": "guarantee the budget or the error rate with this probability, such as 0.95; some "
-        "of the cases are set aside to prove it",
-    },
-    "--model": {
-        "choices": MODELS,
-        "default": "auto",
-        "help": "kind of model; auto compares them by cross-validation (default: auto)",
-    },
-    "--report": {"type": Path, "metavar": "HTML", "help": "also write a report, one HTML page"},
-    "--overwrite": {"action": "store_true", "help": "replace files that already exist"},
-    "--seed": {
-        "type": integer(0, 2**32 - 2),  # NumPy's seeds end there
-        "default": 0,
-        "metavar": "N",
-        "help": "random seed (default: 0)",
-    },
-    "--n-jobs": {
-        "type": integer(1),
-        "metavar": "N",
-        "help": "number of processes (default: one per core for large tables)",
-    },
-    "--repetitions": {"type": integer(1), "metavar": "N"},
-    "--json": {"action": "store_true", "help": "print the result as JSON"},
+    "model": dict(type=Path, metavar="MODEL", help="model file written by rejo train"),
+    "data": dict(metavar="DATA", help="CSV or Parquet file; - is standard input"),
+    "--target": dict(metavar="COL", help="column with the classes"),
+    "--order": dict(type=names, metavar="A,B,C", help="the classes, lowest first; needed if there "
+                    "are more than two and they are not numbers"),
+    "--id": dict(metavar="COL", help="column that names the cases; its values are kept exactly as "
+                 "written"),
+    "--by": dict(metavar="COL", help="report on each value of this column separately, for example "
+                 "region; it is not used as a feature"),
+    "--groups": dict(metavar="COL", help="rows with the same value in this column belong together, "
+                     "for example all visits of a patient, and are never split between training "
+                     "and test; it is not used as a feature"),
+    "--drop": dict(type=names, default=[], metavar="COLS", help="other columns that are not "
+                   "features, separated by commas"),
+    "--sep": dict(type=separator, metavar="S", help="character between columns, or 'tab' "
+                  "(default: detected)"),
+    "--decimal": dict(choices=(".", ","), metavar="M", help="decimal mark (default: detected)"),
+    "--encoding": dict(metavar="NAME", help="text encoding, such as latin-1 (default: UTF-8, or "
+                       "what the file says)"),
+    "--review-budget": dict(type=share, metavar="B", help="send at most this share of the cases to "
+                            "review, such as 0.1, with as few errors as possible"),
+    "--max-error": dict(type=share, metavar="E", help="at most this share of the decided cases is "
+                        "wrong, such as 0.02, with as few reviews as possible"),
+    "--reject-cost": dict(type=reject_cost, metavar="W", help="lowest total cost, if an error "
+                          "costs 1 and a review costs W, at most 0.5"),
+    "--costs": dict(type=costs, metavar="error=E,review=R", help="lowest total cost at these "
+                    "prices, such as error=5000,review=40"),
+    "--confidence": dict(type=share, metavar="P", help="guarantee the budget or the error rate "
+                         "with this probability, such as 0.95; some of the cases are set aside to "
+                         "prove it"),
+    "--model": dict(choices=("auto", *TRAINED), default="auto", help="kind of model; auto compares "
+                    "them by cross-validation (default: auto)"),
+    "--output": dict(type=Path),
+    "--report": dict(type=Path, metavar="HTML", help="also write a report, one HTML page"),
+    "--overwrite": dict(action="store_true", help="replace files that already exist"),
+    "--seed": dict(type=integer(0, 2**32 - 2), default=0, metavar="N",  # NumPy's seeds end there
+                   help="random seed (default: 0)"),
+    "--n-jobs": dict(type=integer(1), metavar="N", help="number of processes (default: one per "
+                     "core for large tables)"),
+    "--repetitions": dict(type=integer(1), metavar="N"),
+    "--json": dict(action="store_true", help="print the result as JSON"),
 }
+# fmt: on
 READING = ("--sep", "--decimal", "--encoding")
 LABELLED = ("data", "--target", "--order", "--id", "--by", "--groups", "--drop")
 TARGETS = {
@@ -224,7 +167,8 @@ def add(parser: Any, *options: str, title: str | None = None, **changes: Any) ->
     """Add shared options to a command, under a title of their own if there is one."""
     place = parser if title is None else parser.add_argument_group(title)
     for option in options:
-        place.add_argument(option, **(OPTIONS[option] | changes))
+        short = ["-o"] if option == "--output" else []
+        place.add_argument(*short, option, **(OPTIONS[option] | changes))
 
 
 def add_reading(parser: Any) -> None:
@@ -232,35 +176,32 @@ def add_reading(parser: Any) -> None:
     add(parser, *READING, title="reading the table")
 
 
-def reading(arguments: argparse.Namespace) -> dict[str, Any]:
+def reading(arguments: Namespace) -> dict[str, Any]:
     """Return these options as keyword arguments of the readers."""
     return {option[2:]: getattr(arguments, option[2:]) for option in READING}
 
 
-def target(arguments: argparse.Namespace) -> dict[str, Any]:
+def target(arguments: Namespace) -> dict[str, Any]:
     """Return the target as keyword arguments of ``RejectClassifierCV``."""
-    given = {}
-    for option in TARGETS:
-        value = getattr(arguments, option[2:].replace("-", "_"))
-        if value is not None:
-            given[option] = value
+    values = {option: getattr(arguments, option[2:].replace("-", "_")) for option in TARGETS}
+    given = [option for option, value in values.items() if value is not None]
     if len(given) != 1:
-        found = f"you gave {' and '.join(given)}" if given else "you gave none"
+        gave = f"you gave {' and '.join(given)}" if given else "you gave none"
         raise CommandError(
-            f"give one of {', '.join(TARGETS)}; {found}. For example, --review-budget 0.1 sends at "
+            f"give one of {', '.join(TARGETS)}; {gave}. For example, --review-budget 0.1 sends at "
             "most one case in ten to review"
         )
-    target = {TARGETS[option]: value for option, value in given.items()}
-    if arguments.confidence is not None:
-        if not {"review_budget", "max_error"} & target.keys():
-            raise CommandError(
-                "--confidence guarantees a rate: use it with --review-budget or --max-error"
-            )
-        target["confidence"] = arguments.confidence
-    return target
+    found = {TARGETS[given[0]]: values[given[0]]}
+    if arguments.confidence is None:
+        return found
+    if given[0] not in ("--review-budget", "--max-error"):
+        raise CommandError(
+            "--confidence guarantees a rate: use it with --review-budget or --max-error"
+        )
+    return found | {"confidence": arguments.confidence}
 
 
-def n_jobs(arguments: argparse.Namespace, n_rows: int) -> int:
+def n_jobs(arguments: Namespace, n_rows: int) -> int:
     """Return the number of processes: small tables are done before others have started."""
     if arguments.n_jobs is not None:
         return int(arguments.n_jobs)

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from rejo.estimators.base import Judgement
 
+# Classes as indices; a decision of -1 is a review.
+CASE = np.dtype([("decision", "i2"), ("lower", "i2"), ("upper", "i2"), ("distance", "f8")])
+
 
 class Part(NamedTuple):
-    """Decisions on some cases, classes as indices."""
+    """Decisions on some cases."""
 
     names: list[str] | None  # of the cases, if they have a column for it
     first: int  # index of the first case
-    decision: NDArray[np.int16]  # -1: review
-    lower: NDArray[np.int16]
-    upper: NDArray[np.int16]
-    distance: NDArray[np.float64]
+    cases: NDArray[Any]  # (n,) of CASE
     rank: NDArray[np.int64]  # 1: the first to review; 0: decided
 
 
@@ -42,8 +42,7 @@ class Spool:
 
     @property
     def n_parts(self) -> int:
-        """Number of parts so far."""
-        return len(self._sureness)
+        return max(1, len(self._sureness))
 
     def add(self, names: list[str] | None, judgement: Judgement) -> None:
         """Store the decisions on the next cases."""
@@ -51,29 +50,28 @@ class Spool:
         self._sureness.append(judgement.sureness[rejected])
         self.n_cases += len(rejected)
         self.n_rejected += int(rejected.sum())
-        for values in (judgement.decision, judgement.lower, judgement.upper):
-            np.save(self._file, values.astype(np.int16), allow_pickle=False)
-        np.save(self._file, judgement.distance, allow_pickle=False)
-        text = json.dumps(names).encode()
-        np.save(self._file, np.frombuffer(text, np.uint8), allow_pickle=False)
+        cases = np.empty(len(rejected), CASE)
+        for field in CASE.names or ():
+            cases[field] = getattr(judgement, field)
+        text = np.frombuffer(json.dumps(names).encode(), np.uint8)
+        for values in (cases, text):
+            np.save(self._file, values, allow_pickle=False)
 
     def parts(self) -> Iterator[Part]:
-        """All decisions with their ranks, by sureness; ties keep their order."""
+        """All decisions with their ranks, by sureness; ties keep their order.
+
+        There is always a part, if only an empty one.
+        """
         sureness = np.concatenate([np.empty(0), *self._sureness])
         ranks = np.empty(len(sureness), dtype=np.int64)
         ranks[np.argsort(sureness, kind="stable")] = np.arange(1, len(sureness) + 1)
         self._file.seek(0)
         first = done = 0
-        for _ in self._sureness:
-            decision, lower, upper, distance, text = (self._load() for _ in range(5))
-            rejected = decision < 0
-            rank = np.zeros(len(decision), dtype=np.int64)
-            n = int(rejected.sum())
-            rank[rejected] = ranks[done : done + n]
-            names = json.loads(text.tobytes())
-            yield Part(names, first, decision, lower, upper, distance, rank)
-            first, done = first + len(decision), done + n
-
-    def _load(self) -> NDArray[Any]:
-        found: NDArray[Any] = np.load(self._file, allow_pickle=False)
-        return found
+        for part in self._sureness:
+            cases, text = (np.load(self._file, allow_pickle=False) for _ in range(2))
+            rank = np.zeros(len(cases), dtype=np.int64)
+            rank[cases["decision"] < 0] = ranks[done : done + len(part)]
+            yield Part(json.loads(text.tobytes()), first, cases, rank)
+            first, done = first + len(cases), done + len(part)
+        if not first:
+            yield Part([], 0, np.empty(0, CASE), ranks)

@@ -31,6 +31,7 @@ def train(
     from rejo.cli._files import CommandError
     from rejo.selection import RejectClassifierCV, TargetUnattainable
     from rejo.selection.choice import choose_family
+    from rejo.selection.target import check_target
 
     if cases.groups is not None and "confidence" in target:
         raise CommandError("--confidence needs independent cases: it cannot be used with --groups")
@@ -44,17 +45,16 @@ def train(
         ]
     common: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs}
     rows = _tuning_rows(cases, seed) if "confidence" in target else slice(None)
+    # Prices say at which reject cost to compare the families.
+    priced = {"reject_cost", "cost_of"} & target.keys()
+    at: dict[str, Any] = {"reject_costs": [check_target(target).limit]} if priced else {}
+    label = REVIEW
+    while label in cases.classes:
+        label += "_"
     choice = choose_family(
-        names,
-        encoder_for(cases),
-        cases.X.iloc[rows],
-        cases.y[rows],
-        class_order=cases.classes,
-        reject_label=review_label(cases.classes),
-        groups=cases.groups,
-        **(_prices(target)),
-        **common,
-    )
+        names, encoder_for(cases), cases.X.iloc[rows], cases.y[rows], class_order=cases.classes,
+        reject_label=label, groups=cases.groups, **at, **common,
+    )  # fmt: skip
     options = common | {"cv": folds_for(cases, seed), "calibration_size": CALIBRATION}
     if "confidence" not in target and len(cases.y) <= FINE:
         options["reject_costs"] = REJECT_COSTS
@@ -109,14 +109,6 @@ def _tuning_rows(cases: Cases, seed: int) -> Any:
     return rows
 
 
-def review_label(classes: list[str]) -> str:
-    """Return a label for reviews that differs from every class."""
-    label = REVIEW
-    while label in classes:
-        label += "_"
-    return label
-
-
 def prepare_of(model: Any) -> Any:
     """Return the table encoder of a model; ``None`` if it has none."""
     from rejo.tables import TableEncoder
@@ -138,12 +130,3 @@ def encoder_for(cases: Cases) -> Any:
         error.where = cases.table.path
         raise
     return encoder
-
-
-def _prices(target: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the reject cost if the target gives it."""
-    from rejo.selection.target import check_target
-
-    if {"reject_cost", "cost_of"} & target.keys():
-        return {"reject_costs": [check_target(target).limit]}
-    return {}

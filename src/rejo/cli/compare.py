@@ -20,8 +20,6 @@ DESCRIPTION = (
 PROBLEMS = {"SyntheticI": "synthetic_1", "SyntheticII": "synthetic_2"}
 COSTS = (0.04, 0.12, 0.2, 0.28, 0.36)
 N_TRAIN, N_TEST = 400, 20_000
-TABLE_COSTS = [0.1, 0.3]
-MAX_ROWS = 500
 INNER_FOLDS = 3  # for tuning; more are not worth the time in a first look
 
 
@@ -35,39 +33,21 @@ def add(parser: Any) -> None:
     )
     options.add(parser, "data", nargs="?")
     options.add(parser, *options.LABELLED[1:])
-    parser.add_argument(
-        "--demo", action="store_true", help="use synthetic problems, with a known best risk"
+    declare = parser.add_argument
+    demo = "use synthetic problems, with a known best risk"
+    declare("--demo", action="store_true", help=demo)
+    methods = "compare only these, by the names below (default: the standard ones, marked *)"
+    declare("--methods", type=options.names, metavar="A,B", help=methods)
+    costs = "costs of a review, where an error costs 1 (default: 0.1,0.3)"
+    declare(
+        "--reject-costs", type=options.reject_costs, default=[0.1, 0.3], metavar="W,W", help=costs
     )
-    parser.add_argument(
-        "--methods",
-        type=options.names,
-        metavar="A,B",
-        help="compare only these, by the names below (default: the standard ones, marked *)",
-    )
-    parser.add_argument(
-        "--reject-costs",
-        type=options.reject_costs,
-        metavar="W,W",
-        help="costs of a review, where an error costs 1 "
-        f"(default: {','.join(map(str, TABLE_COSTS))})",
-    )
-    parser.add_argument(
-        "--folds",
-        type=options.integer(2),
-        default=5,
-        metavar="N",
-        help="number of folds (default: 5)",
-    )
-    parser.add_argument(
-        "--max-rows",
-        type=options.integer(50),
-        default=MAX_ROWS,
-        metavar="N",
-        help=f"use a random sample of this size if there are more rows (default: {MAX_ROWS:,})",
-    )
-    options.add(
-        parser, "--repetitions", default=3, help="training sets drawn by --demo (default: 3)"
-    )
+    folds = "number of folds (default: 5)"
+    declare("--folds", type=options.integer(2), default=5, metavar="N", help=folds)
+    sample = "use a random sample of this size if there are more rows (default: 500)"
+    declare("--max-rows", type=options.integer(50), default=500, metavar="N", help=sample)
+    draws = "training sets drawn by --demo (default: 3)"
+    options.add(parser, "--repetitions", default=3, help=draws)
     options.add_reading(parser)
     options.add(parser, "--seed", "--n-jobs", "--json")
 
@@ -79,12 +59,13 @@ def run(arguments: argparse.Namespace) -> None:
             raise CommandError(f"--demo has its own data: remove {arguments.data} or --demo")
         results = {}
         for title, name in PROBLEMS.items():
-            results[title] = result = _compare(name, arguments.repetitions, arguments.n_jobs or 1)
+            result = _compare(name, arguments.repetitions, arguments.n_jobs or 1)
+            results[title] = _result(result)
             if not arguments.json:
                 print(f"{title}: {N_TRAIN} training points, {arguments.repetitions} training sets")
                 print(_table(result, name) + "\n", flush=True)
         if arguments.json:
-            print_json({title: _result(result) for title, result in results.items()})
+            print_json(results)
         return
     if arguments.data is None or arguments.target is None:
         raise CommandError(
@@ -94,10 +75,8 @@ def run(arguments: argparse.Namespace) -> None:
     result, note = _compare_table(arguments)
     if arguments.json:
         print_json(_result(result) | {"note": note})
-        return
-    print(note + "\n")
-    print(result)
-    print("\n" + _verdict(result))
+    else:
+        print(f"{note}\n\n{result}\n\n{_verdict(result)}")
 
 
 def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
@@ -120,14 +99,18 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
         raise CommandError(
             f"--folds {arguments.folds} is too many: the rarest class has {rarest} rows"
         )
-    groups = cases.groups_of(X)
     encoder = encoder_for(cases)
     n_features = clone(encoder).fit_transform(X).shape[1]
     n_train = len(y) * (arguments.folds - 1) // arguments.folds
-    n_classes = len(cases.classes)
-    names = _check_names(arguments.methods, n_classes)
+    names = arguments.methods
+    try:
+        find(names or (), len(cases.classes))
+    except ValueError as error:
+        raise CommandError(f"--methods: {error}") from None
+    if names is not None and len(names) < 2:
+        raise CommandError("--methods must name at least two methods, separated by commas")
     methods, grids = standard_methods(
-        n_classes, n_features, n_train, arguments.seed, prepare=encoder, names=names
+        len(cases.classes), n_features, n_train, arguments.seed, prepare=encoder, names=names
     )
     for method in find(methods) if names is None else ():
         if method.max_features and n_features > method.max_features:
@@ -140,27 +123,15 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
             methods,
             X,
             y,
-            reject_costs=arguments.reject_costs or TABLE_COSTS,
+            reject_costs=arguments.reject_costs,
             param_grids={name: grids[name] for name in methods},
             cv=arguments.folds,
             inner_cv=INNER_FOLDS,
-            groups=groups,
+            groups=None if cases.groups is None else cases.groups[X.index],
             random_state=arguments.seed,
             n_jobs=options.n_jobs(arguments, 10**6),
         )
     return result, note
-
-
-def _check_names(names: list[str] | None, n_classes: int) -> list[str] | None:
-    """Refuse names of unknown methods, and fewer than two."""
-    if names is not None:
-        try:
-            find(names, n_classes)
-        except ValueError as error:
-            raise CommandError(f"--methods: {error}") from None
-        if len(names) < 2:
-            raise CommandError("--methods must name at least two methods, separated by commas")
-    return names
 
 
 def _verdict(result: "Comparison") -> str:
@@ -168,10 +139,10 @@ def _verdict(result: "Comparison") -> str:
     means = {method: sum(risks) / len(risks) for method, risks in result.mean().items()}
     best = min(means, key=lambda method: means[method])
     apart = sorted({d.method for d in result.differences() if d.high < 0})
-    sentence = f"Lowest mean cost: {best}, {means[best]:.4f}."
-    if apart:
-        return f"{sentence} Significantly better than {result.reference}: {', '.join(apart)}."
-    return f"{sentence} No method is significantly better than {result.reference}."
+    better = f"Significantly better than {result.reference}: {', '.join(apart)}."
+    if not apart:
+        better = f"No method is significantly better than {result.reference}."
+    return f"Lowest mean cost: {best}, {means[best]:.4f}. {better}"
 
 
 def _result(result: "Comparison") -> dict[str, Any]:
@@ -211,8 +182,8 @@ def _table(result: "Comparison", name: str) -> str:
     times = result.mean("fit_seconds")
     for method, risks in result.mean().items():
         excess = [1000 * (risk - b) for risk, b in zip(risks, best, strict=True)]
-        ratio = dict(zip(costs, [r / b for r, b in zip(risks, best, strict=True)], strict=True))
+        ratio = risks[costs.index(0.2)] / best[costs.index(0.2)]
         mean, milliseconds = sum(excess) / len(excess), 1000 * sum(times[method]) / len(costs)
         line = f"{method:<33}" + "".join(f"{value:>8.1f}" for value in excess)
-        rows.append((mean, f"{line}{mean:>8.1f}{ratio[0.2]:>14.2f}{milliseconds:>9.1f}"))
+        rows.append((mean, f"{line}{mean:>8.1f}{ratio:>14.2f}{milliseconds:>9.1f}"))
     return "\n".join(lines + [line for _, line in sorted(rows)])

@@ -2,11 +2,12 @@
 
 import argparse
 import shlex
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from rejo.cli import _options as options
-from rejo.cli._files import exists, free_path, make_folder, write_file
+from rejo.cli._files import exists, make_folder, write_file
 
 HELP = "train, decide and report on a data set that comes with scikit-learn"
 DESCRIPTION = (
@@ -21,26 +22,24 @@ FILES = ("training.csv", "new_cases.csv", "model.rejo", "report.html", "decision
 
 def add(parser: Any) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="DIR",
-        help=f"folder for the files (default: {FOLDER}, with a number added if it exists)",
-    )
-    options.add(
-        parser,
-        "--review-budget",
-        default=BUDGET,
-        help=f"largest share of the cases to send to review (default: {BUDGET})",
-    )
+    where = f"folder for the files (default: {FOLDER}, with a number added if it exists)"
+    options.add(parser, "--output", metavar="DIR", help=where)
+    budget = f"largest share of the cases to send to review (default: {BUDGET})"
+    options.add(parser, "--review-budget", default=BUDGET, help=budget)
     options.add(parser, "--model", "--seed")
     options.add(parser, "--overwrite", help="replace the files of an earlier demo")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the tables, then run the commands that a user would type."""
-    folder = _folder(arguments)
+    folder: Path = arguments.output or FOLDER
+    numbers = count(2)
+    while arguments.output is None and folder.exists() and not arguments.overwrite:
+        folder = FOLDER.with_name(f"{FOLDER.name}-{next(numbers)}")
+    taken = [name for name in FILES if (folder / name).exists()]
+    if taken and not arguments.overwrite:
+        raise exists(folder / taken[0])
+    make_folder(folder)
     _write_tables(folder, arguments.seed)
     training, new, model, report, decisions = (str(folder / name) for name in FILES)
     overwrite = ["--overwrite"] if arguments.overwrite else []
@@ -58,19 +57,10 @@ def _do(*words: str) -> None:
     """Show a command and run it."""
     from rejo.cli import build_parser
 
-    print(f"\n$ {shlex.join(['rejo', *words])}", flush=True)
     arguments = build_parser().parse_args(words)
     arguments.command = shlex.join(["rejo", *words])
+    print(f"\n$ {arguments.command}", flush=True)
     arguments.run(arguments)
-
-
-def _folder(arguments: argparse.Namespace) -> Path:
-    folder: Path = arguments.output or (FOLDER if arguments.overwrite else free_path(FOLDER))
-    taken = [name for name in FILES if (folder / name).exists()]
-    if taken and not arguments.overwrite:
-        raise exists(folder / taken[0])
-    make_folder(folder)
-    return folder
 
 
 def _write_tables(folder: Path, seed: int) -> None:
@@ -85,9 +75,8 @@ def _write_tables(folder: Path, seed: int) -> None:
     table = data.data.copy()
     table.insert(0, "patient", [f"{i + 1:04d}" for i in range(len(table))])
     table["diagnosis"] = data.target_names[data.target]
-    old, new = train_test_split(
-        table, test_size=NEW, stratify=table["diagnosis"], random_state=seed
-    )
+    known = table["diagnosis"]
+    old, new = train_test_split(table, test_size=NEW, stratify=known, random_state=seed)
     for name, part in ((FILES[0], old), (FILES[1], new)):
         write_file(folder / name, part.sort_index().to_csv(index=False))
     print(

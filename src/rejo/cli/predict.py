@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from rejo._io import percent, progress
 from rejo.cli import _options as options
 from rejo.cli._files import CommandError, check_apart, check_output, print_json, warn
 from rejo.cli._model_file import Opened, open_model, warn_of_unseen
@@ -23,17 +24,11 @@ ROWS = 50_000  # in memory at a time
 def add(parser: Any) -> None:
     """Declare the options."""
     options.add(parser, "model", "data")
-    parser.add_argument(
-        "-o",
-        "--output",
-        default="-",
-        metavar="FILE",
-        help="CSV file, or Parquet if it ends in .parquet; - is standard output (default)",
-    )
+    file = "CSV file, or Parquet if it ends in .parquet; - is standard output (default)"
+    options.add(parser, "--output", type=str, default="-", metavar="FILE", help=file)
     options.add(parser, "--overwrite")
-    options.add(
-        parser, "--id", help="column that names the cases (default: the same as in training)"
-    )
+    names = "column that names the cases (default: the same as in training)"
+    options.add(parser, "--id", help=names)
     options.add_reading(parser)
     options.add(parser, "--json")
 
@@ -53,43 +48,42 @@ def run(arguments: argparse.Namespace) -> None:
     opened = open_model(arguments.model)
     if arguments.id in opened.encoder.kinds_:
         raise CommandError(f"--id {arguments.id!r} is a feature of {arguments.model}")
-    from rejo._io import progress
     from rejo.cli._spool import Spool
     from rejo.tables import TableWriter, read_chunks
 
     # A column named here must exist; the one named in training may be absent.
     named = arguments.id or opened.table.get("id")
     text = [] if named is None else [named]
+    optional = [] if arguments.id else text
     chunks = read_chunks(
-        arguments.data,
-        opened.encoder,
-        text=text,
-        optional=[] if arguments.id else text,
-        rows=ROWS,
+        arguments.data, opened.encoder, text=text, optional=optional, rows=ROWS,
         **options.reading(arguments),
-    )
+    )  # fmt: skip
     features = list(opened.encoder.kinds_)
     column = None
     unseen: dict[str, Counter[str]] = {}
     with Spool() as spool:
         for chunk in _counted(chunks):
             column = named if named in chunk.columns else None
-            names = None
-            if column is not None:
-                names = chunk[column].fillna("").astype(str).tolist()
+            names = None if column is None else chunk[column].fillna("").astype(str).tolist()
             if len(chunk):
                 spool.add(names, opened.judge(chunk[features]))
                 opened.note_unseen(chunk[features], unseen)
         with TableWriter(arguments.output, overwrite=arguments.overwrite) as writer:
-            empty = True
             for part in progress(spool.parts(), spool.n_parts, "writing"):
                 writer.write(_frame(part, column, opened))
-                empty = False
-            if empty:
-                writer.write(_nothing(column))
-    warn_of_unseen(unseen, spool.n_cases)
-    _warn_of_share(opened, spool.n_cases, spool.n_rejected)
-    _tell(arguments, unseen, spool.n_cases, spool.n_rejected, opened)
+    n, n_rejected = spool.n_cases, spool.n_rejected
+    warn_of_unseen(unseen, n)
+    _warn_of_share(opened, n, n_rejected)
+    if arguments.json:
+        counts = {"n_cases": n, "decided": n - n_rejected, "review": n_rejected}
+        print_json({"output": str(arguments.output), **counts, "surprises": unseen})
+    elif arguments.output != "-":  # or the decisions themselves are printed
+        share = f" ({percent(n_rejected / n)})" if n else ""
+        print(
+            f"{n:,} cases: {n - n_rejected:,} decided, {n_rejected:,}{share} to "
+            f"{opened.review_label or 'review'}, ranked. Decisions: {arguments.output}"
+        )
 
 
 def _warn_of_share(opened: Opened, n: int, n_rejected: int) -> None:
@@ -100,8 +94,9 @@ def _warn_of_share(opened: Opened, n: int, n_rejected: int) -> None:
     share = n_rejected / n
     if rate is not None and not rate.low - 1e-9 <= share <= rate.high + 1e-9:
         warn(
-            f"{share:.1%} of the cases go to review; for cases like those in training, expect "
-            f"{rate.low:.1%} to {rate.high:.1%}. Are the columns in the same units as in training?"
+            f"{percent(share)} of the cases go to review; for cases like those in training, expect "
+            f"{percent(rate.low)} to {percent(rate.high)}. Are the columns in the same units as in "
+            "training?"
         )
 
 
@@ -128,22 +123,16 @@ def _frame(part: Any, column: str | None, opened: Opened) -> Any:
 
     # The review label comes last, where the index -1 finds it.
     labels = np.array([*opened.classes, opened.review_label], dtype=object)
-    n = len(part.decision)
+    cases = part.cases
+    found = {name: labels[cases[name]] for name in ("decision", "lower", "upper")}
+    found["distance"] = _six_digits(cases["distance"])
+    found["rank"] = pd.arrays.IntegerArray(part.rank, part.rank == 0)
     if column is None:
-        name, ids = "row", np.arange(part.first + 1, part.first + n + 1)
+        ids = {"row": np.arange(part.first + 1, part.first + len(cases) + 1)}
     else:
-        name, ids = column, np.array(part.names, dtype=object)
-    rank = pd.arrays.IntegerArray(part.rank, part.rank == 0)
-    return pd.DataFrame(
-        {
-            _free(name): ids,
-            "decision": labels[part.decision],
-            "lower": labels[part.lower],
-            "upper": labels[part.upper],
-            "distance": _six_digits(part.distance),
-            "rank": rank,
-        }
-    )
+        name = f"id {column}" if column in found else column
+        ids = {name: np.array(part.names, dtype=object)}
+    return pd.DataFrame(ids | found)
 
 
 def _six_digits(values: Any) -> Any:
@@ -153,43 +142,3 @@ def _six_digits(values: Any) -> Any:
     size = np.floor(np.log10(np.where(values > 0, values, 1.0)))
     scale = 10.0 ** (5 - size)
     return np.round(values * scale) / scale
-
-
-def _nothing(column: str | None) -> Any:
-    import pandas as pd
-
-    name = _free(column or "row")
-    return pd.DataFrame(columns=[name, "decision", "lower", "upper", "distance", "rank"])
-
-
-def _free(name: str) -> str:
-    """Return a name for the first column that differs from the other columns."""
-    taken = {"decision", "lower", "upper", "distance", "rank"}
-    return f"id {name}" if name in taken else name
-
-
-def _tell(
-    arguments: argparse.Namespace,
-    unseen: dict[str, Counter[str]],
-    n: int,
-    n_rejected: int,
-    opened: Opened,
-) -> None:
-    if arguments.output == "-":
-        return  # the decisions are the output
-    if arguments.json:
-        print_json(
-            {
-                "output": str(arguments.output),
-                "n_cases": n,
-                "decided": n - n_rejected,
-                "review": n_rejected,
-                "surprises": unseen,
-            }
-        )
-        return
-    share = f" ({n_rejected / n:.1%})" if n else ""
-    print(
-        f"{n:,} cases: {n - n_rejected:,} decided, {n_rejected:,}{share} to "
-        f"{opened.review_label or 'review'}, ranked. Decisions: {arguments.output}"
-    )

@@ -7,16 +7,9 @@ from typing import Any
 from rejo._io import one_line
 from rejo.cli import _options as options
 from rejo.cli._cases import Cases, read_cases
-from rejo.cli._files import (
-    CommandError,
-    check_apart,
-    check_output,
-    print_json,
-    require,
-    write_file,
-)
+from rejo.cli._files import CommandError, check_apart, check_output, print_json, require
 from rejo.cli._model_file import TABLES, vague
-from rejo.cli._reporting import check_report, made_by, training_report
+from rejo.cli._reporting import check_report, judge_training, write_report
 from rejo.cli._training import FOLDS, Trained, prepare_of, train
 
 HELP = "train a model that decides clear cases and sends the others to review"
@@ -31,21 +24,11 @@ def add(parser: Any) -> None:
     options.add(parser, "data")
     options.add(parser, "--target", required=True)
     options.add(parser, *options.LABELLED[2:])
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        required=True,
-        metavar="MODEL",
-        help="model file to write, such as loans.rejo",
-    )
+    file = "model file to write, such as loans.rejo"
+    options.add(parser, "--output", required=True, metavar="MODEL", help=file)
     options.add(parser, "--report", "--overwrite")
-    options.add(
-        parser,
-        *options.TARGETS,
-        "--confidence",
-        title="operating point (give one of the first four)",
-    )
+    title = "operating point (give one of the first four)"
+    options.add(parser, *options.TARGETS, "--confidence", title=title)
     options.add(parser, "--model")
     options.add_reading(parser)
     options.add(parser, "--seed", "--n-jobs", "--json")
@@ -63,7 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
     import rejo.persistence
 
     cases = read_cases(arguments)
-    say = _nothing if arguments.json else print
+    say = (lambda *_, **__: None) if arguments.json else print
     say(f"{cases.table.path}: {len(cases.y):,} rows. Classes: {cases.counts()}.", flush=True)
     n_jobs = options.n_jobs(arguments, len(cases.y))
     trained = train(cases, target, arguments.model, seed=arguments.seed, n_jobs=n_jobs)
@@ -89,22 +72,19 @@ def run(arguments: argparse.Namespace) -> None:
     privacy = f", CONTAINS {rows:,} TRAINING ROWS" if rows else ", contains no training rows"
     say(f"Model:  {path} ({_size(path)}{privacy})", flush=True)
     if arguments.report is not None:
-        page, headline = training_report(
-            cases,
-            trained,
+        headline = write_report(
+            arguments,
+            **judge_training(cases, trained, seed=arguments.seed, n_jobs=n_jobs),
+            classes=cases.classes,
             title=f"{arguments.target}: what is decided and what goes to review",
             notes=_report_notes(trained),
             prices=arguments.costs,
-            by=arguments.by,
+            by=None if cases.by is None else {arguments.by: cases.by},
             provenance=_provenance(cases, trained, encoder, found),
-            command=arguments.command,
-            seed=arguments.seed,
-            n_jobs=n_jobs,
         )
-        write_file(arguments.report, page, overwrite=arguments.overwrite)
         say(f"Report: {arguments.report} ({_size(arguments.report)}) says: {headline}")
     if arguments.json:
-        print_json(_result(cases, trained, encoder, found, arguments))
+        print_json(_result(arguments, cases, trained, encoder, found))
 
 
 def describe_columns(encoder: Any) -> str:
@@ -123,21 +103,20 @@ def describe_columns(encoder: Any) -> str:
 def describe_choice(trained: Trained) -> str:
     """Say which model was chosen, and why."""
     choice = trained.choice
-    params = ", ".join(
-        f"{name.rpartition('__')[2]} {value:.3g}" for name, value in choice.params.items()
-    )
+    values = [f"{name.rpartition('__')[2]} {value:.3g}" for name, value in choice.params.items()]
+    params = ", ".join(values)
     at = ", ".join(f"{cost:g}" for cost in choice.reject_costs)
-    many = len(choice.reject_costs) > 1
-    how = f"{FOLDS}-fold cross-validation of {choice.n_cases:,} cases, reject cost{'s' * many} {at}"
+    many = "s" * (len(choice.reject_costs) > 1)
+    how = f"{FOLDS}-fold cross-validation of {choice.n_cases:,} cases, reject cost{many} {at}"
     if len(choice.risks) == 1:
         lines = [f"Model: {choice.name} ({params}; chosen by {how})."]
-        return "\n".join([*lines, *(f"  {line}" for line in trained.left_out)])
-    lines = [f"Mean cost per case, by {how}:"]
-    for name, risks in sorted(choice.risks.items(), key=lambda item: item[1].mean()):
-        mark = f"  <- chosen: the lowest ({params})" if name == choice.name else ""
-        lines.append(f"  {name:<9} {risks.mean():.4f} ± {_error(risks):.4f}{mark}")
-    lines += [f"  {line}" for line in trained.left_out]
-    return "\n".join(lines)
+    else:
+        lines = [f"Mean cost per case, by {how}:"]
+        for name, risks in sorted(choice.risks.items(), key=lambda item: item[1].mean()):
+            error = risks.std(ddof=1) / len(risks) ** 0.5
+            mark = f"  <- chosen: the lowest ({params})" if name == choice.name else ""
+            lines.append(f"  {name:<9} {risks.mean():.4f} ± {error:.4f}{mark}")
+    return "\n".join(lines + [f"  {line}" for line in trained.left_out])
 
 
 def _report_notes(trained: Trained) -> list[str]:
@@ -159,11 +138,6 @@ def _report_notes(trained: Trained) -> list[str]:
     return notes
 
 
-def _error(risks: Any) -> float:
-    """Return the standard error of a mean over the folds."""
-    return float(risks.std(ddof=1) / len(risks) ** 0.5)
-
-
 def _provenance(cases: Cases, trained: Trained, encoder: Any, found: Any) -> dict[str, str]:
     left = "; ".join(f"{name}: {reason}" for name, reason in encoder.left_out_.items())
     choice = trained.choice
@@ -176,12 +150,11 @@ def _provenance(cases: Cases, trained: Trained, encoder: Any, found: Any) -> dic
         **({"Columns left out": left} if left else {}),
         "Model": f"{choice.name} ({params}), reject cost {trained.model.reject_cost_:g}",
         "Model hash (SHA-256)": found.payload_hash,
-        **made_by(),
     }
 
 
 def _result(
-    cases: Cases, trained: Trained, encoder: Any, found: Any, arguments: argparse.Namespace
+    arguments: argparse.Namespace, cases: Cases, trained: Trained, encoder: Any, found: Any
 ) -> dict[str, Any]:
     choice, model = trained.choice, trained.model
     return {
@@ -205,7 +178,3 @@ def _result(
 def _size(path: Path) -> str:
     size = path.stat().st_size
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(1, round(size / 1e3))} KB"
-
-
-def _nothing(*_: Any, **__: Any) -> None:
-    """Print nothing: the result comes as JSON."""

@@ -20,6 +20,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted
 
 from rejo._state import is_floats, require, storable
+from rejo._io import percent
 from rejo._typing import Floats, Indices
 from rejo.estimators import inner
 from rejo.estimators.boundaries import BoundaryClassifier, middle_scores
@@ -336,7 +337,7 @@ def _warn_of_extremes(
     rejected = float(np.average(counts % 2 == 1, weights=weight))
     if rejected > 1 - EXTREME:
         warnings.warn(
-            f"The model rejects {rejected:.1%} of the training points. Raise reject_cost if "
+            f"The model rejects {percent(rejected)} of the training points. Raise reject_cost if "
             "that is too many, or give the estimator more freedom (weaker regularisation, more "
             "features).",
             UserWarning,
@@ -354,10 +355,10 @@ def _warn_of_extremes(
         n_effective = w.sum() ** 2 / (w @ w)
         if errors > cost + 3 * np.sqrt(cost * (1 - cost) / n_effective):
             warnings.warn(
-                f"The model rejects {rejected:.1%} of the training points, but {errors:.0%} of the "
-                f"{size} nearest to a boundary are decided wrongly and a rejection costs only "
-                f"{cost:g}. Raise h, weaken the regularisation, or use an estimator with a "
-                "logistic loss: the hinge may lose the reject region.",
+                f"The model rejects {percent(rejected)} of the training points, but "
+                f"{percent(errors, 0)} of the {size} nearest to a boundary are decided wrongly and "
+                f"a rejection costs only {cost:g}. Raise h, weaken the regularisation, or use an "
+                "estimator with a logistic loss: the hinge may lose the reject region.",
                 UserWarning,
                 stacklevel=3,
             )

@@ -18,7 +18,7 @@ import sklearn
 from scipy.sparse import csr_array, issparse
 
 import rejo
-from rejo._io import printable
+from rejo._io import percent, printable
 from rejo.persistence._container import HEADER, parse_json, payload_hash
 from rejo.persistence._refusals import any_error, ensure
 from rejo.persistence._schema import Node, Schema, type_name
@@ -117,8 +117,9 @@ def _say_expected(expected: dict[str, Any]) -> str:
     parts = []
     try:
         for name, title in RATES.items():
-            rate, low, high = (expected[name][key] for key in ("estimate", "low", "high"))
-            parts.append(f"{title} {rate:.1%} ({low:.1%} to {high:.1%})")
+            keys = ("estimate", "low", "high")
+            rate, low, high = (percent(expected[name][key]) for key in keys)
+            parts.append(f"{title} {rate} ({low} to {high})")
     except (KeyError, TypeError, ValueError, OverflowError):
         return json.dumps(expected)
     n = expected.get("n_cases")
