@@ -21,7 +21,7 @@ tests.  The modules, in the order to read them:
     sentences and counts for each operating point
 ``_numbers``
     a setting -> every text of the page that depends on it
-``_arguments``, ``_report``
+``_report``
     ``make_report`` checks and counts; ``Report`` holds what the page shows
 ``_render``
     ``render`` puts a report into ``template.html``, with ``numbers.js`` (the texts),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rejo._typing import Indices
 from rejo.metrics import tally, wilson_interval
@@ -46,39 +45,31 @@ class PointTally(NamedTuple):
 def count_point(
     outcomes: Outcomes, y: Indices, n_classes: int, worth: float, confidence: float
 ) -> PointTally:
-    """Count the outcomes of the cases.
+    """Count the outcomes of the cases; in intervals, a case counts for ``worth`` independent ones.
 
-    Parameters
-    ----------
-    outcomes : Outcomes
-    y : ndarray of shape (n_samples,)
-        True classes, as indices.
-    n_classes : int
-    worth : float
-        Number of independent cases that a case counts for, in intervals.
-    confidence : float
-        Of intervals.
+    ``y`` (n_samples,) are the true classes, as indices.
     """
     counts = tally(outcomes.decision, y)
     forced_wrong = outcomes.forced != y
-    in_doubt = forced_wrong[doubt_order(outcomes)]
+    # In the order of their review: the reviewed first, then the least sure.
+    in_doubt = forced_wrong[np.lexsort((outcomes.sureness, outcomes.decision >= 0))]
+    found = np.concatenate([[0], np.cumsum(in_doubt)])  # by the first k reviews, if they are right
+    # True class by output: class 0, between 0 and 1, class 1, and so on.
+    output = np.where(outcomes.decision < 0, 2 * outcomes.lower + 1, 2 * outcomes.decision)
+    shape = n_classes, 2 * n_classes - 1
+    cells = np.bincount(y * shape[1] + output, minlength=shape[0] * shape[1]).reshape(shape)
     return PointTally(
         cost=float(outcomes.reject_cost),
         right=int(counts.right),
         wrong=int(counts.wrong),
         reviewed=int(counts.rejected),
-        forced_wrong=int(forced_wrong.sum()),
-        reviewed_wrong=int(forced_wrong[outcomes.decision < 0].sum()),
-        matrix=_matrix(outcomes, y, n_classes),
+        forced_wrong=int(found[-1]),
+        reviewed_wrong=int(found[int(counts.rejected)]),
+        matrix=tuple(map(tuple, cells.tolist())),
         accuracy=_accuracy(outcomes, y, worth, confidence),
-        errors_left=_errors_left(in_doubt),
-        tenths=tuple(int(part.sum()) for part in np.split(in_doubt, _tenth_edges(len(y))[1:-1])),
+        errors_left=tuple((found[-1] - found[steps(len(y))]).tolist()),
+        tenths=tuple(np.diff(found[_tenth_edges(len(y))]).tolist()),
     )
-
-
-def doubt_order(outcomes: Outcomes) -> Indices:
-    """The cases in the order of their review: the reviewed first, then the least sure."""
-    return np.lexsort((outcomes.sureness, outcomes.decision >= 0))
 
 
 def steps(n: int) -> list[int]:
@@ -95,14 +86,6 @@ def _tenth_edges(n: int) -> list[int]:
     return [n * i // N_TENTHS for i in range(N_TENTHS + 1)]
 
 
-def _matrix(outcomes: Outcomes, y: Indices, n_classes: int) -> tuple[tuple[int, ...], ...]:
-    """Count true class by output: class 0, between 0 and 1, class 1, and so on."""
-    output = np.where(outcomes.decision < 0, 2 * outcomes.lower + 1, 2 * outcomes.decision)
-    n_outputs = 2 * n_classes - 1
-    cells = np.bincount(y * n_outputs + output, minlength=n_classes * n_outputs)
-    return tuple(tuple(int(cell) for cell in row) for row in cells.reshape(n_classes, n_outputs))
-
-
 def _accuracy(
     outcomes: Outcomes, y: Indices, worth: float, confidence: float
 ) -> tuple[float, float, float]:
@@ -111,18 +94,11 @@ def _accuracy(
     One model alone has no such deviation; it has Wilson's interval.
     """
     counts = tally(outcomes.decision, y)
-    if counts.decided == 0:
+    right, decided = int(counts.right), int(counts.decided)
+    if decided == 0:
         return (np.nan,) * 3
-    accuracy = float(counts.accepted_accuracy)
     if outcomes.fold.min() == outcomes.fold.max():
-        right, decided = int(counts.right), int(counts.decided)
         return wilson_interval(right, decided, confidence, n_effective=decided * worth)
     in_folds = tally(outcomes.decision, y, fold=outcomes.fold).accepted_accuracy
-    spread = float(np.nanstd(in_folds))
+    accuracy, spread = float(counts.accepted_accuracy), float(np.nanstd(in_folds))
     return accuracy, max(accuracy - spread, 0.0), min(accuracy + spread, 1.0)
-
-
-def _errors_left(in_doubt: NDArray[np.bool_]) -> tuple[int, ...]:
-    """Wrong decisions that are left if the first k cases are reviewed, and rightly."""
-    found = np.concatenate([[0], np.cumsum(in_doubt)])
-    return tuple(int(left) for left in found[-1] - found[steps(len(in_doubt))])

@@ -37,23 +37,24 @@ class Setting(NamedTuple):
     review_price: float
 
 
-def numbers(data: Data, setting: Setting) -> dict[str, str]:
-    """Texts by the id of their element.
+def check_prices(prices: tuple[float, float]) -> tuple[float, float]:
+    """Return the prices of an error and of a review, if the page can compute with them."""
+    error, review = float(prices[0]), float(prices[1])
+    if not (LEAST_PRICE <= error <= HIGHEST_PRICE and 0 <= review <= error * 0.5):
+        raise ValueError(
+            f"prices must be the price of an error, from {LEAST_PRICE:g} to {HIGHEST_PRICE:g}, and "
+            f"the price of a review, at most half of it; got {prices!r}."
+        )
+    return error, review
 
-    Parameters
-    ----------
-    data : dict
-        The payload of the page.
-    setting : Setting
-    """
+
+def numbers(data: Data, setting: Setting) -> dict[str, str]:
+    """Texts by the id of their element, from the payload of the page."""
     found = {key: texts[setting.point] for key, texts in data["texts"].items()}
-    found |= _prices(data, setting)
-    found |= _costs(data, setting)
+    found |= _prices(data, setting) | _costs(data, setting)
     found["tenths-line"] = _line(data, setting)
     found |= _matrix(data, setting.point)
-    if data["groups"]:
-        found |= _groups(data, setting.point)
-    return found
+    return found | _groups(data, setting.point) if data["groups"] else found
 
 
 def cheapest(data: Data, error: float, review: float) -> int:
@@ -95,9 +96,8 @@ def _prices(data: Data, setting: Setting) -> dict[str, str]:
     text = f"Your prices: a review costs {ratio(review / error)} of an error"
     if data["axis"] == "reject_cost":
         nearest = best_point(data, error, review)
-        shown = (
-            "shown here" if nearest == point else f"the page shows {ratio(data['costs'][point])}"
-        )
+        other = f"the page shows {ratio(data['costs'][point])}"
+        shown = "shown here" if nearest == point else other
         text += f". The closest point is {ratio(data['costs'][nearest])}; {shown}"
     here = " (shown here)" if lowest == point else ""
     name = names[lowest][:1].lower() + names[lowest][1:]
@@ -126,6 +126,7 @@ def _costs(data: Data, setting: Setting) -> dict[str, str]:
     by_hand = to_units(BATCH * review, places)
     total = of_wrong + of_review
     ranges = data["ranges"][point]  # of the wrong, the reviewed and the wrong if all are decided
+    forced_range = between(error * ranges[4], error * ranges[5])
     return {
         "cost-wrong": fixed(of_wrong, places),
         "cost-wrong-range": between(error * ranges[0], error * ranges[1]),
@@ -134,9 +135,9 @@ def _costs(data: Data, setting: Setting) -> dict[str, str]:
         "cost-total": fixed(total, places),
         "cost-total-range": between(*_total_range(data, setting)),
         "forced-cost-wrong": fixed(of_forced, places),
-        "forced-cost-wrong-range": between(error * ranges[4], error * ranges[5]),
+        "forced-cost-wrong-range": forced_range,
         "forced-cost-total": fixed(of_forced, places),
-        "forced-cost-total-range": between(error * ranges[4], error * ranges[5]),
+        "forced-cost-total-range": forced_range,
         "hand-cost-review": fixed(by_hand, places),
         "hand-cost-total": fixed(by_hand, places),
         "saving": f"Per {BATCH:,} cases this costs {_compare(of_forced - total, places)} deciding "

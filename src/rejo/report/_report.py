@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isnan
+from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -14,10 +14,9 @@ from scipy.special import ndtri
 
 from rejo._errors import renamed
 from rejo.report import _numbers
-from rejo.report._arguments import check_cases, check_options, check_prices
 from rejo.report._collect import PointTally, count_point, steps, tenth_sizes
 from rejo.report._format import clean
-from rejo.report._numbers import Setting
+from rejo.report._numbers import Setting, check_prices
 from rejo.report._sentences import Ranges, name_point, point_texts, predict_ranges
 from rejo.report._shared_counts import (
     Column,
@@ -83,11 +82,6 @@ class Report:
         return self.size / self.n
 
     @property
-    def z(self) -> float:
-        """Quantile of the normal distribution for the confidence."""
-        return float(ndtri((1 + self.confidence) / 2))
-
-    @property
     def setting(self) -> Setting:
         """The setting when the page opens."""
         return Setting(self.chosen, *self.prices)
@@ -111,20 +105,16 @@ class Report:
     @cached_property
     def _data(self) -> dict[str, Any]:
         tallies = self.tallies
-        texts = [
-            point_texts(
-                tally, ranges, name_point(tally, self.axis, i == self.chosen), self.classes,
-                self.confidence,
-            )
-            for i, (tally, ranges) in enumerate(zip(tallies, self.ranges, strict=True))
-        ]  # fmt: skip
+        names = [name_point(t, self.axis, i == self.chosen) for i, t in enumerate(tallies)]
+        points = zip(tallies, self.ranges, names, strict=True)
+        texts = [point_texts(*point, self.classes, self.confidence) for point in points]
         curves = list(dict.fromkeys(tally.errors_left for tally in tallies))
         return {
             "axis": self.axis,
             "n": self.n,
             "size": self.size,
             "worth": self.worth,
-            "z": self.z,
+            "z": float(ndtri((1 + self.confidence) / 2)),
             "confidence": self.confidence,
             "chosen": self.chosen,
             "prices": list(self.prices),
@@ -137,7 +127,7 @@ class Report:
             "ranges": [[*r.wrong, *r.reviewed, *r.forced_wrong] for r in self.ranges],
             "matrix": [tally.matrix for tally in tallies],
             "accuracy": [[_or_none(value) for value in tally.accuracy] for tally in tallies],
-            "rivals": [[_pair(point) for point in rival.curve] for rival in self.rivals],
+            "rivals": [np.round(rival.curve, 6).tolist() for rival in self.rivals],
             "budget": {
                 "steps": steps(self.n),
                 "curves": curves,  # points of one model share theirs
@@ -220,12 +210,20 @@ def make_report(
     >>> report.numbers(report.setting)["headline"]
     'Of 1,000 cases, ... are decided automatically, about ... of them wrong (...); ... review.'
     """
-    true = check_cases(outcomes, y, len(classes), axis, by or {})
+    by = by or {}
+    true = _check_cases(outcomes, y, len(classes), axis, by)
     n = len(true)
-    check_options(len(outcomes), chosen, size, confidence)
+    if not 0 <= chosen < len(outcomes):
+        raise ValueError(f"chosen must be from 0 to {len(outcomes) - 1}; got {chosen!r}.")
+    if size is not None and not (size > 0 and isfinite(size)):
+        raise ValueError(f"size must be a positive number; got {size!r}.")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
     worth = 1.0 if size is None else float(size) / n
     tallies = [count_point(point, true, len(classes), worth, confidence) for point in outcomes]
-    columns, left_out = group_columns(outcomes, true, by or {})
+    if prices is None:
+        prices = 1.0, ANY_COST if isnan(tallies[chosen].cost) else tallies[chosen].cost
+    columns, left_out = group_columns(outcomes, true, by)
     return Report(
         tallies=tallies,
         ranges=[predict_ranges(found, worth * n, confidence) for found in tallies],
@@ -234,7 +232,7 @@ def make_report(
         axis=axis,
         size=worth * n,
         n_models=len(np.unique(outcomes[0].fold)),
-        prices=check_prices(prices or _default_prices(tallies, chosen)),
+        prices=check_prices(prices),
         confidence=float(confidence),
         histogram=histogram(outcomes, true, len(classes)),
         columns=columns,
@@ -247,9 +245,37 @@ def make_report(
     )
 
 
-def _default_prices(tallies: list[PointTally], chosen: int) -> tuple[float, float]:
-    cost = tallies[chosen].cost
-    return 1.0, ANY_COST if isnan(cost) else cost
+def _check_cases(
+    outcomes: Sequence[Outcomes], y: ArrayLike, n_classes: int, axis: str, by: Mapping[str, Any]
+) -> NDArray[np.intp]:
+    """Return the true classes, if outcomes, classes and columns fit together."""
+    true = np.asarray(y)
+    if true.ndim != 1 or not len(true) or true.dtype.kind not in "iu":
+        raise ValueError(
+            f"y must be a non-empty list of class indices; got {true.dtype} of shape {true.shape}."
+        )
+    if n_classes < 2 or true.min() < 0 or true.max() >= n_classes:
+        raise ValueError(
+            f"y must be indices into at least 2 classes; got {true.min()} to {true.max()} for "
+            f"{n_classes} classes."
+        )
+    if not len(outcomes):
+        raise ValueError("outcomes must have at least one operating point; got none.")
+    if axis not in ("reject_cost", "review_share"):
+        raise ValueError(f'axis must be "reject_cost" or "review_share"; got {axis!r}.')
+    for i, point in enumerate(outcomes):
+        if np.shape(point.decision) != true.shape:
+            raise ValueError(
+                f"outcomes[{i}] has {np.size(point.decision)} cases, but y has {len(true)}."
+            )
+        if axis == "reject_cost" and isnan(point.reject_cost):
+            raise ValueError(
+                f'outcomes[{i}] has no reject_cost: such points are for axis="review_share".'
+            )
+    for name, values in by.items():
+        if np.shape(values) != true.shape:
+            raise ValueError(f"by[{name!r}] must have shape {true.shape}; got {np.shape(values)}.")
+    return true.astype(np.intp)
 
 
 def _text(value: Any) -> str:
@@ -259,7 +285,3 @@ def _text(value: Any) -> str:
 
 def _or_none(value: float) -> float | None:
     return None if isnan(value) else round(value, 6)
-
-
-def _pair(point: tuple[float, float]) -> list[float]:
-    return [round(value, 6) for value in point]

@@ -9,17 +9,7 @@ from typing import NamedTuple
 
 from rejo.metrics import Interval
 from rejo.report._collect import PointTally
-from rejo.report._format import (
-    BATCH,
-    NONE,
-    fixed,
-    per_batch,
-    percent,
-    quoted,
-    ratio,
-    share,
-    whole,
-)
+from rejo.report._format import BATCH, NONE, fixed, per_batch, percent, quoted, ratio, share, whole
 from rejo.selection.expected import Expected, expect
 
 Range = tuple[int, int]

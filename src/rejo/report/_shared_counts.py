@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Indices
+from rejo.metrics import tally
 from rejo.report._format import clean
 
 if TYPE_CHECKING:
@@ -86,34 +87,19 @@ def _cells(cell: Indices, n_classes: int) -> list[list[int]]:
 def group_columns(
     outcomes: Sequence[Outcomes], y: Indices, by: Mapping[str, NDArray[Any]]
 ) -> tuple[list[Column], list[str]]:
-    """Count reviews and errors for each value of each column.
-
-    Returns
-    -------
-    columns : list of Column
-    left_out : list of str
-        Columns with too many values.
-    """
+    """Count reviews and errors for each value of each column; name columns with too many values."""
     columns: list[Column] = []
     left_out: list[str] = []
+    decision = np.stack([point.decision for point in outcomes], axis=1)  # (n_samples, n_points)
     for name, values in by.items():
         labels, code = _most_frequent([str(value) for value in values])
         if sum(len(column.groups) for column in columns) + len(labels) > MAX_ROWS:
             left_out.append(clean(str(name)))
             continue
-        sizes = np.bincount(code, minlength=len(labels))
-        reviewed, wrong = [], []
-        for point in outcomes:
-            out = point.decision < 0
-            bad = ~out & (point.decision != y)
-            reviewed.append(np.bincount(code[out], minlength=len(labels)).tolist())
-            wrong.append(np.bincount(code[bad], minlength=len(labels)).tolist())
-        found = zip(
-            labels, sizes.tolist(), zip(*reviewed, strict=True), zip(*wrong, strict=True),
-            strict=True,
-        )  # fmt: skip
-        rows = [Group(value, n, list(out), list(bad)) for value, n, out, bad in found]
-        columns.append(Column(clean(str(name)), rows))
+        counts = tally(decision, y, fold=code)  # (n_groups, n_points)
+        reviewed, wrong = (part.astype(int).tolist() for part in (counts.rejected, counts.wrong))
+        rows = map(Group, labels, np.bincount(code).tolist(), reviewed, wrong)
+        columns.append(Column(clean(str(name)), list(rows)))
     return columns, left_out
 
 
