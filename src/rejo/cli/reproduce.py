@@ -40,48 +40,24 @@ FULL = Mode("--full", 100, "authors", 1)
 
 def add(parser: Any) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "--figure",
-        action="append",
-        metavar="NAME",
-        help="draw only this figure; can be repeated (default: all; see --list)",
-    )
+    declare = parser.add_argument
+    one = "draw only this figure; can be repeated (default: all; see --list)"
+    declare("--figure", action="append", metavar="NAME", help=one)
     size = parser.add_mutually_exclusive_group()
-    size.add_argument(
-        "--quick",
-        action="store_true",
-        help=f"{QUICK.repetitions} repetitions, a coarse grid, few reject costs; takes minutes",
-    )
-    size.add_argument(
-        "--full",
-        action="store_true",
-        help=f"the paper's protocol, {FULL.repetitions} repetitions; takes hours",
-    )
-    options.add(
-        parser,
-        "--repetitions",
-        help=f"number of draws or splits of the data (default: {USUAL.repetitions})",
-    )
+    quick = f"{QUICK.repetitions} repetitions, a coarse grid, few reject costs; takes minutes"
+    size.add_argument("--quick", action="store_true", help=quick)
+    full = f"the paper's protocol, {FULL.repetitions} repetitions; takes hours"
+    size.add_argument("--full", action="store_true", help=full)
+    draws = f"number of draws or splits of the data (default: {USUAL.repetitions})"
+    options.add(parser, "--repetitions", help=draws)
     options.add(parser, "--n-jobs", default=-1, help="number of processes (default: one per core)")
-    parser.add_argument(
-        "--dask", metavar="ADDRESS", help="run on the workers of this Dask scheduler"
-    )
-    parser.add_argument(
-        "--data",
-        type=Path,
-        metavar="DIR",
-        help="folder with the tables bcct.csv and letter_ah.csv (default: REJO_DATA)",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        default=FOLDER,
-        metavar="DIR",
-        help=f"folder for the results (default: {FOLDER})",
-    )
+    declare("--dask", metavar="ADDRESS", help="run on the workers of this Dask scheduler")
+    tables = "folder with the tables bcct.csv and letter_ah.csv (default: REJO_DATA)"
+    declare("--data", type=Path, metavar="DIR", help=tables)
+    folder = f"folder for the results (default: {FOLDER})"
+    options.add(parser, "--output", default=FOLDER, metavar="DIR", help=folder)
     options.add(parser, "--seed")
-    parser.add_argument("--list", action="store_true", help="list the figures and exit")
+    declare("--list", action="store_true", help="list the figures and exit")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -93,10 +69,18 @@ def run(arguments: argparse.Namespace) -> None:
     except ValueError as error:
         raise CommandError(f"--figure: {error}") from None
     if arguments.list:
-        print("\n".join(_describe(figure) for figure in figures))
+        for figure in figures:
+            methods = ", ".join(figure.methods) or "a sample and a fit made on the spot"
+            print(f"{figure.name:<20} {figure.title}\n{'':<20} {methods}")
         return
-    _check_packages()
-    folder = _check_folder(arguments.output)
+    require("matplotlib", "plot", "this")
+    require("jinja2", "report", "this")
+    folder: Path = arguments.output
+    if (folder / "index.html").exists() and not (folder / "rows").is_dir():
+        raise CommandError(
+            f"{folder} holds another page, which would be overwritten: give another folder with -o"
+        )
+    make_folder(folder, "rows")
     started = perf_counter()
     mode = QUICK if arguments.quick else FULL if arguments.full else USUAL
     rows, notices = _compute(arguments, mode, figures, folder / "rows")
@@ -117,8 +101,7 @@ def run(arguments: argparse.Namespace) -> None:
         notices.insert(0, "This is a quick run with few repetitions and hardly any tuning. It "
                        "shows that everything works, not how the methods compare.")  # fmt: skip
     provenance = _provenance(arguments, mode, rows, perf_counter() - started)
-    page = make_page(report, pictures, provenance, notices)
-    write_file(folder / "index.html", page)
+    write_file(folder / "index.html", make_page(report, pictures, provenance, notices))
     write_file(folder / "rows.csv.xz", archive(rows))
     _print_verdicts(report)
     print(f"\nThe page: {folder / 'index.html'}")
@@ -146,17 +129,18 @@ def _compute(
             continue
         data = DATA[figure.dataset]
         if data.catalogue and data.catalogue not in tables:
-            _notice(notices, f"{figure.name} is skipped: its table is not in the data folder "
-                    "(--data or REJO_DATA).")  # fmt: skip
+            notices.append(
+                f"{figure.name} is skipped: its table is not in the data folder (--data or "
+                "REJO_DATA)."
+            )
+            print(f"rejo: {notices[-1]}", file=sys.stderr)
             continue
         # A file for each figure: a figure that is asked for alone runs no other methods.
         database = folder / f"{figure.name}.sqlite"
         repetitions = arguments.repetitions or mode.repetitions
         if (begun := _begun(database)) > repetitions:
-            print(
-                f"{figure.name}: continuing with the {begun} repetitions it was started with",
-                flush=True,
-            )
+            note = f"continuing with the {begun} repetitions it was started with"
+            print(f"{figure.name}: {note}", flush=True)
             repetitions = begun
         study = Study(
             datasets=[figure.dataset],
@@ -170,13 +154,8 @@ def _compute(
         )
         started = perf_counter()
         try:
-            n_cells = run_study(
-                study,
-                database,
-                n_jobs=arguments.n_jobs,
-                dask=arguments.dask,
-                data_home=arguments.data,
-            )
+            how = {"n_jobs": arguments.n_jobs, "dask": arguments.dask}
+            n_cells = run_study(study, database, **how, data_home=arguments.data)
             seconds = perf_counter() - started
             print(f"{figure.name}: {n_cells} cells computed in {_time(seconds)}", flush=True)
         except ValueError as error:
@@ -194,15 +173,8 @@ def _begun(database: Path) -> int:
 
     try:
         return read_study(database).repetitions if database.exists() else 0
-    except (
-        ValueError
-    ):  # killed before it was a study, or a file of another kind, which the run reports
-        return 0
-
-
-def _describe(figure: "PaperFigure") -> str:
-    kind = ", ".join(figure.methods) if figure.methods else "a sample and a fit made on the spot"
-    return f"{figure.name:<20} {figure.title}\n{'':<20} {kind}"
+    except ValueError:
+        return 0  # killed before it was a study, or a file of another kind, which the run reports
 
 
 def _print_verdicts(report: "StudyReport") -> None:
@@ -219,41 +191,28 @@ def _provenance(
 ) -> dict[str, str]:
     """Describe how the results were computed, without names of machines or folders."""
     import platform
+    from importlib.metadata import version
 
-    repetitions = sorted({row["repetition"] for row in rows})
+    from rejo import __version__
+
     words = ["rejo reproduce", mode.option]
     words += [f"--figure {name}" for name in arguments.figure or ()]
     if arguments.repetitions:
         words.append(f"--repetitions {arguments.repetitions}")
     words.append(f"--seed {arguments.seed}")
-    packages = ("rejo", "numpy", "scipy", "scikit-learn", "matplotlib")
+    packages = ("numpy", "scipy", "scikit-learn", "matplotlib")
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     return {
         "Command": " ".join(filter(None, words)),
-        "Repetitions": str(len(repetitions)),
-        "Grid": "the authors' grid"
-        if mode.grid == "authors"
-        else "a few points of the authors' grid",
+        "Repetitions": str(len({row["repetition"] for row in rows})),
+        "Grid": ("" if mode.grid == "authors" else "a few points of ") + "the authors' grid",
         "Computing": f"{_time(sum(row['seconds'] for row in rows))} for {len(rows):,} rows, summed "
         "over all processes",
         "This run": f"{_time(seconds)}, using earlier results where there were any",
         "Machine": f"{machine} (and a Dask cluster)" if arguments.dask else machine,
-        "Versions": f"Python {platform.python_version()}, "
-        + ", ".join(f"{name} {_version(name)}" for name in packages),
+        "Versions": f"Python {platform.python_version()}, rejo {__version__}, "
+        + ", ".join(f"{name} {version(name)}" for name in packages),
     }
-
-
-def _version(name: str) -> str:
-    if name == "rejo":
-        from rejo import __version__
-
-        return __version__
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def _time(seconds: float) -> str:
@@ -261,23 +220,3 @@ def _time(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 90 else f"{seconds / 3600:.1f} h"
-
-
-def _notice(notices: list[str], text: str) -> None:
-    notices.append(text)
-    print(f"rejo: {text}", file=sys.stderr)
-
-
-def _check_packages() -> None:
-    """Fail now if a package is missing that is needed after hours of work."""
-    require("matplotlib", "plot", "this")
-    require("jinja2", "report", "this")
-
-
-def _check_folder(folder: Path) -> Path:
-    if (folder / "index.html").exists() and not (folder / "rows").is_dir():
-        raise CommandError(
-            f"{folder} holds another page, which would be overwritten: give another folder with -o"
-        )
-    make_folder(folder, "rows")
-    return folder
