@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments.command = shlex.join(["rejo", *words])
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _print_warning
+            warnings.showwarning = lambda message, *_, **__: warn(str(message))
             arguments.run(arguments)
             sys.stdout.flush()
     except KeyboardInterrupt:
@@ -139,7 +139,3 @@ def _silence_stdout() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
-    warn(str(message))

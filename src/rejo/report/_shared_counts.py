@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Indices
-from rejo.metrics import tally
 from rejo.report._format import clean
 
 if TYPE_CHECKING:
@@ -90,15 +89,19 @@ def group_columns(
     """Count reviews and errors for each value of each column; name columns with too many values."""
     columns: list[Column] = []
     left_out: list[str] = []
-    decision = np.stack([point.decision for point in outcomes], axis=1)  # (n_samples, n_points)
     for name, values in by.items():
         labels, code = _most_frequent([str(value) for value in values])
         if sum(len(column.groups) for column in columns) + len(labels) > MAX_ROWS:
             left_out.append(clean(str(name)))
             continue
-        counts = tally(decision, y, fold=code)  # (n_groups, n_points)
-        reviewed, wrong = (part.astype(int).tolist() for part in (counts.rejected, counts.wrong))
-        rows = map(Group, labels, np.bincount(code).tolist(), reviewed, wrong)
+        reviewed, wrong = [], []
+        for point in outcomes:
+            out = point.decision < 0
+            bad = ~out & (point.decision != y)
+            reviewed.append(np.bincount(code[out], minlength=len(labels)))
+            wrong.append(np.bincount(code[bad], minlength=len(labels)))
+        counts = [np.transpose(part).tolist() for part in (reviewed, wrong)]  # by group and point
+        rows = map(Group, labels, np.bincount(code).tolist(), *counts)
         columns.append(Column(clean(str(name)), list(rows)))
     return columns, left_out
 
