@@ -5,28 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
+from itertools import product
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 from rejo.catalogue import METHODS as CATALOGUE
-from rejo.study.paper import DATA, REJECT_COSTS, REPETITIONS, SHARES
+from rejo.study.paper import DATA, REJECT_COSTS, REPETITIONS, SHARES, SPLITS, label
 
-SPLITS = ("random", "group")
-KERNELS = {"rejoNN": (), "MLP-1C": (), "MLP-2C": (), "Fumera": ("poly",)}  # else both
-
-
-def _with_kernels(name: str) -> tuple[str, ...]:
-    kernels = KERNELS.get(name, ("poly", "rbf"))
-    return tuple(f"{name}/{kernel}" for kernel in kernels) or (name,)
-
-
+KERNELS = {**dict.fromkeys(("rejoNN", "MLP-1C", "MLP-2C"), ("",)), "Fumera": ("/poly",)}
 # Names in the paper, for two classes and for more. With more than two, the splits of Frank and Hall
 # stand for one and for two classifiers.
 BINARY, ORDINAL = (
     tuple(method.paper[i] for method in CATALOGUE.values() if method.paper[i]) for i in (0, 1)
 )
 METHODS = tuple(
-    method for name in dict.fromkeys((*BINARY, *ORDINAL)) for method in _with_kernels(name)
+    name + kernel
+    for name in dict.fromkeys((*BINARY, *ORDINAL))
+    for kernel in KERNELS.get(name, ("/poly", "/rbf"))
 )
 
 
@@ -115,11 +110,7 @@ class Study:
 
     def __post_init__(self) -> None:
         """Check the values and expand the names of methods, so that equal studies compare equal."""
-        wanted = [
-            method
-            for name in _names("methods", self.methods)
-            for method in _kernels(name)
-        ]  # fmt: skip
+        wanted = [m for name in _names("methods", self.methods) for m in _kernels(name)]
         self._set("methods", tuple(method for method in METHODS if method in wanted))
         self._set("datasets", _known("datasets", self.datasets, tuple(DATA)))
         self._set("splits", _known("splits", self.splits, SPLITS))
@@ -139,13 +130,10 @@ class Study:
         for repetition in range(self.repetitions):
             for dataset in self.datasets:
                 known = BINARY if DATA[dataset].n_classes == 2 else ORDINAL
-                methods = [m for m in self.methods if m.partition("/")[0] in known]
-                for split in self.splits:
-                    if split not in DATA[dataset].splits:
-                        continue
-                    for share in self.shares:
-                        for method in methods:
-                            yield Cell(dataset, split, share, repetition, method)
+                methods = [m for m in self.methods if label(m) in known]
+                splits = [split for split in self.splits if split in DATA[dataset].splits]
+                for split, share, method in product(splits, self.shares, methods):
+                    yield Cell(dataset, split, share, repetition, method)
 
     def params(self) -> dict[str, Any]:
         """Return all parameters in a form that JSON can hold."""
@@ -178,7 +166,7 @@ def _known(parameter: str, values: Any, known: tuple[str, ...]) -> tuple[str, ..
 
 def _kernels(name: str) -> list[str]:
     """Return the methods that a name stands for."""
-    found = [method for method in METHODS if name in (method, method.partition("/")[0])]
+    found = [method for method in METHODS if name in (method, label(method))]
     if not found:
         raise ValueError(f"methods has {name!r}, which is not one of {', '.join(METHODS)}.")
     return found

@@ -20,18 +20,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from rejo._typing import Floats, Indices
-from rejo.datasets import (
-    available,
-    fetch,
-    make_synthetic_1,
-    make_synthetic_2,
-    make_synthetic_3,
-    make_synthetic_4,
-)
+from rejo import datasets
+from rejo._typing import Floats, Indices, Mask
 from rejo.study._cells import Cell, seed_of
 from rejo.study.paper import DATA
 
@@ -41,10 +33,10 @@ N_TEST = 5000
 DRAWS = 1000  # attempts to draw a training part with two classes in all folds
 
 MAKERS: dict[str, tuple[Callable[..., Any], int]] = {  # and the size of the paper's sample
-    "syntheticI": (make_synthetic_1, 400),
-    "syntheticII": (make_synthetic_2, 400),
-    "syntheticIII": (make_synthetic_3, 400),
-    "syntheticIV": (make_synthetic_4, 600),
+    "syntheticI": (datasets.make_synthetic_1, 400),
+    "syntheticII": (datasets.make_synthetic_2, 400),
+    "syntheticIII": (datasets.make_synthetic_3, 400),
+    "syntheticIV": (datasets.make_synthetic_4, 600),
 }
 
 
@@ -68,21 +60,16 @@ class Task(NamedTuple):
 
 
 def load(dataset: str, data_home: str | os.PathLike[str] | None = None) -> StudyTable | None:
-    """Read a table of the data folder; ``None`` for synthetic data.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the table is missing.
-    """
+    """Read a table of the data folder; ``None`` for synthetic data."""
     name = DATA[dataset].catalogue
     if name is None:
         return None
-    if name not in available(data_home):
+    if name not in datasets.available(data_home):
         raise FileNotFoundError(
             f"{dataset}: the data folder has no table {name!r}; set REJO_DATA or data_home."
         )
-    bunch = fetch(name, data_home, features="paper" if dataset.startswith("bcct") else None)
+    features = "paper" if dataset.startswith("bcct") else None
+    bunch = datasets.fetch(name, data_home, features=features)
     y = np.asarray(bunch.target)
     groups = np.arange(len(y)) if bunch.groups is None else np.asarray(bunch.groups)
     return StudyTable(
@@ -113,11 +100,8 @@ def make_task(cell: Cell, table: StudyTable | None, n_folds: int, seed: int) -> 
         )
     mean, deviation = X.mean(axis=0), X.std(axis=0)
     deviation[deviation == 0] = 1.0
-    X, X_test = ((part - mean) / deviation for part in (X, X_test))
-    return Task(
-        np.ascontiguousarray(X), k, np.ascontiguousarray(X_test), k_test,
-        DATA[cell.dataset].n_classes, folds,
-    )  # fmt: skip
+    X, X_test = (np.ascontiguousarray((part - mean) / deviation) for part in (X, X_test))
+    return Task(X, k, X_test, k_test, DATA[cell.dataset].n_classes, folds)
 
 
 def _draw(cell: Cell, rng: RandomState) -> tuple[Any, ...]:
@@ -129,7 +113,7 @@ def _draw(cell: Cell, rng: RandomState) -> tuple[Any, ...]:
     return X, k, np.arange(len(k)), X_test, k_test
 
 
-def _split(cell: Cell, table: StudyTable, rng: RandomState) -> NDArray[np.bool_]:
+def _split(cell: Cell, table: StudyTable, rng: RandomState) -> Mask:
     """Rows (n,) of the training part."""
     units = table.groups if cell.split == "group" else np.arange(len(table.k))
     n = int(units.max()) + 1

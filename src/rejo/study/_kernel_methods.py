@@ -51,17 +51,9 @@ FEW_STARTS: dict[str, Any] = {"n_starts": 1, "tol": 1e-4}
 def rejo_svm(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) -> list[Tried]:
     """rejoSVM, tuned by :class:`rejo.selection.RejoSVCCV`."""
     search = RejoSVCCV(
-        reject_cost=costs[0],
-        Cs=grid.Cs,
-        gammas=grid.gammas,
-        hs=grid.hs,
-        reject_costs=costs,
-        cv=task.folds,
-        kernel=kernel,
-        degree=DEGREE,
-        coef0=COEF0,
-        tol=TOL,
-    ).fit(task.X, task.k)
+        reject_cost=costs[0], reject_costs=costs, Cs=grid.Cs, gammas=grid.gammas, hs=grid.hs,
+        cv=task.folds, kernel=kernel, degree=DEGREE, coef0=COEF0, tol=TOL,
+    ).fit(task.X, task.k)  # fmt: skip
     tried = []
     for w in costs:
         model = search.best_estimators_[w]
@@ -110,12 +102,10 @@ def two_classifiers(
         for gamma, places in _by_gamma(grid):
             problem, between = grams.part(part, gamma)
             order = [(i, places[c]) for i, c, _ in path_order(len(costs), len(places))]
-            scores = [
-                _solve_path(
-                    problem, between, y, [grid[j]["C"] * tables[i][:, [q]] for i, j in order]
-                )
-                for q, y in enumerate(labels.T)
-            ]
+            scores = []
+            for q, y in enumerate(labels.T):
+                caps = [grid[j]["C"] * tables[i][:, [q]] for i, j in order]
+                scores.append(_solve_path(problem, between, y, caps))
             for (i, j), above in zip(order, np.stack(scores, axis=2) > 0, strict=True):
                 yield i, j, above
 
@@ -205,11 +195,11 @@ class Grams:
 
     def part(self, part: TrainTest, gamma: float) -> tuple[Problem, Floats]:
         """The machine's problem on the points of a part, and its kernel to the new points."""
+        K = self.train(gamma)
         if part.fold is None:
-            K, between = self.train(gamma), self.test(gamma)
+            between = self.test(gamma)
         else:
             train, test = part.fold
-            K = self.train(gamma)
             K, between = K[np.ix_(train, train)], K[np.ix_(test, train)]
         return Problem(np.ascontiguousarray(K), Kernel("precomputed")), between
 
@@ -242,15 +232,10 @@ class _Machines:
         labels = self.labels if part.fold is None else self.labels[part.fold[0]]
         for gamma, places in _by_gamma(grid):
             problem, between = self.grams.part(part, gamma)
-            scores = [
-                _solve_path(
-                    problem,
-                    between,
-                    np.where(y < 0, -1.0, 1.0),
-                    [grid[j]["C"] * np.abs(y[:, None]) for j in places],
-                )
-                for y in labels.T
-            ]
+            scores = []
+            for y in labels.T:
+                caps = [grid[j]["C"] * np.abs(y[:, None]) for j in places]
+                scores.append(_solve_path(problem, between, np.where(y < 0, -1.0, 1.0), caps))
             yield from zip(places, np.stack(scores, axis=2), strict=True)
 
 

@@ -61,16 +61,9 @@ def one_network(task: Task, costs: Sequence[float], grid: TuningGrid, seed: int)
 def network(units: int, reject_cost: float | None, seed: int) -> RejoMLP:
     """Return the authors' network with so many hidden units."""
     return RejoMLP(
-        (units,),
-        loss="squared_error",
-        solver="rprop",
-        alpha=0.0,
-        max_iter=15,
-        tol=0.0,
-        n_iter_no_change=np.inf,
-        reject_cost=reject_cost,
-        random_state=seed,
-    )
+        (units,), loss="squared_error", solver="rprop", alpha=0.0, max_iter=15, tol=0.0,
+        n_iter_no_change=np.inf, reject_cost=reject_cost, random_state=seed,
+    )  # fmt: skip
 
 
 def _points(grid: TuningGrid) -> list[Params]:

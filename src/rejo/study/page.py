@@ -110,15 +110,18 @@ def make_report(rows: Iterable[Mapping[str, Any]], figures: Sequence[PaperFigure
     ]
     names = {figure.name for figure in figures}
     claims = [claim for claim in CLAIMS if names & set(claim.figures)]
-    judgements = [judge(claim, _claim_panels(indexed, claim, names, "random")) for claim in claims]
-    grouped = [judge(claim, _claim_panels(indexed, claim, names, "group")) for claim in claims]
+    verdicts = {
+        split: [judge(claim, _claim_panels(indexed, claim, names, split)) for claim in claims]
+        for split in SPLIT_TITLES
+    }
     sections = [
         Section(figure, blocks)
         for figure in figures
-        if figure.dataset and (blocks := _blocks(indexed, figure, judgements, grouped))
+        if figure.dataset and (blocks := _blocks(indexed, figure, verdicts))
     ]
     leak = [row for figure in figures for row in _leak(indexed, figure)]
-    return StudyReport(explanations, sections, judgements, [j for j in grouped if j.trials], leak)
+    by_patient = [verdict for verdict in verdicts["group"] if verdict.trials]
+    return StudyReport(explanations, sections, verdicts["random"], by_patient, leak)
 
 
 def make_page(
@@ -187,28 +190,16 @@ def risk_table(panel: Panel, reference: str) -> RiskTable:
         others = [(reference, method) for method in panel.methods if method != reference]
         for contrast in contrasts(panel, others):
             marks[contrast.rival] = [("", "▲", "▼")[test.sign] for test in contrast.at_costs]
-    return RiskTable(
-        share=panel.share,
-        costs=[f"{w:g}" for w in panel.costs],
-        bayes=None if panel.bayes is None else [_risk(value) for value in panel.bayes[2]],
-        rows=[
-            (
-                label(method),
-                [
-                    (_risk(value), mark, bool(value == low))
-                    for value, mark, low in zip(means[method], marks[method], least, strict=True)
-                ],
-            )
-            for method in panel.methods
-        ],
-    )
+    rows = []
+    for method, risks in means.items():
+        cells = zip(map(_risk, risks), marks[method], (risks == least).tolist(), strict=True)
+        rows.append((label(method), list(cells)))
+    best = None if panel.bayes is None else [_risk(value) for value in panel.bayes[2]]
+    return RiskTable(panel.share, [f"{w:g}" for w in panel.costs], best, rows)
 
 
 def _blocks(
-    indexed: Mapping[Key, Cells],
-    figure: PaperFigure,
-    judgements: list[Verdict],
-    grouped: list[Verdict],
+    indexed: Mapping[Key, Cells], figure: PaperFigure, verdicts: Mapping[str, list[Verdict]]
 ) -> list[SplitBlock]:
     blocks = []
     for split in DATA[figure.dataset].splits:
@@ -222,19 +213,14 @@ def _blocks(
         }
         trials = [
             (judgement.claim, trial)
-            for judgement in (judgements if split == "random" else grouped)
+            for judgement in verdicts[split]
             if figure.name in judgement.claim.figures
             for trial in judgement.trials
-            if trial.dataset == figure.dataset and _concerns(trial, figure)
+            if trial.dataset == figure.dataset and set(trial.methods) & set(figure.methods)
         ]
         tables = [risk_table(panel, figure.methods[0]) for panel in panels]
         blocks.append(SplitBlock(split, SPLIT_TITLES[split], canvases, tables, trials))
     return blocks
-
-
-def _concerns(trial: Trial, figure: PaperFigure) -> bool:
-    """Return whether one of the tested methods is in the figure."""
-    return bool(set(trial.methods) & set(figure.methods))
 
 
 def _panels(indexed: Mapping[Key, Cells], figure: PaperFigure, split: str) -> list[Panel]:
@@ -247,16 +233,13 @@ def _claim_panels(
     indexed: Mapping[Key, Cells], claim: Claim, names: set[str], split: str
 ) -> list[Panel]:
     """Return the panels of the chosen figures that a claim is about, with all its methods."""
+    datasets = {FIGURES[name].dataset for name in names & set(claim.figures)}
     keys = sorted(
-        {key for key in indexed if key[1] == split and key[0] in _datasets(claim, names)},
+        (key for key in indexed if key[1] == split and key[0] in datasets),
         key=lambda key: (list(DATA).index(key[0]), key[2]),
     )
     found = (make_panel(indexed, *key, claim.methods) for key in keys)
     return [panel for panel in found if panel is not None]
-
-
-def _datasets(claim: Claim, names: set[str]) -> set[str]:
-    return {FIGURES[name].dataset for name in names & set(claim.figures)}
 
 
 def _leak(indexed: Mapping[Key, Cells], figure: PaperFigure) -> list[LeakRow]:
@@ -265,15 +248,13 @@ def _leak(indexed: Mapping[Key, Cells], figure: PaperFigure) -> list[LeakRow]:
         return []
     rows = []
     for share in figure.shares:
-        pair = [
+        random, group = (
             make_panel(indexed, figure.dataset, split, share, figure.methods)
             for split in ("random", "group")
-        ]
-        if pair[0] is None or pair[1] is None:
-            continue
-        for method in pair[0].methods:
-            if method in pair[1].methods:
-                means = [float(panel.risk[method].mean()) for panel in pair if panel is not None]
+        )
+        if random is not None and group is not None:
+            for method in (m for m in random.methods if m in group.methods):
+                means = (float(panel.risk[method].mean()) for panel in (random, group))
                 rows.append(LeakRow(figure.dataset, share, method, *means))
     return rows
 

@@ -15,18 +15,18 @@ from rejo.catalogue import METHODS
 SHARES = (0.05, 0.25, 0.4)
 REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))  # the authors' 0.04:0.04:0.48
 REPETITIONS = 100
+SPLITS = ("random", "group")
 # The paper does not name its kernel. The authors' scripts use a polynomial one of degree 2, whose
 # boundaries include the optimal ones of the synthetic problems.
 KERNEL = "poly"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class PaperData:
     """A data set of the paper.
 
     ``caption`` is what the captions of the paper call it. ``bayes`` is the name under which
-    ``rejo.datasets`` knows the best possible rates. ``fresh`` means that each repetition is a new
-    draw, and not a new split of one table. ``catalogue`` is the name of the table in
+    ``rejo.datasets`` knows the best possible rates. ``catalogue`` is the name of the table in
     ``rejo.datasets.CATALOGUE``. Only rows that come in groups can be split by "group".
     """
 
@@ -34,30 +34,23 @@ class PaperData:
     caption: str
     n_classes: int
     bayes: str | None = None
-    fresh: bool = False
-    splits: tuple[str, ...] = ("random",)
     catalogue: str | None = None
+    splits: tuple[str, ...] = ("random",)
 
-
-def _synthetic(numeral: str, n_classes: int, bayes: str) -> PaperData:
-    title, caption = f"Synthetic{numeral}", f"synthetic{numeral}"
-    return PaperData(title=title, caption=caption, n_classes=n_classes, bayes=bayes, fresh=True)
-
-
-def _table(title: str, caption: str, n_classes: int, catalogue: str, *splits: str) -> PaperData:
-    return PaperData(
-        title=title, caption=caption, n_classes=n_classes, splits=splits, catalogue=catalogue
-    )
+    @property
+    def fresh(self) -> bool:
+        """Each repetition is a new draw, and not a new split of one table."""
+        return self.catalogue is None
 
 
 DATA = {
-    "syntheticI": _synthetic("I", 2, "synthetic_1"),
-    "syntheticII": _synthetic("II", 2, "synthetic_2"),
-    "bcct-binary": _table("Binary BCCT", "binary BCCT", 2, "bcct_binary", "random", "group"),
-    "letter-ah": _table("Letter AH", "binary Letter AH", 2, "letter_ah", "random"),
-    "syntheticIII": _synthetic("III", 5, "synthetic_3"),
-    "syntheticIV": _synthetic("IV", 3, "synthetic_4"),
-    "bcct": _table("BCCT", "BCCT", 4, "bcct", "random", "group"),
+    "syntheticI": PaperData("SyntheticI", "syntheticI", 2, "synthetic_1"),
+    "syntheticII": PaperData("SyntheticII", "syntheticII", 2, "synthetic_2"),
+    "bcct-binary": PaperData("Binary BCCT", "binary BCCT", 2, None, "bcct_binary", SPLITS),
+    "letter-ah": PaperData("Letter AH", "binary Letter AH", 2, None, "letter_ah"),
+    "syntheticIII": PaperData("SyntheticIII", "syntheticIII", 5, "synthetic_3"),
+    "syntheticIV": PaperData("SyntheticIV", "syntheticIV", 3, "synthetic_4"),
+    "bcct": PaperData("BCCT", "BCCT", 4, None, "bcct", SPLITS),
 }
 
 
@@ -87,7 +80,7 @@ class Claim:
         return tuple(dict.fromkeys(filter(None, named)))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class PaperFigure:
     """A figure of the paper: what it shows, from which data, by which methods.
 
@@ -132,45 +125,34 @@ def _curves(dataset: str, family: str) -> PaperFigure:
     )
 
 
-def _explanatory(name: str, title: str, caption: str) -> PaperFigure:
-    return PaperFigure(name=name, title=title, caption=caption)
-
-
 _ENTRIES = (
-    _explanatory(
+    PaperFigure(
         "SeiLa", "Two classes that overlap", "Illustrative setting with overlapping classes."
     ),
-    _explanatory(
+    PaperFigure(
         "SeiLa2", "Boundaries that cross, and that do not", "Potential discriminative boundaries."
     ),
-    _explanatory(
+    PaperFigure(
         "proposedModel",
         "Three ordered classes as one binary problem",
         "Data replication model in a toy example.",
     ),
-    _explanatory(
+    PaperFigure(
         "proposedRejectModel",
         "Two classes and a reject region as one binary problem",
         "Proposed reject option model in a toy example.",
     ),
-    _explanatory(
+    PaperFigure(
         "syntheticI", "A sample of SyntheticI", "Sample of 200 examples from SyntheticI dataset."
     ),
-    _explanatory(
+    PaperFigure(
         "syntheticIII",
         "A sample of SyntheticIII",
         "SyntheticIII example points with theoretical decision boundaries.",
     ),
-    _curves("syntheticI", "SVM"),
-    _curves("syntheticI", "NN"),
-    _curves("syntheticII", "SVM"),
-    _curves("syntheticII", "NN"),
-    _curves("bcct-binary", "SVM"),
-    _curves("bcct-binary", "NN"),
+    *(_curves(d, f) for d in ("syntheticI", "syntheticII", "bcct-binary") for f in ("SVM", "NN")),
     _curves("letter-ah", "NN"),
-    _curves("syntheticIII", "SVM"),
-    _curves("syntheticIV", "SVM"),
-    _curves("bcct", "SVM"),
+    *(_curves(dataset, "SVM") for dataset in ("syntheticIII", "syntheticIV", "bcct")),
 )
 
 FIGURES = {figure.name: figure for figure in _ENTRIES}
@@ -273,7 +255,6 @@ def methods_by_dataset(figures: Iterable[PaperFigure]) -> dict[str, tuple[str, .
     found: dict[str, dict[str, None]] = {}
     for figure in figures:
         if figure.dataset:
-            found.setdefault(figure.dataset, {}).update(
-                dict.fromkeys((*figure.methods, *figure.beside))
-            )
+            methods = dict.fromkeys((*figure.methods, *figure.beside))
+            found.setdefault(figure.dataset, {}).update(methods)
     return {dataset: tuple(methods) for dataset, methods in found.items()}
