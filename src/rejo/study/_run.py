@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from importlib import import_module
@@ -78,10 +78,13 @@ def run(
     with open_store(database, study) as store:
         done = store.done()
         cells = [c for c in study.cells() if c.dataset in tables and c not in done]
-        hand_out = _hand_out(n_jobs, dask)
+        if dask is not None:
+            computed = _on_cluster(study, cells, tables, dask)
+        else:
+            computed = _in_processes(study, cells, tables, n_jobs)
         errors: list[Result] = []
         # Closing a generator ends what it has started, also after Ctrl-C.
-        with closing(hand_out(study, cells, tables)) as results:
+        with closing(computed) as results:
             for result in progress(results, len(cells), "study", show=verbose):
                 if result.error is None:
                     store.add(result.rows)
@@ -105,7 +108,6 @@ def attempt(study: Study, cell: Cell, table: StudyTable | None) -> Result:
 
 Tables = dict[str, StudyTable | None]
 Results = Generator[Result, None, None]
-HandOut = Callable[[Study, list[Cell], Tables], Results]
 
 
 def _tables(study: Study, data_home: Any) -> Tables:
@@ -119,67 +121,52 @@ def _tables(study: Study, data_home: Any) -> Tables:
     return tables
 
 
-def _hand_out(n_jobs: int, dask: str | None) -> HandOut:
-    if dask is not None:
-        return _on_cluster(dask)
-    return _in_turn if n_jobs == 1 else _by_processes(n_jobs)
+def _in_processes(study: Study, cells: list[Cell], tables: Tables, n_jobs: int) -> Results:
+    if n_jobs == 1:
+        yield from (attempt(study, cell, tables[cell.dataset]) for cell in cells)
+        return
+    left = dict.fromkeys(cells)
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        while left:
+            n_before = len(left)
+            parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
+            tasks = [delayed(attempt)(study, cell, tables[cell.dataset]) for cell in left]
+            try:
+                for result in parallel(tasks):
+                    del left[result.cell]
+                    yield result
+            except BrokenProcessPool:  # a process was killed, which ends them all
+                if len(left) == n_before:  # it would happen again
+                    raise
 
 
-def _in_turn(study: Study, cells: list[Cell], tables: Tables) -> Results:
-    for cell in cells:
-        yield attempt(study, cell, tables[cell.dataset])
-
-
-def _by_processes(n_jobs: int) -> HandOut:
-    def hand_out(study: Study, cells: list[Cell], tables: Tables) -> Results:
-        left = dict.fromkeys(cells)
-        with parallel_config(backend="loky", inner_max_num_threads=1):
-            while left:
-                n_before = len(left)
-                parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-                tasks = [delayed(attempt)(study, c, tables[c.dataset]) for c in left]
-                try:
-                    for result in parallel(tasks):
-                        del left[result.cell]
-                        yield result
-                except BrokenProcessPool:  # a process was killed, which ends them all
-                    if len(left) == n_before:  # it would happen again
-                        raise
-
-    return hand_out
-
-
-def _on_cluster(address: str) -> HandOut:
+def _on_cluster(study: Study, cells: list[Cell], tables: Tables, address: str) -> Results:
     try:
         distributed: Any = import_module("distributed")
     except ImportError:
         raise ImportError(
             f'dask={address!r} needs dask.distributed: pip install "rejo[dask]"'
         ) from None
+    with distributed.Client(address, set_as_default=False) as client:
+        waiting = iter(cells)
+        cell_of: dict[str, Cell] = {}
 
-    def hand_out(study: Study, cells: list[Cell], tables: Tables) -> Results:
-        with distributed.Client(address, set_as_default=False) as client:
-            waiting = iter(cells)
-            cell_of: dict[str, Cell] = {}
+        def submit(cell: Cell) -> Any:
+            future = client.submit(attempt, study, cell, tables[cell.dataset], pure=False)
+            cell_of[future.key] = cell
+            return future
 
-            def submit(cell: Cell) -> Any:
-                future = client.submit(attempt, study, cell, tables[cell.dataset], pure=False)
-                cell_of[future.key] = cell
-                return future
-
-            # Not all at once: a scheduler slows down under a million tasks.
-            n_ahead = AHEAD * max(1, sum(client.nthreads().values()))
-            first = [submit(cell) for cell in islice(waiting, n_ahead)]
-            futures = distributed.as_completed(first, loop=client.loop)
-            for future in futures:
-                for cell in islice(waiting, 1):
-                    futures.add(submit(cell))
-                cell = cell_of.pop(future.key)
-                if future.status == "finished":
-                    yield future.result()
-                else:
-                    reason = future.exception() if future.status == "error" else future.status
-                    yield Result(cell, [], f"on the cluster: {reason}")
-                future.release()
-
-    return hand_out
+        # Not all at once: a scheduler slows down under a million tasks.
+        n_ahead = AHEAD * max(1, sum(client.nthreads().values()))
+        first = [submit(cell) for cell in islice(waiting, n_ahead)]
+        futures = distributed.as_completed(first, loop=client.loop)
+        for future in futures:
+            for cell in islice(waiting, 1):
+                futures.add(submit(cell))
+            cell = cell_of.pop(future.key)
+            if future.status == "finished":
+                yield future.result()
+            else:
+                reason = future.exception() if future.status == "error" else future.status
+                yield Result(cell, [], f"on the cluster: {reason}")
+            future.release()

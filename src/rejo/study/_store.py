@@ -48,19 +48,15 @@ class Store:
 
     def done(self) -> set[Cell]:
         """Cells whose rows are in the file; a cell is written as a whole or not at all."""
-        names = ", ".join(Cell._fields)
-        found = self._connection.execute(f"SELECT DISTINCT {names} FROM results")
-        return {Cell(*values) for values in found}
+        query = f"SELECT DISTINCT {', '.join(Cell._fields)} FROM results"
+        return {Cell(*values) for values in self._connection.execute(query)}
 
     def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write the rows of a cell, in one transaction."""
-        marks = ", ".join("?" * len(COLUMNS))
-        values = [[row[name] for name in COLUMNS] for row in rows]
+        query = f"INSERT OR REPLACE INTO results VALUES ({', '.join('?' * len(COLUMNS))})"
         try:
             with self._connection:
-                self._connection.executemany(
-                    f"INSERT OR REPLACE INTO results VALUES ({marks})", values
-                )
+                self._connection.executemany(query, [[row[n] for n in COLUMNS] for row in rows])
         except sqlite3.OperationalError as error:  # such as a full disk
             raise OSError(f"the rows of a cell could not be written: {error}") from error
 
@@ -99,11 +95,8 @@ def read_rows(database: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """
     with closing(_connect_to_read(database)) as connection:
         connection.row_factory = sqlite3.Row
-        names = ", ".join(COLUMNS)
-        return [
-            dict(row)
-            for row in connection.execute(f"SELECT {names} FROM results ORDER BY {', '.join(KEY)}")
-        ]
+        query = f"SELECT {', '.join(COLUMNS)} FROM results ORDER BY {', '.join(KEY)}"
+        return [dict(row) for row in connection.execute(query)]
 
 
 def read_study(database: str | os.PathLike[str]) -> Study:
@@ -198,6 +191,7 @@ def _make_tables(connection: sqlite3.Connection) -> None:
 
 def _agree(connection: sqlite3.Connection, study: Study, database: str | os.PathLike[str]) -> None:
     """Store the parameters, or compare them with those in the file."""
+    file = f"database={os.fspath(database)!r}"
     found = connection.execute("SELECT format, params FROM study").fetchall()
     wanted = study.params()
     if not found:
@@ -206,10 +200,8 @@ def _agree(connection: sqlite3.Connection, study: Study, database: str | os.Path
     [(number, text)] = found
     before = json.loads(text)
     if number != FORMAT:
-        raise ValueError(
-            f"database={os.fspath(database)!r} has format {number}, but this version of rejo "
-            f"writes {FORMAT}. Choose another name."
-        )
+        problem = f"has format {number}, but this version of rejo writes {FORMAT}"
+        raise ValueError(f"{file} {problem}. Choose another name.")
     other = [
         name
         for name in wanted
@@ -218,13 +210,13 @@ def _agree(connection: sqlite3.Connection, study: Study, database: str | os.Path
     if other:
         differences = "; ".join(f"{n}: {before.get(n)} there, {wanted[n]} here" for n in other)
         raise ValueError(
-            f"database={os.fspath(database)!r} holds another study ({differences}). Choose another "
-            "name, or continue with the same parameters; only repetitions may be larger."
+            f"{file} holds another study ({differences}). Choose another name, or "
+            "continue with the same parameters; only repetitions may be larger."
         )
     if wanted["repetitions"] < before["repetitions"]:
         raise ValueError(
-            f"database={os.fspath(database)!r} holds {before['repetitions']} repetitions, more "
-            f"than repetitions={wanted['repetitions']}: give at least as many, or another name."
+            f"{file} holds {before['repetitions']} repetitions, more than repetitions="
+            f"{wanted['repetitions']}: give at least as many, or another name."
         )
     connection.execute("UPDATE study SET params = ?", (json.dumps(wanted),))
 

@@ -93,12 +93,8 @@ def risk_difference_figure(figure: PaperFigure, panels: Sequence[Panel]) -> "Fig
         ax.set_xlabel("reject cost $w_r$")
         _frame(ax, panel, found)
     axes[0].set_ylabel(f"risk above that of {label(reference)}\n(thousandths)")
-    name = label(reference)
-    _legend(
-        canvas,
-        axes,
-        f"above 0: {name} is better; bars: 95 % intervals; filled: significant after correction",
-    )
+    note = "is better; bars: 95 % intervals; filled: significant after correction"
+    _legend(canvas, axes, f"above 0: {label(reference)} {note}")
     return canvas
 
 
@@ -201,17 +197,10 @@ def _draw_contrast(ax: "Axes", panel: Panel, contrast: Contrast, shift: float) -
 
 
 def _look(method: str) -> dict[str, Any]:
-    colour, line, marker, width = STYLES.get(method.partition("/")[0], OTHER)
-    return {
-        "color": colour,
-        "linestyle": line,
-        "marker": marker,
-        "linewidth": width,
-        "markersize": 5,
-        "markeredgecolor": "white",
-        "markeredgewidth": 0.4,
-        "zorder": 3.2 if colour == _PROPOSED[0] else 3,
-    }
+    colour, line, marker, width = STYLES.get(label(method), OTHER)
+    edge = {"markersize": 5, "markeredgecolor": "white", "markeredgewidth": 0.4}
+    look = {"color": colour, "linestyle": line, "marker": marker, "linewidth": width, **edge}
+    return look | {"zorder": 3.2 if colour == _PROPOSED[0] else 3}
 
 
 def _legend(canvas: "Figure", axes: "list[Axes]", note: str) -> None:
@@ -220,14 +209,9 @@ def _legend(canvas: "Figure", axes: "list[Axes]", note: str) -> None:
     for ax in axes:
         for handle, name in zip(*ax.get_legend_handles_labels(), strict=True):
             named.setdefault(name, handle)
+    columns = (len(named) + 1) // 2 if len(named) > 4 else 4
     box = canvas.legend(
-        named.values(),
-        named,
-        title=note,
-        title_fontsize=9,
-        loc="outside lower center",
-        ncols=(len(named) + 1) // 2 if len(named) > 4 else 4,
-        frameon=False,
-        handlelength=3.2,
-    )
+        named.values(), named, loc="outside lower center", ncols=columns, frameon=False,
+        handlelength=3.2, title=note, title_fontsize=9,
+    )  # fmt: skip
     box.get_title().set_color("0.35")

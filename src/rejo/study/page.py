@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIGNS = {HOLDS: "✓", FAILS: "✗", OPEN: "~", UNTESTED: "·"}
+STYLES = {HOLDS: "holds", FAILS: "fails", OPEN: "open", UNTESTED: "untested"}  # classes of CSS
 SPLIT_TITLES = {"random": "rows split at random, as in the paper", "group": "split by patient"}
 N_PATIENTS, ROWS_OF_A_PATIENT = 120, 8
 
@@ -152,20 +153,16 @@ def make_page(
     environment.filters |= {"percent": lambda share: f"{100 * share:.0f} %", "label": label}
     environment.globals |= {
         "picture": lambda name: _data_address(pictures[name]),
+        "copies": copies_in_training,
+        "patients": patients_in_training,
         "sign": SIGNS.__getitem__,
-        "verdict_class": _VERDICT_CLASSES.__getitem__,
+        "verdict_class": STYLES.__getitem__,
         "verdicts": (HOLDS, FAILS, OPEN),
         "data": DATA,
         "split_titles": SPLIT_TITLES,
     }
     template = environment.from_string((files("rejo.study") / "page.html").read_text("utf-8"))
-    return template.render(
-        report=report,
-        provenance=provenance,
-        notices=notices,
-        copies=copies_in_training,
-        patients=patients_in_training,
-    )
+    return template.render(report=report, provenance=provenance, notices=notices)
 
 
 def copies_in_training(share: float) -> float:
@@ -176,9 +173,6 @@ def copies_in_training(share: float) -> float:
 def patients_in_training(share: float) -> float:
     """Mean number of BCCT patients in a random training set of rows."""
     return N_PATIENTS * (1 - (1 - share) ** ROWS_OF_A_PATIENT)
-
-
-_VERDICT_CLASSES = {HOLDS: "holds", FAILS: "fails", OPEN: "open", UNTESTED: "untested"}
 
 
 def risk_table(panel: Panel, reference: str) -> RiskTable:

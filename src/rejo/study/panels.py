@@ -94,20 +94,11 @@ def make_panel(
             for method in present
         }
 
-    first = runs[0][costs[0]]
-    crossing = values("crossing_rate")
-    return Panel(
-        dataset=dataset,
-        split=split,
-        share=share,
-        costs=np.array(costs),
-        R=values("R"),
-        E=values("E"),
-        risk=values("risk"),
-        crossing={m: v for m, v in crossing.items() if not np.isnan(v).all()},
-        n_train=float(first["n_train"]),
-        n_test=float(first["n_test"]),
-    )
+    R, E, risk, crossing = map(values, ("R", "E", "risk", "crossing_rate"))
+    crossing = {method: rates for method, rates in crossing.items() if not np.isnan(rates).all()}
+    n_train, n_test = (float(runs[0][costs[0]][name]) for name in ("n_train", "n_test"))
+    key = dataset, split, share, np.array(costs)
+    return Panel(*key, R, E, risk, crossing, n_train, n_test)
 
 
 _best = cache(bayes_rates)  # integrals over the plane, the same in every panel

@@ -131,12 +131,11 @@ def joint_contrasts(setups: Sequence[tuple[Panel, list[Pair]]]) -> list[tuple[Co
 
 def judge(claim: Claim, panels: Iterable[Panel]) -> Verdict:
     """Test a claim in each of the panels that have its methods."""
-    chosen = list(panels)
     trials: list[Trial] = []
     if claim.kind == "crossing":
-        trials += (trial for panel in chosen for trial in _crossing(claim, panel))
+        trials += (trial for panel in panels for trial in _crossing(claim, panel))
     else:
-        setups = [(panel, _pairs(claim, panel)) for panel in chosen]
+        setups = [(panel, _pairs(claim, panel)) for panel in panels]
         for (panel, _), found in zip(setups, joint_contrasts(setups), strict=True):
             if claim.kind == "pairs":
                 trials += (_pair_trial(panel, contrast) for contrast in found)
@@ -180,15 +179,15 @@ def _best_trial(claim: Claim, panel: Panel, found: tuple[Contrast, ...]) -> Tria
 
 
 def _pair_trial(panel: Panel, contrast: Contrast) -> Trial:
-    verdict = {1: HOLDS, 0: OPEN, -1: FAILS}[contrast.mean.sign]
+    verdict = (OPEN, HOLDS, FAILS)[contrast.mean.sign]
     words = f"{label(contrast.method)} {_gain(contrast)}"
     return _trial(panel, verdict, (contrast.method, contrast.rival), words)
 
 
 def _crossing(claim: Claim, panel: Panel) -> list[Trial]:
     trials = []
-    for pair in claim.pairs:
-        if not set(pair) <= set(panel.methods) or pair[1] not in panel.crossing:
+    for pair in _pairs(claim, panel):
+        if pair[1] not in panel.crossing:
             continue
         # A method without a rate has no boundaries that could cross.
         rates = {m: panel.crossing.get(m, np.zeros(1)) for m in pair}
@@ -212,14 +211,9 @@ def _trial(panel: Panel, verdict: str, methods: tuple[str, ...], words: str) -> 
 
 def _gain(contrast: Contrast) -> str:
     test = contrast.mean
-    return (
-        f"against {label(contrast.rival)}: {1000 * test.difference:+.1f} thousandths of risk "
-        f"(p {_p(test.p_value)})"
-    )
-
-
-def _p(p_value: float) -> str:
-    return "< 0.001" if p_value < 0.001 else f"= {p_value:.2g}"
+    p = "< 0.001" if test.p_value < 0.001 else f"= {test.p_value:.2g}"
+    gain = f"{1000 * test.difference:+.1f} thousandths of risk (p {p})"
+    return f"against {label(contrast.rival)}: {gain}"
 
 
 def _overall(trials: list[Trial]) -> str:
