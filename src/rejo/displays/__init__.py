@@ -6,25 +6,7 @@ you can draw it again in another figure without asking the classifier again. Cla
 from a table of results. Curves drawn into axes that already hold some take the next colour, line
 style and marker, and share the legend.
 
-The displays have these arguments and attributes in common:
-
-``estimator``
-    a fitted classifier of this package, also in a pipeline or a search
-``X``, ``y``
-    points that it was not trained on, and their classes
-``y_true``, ``y_pred``, ``sureness`` : array-like of shape (n_samples,)
-    the true classes, the decisions without rejection (``predict_forced``), and any number that is
-    higher for surer decisions, such as the largest posterior
-``name`` : str
-    name of the curve; by default that of the classifier
-``curves`` : list of Curve
-    named curves, with their bands; ``band_label`` says in the legend what the bands mean
-``bayes`` : pair of arrays, default=None
-    x and y of the curve of the best possible classifier
-``ax`` : matplotlib Axes, default=None
-    where to draw; a new figure by default. Curves that are already there are kept
-``ax_``, ``figure_``, ``line_`` or ``lines_``
-    the axes, the figure and the curves (Line2D) of the last plot
+After a plot, ``ax_``, ``figure_`` and ``line_`` or ``lines_`` hold its axes, figure and curves.
 
 Plots need matplotlib, ``pip install "rejo[plot]"``, which is imported when something is drawn. The
 modules, in the order to read them:

@@ -10,7 +10,7 @@ from rejo._errors import renamed
 from rejo._typing import Floats
 from rejo.displays._comparisons import curves_from_rows
 from rejo.displays._curves import RANKING, Curve, CurveDisplay, check_choice, draw_legend
-from rejo.displays._inputs import column, rank
+from rejo.displays._inputs import column, described, rank
 from rejo.displays.style import percent
 from rejo.metrics import accuracy_reject_curve, bootstrap_interval
 
@@ -60,6 +60,7 @@ class AccuracyRejectDisplay(CurveDisplay):
     accuracy: Accuracy = "accepted"
 
     @classmethod
+    @described
     def from_rows(
         cls,
         rows: Any,
@@ -73,10 +74,7 @@ class AccuracyRejectDisplay(CurveDisplay):
 
         Parameters
         ----------
-        rows : DataFrame or list of dicts
-            A row for each method, reject cost and run, with the columns ``method``,
-            ``reject_cost``, ``R``, ``E`` or ``accepted_accuracy``, and ``fold`` if there are
-            several runs: folds, splits or bootstrap samples.
+        %rows
         accuracy : {"accepted", "overall"}, default="accepted"
             The column ``accepted_accuracy``, or ``1 - E``. A point of the curve is the mean
             accuracy, and the mean R, over the runs at one reject cost. Runs that accept nothing
@@ -85,8 +83,7 @@ class AccuracyRejectDisplay(CurveDisplay):
             One standard deviation of the runs to both sides, or from the 5% to the 95% quantile,
             which suits bootstrap samples; ``None`` for no band. Runs are compared at the same
             rejection rate, wherever at least two of them reach it.
-        bayes, ax
-            As in :mod:`rejo.displays`.
+        %bayes, ax
         """
         check_choice("accuracy", accuracy, tuple(YLABELS))
         y = "accepted_accuracy" if accuracy == "accepted" else "E"
@@ -97,6 +94,7 @@ class AccuracyRejectDisplay(CurveDisplay):
         return display.plot(ax=ax)
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Any,
@@ -113,8 +111,11 @@ class AccuracyRejectDisplay(CurveDisplay):
         """Rank the points by the sureness of one fitted classifier, and plot.
 
         The classifier keeps its own reject cost: this shows how well it ranks, not how a classifier
-        trained for another cost would do. :mod:`rejo.displays` and :meth:`from_predictions`
-        describe the arguments.
+        trained for another cost would do.
+
+        Parameters
+        ----------
+        %estimator, X, y, accuracy, n_resamples, random_state, name, bayes, ax
         """
         y_pred, sureness, _, name = rank(estimator, X, name)
         bootstrap = {"n_resamples": n_resamples, "random_state": random_state}
@@ -123,6 +124,7 @@ class AccuracyRejectDisplay(CurveDisplay):
         )
 
     @classmethod
+    @described
     @renamed(confidence="sureness")
     def from_predictions(
         cls,
@@ -141,14 +143,7 @@ class AccuracyRejectDisplay(CurveDisplay):
 
         Parameters
         ----------
-        accuracy : {"accepted", "overall"}, default="accepted"
-            The definition of accuracy.
-        n_resamples : int, default=0
-            Number of bootstrap samples for a band that holds 90% of them; 0 for no band.
-        random_state : int, Generator, RandomState or None, default=None
-            For the bootstrap.
-        y_true, y_pred, sureness, name, bayes, ax
-            As in :mod:`rejo.displays`.
+        %y_true, y_pred, sureness, accuracy, n_resamples, random_state, name, bayes, ax
         """
         true = column(y_true)
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from rejo._errors import renamed
 from rejo._typing import Floats
 from rejo.displays._curves import RANKING, RING, Curve, draw_curves, draw_legend, draw_reference
-from rejo.displays._inputs import column, rank
+from rejo.displays._inputs import column, described, rank
 from rejo.displays.style import Display, from_zero, percent, sober
 from rejo.metrics import accuracy_reject_curve
 
@@ -56,6 +56,7 @@ class ReviewBudgetDisplay(Display):
     name: str = "classifier"
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Any,
@@ -71,7 +72,9 @@ class ReviewBudgetDisplay(Display):
         The order is that of ``queue(X, fill=True)``: rejected points first, the most doubtful at
         the front, then decided points, the least sure at the front.
 
-        ``counts`` is that of :meth:`plot`. :mod:`rejo.displays` describes the other arguments.
+        Parameters
+        ----------
+        %estimator, X, y, counts, name, ax
         """
         y_pred, sureness, rejected, name = rank(estimator, X, name)
         return cls.from_predictions(
@@ -79,6 +82,7 @@ class ReviewBudgetDisplay(Display):
         )
 
     @classmethod
+    @described
     @renamed(confidence="sureness")
     def from_predictions(
         cls,
@@ -93,8 +97,9 @@ class ReviewBudgetDisplay(Display):
     ) -> Self:
         """Review the least sure points first, and plot.
 
-        ``rejected`` (n_samples,) marks points that the classifier rejects; they are reviewed first.
-        ``counts`` is that of :meth:`plot`. :mod:`rejo.displays` describes the other arguments.
+        Parameters
+        ----------
+        %y_true, y_pred, sureness, rejected, counts, name, ax
         """
         true, score = column(y_true), np.asarray(sureness, dtype=np.float64)
         n_rejected = None

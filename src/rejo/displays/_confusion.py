@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rejo.displays._inputs import column, judge
+from rejo.displays._inputs import column, described, judge
 from rejo.displays.style import BLUE, VERMILION, Display, legend, tint
 from rejo.estimators.pipelines import final_step
 from rejo.metrics import reject_confusion_matrix
@@ -59,6 +59,7 @@ class RejectConfusionDisplay(Display):
     ordinal: bool = False
 
     @classmethod
+    @described
     def from_estimator(
         cls,
         estimator: Any,
@@ -71,9 +72,11 @@ class RejectConfusionDisplay(Display):
     ) -> Self:
         """Let a fitted classifier decide, and plot.
 
-        With ``ordinal``, each reject region, one between any two neighbouring classes, has a column
-        of its own; without it, any classifier will do. :mod:`rejo.displays` and
-        :meth:`from_predictions` describe the other arguments.
+        Without ``ordinal``, any classifier will do.
+
+        Parameters
+        ----------
+        %estimator, X, y, ordinal, sample_weight, ax
         """
         lower = None
         if ordinal:
@@ -99,6 +102,7 @@ class RejectConfusionDisplay(Display):
         )
 
     @classmethod
+    @described
     def from_predictions(
         cls,
         y_true: ArrayLike,
@@ -116,8 +120,7 @@ class RejectConfusionDisplay(Display):
         ----------
         y_true, y_pred : array-like of shape (n_samples,)
             True classes, and decisions, with ``reject_label`` where the classifier rejects.
-        reject_label : int, float, str or None
-            The label of a rejection; ``None`` if there is none.
+        %reject_label
         classes : array-like of shape (n_classes,), default=None
             The classes in the order of the rows; by default the sorted labels.
         lower : array-like of shape (n_samples,), default=None
@@ -126,7 +129,7 @@ class RejectConfusionDisplay(Display):
             neighbours. Needs ``classes``, in their order.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the points; the table then holds sums of weights.
-        ax : matplotlib Axes, default=None
+        %ax
         """
         true, pred = column(y_true), column(y_pred)
         options = {"classes": classes, "lower": lower, "sample_weight": sample_weight}

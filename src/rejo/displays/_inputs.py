@@ -5,9 +5,59 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo._docs import shared_parameters
 from rejo._typing import Floats, Mask
 from rejo.estimators.base import Judgement
 from rejo.estimators.pipelines import final_step
+
+SHARED = """
+estimator : estimator
+    A fitted classifier of this package, also in a pipeline or a search.
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    Points that the classifier was not trained on.
+y : array-like of shape (n_samples,)
+    Their classes.
+y_true : array-like of shape (n_samples,)
+    True classes.
+y_pred : array-like of shape (n_samples,)
+    Decisions without rejection, from ``predict_forced``.
+sureness : array-like of shape (n_samples,)
+    Any number that is higher for surer decisions, such as the largest posterior.
+rows : DataFrame or list of dicts
+    A row for each method, reject cost and run, with the columns ``method``, ``reject_cost`` and
+    what is drawn (``R``, ``E``, ``accepted_accuracy`` or ``risk``), and ``fold`` if there are
+    several runs: folds, splits or bootstrap samples.
+accuracy : {"accepted", "overall"}, default="accepted"
+    Accuracy on the accepted points, or ``1 - E``, where rejections count as right.
+band : {"deviation", "quantiles", None}, default="deviation"
+    One standard deviation of the runs to both sides, or from the 5 % to the 95 % quantile, which
+    suits bootstrap samples; ``None`` for no band.
+band_label : str, default=""
+    What the bands mean, for the legend.
+bayes : pair of arrays, default=None
+    x and y of the curve of the best possible classifier.
+operating_point : float, default=None
+    Your reject cost, marked on each curve.
+n_resamples : int, default=0
+    Number of bootstrap samples for a band that holds 90 % of them; 0 for no band.
+random_state : int, Generator, RandomState or None, default=None
+    For the bootstrap.
+counts : bool, default=False
+    Whether to show numbers of points in place of fractions.
+rejected : array-like of bool of shape (n_samples,), default=None
+    Points that the classifier rejects; they are reviewed first.
+reject_label : int, float, str or None
+    The label of a rejection; ``None`` if there is none.
+ordinal : bool, default=False
+    Whether each reject region, one between any two neighbouring classes, has its own column.
+sample_weight : array-like of shape (n_samples,), default=None
+    Weights of the points.
+name : str
+    Name of the curve; by default that of the classifier.
+ax : matplotlib Axes, default=None
+    Where to draw; a new figure by default.  Curves that are already there are kept.
+"""
+described = shared_parameters(SHARED)
 
 
 def judge(estimator: Any, X: Any) -> tuple[Any, Judgement]:

@@ -17,12 +17,14 @@ from rejo.displays._curves import (
     draw_legend,
     draw_reference,
 )
+from rejo.displays._inputs import described
 from rejo.displays.style import from_zero
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@described
 @dataclass(kw_only=True, eq=False, repr=False)
 class RiskCurveDisplay(CurveDisplay):
     """Risk against the reject cost: what a case costs on average, for any price of a review.
@@ -36,10 +38,7 @@ class RiskCurveDisplay(CurveDisplay):
     ----------
     curves : list of Curve
         Named curves: ``x`` is the reject cost, ``y`` the risk.
-    operating_point : float, default=None
-        Your reject cost, marked on each curve.
-    bayes, band_label
-        As in :mod:`rejo.displays`.
+    %operating_point, bayes, band_label
 
     Examples
     --------
@@ -54,6 +53,7 @@ class RiskCurveDisplay(CurveDisplay):
     operating_point: float | None = None
 
     @classmethod
+    @described
     def from_rows(
         cls,
         rows: Any,
@@ -65,9 +65,9 @@ class RiskCurveDisplay(CurveDisplay):
     ) -> Self:
         """Plot the risk of methods at several reject costs.
 
-        ``rows`` and ``band`` are those of :meth:`AccuracyRejectDisplay.from_rows`, with the column
-        ``risk``; ``operating_point`` is your reject cost, marked on each curve.
-        :mod:`rejo.displays` describes the other arguments.
+        Parameters
+        ----------
+        %rows, band, bayes, operating_point, ax
         """
         curves, label = curves_from_rows(rows, "reject_cost", "risk", band)
         display = cls(curves=curves, bayes=bayes, operating_point=operating_point, band_label=label)
