@@ -89,7 +89,7 @@ def test_every_number_is_that_of_python(reports, visit, kind):
 def test_wilsons_interval_is_that_of_the_metrics(reports, visit):
     rng = np.random.default_rng(0)
     confidence = 0.95
-    cases = [(0, 1), (1, 1), (0, 500), (500, 500)]
+    cases = [(0, 0), (0, 1), (1, 1), (0, 500), (500, 500)]
     cases += [(int(rng.integers(n + 1)), int(n)) for n in rng.integers(1, 10_000, 500)]
     z = float(ndtri((1 + confidence) / 2))
     given = [(part, n, worth, z) for part, n in cases for worth in (1.0, 0.4, 0.123)]

@@ -71,7 +71,9 @@ def score_folds(
             model._check_parameters()
     X = model._check_X(X, reset=True, accept_sparse=model.kernel != "precomputed")
     splits = list(_folds(model, X, y, folds, sample_weight))
-    shares = _shares_gram(model, max(len(fold.train) for fold in splits))
+    given = model.kernel == "precomputed" or callable(model.kernel)
+    few = max(len(fold.train) for fold in splits) < FACTOR_FROM  # else low-rank factors are faster
+    shares = given or (few and model.kernel != "linear")  # folds take parts of one matrix
     found, failures = [], 0
     for gamma in grid.gammas:
         Ks: list[Floats | None] = [None] * len(splits)
@@ -110,13 +112,6 @@ def _folds(
         known = np.array([order.index(label) for label in targets.classes.tolist()])
         rows = train if targets.rows is None else train[targets.rows]
         yield _Fold(rows, test, known, targets)
-
-
-def _shares_gram(model: RejoSVC, n: int) -> bool:
-    """Return whether folds take parts of one matrix; with more cases, low-rank factors win."""
-    if model.kernel == "precomputed" or callable(model.kernel):
-        return True
-    return model.kernel != "linear" and n < FACTOR_FROM
 
 
 def _kernel(model: RejoSVC, gamma: float | str, X: Any, fold: _Fold | None = None) -> Kernel:

@@ -24,12 +24,11 @@ from rejo.selection.folds import (
     Splits,
     check_cases,
     check_reject_costs,
+    described,
     make_fold,
     split_shuffled,
 )
 from rejo.selection.outcomes import classes_of, judge_path
-
-MAX_TUNING = 3_000  # cases to choose parameters on: more rarely change the choice
 
 
 class Choice(NamedTuple):
@@ -43,6 +42,7 @@ class Choice(NamedTuple):
     n_cases: int  # used for the choice
 
 
+@described
 def choose_family(
     names: Iterable[str],
     prepare: Any,
@@ -54,7 +54,7 @@ def choose_family(
     reject_label: Any = None,
     cv: int = 5,
     groups: Any = None,
-    max_cases: int = MAX_TUNING,
+    max_cases: int = 3_000,
     random_state: int | None = 0,
     n_jobs: int | None = None,
     verbose: bool | None = None,
@@ -67,21 +67,18 @@ def choose_family(
         Learners of the catalogue, such as "logistic", "svm", "mlp" and "boosting".
     prepare : transformer
         Turns ``X`` into standardised numbers; fitted once on each training part.
-    X, y, groups, n_jobs, verbose
-        See :mod:`rejo.selection`.
+    %X, y
     reject_costs : iterable of float, default=0.08, 0.24, 0.4
         The cost is the mean of ``reject_cost * R + E`` over these.
     class_order, reject_label
         Parameters of the models.
     cv : int, default=5
         Number of stratified, shuffled folds.
+    %groups
     max_cases : int, default=3000
-        If there are more cases, this many are drawn (:func:`draw_rows`).
+        If there are more cases, this many are drawn: more would rarely change the choice.
     random_state : int, default=0
-
-    Returns
-    -------
-    choice : Choice
+    %n_jobs, verbose
 
     Examples
     --------
@@ -122,7 +119,7 @@ def choose_family(
 def rivals_of(choice: Choice, n_classes: int, random_state: int | None = 0) -> dict[str, Any]:
     """Return the rivals, by label, for a report on the chosen model, with its parameters."""
     problem = ProblemSize(n_classes, 1, 1, random_state)
-    prepare, model = choice.estimator[0], choice.estimator[-1]
+    prepare, model = choice.estimator
     inside = METHODS[choice.name].build(problem).inside
     params = {
         f"estimator__{key.removeprefix(inside)}": value for key, value in choice.params.items()

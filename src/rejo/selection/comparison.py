@@ -25,7 +25,7 @@ from rejo.catalogue import standard_methods
 from rejo.estimators.classes import encode_classes
 from rejo.estimators.pipelines import cost_parameter, final_step
 from rejo.metrics import tally
-from rejo.selection.folds import check_reject_costs, split_shuffled
+from rejo.selection.folds import check_reject_costs, described, split_shuffled
 from rejo.selection.outcomes import look
 from rejo.tables.errors import import_pandas
 
@@ -164,6 +164,7 @@ class Comparison:
         )
 
 
+@described
 def compare(
     estimators: str | Mapping[str, Any] | Sequence[Any],
     X: Any,
@@ -191,8 +192,7 @@ def compare(
         classifier without that parameter is used as it is: it never rejects.  "standard" is data
         replication and its rivals, each with a grid (:func:`standard_methods`); a list such as
         ``["svm", "svm-chow", "boosting"]`` names methods to compare.
-    X, y, groups, n_jobs, verbose
-        See :mod:`rejo.selection`.
+    %X, y
     reject_costs : iterable of float, default=(0.04, 0.12, 0.2, 0.28, 0.36)
     param_grids : dict of {name: grid}, default=None
         For a method, the values to choose from by its ``score`` (1 - risk) in ``inner_cv``
@@ -201,10 +201,12 @@ def compare(
         A number means stratified, shuffled folds; by groups if ``groups`` is given.
     inner_cv : int or splitter, default=5
         The same, for tuning within the training part.
+    %groups
     reference : str, default=None
         The method that the others are compared with; by default the first.
     random_state : int, default=0
         Shuffles the folds; the same seed gives the same splits.
+    %n_jobs, verbose
 
     Returns
     -------

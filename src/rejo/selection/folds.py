@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, column_or_1d, indexable
 from sklearn.utils.metaestimators import _safe_split
 
+from rejo._docs import shared_parameters
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import check_sample_weight, encode_classes
 from rejo.estimators.pipelines import cost_parameter
@@ -21,6 +22,28 @@ from rejo.estimators.svm import RejoSVC
 REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))  # the paper's 0.04, 0.08, ..., 0.48
 
 Splits = list[tuple[Indices, Indices]]
+
+SHARED = """
+estimator : estimator
+    A classifier with a parameter ``reject_cost``, or a pipeline that ends in one.
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    Cases, as the estimators accept them.
+y : array-like of shape (n_samples,)
+    Classes.
+reject_costs : iterable of float in (0, 0.5], default=0.04, 0.08, ..., 0.48
+    Prices of a rejection, where an error costs 1.
+cv : int, splitter or iterable, default=5
+    As in scikit-learn; a number of folds means stratified folds without shuffling.
+groups : array-like of shape (n_samples,), default=None
+    Cases of one group, such as the visits of one patient, are never split.
+sample_weight : array-like of shape (n_samples,), default=None
+    Used in the fits and in the rates.
+n_jobs : int, default=None
+    Number of jobs at the same time, as in joblib: ``None`` is one, -1 is all cores.
+verbose : bool, default=None
+    Show progress on stderr; by default only if it is a terminal.
+"""
+described = shared_parameters(SHARED)
 
 
 def shuffled_folds(n_folds: int, groups: Any = None, random_state: Any = None) -> Any:

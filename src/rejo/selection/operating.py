@@ -27,6 +27,7 @@ from rejo.selection.folds import (
     check_cases,
     check_reject_costs,
     check_rejects,
+    described,
     fit_weighted,
     split_cases,
 )
@@ -41,6 +42,7 @@ CANDIDATES = (0.02, *REJECT_COSTS, 0.5)
 
 
 @storable
+@described
 class RejectClassifierCV(ChosenModel):
     """Find the reject cost, and the model, for a target such as a review budget.
 
@@ -86,10 +88,7 @@ class RejectClassifierCV(ChosenModel):
     reject_costs : sequence of float in (0, 0.5], default=0.02, 0.04, 0.08, 0.12, ..., 0.48, 0.5
         The candidates, for ``review_budget`` and ``max_error``.  More of them come closer to the
         target; with a ``confidence``, fewer of them give tighter bounds.
-    cv : int, splitter or iterable, default=5
-        A number of folds means stratified folds without shuffling.
-    n_jobs : int, default=None
-        See :mod:`rejo.selection`.
+    %cv, n_jobs
     random_state : int, RandomState or None, default=None
         Draws the calibration cases.
 
@@ -188,16 +187,16 @@ class RejectClassifierCV(ChosenModel):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @described
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find the reject cost and fit the model.
 
         Parameters
         ----------
-        X, y
-            See :mod:`rejo.selection`.
+        %X, y
         sample_weight, groups : array-like of shape (n_samples,), default=None
-            They cannot be combined with ``confidence``.  A group counts as one case in the
-            prediction intervals.
+            Weights in the fits and in the rates, and groups that are never split; a group counts
+            as one case in the prediction intervals.  Neither can be combined with ``confidence``.
         """
         self._validate_params()
         self.__dict__.pop("expected_", None)  # not fitted until this fit reaches its target
@@ -237,13 +236,10 @@ class RejectClassifierCV(ChosenModel):
     def expect(self, n_cases: int) -> Expected:
         """Predict the rates in a batch of ``n_cases`` new cases.
 
-        Returns
-        -------
-        expected : Expected
-            Named tuple ``rejection_rate``, ``error_rate`` (of all cases), ``accepted_error_rate``
-            (of the decided cases), each with ``estimate``, ``low`` and ``high``.  The rate of a
-            batch falls in the interval with a probability of about ``confidence`` (0.95 if none
-            was given), if new cases are like the training cases.
+        The named tuple has ``rejection_rate``, ``error_rate`` (of all cases) and
+        ``accepted_error_rate`` (of the decided cases), each with ``estimate``, ``low`` and
+        ``high``.  The rate of a batch falls in the interval with a probability of about
+        ``confidence`` (0.95 if none was given), if new cases are like the training cases.
         """
         check_is_fitted(self)
         if not isinstance(n_cases, Integral) or n_cases < 1:

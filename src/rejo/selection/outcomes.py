@@ -32,6 +32,7 @@ from rejo.selection.folds import (
     check_fold_weights,
     check_reject_costs,
     check_rejects,
+    described,
     fit_path,
     make_fold,
     split_cases,
@@ -162,6 +163,7 @@ def judge_path(estimator: Any, costs: list[float], fold: Fold, classes: NDArray[
     return _join([look(model, fold.X_test, classes) for model in models], axis=0)
 
 
+@described
 def cross_val_outcomes(
     estimator: Any,
     X: Any,
@@ -180,11 +182,13 @@ def cross_val_outcomes(
 
     Parameters
     ----------
-    estimator, X, y, groups, sample_weight, n_jobs, verbose
-        See :mod:`rejo.selection`.
-    reject_costs : iterable of float in (0, 0.5], default=0.04, 0.08, ..., 0.48
+    %estimator, X, y, reject_costs
     cv : int, splitter or iterable, default=5
         Every case must be in exactly one test part.
+    %groups
+    sample_weight : array-like of shape (n_samples,), default=None
+        Used in the fits.
+    %n_jobs, verbose
 
     Returns
     -------

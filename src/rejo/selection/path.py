@@ -11,7 +11,13 @@ import numpy as np
 from rejo._state import storable
 from rejo._typing import Floats, Indices
 from rejo.metrics import tally
-from rejo.selection.folds import REJECT_COSTS, check_cases, check_reject_costs, split_cases
+from rejo.selection.folds import (
+    REJECT_COSTS,
+    check_cases,
+    check_reject_costs,
+    described,
+    split_cases,
+)
 from rejo.selection.outcomes import Outcomes, judge_folds
 from rejo.tables.errors import import_pandas
 
@@ -88,6 +94,7 @@ class RejectCurve:
         )
 
 
+@described
 def reject_curve(
     estimator: Any,
     X: Any,
@@ -107,15 +114,7 @@ def reject_curve(
 
     Parameters
     ----------
-    estimator, X, y, groups, sample_weight, n_jobs
-        See :mod:`rejo.selection`.
-    reject_costs : iterable of float in (0, 0.5], default=0.04, 0.08, ..., 0.48
-    cv : int, splitter or iterable, default=5
-        A number of folds means stratified folds without shuffling.
-
-    Returns
-    -------
-    curve : RejectCurve
+    %estimator, X, y, reject_costs, cv, groups, sample_weight, n_jobs
 
     Examples
     --------

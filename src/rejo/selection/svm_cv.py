@@ -22,6 +22,7 @@ from rejo.selection.folds import (
     check_cases,
     check_fold_weights,
     check_reject_costs,
+    described,
     split_cases,
 )
 from rejo.selection.path import RejectCurve
@@ -32,6 +33,7 @@ GAMMAS = tuple(2.0**i for i in (-3, -1, 1))
 
 
 @storable
+@described
 class RejoSVCCV(ChosenModel):
     """Tune ``C``, ``gamma`` and ``h`` of :class:`~rejo.RejoSVC` for every reject cost at once.
 
@@ -49,8 +51,7 @@ class RejoSVCCV(ChosenModel):
     hs : sequence of float, default=(1.0,)
         Values to try; ties go to the first in the order ``C``, ``gamma``, ``h``.
     reject_costs : sequence of float in (0, 0.5], default=0.04, 0.08, ..., 0.48
-    cv : int, splitter or iterable, default=5
-        A number of folds means stratified folds without shuffling.
+    %cv
     n_jobs : int, default=None
         Number of folds to work on at the same time, in threads.
     kernel, degree, coef0, s, class_order, reject_label, class_weight, tol, max_iter, cache_size
@@ -135,6 +136,7 @@ class RejoSVCCV(ChosenModel):
         self.max_iter = max_iter
         self.cache_size = cache_size
 
+    @described
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose the parameters for each reject cost, and fit the models.
 
@@ -142,8 +144,7 @@ class RejoSVCCV(ChosenModel):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
             Training points, or their kernel matrix if ``kernel="precomputed"``.
-        y, sample_weight, groups
-            See :mod:`rejo.selection`.
+        %y, sample_weight, groups
         """
         self._validate_params()
         X, y, groups, sample_weight = check_cases(X, y, groups, sample_weight, type(self).__name__)
