@@ -26,9 +26,9 @@ from rejo.estimators.inner import (
     family,
     inner_scores,
     seed,
+    take_rows,
 )
 from rejo.estimators.pipelines import final_classifier
-from rejo.estimators.rows import take_rows
 
 Fold = tuple[Indices, Indices]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -28,6 +29,7 @@ LARGEST_FEATURE = 1e150  # squares must stay finite
 
 
 @storable
+@dataclass(kw_only=True, eq=False, repr=False)
 class EmbeddedRejectSVC(BinaryKernelMachine):
     """Support vector classifier with a reject region of its own width around its boundary.
 
@@ -110,6 +112,16 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
     array(['good', 'reject', 'bad'], dtype='<U6')
     """
 
+    kernel: str | Callable[[Any, Any], Any] = "linear"
+    second_order: bool = False
+    w_C: float | None = None
+    margin_weight: float = 0.1
+    max_rank: int = 300
+    n_starts: int = 9
+    tol: float = 1e-6
+    max_iter: int = 1000
+    random_state: Any = None
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BinaryKernelMachine._parameter_constraints,
         "second_order": ["boolean"],
@@ -120,46 +132,6 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
-
-    @renamed(a="margin_weight")
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: str | Callable[[Any, Any], Any] = "linear",
-        second_order: bool = False,
-        degree: int = 3,
-        gamma: str | float = "scale",
-        coef0: float = 0.0,
-        reject_cost: float = 0.2,
-        w_C: float | None = None,
-        margin_weight: float = 0.1,
-        max_rank: int = 300,
-        n_starts: int = 9,
-        class_order: Any = None,
-        reject_label: Any = None,
-        class_weight: Any = None,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.second_order = second_order
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.reject_cost = reject_cost
-        self.w_C = w_C
-        self.margin_weight = margin_weight
-        self.max_rank = max_rank
-        self.n_starts = n_starts
-        self.class_order = class_order
-        self.reject_label = reject_label
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         training = self._prepare(X, y, sample_weight)
@@ -268,3 +240,8 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
 
     def _evaluate(self, X: Any) -> Floats:
         return super()._evaluate(self._expand(X))
+
+
+EmbeddedRejectSVC.__init__ = renamed(a="margin_weight")(  # type: ignore[method-assign]
+    EmbeddedRejectSVC.__init__
+)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rejo._state import require, storable
 from rejo._typing import Floats
 from rejo.baselines._independent import IndependentBoundaries
-from rejo.estimators.rows import take_rows
+from rejo.estimators.inner import take_rows
 
 
 @storable

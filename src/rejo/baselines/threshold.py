@@ -28,7 +28,7 @@ from rejo.baselines.cutoffs import best_cutoffs, class_thresholds
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.boundaries import judge_scores
 from rejo.estimators.classes import Targets, check_targets
-from rejo.estimators.rows import take_rows
+from rejo.estimators.inner import take_rows
 from rejo.replication import replica_costs
 
 

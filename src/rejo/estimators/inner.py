@@ -21,9 +21,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from rejo._typing import Floats
+from rejo._typing import Floats, Indices
 from rejo.estimators.pipelines import final_classifier
-from rejo.estimators.rows import is_frame
 
 # Names of parameters, with LightGBM's aliases.
 CONSTRAINTS = ("monotone_constraints", "monotone_constraint", "mc", "monotonic_cst")
@@ -45,6 +44,16 @@ class Rows(NamedTuple):
     y: NDArray[np.intp]  # (m,) 0 or 1
     weight: Floats  # (m,) positive
     margin: Floats | None  # (m,) score to start from
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether ``X`` is a data frame."""
+    return hasattr(X, "iloc") and hasattr(X, "columns")
+
+
+def take_rows(X: Any, rows: Indices) -> Any:
+    """Return some rows of an array, a sparse matrix or a frame."""
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 @dataclass(eq=False, repr=False)
@@ -253,7 +262,7 @@ def scale_sizes(estimator: Any, factor: float) -> None:
     estimator.set_params(**sizes)
 
 
-def constrain(estimator: Any, names: list[str] | None, n_features: int, n_marks: int) -> None:
+def constrain(estimator: Any, X: Any, n_marks: int) -> None:
     """Make, on a clone, the scores fall in the last ``n_marks`` features.
 
     Constraints of the user on the other features (by position or by name) are kept.
@@ -269,7 +278,7 @@ def constrain(estimator: Any, names: list[str] | None, n_features: int, n_marks:
     given = next((name for name in CONSTRAINTS if parameters.get(name) is not None), None)
     kind = family(estimator)
     usual = "monotonic_cst" if kind == "sklearn" else "monotone_constraints"
-    signs = _signs(parameters[given], given, names, n_features) if given else [0] * n_features
+    signs = _signs(parameters[given], given, X) if given else [0] * X.shape[1]
     signs += [-1] * n_marks
     value: Any = "(" + ",".join(map(str, signs)) + ")" if kind == "xgboost" else signs
     estimator.set_params(**{given or usual: value})
@@ -353,21 +362,22 @@ def _takes_weights(estimator: Any) -> bool:
     return bool(routing.consumes("fit", ["sample_weight"]))
 
 
-def _signs(given: Any, name: str, columns: list[str] | None, n_features: int) -> list[int]:
+def _signs(given: Any, name: str, X: Any) -> list[int]:
     """Constraints of a user, a sign for each feature."""
     if isinstance(given, dict):
-        if columns is None or not set(given) <= set(columns):
+        named = is_frame(X) and all(isinstance(column, str) for column in X.columns)
+        if not (named and set(given) <= set(X.columns)):
             raise ValueError(
                 f"{name}={given!r} names features that X does not have: pass X as a DataFrame with "
                 "these columns, or the constraints as a list."
             )
-        return [int(given.get(column, 0)) for column in columns]
+        return [int(given.get(column, 0)) for column in X.columns]
     if isinstance(given, str):
         given = given.strip("()[] ").split(",")
     signs = [int(sign) for sign in given]
-    if len(signs) != n_features:
+    if len(signs) != X.shape[1]:
         raise ValueError(
-            f"{name} has {len(signs)} entries, but X has {n_features} features; constraints on the "
+            f"{name} has {len(signs)} entries, but X has {X.shape[1]} features; constraints on the "
             "extension features are added automatically."
         )
     return signs

@@ -93,11 +93,8 @@ class KernelMachine(ParallelBoundaries):
             return
         fine = is_floats(basis.data, None) if issparse(basis) else is_floats(basis, None, None)
         require(fine, self, "its support vectors are malformed")
-        require(
-            basis.shape == (len(coef), p),
-            self,
-            "support vectors, coefficients and features do not agree in number",
-        )
+        fine = basis.shape == (len(coef), p)
+        require(fine, self, "support vectors, coefficients and features do not agree in number")
         fine = isinstance(self._gamma, float) and 0 < self._gamma < np.inf
         require(fine, self, "gamma is not a positive number")
 

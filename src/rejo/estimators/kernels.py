@@ -73,10 +73,9 @@ def _variance(X: Any, weight: Floats | None) -> float:
     if weight is None and not issparse(X):
         return float(X.var())
     share = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()
-    if issparse(X):
-        mean = (share @ X).mean()
-        return float((share @ X.multiply(X)).mean() - mean**2)
     mean = (share @ X).mean()
+    if issparse(X):
+        return float((share @ X.multiply(X)).mean() - mean**2)
     return float((share @ (X - mean) ** 2).mean())
 
 

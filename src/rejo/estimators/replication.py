@@ -24,7 +24,6 @@ from rejo._state import is_floats, require, storable
 from rejo._typing import Floats, Indices
 from rejo.estimators import inner
 from rejo.estimators.boundaries import BoundaryClassifier, middle_scores
-from rejo.estimators.rows import column_names, has_nan, is_frame, take_rows
 from rejo.replication import extend_rows, extension_vectors, replicate
 
 CHUNK = 8_000_000  # values of the replicated rows held at a time in a prediction
@@ -143,7 +142,7 @@ class ReplicationClassifier(inner.WrapsClassifier, BoundaryClassifier):
         X = self._check_input(X, reset=True)
         targets = self._check_targets(X, y, sample_weight)
         if targets.rows is not None:
-            X = take_rows(X, targets.rows)
+            X = inner.take_rows(X, targets.rows)
         labels, costs = self._set_classes(targets.classes)
         k, weight = targets.indices, targets.weight
 
@@ -168,7 +167,7 @@ class ReplicationClassifier(inner.WrapsClassifier, BoundaryClassifier):
             )
         inner.widen(estimator, n_features, n_marks)
         if self.order_ != "none" and self.coding_ != "onehot":
-            inner.constrain(estimator, column_names(X), n_features, n_marks)
+            inner.constrain(estimator, X, n_marks)
         if self.scale_leaf_sizes:
             inner.scale_sizes(estimator, n_rows / len(k))
 
@@ -176,10 +175,9 @@ class ReplicationClassifier(inner.WrapsClassifier, BoundaryClassifier):
         if share is None:
             train, held_out = self._replicate(X, k, costs, weight), None
         else:
+            w = np.ones(len(k)) if weight is None else weight
             train, held_out = (
-                self._replicate(
-                    take_rows(X, part), k[part], costs, None if weight is None else weight[part]
-                )
+                self._replicate(inner.take_rows(X, part), k[part], costs, w[part])
                 for part in _split(k, share, estimator, random)
             )
         if len(set(train.y.tolist())) < 2:
@@ -235,7 +233,7 @@ class ReplicationClassifier(inner.WrapsClassifier, BoundaryClassifier):
         return estimator[:-1] if len(estimator) > 1 else None, estimator[-1]
 
     def _check_transformed(self, X: Any, estimator: Any) -> Any:
-        return X if is_frame(X) else check_array(X, **inner.array_options(estimator))
+        return X if inner.is_frame(X) else check_array(X, **inner.array_options(estimator))
 
     def _replicate(self, X: Any, k: Indices, costs: Floats, weight: Floats | None) -> inner.Rows:
         X, y, weight, q = replicate(
@@ -313,7 +311,7 @@ def _choose_coding(estimator: Any, X: Any, coding: str, order: str) -> tuple[Any
             "order='constraint' cannot order the replicas with coding='onehot', which gives each "
             "a feature of its own. Use coding='ordinal' or 'thermometer'."
         )
-    if order == "constraint" and inner.constraint_needs_complete_X(estimator) and has_nan(X):
+    if order == "constraint" and inner.constraint_needs_complete_X(estimator) and _has_nan(X):
         raise ValueError(
             f"X has missing values, which {name} does not support with order='constraint'. Impute "
             "them, use HistGradientBoostingClassifier, or set order='none'."
@@ -324,6 +322,13 @@ def _choose_coding(estimator: Any, X: Any, coding: str, order: str) -> tuple[Any
             f"LGBMClassifier, not {name}. Use order='auto'."
         )
     return coding, order
+
+
+def _has_nan(X: Any) -> bool:
+    """Return whether a value is missing."""
+    if inner.is_frame(X):
+        return bool(X.isna().to_numpy().any())
+    return bool(np.isnan(X.data if sparse.issparse(X) else X).any())
 
 
 def _warn_of_extremes(

@@ -142,15 +142,10 @@ class RejoSVC(KernelMachine, PathMixin):
             fine = self._coef.shape == (self.n_features_in_,)
             require(fine, self, "its coefficients are malformed")
         n = len(self.support_)
-        require(
-            is_floats(self.dual_coef_, 1, n)
-            and self.support_.shape == (n,)
-            and (self.kernel == "precomputed" or self.support_vectors_.shape[0] == n)
-            and self.n_support_.shape == self.classes_.shape
-            and self.n_support_.sum() == n,
-            self,
-            "support vectors and dual coefficients do not agree in number",
-        )
+        fine = is_floats(self.dual_coef_, 1, n) and self.support_.shape == (n,)
+        fine = fine and (self.kernel == "precomputed" or self.support_vectors_.shape[0] == n)
+        fine = fine and self.n_support_.shape == self.classes_.shape and self.n_support_.sum() == n
+        require(fine, self, "support vectors and dual coefficients do not agree in number")
 
     def _to_onnx(self, graph: Any, X: str) -> str:
         values = X if self.kernel == "linear" else self._kernel_to_onnx(graph, X)
