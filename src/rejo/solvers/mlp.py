@@ -104,7 +104,8 @@ def constant(net: Network, data: Data) -> Floats:
     above = np.where(data.signs > 0, data.costs, 0.0).sum(axis=1)
     below = np.where(data.signs < 0, data.costs, 0.0).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        b = np.nan_to_num(np.log(above) - np.log(below), nan=0.0)  # NaN: no point takes part
+        b = np.log(above) - np.log(below)
+    b[np.isnan(b)] = 0.0  # no point takes part
     b = np.clip(b, -LARGEST_START, LARGEST_START) * (1.0 if net.loss == "logistic" else 0.5)
     n_others = sum(rows * columns for rows, columns in pairwise(net.units)) + sum(net.units[1:-1])
     return np.concatenate([np.zeros(n_others), b])

@@ -28,8 +28,8 @@ from rejo.study._tuning import (
     TrainTest,
     Tried,
     by_boundaries,
+    count,
     first_least,
-    risk,
     score_held_out,
     score_test,
     tune,
@@ -135,7 +135,7 @@ def chow(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) -> l
     scores = score_held_out(task, points, machines)
     maps = [fit_calibrator(s, k, np.ones(len(k)), "sigmoid") for s in scores]
     posteriors = [calibrated(m, s) for m, s in zip(maps, scores, strict=True)]
-    risks = [[risk(w, _chow(p, w, classes), task.k) for p in posteriors] for w in costs]
+    risks = [[count(_chow(p, w, classes), task.k).risk(w) for p in posteriors] for w in costs]
     best = first_least(np.array(risks)).tolist()
     tested = score_test(task, points, machines, best)
     return [

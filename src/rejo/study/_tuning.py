@@ -78,7 +78,7 @@ def tune_cutoffs(
         table = replica_costs(len(classes), w)[places]  # (n, 2K-2)
         cuts = [_cut(s, places, table) for s in held_out]
         risks = [
-            risk(w, outputs_of(_above(s, t).sum(axis=1), classes), task.k)
+            float(count(outputs_of(_above(s, t).sum(axis=1), classes), task.k).risk(w))
             for s, t in zip(held_out, cuts, strict=True)
         ]
         best.append(int(first_least(np.array([risks]))[0]))
@@ -127,11 +127,6 @@ def count(outputs: Indices, k: Indices) -> Tally:
     return tally(np.where(outputs % 2 == 1, -1, outputs // 2), k)
 
 
-def risk(reject_cost: float, outputs: Indices, k: Indices) -> float:
-    """``w_r R + E``."""
-    return float(count(outputs, k).risk(reject_cost))
-
-
 def first_least(risks: Floats) -> Indices:
     """Index of the least risk (n_costs,) of (n_costs, n_grid); the first of equal ones."""
     return np.round(risks, 12).argmin(axis=1)
@@ -158,11 +153,9 @@ def _fold(task: Task, train: Indices, test: Indices) -> TrainTest:
 
 def _cut(scores: Floats, k: Indices, costs: Floats) -> Floats:
     """Cut-offs (2K-2,) on scores (n, K-1), two for each split of the classes."""
-    pairs = [
-        best_cutoffs(scores[:, j], k > j, costs[:, 2 * j : 2 * j + 2])
-        for j in range(scores.shape[1])
-    ]
-    return np.concatenate(pairs)
+    pairs = np.split(costs, scores.shape[1], axis=1)
+    cuts = [best_cutoffs(s, k > j, pairs[j]) for j, s in enumerate(scores.T)]
+    return np.concatenate(cuts)
 
 
 def _above(scores: Floats, cutoffs: Floats) -> Mask:
