@@ -30,6 +30,7 @@ from rejo.estimators import RejoLinear, RejoSVC, ReplicationClassifier
 from rejo.estimators.boundaries import BoundaryClassifier
 from rejo.estimators.pipelines import final_step, forced_of
 from rejo.metrics import tally
+from rejo.solvers.linear import LOSSES
 
 # Networks stop early here, to save time.
 pytestmark = pytest.mark.filterwarnings("ignore:solver=:sklearn.exceptions.ConvergenceWarning")
@@ -71,7 +72,7 @@ SETTINGS = {
     ],
     "RejoLinear": [
         {"loss": loss, **order}
-        for loss in ("logistic", "hinge", "squared_hinge")
+        for loss in LOSSES
         for order in ORDERS
     ],
     "RejoMLP": [

@@ -14,6 +14,8 @@ and B. Hanczar, "Accuracy-rejection curves (ARCs) for comparing classification m
 option", MLSB 2010.
 """
 
+from __future__ import annotations
+
 from math import log1p
 from typing import Literal, NamedTuple
 

@@ -1,5 +1,7 @@
 """Confidence intervals of rates and of any other measure."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from math import sqrt
 from numbers import Integral

@@ -4,6 +4,8 @@ The qualities are from F. Condessa, J. Bioucas-Dias and J. Kovacevic, "Performan
 classification systems with rejection", Pattern Recognition 63, 2017.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 
