@@ -87,11 +87,15 @@ def tally(
     rejected = decision < 0
     right = decision == truth
     masks = right, ~rejected & ~right, rejected
+    weight = np.ones(len(y)) if weight is None else weight
     if fold is None:
-        sums = np.ones(len(y)) if weight is None else weight
-    else:
-        sums = np.equal.outer(np.arange(fold.max() + 1), fold) * (1.0 if weight is None else weight)
-    return Tally(*(np.asarray(np.tensordot(sums, mask, axes=1)) for mask in masks))
+        return Tally(*(np.asarray(np.tensordot(weight, mask, axes=1)) for mask in masks))
+    n_folds = int(fold.max()) + 1
+    if decision.ndim == 1:
+        counts = (np.bincount(fold[mask], weight[mask], minlength=n_folds) for mask in masks)
+        return Tally(*(np.asarray(count, dtype=np.float64) for count in counts))
+    sums = np.equal.outer(np.arange(n_folds), fold) * weight  # (n_folds, n_samples)
+    return Tally(*(np.tensordot(sums, mask, axes=1) for mask in masks))
 
 
 def share(part: Floats, whole: Floats) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Indices
+from rejo.metrics import tally
 from rejo.report._format import clean
 
 if TYPE_CHECKING:
@@ -94,14 +95,12 @@ def group_columns(
         if sum(len(column.groups) for column in columns) + len(labels) > MAX_ROWS:
             left_out.append(clean(str(name)))
             continue
-        reviewed, wrong = [], []
-        for point in outcomes:
-            out = point.decision < 0
-            bad = ~out & (point.decision != y)
-            reviewed.append(np.bincount(code[out], minlength=len(labels)))
-            wrong.append(np.bincount(code[bad], minlength=len(labels)))
-        counts = [np.transpose(part).tolist() for part in (reviewed, wrong)]  # by group and point
-        rows = map(Group, labels, np.bincount(code).tolist(), *counts)
+        found = [tally(point.decision, y, fold=code) for point in outcomes]
+        reviewed, wrong = (
+            np.transpose(part).astype(int).tolist()  # by group and point
+            for part in ([point.rejected for point in found], [point.wrong for point in found])
+        )
+        rows = map(Group, labels, np.bincount(code).tolist(), reviewed, wrong)
         columns.append(Column(clean(str(name)), list(rows)))
     return columns, left_out
 
