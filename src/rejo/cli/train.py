@@ -103,8 +103,7 @@ def describe_columns(encoder: Any) -> str:
 def describe_choice(trained: Trained) -> str:
     """Say which model was chosen, and why."""
     choice = trained.choice
-    values = [f"{name.rpartition('__')[2]} {value:.3g}" for name, value in choice.params.items()]
-    params = ", ".join(values)
+    params = ", ".join(f"{name} {value}" for name, value in _shown(choice).items())
     at = ", ".join(f"{cost:g}" for cost in choice.reject_costs)
     many = "s" * (len(choice.reject_costs) > 1)
     how = f"{FOLDS}-fold cross-validation of {choice.n_cases:,} cases, reject cost{many} {at}"
@@ -141,7 +140,7 @@ def _report_notes(trained: Trained) -> list[str]:
 def _provenance(cases: Cases, trained: Trained, encoder: Any, found: Any) -> dict[str, str]:
     left = "; ".join(f"{name}: {reason}" for name, reason in encoder.left_out_.items())
     choice = trained.choice
-    params = ", ".join(f"{name}={value:.4g}" for name, value in choice.params.items())
+    params = ", ".join(f"{name}={value}" for name, value in _shown(choice).items())
     return {
         "Data": f"{Path(cases.table.path).name}, {len(cases.y):,} rows",
         "Data hash (SHA-256)": str(found.data_hash),
@@ -178,3 +177,11 @@ def _result(
 def _size(path: Path) -> str:
     size = path.stat().st_size
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(1, round(size / 1e3))} KB"
+
+
+def _shown(choice: Any) -> dict[str, str]:
+    """Tuned parameters as text, under their short names."""
+    return {
+        name.rpartition("__")[2]: f"{value:.3g}" if isinstance(value, float) else str(value)
+        for name, value in choice.params.items()
+    }
