@@ -198,3 +198,15 @@ def test_without_pandas_the_extra_is_named(write, monkeypatch):
         load_table(write(ROWS))
     with pytest.raises(ImportError, match=r'fetch needs pandas: pip install "rejo\[pandas\]"'):
         fetch("letter_ah")
+
+
+@pytest.mark.parametrize("column", ["target", "groups"])
+def test_codes_too_long_for_floats_are_refused_not_merged(tmp_path, column):
+    path = tmp_path / "codes.csv"
+    rows = [f"{i},{90071992547409920 + i},{'ab'[i % 2]}" for i in range(6)]
+    path.write_text("\n".join(["x,code,class", *rows]))
+    names = {"target": "class", "groups": None} | {column: "code"}
+    with pytest.raises(TableError, match=r"column 'code': .* text=\['code'\]"):
+        load_table(path, **names)
+    found = load_table(path, **names, text=["code"])
+    assert found[column].nunique() == 6

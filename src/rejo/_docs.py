@@ -36,8 +36,9 @@ def shared_parameters(docstring: str | None) -> Callable[[T], T]:
 
     def fill(line: re.Match[str]) -> str:
         names = line[2].split(", ")
-        # Under `python -OO` there are no docstrings to take entries from.
-        return "\n".join(indent(entries.get(name, name), line[1]) for name in names)
+        if not entries.keys() >= set(names):  # not a line for us
+            return line[0]
+        return "\n".join(indent(entries[name], line[1]) for name in names)
 
     def decorate(target: T) -> T:
         if target.__doc__:

@@ -230,7 +230,7 @@ _RIVALS = (
 )  # fmt: skip
 
 METHODS: Mapping[str, Method] = {method.name: method for method in (*_LEARNERS, *_RIVALS)}
-# The names in `rejo compare` up to version 0.1.
+# Names that scripts may still use; each is refused with the present one.
 FORMER_NAMES = {
     "rejo SVM": "svm",
     "rejo logistic": "kernel-logistic",
@@ -249,13 +249,19 @@ FORMER_NAMES = {
 TRAINED = tuple(method.name for method in _LEARNERS if method.trained)
 
 
+def refuse_former_names(names: Iterable[Any]) -> None:
+    """Raise an error that gives the present name of a method."""
+    for name in names:
+        if name in FORMER_NAMES:
+            raise ValueError(f"{name!r} is now called {FORMER_NAMES[name]!r}.")
+
+
 def find(names: Iterable[str], n_classes: int | None = None) -> list[Method]:
     """Return methods by name; refuse those that cannot be trained on ``n_classes`` classes."""
     found = []
     for name in names:
         method = METHODS.get(name)
-        if name in FORMER_NAMES:
-            raise ValueError(f"{name!r} is now called {FORMER_NAMES[name]!r}.")
+        refuse_former_names([name])
         if method is None:
             raise ValueError(f"{name!r} is not a method; methods: {', '.join(METHODS)}.")
         if n_classes is not None and not method.takes(n_classes):

@@ -232,3 +232,11 @@ def test_a_full_disk_is_one_line(model, cases):
             process = start(*words, stdout=full)
             _, err = process.communicate(timeout=60)
         assert (process.returncode, err) == (2, "rejo: error: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    ("option", "hint"), [("--jsn", " (did you mean --json?)"), ("--speed=2", "")]
+)
+def test_an_unknown_option_is_named_with_the_closest_one(refused, option, hint):
+    error = refused(2, "predict", "m.rejo", "new.csv", option)
+    assert error == f"unrecognized arguments: {option}{hint}; see rejo predict --help"

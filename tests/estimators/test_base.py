@@ -513,3 +513,10 @@ def test_every_public_method_has_a_docstring_of_its_own_or_of_its_base(package):
             if callable(value) and not method.startswith("_"):
                 assert inspect.getdoc(getattr(kind, method)), f"{name}.{method}"
     assert "Training points" in inspect.getdoc(rejo.RejoSVC.fit)
+
+
+def test_a_pickle_of_an_earlier_version_is_refused():
+    model = RejoSVC()
+    state = {**model.__getstate__(), "_price": 0.2}
+    with pytest.raises(ValueError, match=r"earlier version of rejo.*Fit the model again"):
+        model.__setstate__(state)

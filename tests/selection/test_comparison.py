@@ -286,3 +286,10 @@ def test_the_standard_methods_take_no_sparse_data(data):
     X, y = data
     with pytest.raises(ValueError, match=r"give X.toarray\(\)"):
         compare("standard", csr_array(X), y)
+
+
+def test_former_names_of_methods_are_refused_with_the_present_ones(data):
+    with pytest.raises(ValueError, match="'rejo SVM' is now called 'svm'"):
+        compare(["svm", "logistic"], *data, reference="rejo SVM")
+    with pytest.raises(ValueError, match="'SVM-2C' is now called 'svm-pair'"):
+        compare(["svm", "logistic"], *data, param_grids={"SVM-2C": {}})

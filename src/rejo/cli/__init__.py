@@ -29,6 +29,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Sequence
+from difflib import get_close_matches
 from io import TextIOWrapper
 from itertools import takewhile
 from typing import Any, NoReturn
@@ -107,7 +108,13 @@ class _Parser(argparse.ArgumentParser):
             old = word.partition("=")[0]
             if RENAMED.get(old) in self._option_string_actions:
                 self.error(f"{old} is now called {RENAMED[old]}")
-        return super().parse_known_args(args, namespace)
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown and not self._subparsers:  # a command, which knows its own options
+            word = unknown[0].partition("=")[0]
+            close = get_close_matches(word, self._option_string_actions, n=1, cutoff=0.75)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        return found, unknown
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"rejo: error: {one_line(message)}; see {self.prog} --help\n")

@@ -163,8 +163,16 @@ def _labels(frame: Any, name: str, path: Path, parameter: str) -> Any:
             parameter=parameter,
             remedy="Fill them in or remove these rows, or pass missing=[...] if they are values.",
         )
-    whole = column.dtype.kind == "f" and (column % 1 == 0).all() and (column.abs() < 2**53).all()
-    return column.astype(np.int64) if whole else column
+    if column.dtype.kind != "f":
+        return column
+    if (column.abs() >= 2**53).any():
+        raise TableError(
+            "some numbers have more than 15 digits, too many to tell them apart",
+            where=f"{path}, column {name!r}",
+            parameter=parameter,
+            remedy=f"Read them as strings: text=[{name!r}].",
+        )
+    return column.astype(np.int64) if (column % 1 == 0).all() else column
 
 
 def _ordered(y: Any, order: Sequence[Hashable], path: Path) -> Any:

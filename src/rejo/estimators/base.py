@@ -262,6 +262,15 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name not in self._not_saved}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Refuse pickles of older versions, whose thresholds have another sign."""
+        if "_price" in state:
+            raise ValueError(
+                f"this {type(self).__name__} was pickled by an earlier version of rejo, and would "
+                "decide differently now. Fit the model again."
+            )
+        super().__setstate__(state)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

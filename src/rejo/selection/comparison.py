@@ -21,7 +21,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from rejo import metrics
 from rejo._errors import renamed
 from rejo._io import progress
-from rejo.catalogue import standard_methods
+from rejo.catalogue import refuse_former_names, standard_methods
 from rejo.estimators.classes import encode_classes
 from rejo.estimators.pipelines import cost_parameter, final_step
 from rejo.metrics import tally
@@ -235,6 +235,7 @@ def compare(
         estimators, grids = _from_catalogue(estimators, X, y, random_state)
     methods = _check_methods(estimators)
     grids |= param_grids or {}
+    refuse_former_names({*grids, reference} - methods.keys())
     for name in grids:
         if name not in methods:
             raise ValueError(

@@ -17,7 +17,7 @@ def summarise(
     sentences = [
         f"Of {n:,} cases, about {n - reviewed:,} are decided and {reviewed:,} go to review "
         f"({_range(expected.rejection_rate, n)}); about "
-        f"{_number(n * expected.error_rate.estimate)} of the decisions are wrong "
+        f"{_number(n * expected.error_rate.estimate)} are decided wrongly "
         f"({_range(expected.error_rate, n)}).",
         f"About {_percent(expected.confidence)} of batches this size fall in these ranges, if new "
         "cases are like the training cases.",
