@@ -1,0 +1,113 @@
+"""From posteriors and prices to decisions, and what a review is worth.
+
+Prices are a matrix ``L`` of shape (K, K + 1): rows are true classes, columns the K decisions and,
+last, the review.  A case with the posteriors ``p`` (K,) is expected to cost ``p @ L``, an entry for
+each column, and the cheapest column is the decision; a tie goes to the review.  With one price 1
+for every error and one price ``w`` for a review this is Chow's rule: review iff
+``max p <= 1 - w``.  With two classes, where deciding 1 for a true 0 costs ``a``, deciding 0 for a
+true 1 costs ``b`` and a review costs ``r``, it is a pair of cut-offs: class 1 iff
+``p_1 > 1 - r / a``, class 0 iff ``p_1 < r / b``, and review between them.
+
+*What a review is worth* is the cost of the cheapest decision minus that of the review: the money
+that a review is expected to save, negative where a review costs more than it saves.  It is the
+order of a review queue, and every operating point is a cut in it.
+
+>>> p = [[0.9, 0.1], [0.6, 0.4]]
+>>> prices = uniform_prices(2, reject_cost=0.2)
+>>> prices
+array([[0. , 1. , 0.2],
+       [1. , 0. , 0.2]])
+>>> found = decide(p, prices)
+>>> found.decision, found.worth.round(6)
+(array([ 0, -1]), array([-0.1,  0.2]))
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rejo._typing import Floats, Indices
+
+TIE = 1e-12  # costs that differ by less than this share of the highest price are equal
+
+__all__ = ["Decided", "decide", "expected_costs", "imperfect_reviews", "uniform_prices"]
+
+
+class Decided(NamedTuple):
+    """What posteriors and prices say about each of ``n`` cases; classes as indices."""
+
+    decision: Indices  # (n,) -1: review
+    forced: Indices  # (n,) the cheapest decision without a review
+    lower: Indices  # (n,) the two likeliest classes, the lower index
+    upper: Indices  # (n,) and the higher
+    worth: Floats  # (n,) what a review is expected to save, in the unit of the prices
+
+
+def uniform_prices(n_classes: int, reject_cost: float) -> Floats:
+    """Prices (K, K + 1) of 1 for every error and ``reject_cost`` for every review."""
+    prices = np.full((n_classes, n_classes + 1), float(reject_cost))
+    prices[:, :-1] = 1.0 - np.eye(n_classes)
+    return prices
+
+
+def imperfect_reviews(
+    prices: ArrayLike, accuracy: ArrayLike, wrong: ArrayLike | None = None
+) -> Floats:
+    """Add the reviewers' own errors to the price of a review.
+
+    A review of a case of class ``k`` then costs ``r_k + (1 - accuracy_k) * wrong_k``.
+
+    Parameters
+    ----------
+    prices : array-like of shape (n_classes, n_classes + 1)
+    accuracy : float or array-like of shape (n_classes,)
+        Share of the reviewed cases of each true class that end in the right decision.
+    wrong : float or array-like of shape (n_classes,), default=None
+        Price of a reviewer's wrong answer; by default the mean price of the wrong decisions.
+    """
+    prices = np.array(prices, dtype=np.float64)
+    if wrong is None:
+        wrong = prices[:, :-1].sum(axis=1) / (len(prices) - 1)  # the diagonal is 0
+    prices[:, -1] += (1.0 - np.asarray(accuracy)) * wrong
+    return prices
+
+
+def expected_costs(p: ArrayLike, prices: ArrayLike) -> Floats:
+    """Expected cost (n, K + 1) of every decision and, last, of a review; ``p`` is (n, K)."""
+    return np.asarray(p, dtype=np.float64) @ np.asarray(prices, dtype=np.float64)
+
+
+def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
+    """Choose the decision with the lowest expected cost, or a review.
+
+    Parameters
+    ----------
+    p : array-like of shape (n_samples, n_classes)
+        Posteriors.
+    prices : array-like of shape (n_classes, n_classes + 1)
+        Price of each decision and, last, of a review, for each true class.  Only differences
+        within a row matter, and a positive factor changes nothing but the unit of ``worth``.
+
+    Returns
+    -------
+    decided : Decided
+        Of equally cheap decisions, the likelier class is taken.
+    """
+    p = np.asarray(p, dtype=np.float64)
+    costs = expected_costs(p, prices)  # (n, K + 1)
+    slack = TIE * np.abs(prices).max()
+    two = np.argsort(-p, axis=1, kind="stable")[:, :2]
+    best = costs[:, :-1].min(axis=1)
+    level = costs[:, :-1] <= best[:, None] + slack
+    forced = np.where(level, p, -1.0).argmax(axis=1)
+    worth = best - costs[:, -1]
+    return Decided(
+        decision=np.where(worth >= -slack, -1, forced),
+        forced=forced,
+        lower=two.min(axis=1),
+        upper=two.max(axis=1),
+        worth=worth,
+    )
