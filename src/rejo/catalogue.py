@@ -58,7 +58,7 @@ class Method:
     reported: bool = False  # compared with the chosen model on a report
     multiclass: bool = True  # takes more than two classes
     unordered: bool = False  # classes may have no order
-    posteriors: bool = False  # has predict_proba
+    posteriors: bool = False  # has predict_proba, at least for two classes
     sample_weight: bool = True  # fit takes sample_weight
     max_samples: int | None = None  # above this, too slow to be tried unless asked for by name
     max_features: int | None = None  # the same
@@ -183,7 +183,7 @@ def _embedded(problem: ProblemSize) -> Built:
 _LEARNERS = (
     Method(
         name="logistic", label="logistic regression, data replication", build=_logistic,
-        trained=True,
+        trained=True, posteriors=True,
     ),
     Method(
         name="svm", label="SVM, data replication", build=_svm, trained=True,
@@ -191,16 +191,16 @@ _LEARNERS = (
     ),
     Method(
         name="mlp", label="neural network, data replication", build=_mlp,
-        trained=True, standard=True, paper=("rejoNN", "rejoNN"),
+        trained=True, standard=True, posteriors=True, paper=("rejoNN", "rejoNN"),
     ),
     Method(
         name="boosting", label="gradient boosting, data replication", build=_boosting,
-        trained=True,
+        trained=True, posteriors=True,
     ),
     Method(
         name="kernel-logistic", label="kernel logistic regression, data replication",
         build=_kernel_logistic, standard=True, sample_weight=False,
-        paper=("rejoLogistic", "rejoLogistic"),
+        posteriors=True, paper=("rejoLogistic", "rejoLogistic"),
     ),
 )  # fmt: skip
 _LOGISTIC, _SVM, _MLP, _BOOSTING, *_ = _LEARNERS

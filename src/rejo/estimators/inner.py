@@ -33,6 +33,7 @@ SIZES = (
     *("min_samples_leaf", "min_samples_split", "min_child_samples", "max_samples"),
     *("min_data_in_leaf", "min_data_per_leaf", "min_data", "min_data_per_group"),
 )
+LOG_LOSSES = ("binary:logistic", "binary:logitraw", "binary", "cross_entropy", "xentropy")
 LEAST = 1e-16  # of a probability, before its logarithm
 HIST_ROWS = 10_000  # from which early_stopping="auto" stops early
 
@@ -332,9 +333,29 @@ def inner_scores(estimator: Any, X: Any, margin: Floats | None) -> Floats:
     elif hasattr(estimator, "decision_function"):
         scores = estimator.decision_function(X)
     else:
-        p = np.maximum(np.asarray(estimator.predict_proba(X), dtype=np.float64), LEAST)
-        scores = np.log(p[:, 1]) - np.log(p[:, 0])
+        scores = inner_log_odds(estimator, X, margin)
     return np.asarray(scores, dtype=np.float64).reshape(X.shape[0])
+
+
+def no_log_odds(estimator: Any) -> str | None:
+    """Return why a classifier, fitted with costs as weights, estimates no odds, if it does not."""
+    name, parameters = type(estimator).__name__, estimator.get_params(deep=False)
+    if not hasattr(estimator, "predict_proba"):
+        return f"estimator={name} has none"
+    if parameters.get("probability"):  # libsvm fits the sigmoid without the weights
+        return f"estimator={name} with probability=True ignores the costs in its probabilities"
+    objective = parameters.get("objective")
+    if family(estimator) != "sklearn" and objective not in (None, *LOG_LOSSES):
+        return f"the objective {objective!r} of estimator={name} estimates none"
+    return None
+
+
+def inner_log_odds(estimator: Any, X: Any, margin: Floats | None) -> Floats:
+    """Log-odds (m,) of the posteriors: of a booster the scores, else those of predict_proba."""
+    if family(estimator) != "sklearn":
+        return inner_scores(estimator, X, margin)
+    p = np.maximum(np.asarray(estimator.predict_proba(X), dtype=np.float64), LEAST)
+    return np.log(p[:, 1]) - np.log(p[:, 0])
 
 
 def _parameters(estimator: Any) -> Iterator[tuple[str, str, Any]]:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from rejo._state import is_floats, require, storable
 from rejo._typing import Floats
-from rejo.estimators.boundaries import PathMixin
+from rejo.estimators.boundaries import PathMixin, PosteriorsMixin
 from rejo.estimators.classes import Targets, times_class_weight
 from rejo.solvers import linear
 from rejo.solvers.types import Step
@@ -25,7 +25,7 @@ from rejo.solvers.types import Step
 
 @storable
 @dataclass(kw_only=True, eq=False, repr=False)
-class RejoLinear(PathMixin):
+class RejoLinear(PosteriorsMixin, PathMixin):
     """Linear classifier with a reject option, by data replication.
 
     One direction ``w`` separates the ordered classes ``0..K-1`` by ordered thresholds, two
@@ -47,7 +47,8 @@ class RejoLinear(PathMixin):
     loss : {"logistic", "hinge", "squared_hinge"}, default="logistic"
         ``log(1 + exp(-m))``, ``max(0, 1 - m)`` or ``max(0, 1 - m)^2``.  If the logit is linear,
         the logistic boundaries of two classes converge to those of Chow's rule, at the
-        probabilities ``reject_cost`` and ``1 - reject_cost``; those of the hinge do not.
+        probabilities ``reject_cost`` and ``1 - reject_cost``; those of the hinge do not.  Only the
+        logistic loss has :meth:`predict_proba`.
     h : float in [1e-6, 1e6], default=1.0
         Size of the extension features; larger values let the thresholds move apart more freely.
     reject_cost : float in (0, 0.5] or None, default=0.2
@@ -182,6 +183,10 @@ class RejoLinear(PathMixin):
             self.__dict__.pop(name, None)
         w, b = np.split(stream.mean, [X.shape[1]])
         return self._set_function(w, b, stream.n_steps)
+
+    def _no_odds(self) -> str | None:
+        logistic = self.loss == "logistic"
+        return None if logistic else f"loss={self.loss!r} estimates none (use loss='logistic')"
 
     def _function(self, X: Any) -> Floats:
         return linear.products(self._check_X(X, reset=False), self.coef_[0])

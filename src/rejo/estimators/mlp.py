@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 
 from rejo._state import is_floats, require, storable
 from rejo._typing import Floats, Indices
-from rejo.estimators.boundaries import ParallelBoundaries
+from rejo.estimators.boundaries import ParallelBoundaries, PosteriorsMixin
 from rejo.estimators.classes import times_class_weight
 from rejo.solvers import mlp
 from rejo.solvers.mlp import Data, Moments, Network, NetworkSolution
@@ -36,7 +36,7 @@ def _streams(model: RejoMLP) -> bool:
 
 @storable
 @dataclass(kw_only=True, eq=False, repr=False)
-class RejoMLP(ParallelBoundaries):
+class RejoMLP(PosteriorsMixin, ParallelBoundaries):
     """Multilayer perceptron with a reject option, by data replication: the paper's rejoNN.
 
     One network ``G`` with a single linear output separates the ordered classes ``0..K-1`` by
@@ -234,6 +234,11 @@ class RejoMLP(ParallelBoundaries):
         moments = self._moments if continued else None
         solution = self._minimise(theta, data, net, 1, moments)
         return self._store(solution, net, solution.loss_curve[-1], continued)
+
+    def _log_odds(self, X: Any) -> Floats:
+        # The squared error brings tanh f to 2 P - 1, and tanh f = 2 expit(2 f) - 1.
+        scores = self.boundary_scores(X)
+        return 2.0 * scores if self.loss == "squared_error" else scores
 
     def _function(self, X: Any) -> Floats:
         X = self._check_X(X, reset=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -23,7 +24,8 @@ from rejo._io import percent
 from rejo._state import is_floats, require, storable
 from rejo._typing import Floats, Indices
 from rejo.estimators import inner
-from rejo.estimators.boundaries import BoundaryClassifier, middle_scores
+from rejo.estimators.boundaries import BoundaryClassifier, PosteriorsMixin, middle_scores
+from rejo.estimators.pipelines import final_classifier
 from rejo.replication import extend_rows, extension_vectors, replicate
 
 CHUNK = 8_000_000  # values of the replicated rows held at a time in a prediction
@@ -34,7 +36,7 @@ TIE = 1e-9  # scores that differ by less are in order
 
 @storable
 @dataclass(kw_only=True, eq=False, repr=False)
-class ReplicationClassifier(inner.WrapsClassifier, BoundaryClassifier):
+class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
     """Give any binary classifier with sample weights a reject option.
 
     Every point is copied once for each boundary between the ordered classes (two between
@@ -101,6 +103,11 @@ class ReplicationClassifier(inner.WrapsClassifier, BoundaryClassifier):
     ``boundary_scores`` are the estimator's raw scores (``decision_function``, or the margin of a
     booster), or the log-odds of its ``predict_proba``, sorted so that they fall.  A score of 0,
     that is a probability of 0.5, counts as not positive.
+
+    ``predict_proba`` reads the posteriors off the estimator's own, and is as good as these: with a
+    log loss (logistic regression, boosting, networks) they are consistent, forests and naive Bayes
+    may need calibration.  There is none around an ``SVC``, even with ``probability=True``: it does
+    not weight its probabilities by the costs.
 
     Examples
     --------
@@ -199,10 +206,14 @@ class ReplicationClassifier(inner.WrapsClassifier, BoundaryClassifier):
         return self
 
     def boundary_scores(self, X: Any) -> Floats:
-        X = self._check_input(X, reset=False)
-        if self.transformer_ is not None:
-            X = self._check_transformed(self.transformer_.transform(X), self.estimator_)
-        return -np.sort(-self._scores(X), axis=1)
+        return -np.sort(-self._scores(self._transformed(X)), axis=1)
+
+    def _log_odds(self, X: Any) -> Floats:
+        odds = self._scores(self._transformed(X), inner.inner_log_odds)
+        return -np.sort(-odds, axis=1)
+
+    def _no_odds(self) -> str | None:
+        return inner.no_log_odds(final_classifier(self._default()))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
@@ -232,6 +243,13 @@ class ReplicationClassifier(inner.WrapsClassifier, BoundaryClassifier):
             return None, estimator
         return estimator[:-1] if len(estimator) > 1 else None, estimator[-1]
 
+    def _transformed(self, X: Any) -> Any:
+        """Points as they come out of the pipeline, if the estimator is one."""
+        X = self._check_input(X, reset=False)
+        if self.transformer_ is None:
+            return X
+        return self._check_transformed(self.transformer_.transform(X), self.estimator_)
+
     def _check_transformed(self, X: Any, estimator: Any) -> Any:
         return X if inner.is_frame(X) else check_array(X, **inner.array_options(estimator))
 
@@ -245,7 +263,7 @@ class ReplicationClassifier(inner.WrapsClassifier, BoundaryClassifier):
 
     # ---- scores ---------------------------------------------------------------------------
 
-    def _scores(self, X: Any) -> Floats:
+    def _scores(self, X: Any, measure: Callable[..., Floats] = inner.inner_scores) -> Floats:
         """Scores (n, Q) of transformed points, unsorted; few replicated rows at a time."""
         n, (Q, n_marks) = X.shape[0], self._marks.shape
         width = n_marks + (X.nnz // max(n, 1) if sparse.issparse(X) else X.shape[1])
@@ -256,7 +274,7 @@ class ReplicationClassifier(inner.WrapsClassifier, BoundaryClassifier):
             q = np.repeat(np.arange(Q), len(points))
             rows = extend_rows(X, np.tile(points, Q), self._marks[q])
             margin = None if self.margins_ is None else self.margins_[q]
-            scores[points] = inner.inner_scores(self.estimator_, rows, margin).reshape(Q, -1).T
+            scores[points] = measure(self.estimator_, rows, margin).reshape(Q, -1).T
         return scores
 
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rejo._typing import Floats
 from rejo.estimators.base import Judgement, RejectClassifier
-from rejo.estimators.pipelines import check_best, final_step
+from rejo.estimators.pipelines import check_best, final_classifier, final_step
 
 
 class ChosenModel(RejectClassifier):
@@ -33,6 +33,22 @@ class ChosenModel(RejectClassifier):
         check_is_fitted(self)
         classifier, X = final_step(self.best_estimator_, X)
         return np.asarray(classifier.boundary_scores(X))
+
+    @available_if(lambda self: hasattr(self._decider, "predict_proba"))
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the posteriors (n_samples, n_classes) of the chosen model, if it has them.
+
+        The columns are in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        classifier, X = final_step(self.best_estimator_, X)
+        return np.asarray(classifier.predict_proba(X))
+
+    @property
+    def _decider(self) -> Any:
+        """The chosen classifier, or before ``fit`` the one that is tuned."""
+        fitted = hasattr(self, "best_estimator_")
+        return final_classifier(self.best_estimator_) if fitted else self._learner
 
     def judge(self, X: Any) -> Judgement:
         """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`."""
