@@ -305,7 +305,8 @@ def model(estimator):
 
 def answers(model, X):
     """What a fitted estimator answers, as a list of arrays."""
-    return list(model.judge(X)) if hasattr(model, "judge") else [model.transform(X)]
+    found = model.judge(X) if hasattr(model, "judge") else [model.transform(X)]
+    return [array for array in found if array is not None]
 
 
 def assert_same_answers(model, other, X):
@@ -410,7 +411,8 @@ def test_judge_says_what_the_methods_say(estimator, model):
     X, y = points(estimator)
     n, classes = len(X), model.classes_
     judgement = model.judge(X)
-    assert all(len(part) == n for part in judgement)
+    assert all(len(part) == n for part in judgement if part is not None)
+    assert (judgement.worth is not None) == model.decides_by_posteriors
     decision, forced = judgement.decision, judgement.forced
     rejected = decision < 0
     assert_array_equal(classes, np.unique(y))
@@ -441,7 +443,9 @@ def test_review_and_queue_rank_the_doubtful_points(estimator):
     judgement = model.judge(X)
     rejected = judgement.decision < 0
     frame = model.review(X)
-    assert list(frame.columns) == ["decision", "forced", "lower", "upper", "distance", "rank"]
+    worth = ["worth"] if model.decides_by_posteriors else []
+    columns = ["decision", "forced", "lower", "upper", "distance", *worth, "rank"]
+    assert list(frame.columns) == columns
     assert_array_equal(frame.index, X.index)
     assert_array_equal(frame["decision"], model.predict(X))
     assert_array_equal(frame["forced"], model.predict_forced(X))

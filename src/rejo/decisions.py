@@ -71,7 +71,7 @@ def imperfect_reviews(
     prices = np.array(prices, dtype=np.float64)
     if wrong is None:
         wrong = prices[:, :-1].sum(axis=1) / (len(prices) - 1)  # the diagonal is 0
-    prices[:, -1] += (1.0 - np.asarray(accuracy)) * wrong
+    prices[:, -1] += (1.0 - np.asarray(accuracy)) * np.asarray(wrong, dtype=np.float64)
     return prices
 
 

@@ -10,7 +10,17 @@ import numpy as np
 from rejo._errors import RejoError
 from rejo._typing import Floats
 
-__all__ = ["price_matrix"]
+HIGHEST = 1e12  # price
+
+__all__ = ["HIGHEST", "price_matrix", "reject_cost_of"]
+
+
+def reject_cost_of(prices: Floats) -> float | None:
+    """Price of a review where an error costs 1; ``None`` if prices differ between classes."""
+    K = len(prices)
+    error, review = prices[0, 1], prices[0, -1]
+    alike = (prices[:, :-1] == error * (1 - np.eye(K))).all() and (prices[:, -1] == review).all()
+    return float(review / error) if alike and error > 0 else None
 
 
 def price_matrix(cost_of: Any, classes: Sequence[Any], *, ordered: bool = True) -> Floats:

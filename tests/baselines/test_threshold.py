@@ -8,7 +8,7 @@ import pytest
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
@@ -91,17 +91,18 @@ def test_chow_with_the_true_posterior_reaches_the_bayes_risk(problem, make, reje
     assert_allclose(1 - model.score(X, y), bayes_risk(problem, reject_cost), atol=2e-3)
 
 
-def test_chow_rejects_iff_the_largest_posterior_is_below_one_minus_the_cost():
+def test_chow_rejects_iff_the_largest_posterior_is_at_most_one_minus_the_cost():
     p = np.array([[0.9, 0.05, 0.05], [0.5, 0.1, 0.4], [0.1, 0.2, 0.7], [0.0, 0.25, 0.75]])
     model = ThresholdRejectClassifier(Ready(), reject_cost=0.25).fit(p, ["a", "b", "c", "a"])
-    assert model.predict(p).tolist() == ["a", "reject", "reject", "c"]
+    assert model.predict(p).tolist() == ["a", "reject", "reject", "reject"]  # the last is a tie
     assert model.predict_forced(p).tolist() == ["a", "a", "c", "c"]
     frame = model.review(p)
     assert frame["lower"].tolist() == ["a", "a", "b", "b"]
     assert frame["upper"].tolist() == ["b", "c", "c", "c"]
     assert_allclose(frame["distance"], [0.15, 0.25, 0.05, 0.0])
-    assert frame["rank"].tolist()[1:3] == [1, 2]
-    assert model.queue(p, capacity=3, fill=True).index.tolist() == [1, 2, 3]
+    assert_allclose(frame["worth"], [-0.15, 0.25, 0.05, 0.0])
+    assert frame["rank"].tolist()[1:] == [1, 2, 3]
+    assert model.queue(p, fill=True).index.tolist() == [1, 2, 3, 0]
 
 
 def test_classes_need_no_order(three):
@@ -135,6 +136,101 @@ def test_without_a_cost_nothing_is_rejected(binary, rule):
     assert model.score(X, y) == inner.score(X, y)
 
 
+# ---- prices ---------------------------------------------------------------------------------
+
+
+def test_other_prices_need_no_second_fit(three):
+    X, y = three
+    model = ThresholdRejectClassifier(GaussianNB(), reject_cost=0.1).fit(X, y)
+    costs = {"error": 500, "review": 100}
+    for other in (model.at(0.2), model.at(cost_of=costs)):
+        fresh = clone(other).fit(X, y)
+        assert other.estimator_ is model.estimator_
+        assert_array_equal(other.predict(X), fresh.predict(X))
+        assert_array_equal(other.prices_, fresh.prices_)
+        assert other.reject_cost_ == fresh.reject_cost_ == 0.2
+    assert model.reject_cost == model.reject_cost_ == 0.1
+    assert_array_equal(model.at(cost_of=costs).predict(X), model.at(0.2).predict(X))
+    assert_allclose(model.at(cost_of=costs).review(X)["worth"], 500 * model.at(0.2).judge(X).worth)
+    never = ThresholdRejectClassifier(GaussianNB(), reject_cost=None).fit(X, y)
+    assert_array_equal(never.at(0.2).predict(X), model.at(0.2).predict(X))
+    assert_array_equal(never.predict(X), model.predict_forced(X))
+
+
+def test_the_score_is_one_minus_the_mean_price(three):
+    X, y = three
+    prices = np.array([[0, 7, 1, 0.5], [2, 0, 3, 0.25], [4, 5, 0, 0.75]])
+    model = ThresholdRejectClassifier(GaussianNB(), cost_of=prices).fit(X, y)
+    place = {label: i for i, label in enumerate(["apple", "fig", "pear", "reject"])}
+    costs = [prices[place[t], place[d]] for t, d in zip(y, model.predict(X), strict=True)]
+    assert_allclose(model.score(X, y), 1 - np.mean(costs))
+    weight = np.arange(len(y)) % 3
+    assert_allclose(model.score(X, y, weight), 1 - np.average(costs, weights=weight))
+    assert model.reject_cost_ is None
+    judgement = model.judge(X)
+    assert_array_equal(np.argsort(judgement.sureness), np.argsort(-judgement.worth))
+    assert_allclose(judgement.distance, np.abs(judgement.worth))
+
+
+def test_the_queue_is_in_the_order_of_what_a_review_saves(three):
+    X, y = three
+    prices = np.array([[0, 7, 1, 0.5], [2, 0, 3, 0.25], [4, 5, 0, 0.75]])
+    model = ThresholdRejectClassifier(GaussianNB(), cost_of=prices).fit(X, y)
+    frame = model.queue(X, fill=True)
+    assert (np.diff(frame["worth"]) <= 0).all()
+    reviews = (frame["decision"] == "reject").to_numpy()
+    assert_array_equal(reviews, frame["worth"] >= 0)
+    assert frame["rank"].tolist()[: reviews.sum()] == list(range(1, reviews.sum() + 1))
+
+
+def test_two_cut_offs_minimise_the_cost_at_asymmetric_prices(binary):
+    X, y = binary
+    prices = np.array([[0.0, 1.0, 0.1], [5.0, 0.0, 0.4]])
+    model = ThresholdRejectClassifier(SVC(), rule="score", cv="train", cost_of=prices).fit(X, y)
+    assert not model.decides_by_posteriors
+    s, k = model.estimator_.decision_function(X), (y == model.classes_[1]).astype(int)
+    edges = np.append(np.sort(s) - 1e-9, s.max() + 1)
+    least = min(
+        prices[k, np.where(s > t1, 1, np.where(s <= t0, 0, 2))].mean()
+        for t0 in edges[::4]
+        for t1 in edges[::4]
+        if t0 <= t1
+    )
+    assert 1 - model.score(X, y) <= least + 1e-12
+
+
+def test_with_many_classes_a_review_may_cost_more_than_half_an_error():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.full(12, 0.2), 500)
+    y = np.array([f"part {rng.choice(12, p=row)}" for row in p])
+    order = [f"part {k}" for k in range(12)]
+    model = ThresholdRejectClassifier(Ready(), reject_cost=0.9, class_order=order)
+    ready = Ready()
+    ready.classes_ = np.array(order)
+    model = model.set_params(estimator=FrozenEstimator(ready)).fit(p, y)
+    assert_array_equal(model.reject_mask(p), p.max(axis=1) <= 0.1)
+    assert_array_equal(model.at(0.5).reject_mask(p), p.max(axis=1) <= 0.5)
+    with pytest.raises(ValueError, match=r"reject_cost=0.92.*with 12 classes a guess.*1 - 1/12"):
+        model.at(0.92)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "give one of reject_cost and cost_of"),
+        ({"reject_cost": 0.1, "cost_of": {"error": 1, "review": 0.1}}, "give one of"),
+        ({"reject_cost": 0.7}, "with 3 classes a guess costs at most"),
+        ({"reject_cost": -1}, "'reject_cost' parameter"),
+    ],
+)
+def test_other_prices_that_cannot_be_are_refused(three, given, message):
+    model = ThresholdRejectClassifier(GaussianNB()).fit(*three)
+    with pytest.raises(ValueError, match=message):
+        model.at(**given)
+    with pytest.raises(ValueError, match="rule='class' chose its cut-offs"):
+        ThresholdRejectClassifier(GaussianNB(), rule="class").fit(*three).at(0.1)
+
+
 # ---- calibration ----------------------------------------------------------------------------
 
 
@@ -153,8 +249,9 @@ def test_a_machine_without_posteriors_is_calibrated_on_held_out_points(binary):
 def test_isotonic_calibration_and_chow_find_the_exact_cutoffs():
     # Pooling adjacent violators cuts where the risk of held-out scores is least.
     X, y = make_synthetic_1(300, random_state=3)
-    cut = ThresholdRejectClassifier(SVC(), rule="score").fit(X, y)
-    chow = ThresholdRejectClassifier(SVC(), calibration="isotonic").fit(X, y)
+    # A step of isotonic regression may be a tie at 0.2, which Chow's rule rejects.
+    cut = ThresholdRejectClassifier(SVC(), rule="score", reject_cost=0.201).fit(X, y)
+    chow = ThresholdRejectClassifier(SVC(), calibration="isotonic", reject_cost=0.201).fit(X, y)
     assert (cut.predict(X) == chow.predict(X)).mean() > 0.97
 
 
@@ -381,7 +478,9 @@ def test_risk_on_400_points_is_near_the_bayes_risk(rule, C, gamma):
         (dict(estimator=LinearRegression()), "must be a classifier; LinearRegression is not"),
         (dict(estimator=SVC(kernel="precomputed")), "matrix of kernel values"),
         (dict(rule="best"), "'rule' parameter"),
-        (dict(reject_cost=0.7), "'reject_cost' parameter"),
+        (dict(reject_cost=1.0), "'reject_cost' parameter"),
+        (dict(reject_cost=0.7), r"reject_cost=0.7 is above 0.5: with 2 classes.* at most 1 - 1/2"),
+        (dict(rule="class", cost_of={"error": 10, "review": 2}), "no effect with rule='class'"),
         (dict(calibration=None), "calibration='sigmoid' or 'isotonic', or rule='score'"),
         (dict(max_rejection=0.1), "max_rejection=0.1 is for rule='class', not 'chow'"),
         (dict(rule="class", max_rejection=0.1, reject_cost=None), "reject_cost=None forbids"),

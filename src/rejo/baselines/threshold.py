@@ -1,16 +1,19 @@
-"""One standard classifier, and cut-offs on its output after the training."""
+"""One standard classifier, and decisions by its posteriors and by prices, or by cut-offs."""
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from rejo._errors import RejoError
 from rejo._state import is_floats, is_sorted, require, storable
 from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import (
@@ -25,11 +28,14 @@ from rejo.baselines._wrapped import (
 )
 from rejo.baselines.calibration import calibrated, fit_calibrator
 from rejo.baselines.cutoffs import best_cutoffs, class_thresholds
+from rejo.decisions import uniform_prices
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.boundaries import judge_scores
-from rejo.estimators.classes import Targets, check_targets
+from rejo.estimators.classes import Targets, check_sample_weight, check_targets, same_kind
 from rejo.estimators.inner import take_rows
-from rejo.replication import replica_costs
+from rejo.estimators.posteriors import judge_posteriors
+from rejo.prices import HIGHEST, price_matrix, reject_cost_of
+from rejo.replication import costs_from_loss
 
 
 def _has_posteriors(self: Any) -> bool:
@@ -44,14 +50,17 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
 
     The reject region is chosen after training, by one of three rules.
 
-    - "chow" (Chow 1970): reject iff ``1 - max_k p_k(x) > reject_cost``.  With the true
-      posteriors no rule has a lower risk, for any number of classes, ordered or not.
+    - "chow": the lowest expected cost by the posteriors, for any prices and any number of classes,
+      ordered or not; a tie is rejected.  With the true posteriors no other rule costs less.
+      Without ``cost_of`` it is Chow's rule (1970): reject iff ``1 - max_k p_k(x) >= reject_cost``.
+      The fit does not depend on the prices: :meth:`at` decides at others.
     - "score": two classes; two free cut-offs ``t_0 <= t_1`` on the score, which minimise
 
           ``reject_cost R + E``
 
-      exactly (R rejections, E errors, as fractions of all points); a score above ``t_1`` means the
-      second class, a score up to ``t_0`` the first, and what lies between is rejected.
+      exactly (R rejections, E errors, as fractions of all points), or the mean cost at the prices
+      ``cost_of``; a score above ``t_1`` means the second class, a score up to ``t_0`` the first,
+      and what lies between is rejected.
     - "class" (Fumera, Roli & Giacinto 2000): accept the likeliest class ``i`` iff
       ``p_i(x) >= T_i``; for posteriors whose errors differ from class to class.
 
@@ -61,8 +70,12 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         Any classifier, or pipeline, with ``decision_function`` or ``predict_proba``.  ``None``:
         ``HistGradientBoostingClassifier()``.
     rule : {"chow", "score", "class"}, default="chow"
-    reject_cost : float in (0, 0.5] or None, default=0.2
+    reject_cost : float in (0, 1 - 1 / n_classes] or None, default=0.2
         Cost of a rejection where an error costs 1.  ``None``: never reject.
+    cost_of : dict, str, path, DataFrame or array-like, default=None
+        What errors and reviews cost, instead of ``reject_cost``: for example ``{"error": 5000,
+        "review": 40}`` or ``"error:ill=5000,error:well=300,review=40"``.
+        :func:`rejo.prices.price_matrix` lists all forms.  Not for ``rule="class"``.
     max_rejection : float in [0, 1], default=None
         With ``rule="class"``: maximise the accuracy on the accepted points with at most this
         rejection rate, instead of minimising the risk.
@@ -86,13 +99,18 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
 
     Attributes
     ----------
-    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
+    %classes_, reject_label_, n_features_in_, feature_names_in_
+    reject_cost_ : float or None
+        Cost of a rejection where an error costs 1; ``None`` if nothing is rejected, or if prices
+        differ from class to class.
+    prices_ : ndarray of shape (n_classes, n_classes + 1)
+        Prices it decides at: of each decision and, last, of a review, for each true class.
     estimator_ : classifier
         The estimator, fitted on all points.
     calibrator_ : classifier or None
         Map from scores to posteriors.
     cutoffs_ : ndarray
-        With "score", ``(t_0, t_1)``, or one cut-off if the model never rejects; otherwise the
+        With "score", ``(t_0, t_1)``, or one cut-off if the model never rejects; with "class", the
         lowest posterior at which each class is accepted, of shape (n_classes,).
 
     Examples
@@ -102,11 +120,15 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
     >>> X = [[0.0], [1.0], [2.0], [3.0], [2.5], [4.0], [5.0], [6.0]]
     >>> y = ["good", "good", "good", "bad", "good", "bad", "bad", "bad"]
     >>> model = ThresholdRejectClassifier(LogisticRegression(C=10)).fit(X, y)
-    >>> model.predict([[1.0], [2.8], [5.0]])
-    array(['good', 'reject', 'bad'], dtype='<U6')
+    >>> model.predict([[1.0], [2.0], [2.8], [5.0]])
+    array(['good', 'good', 'reject', 'bad'], dtype='<U6')
+    >>> careful = model.at(cost_of=[[0, 5000, 100], [300, 0, 100]])  # a bad one costs 5000
+    >>> careful.predict([[1.0], [2.0], [2.8], [5.0]])
+    array(['good', 'reject', 'reject', 'bad'], dtype='<U6')
     """
 
     rule: str = "chow"
+    cost_of: Any = None
     max_rejection: float | None = None
     calibration: str | None = "auto"
     cv: Any = 5
@@ -115,6 +137,8 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         **RejectClassifier._parameter_constraints,
         **Wrapper._wrapper_constraints,
         "rule": [StrOptions({"chow", "score", "class"})],
+        "reject_cost": [Interval(Real, 0.0, 1.0, closed="neither"), None],
+        "cost_of": "no_validation",  # by price_matrix, when the classes are known
         "max_rejection": [Interval(Real, 0.0, 1.0, closed="both"), None],
         "calibration": [StrOptions({"auto", "sigmoid", "isotonic"}), None],
         "cv": [StrOptions({"train"}), "cv_object"],
@@ -136,9 +160,9 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         if len(classes) > 2 and method is not None:
             set_pairwise(estimator, method == "sigmoid")
         self._labels = known_labels(estimator, classes)
-        self._set_labels(classes, rejects=self.reject_cost is not None)
+        self._set_prices(classes, self.class_order is not None or _is_ordered(y))
         self._rule = self.rule  # as fitted, even if the parameter changes later
-        chooses = method is not None or (self.rule != "chow" and self.reject_cost is not None)
+        chooses = method is not None or (self.rule != "chow" and self.reject_label_ is not None)
         folds = self._folds(X, y, targets) if chooses and not isinstance(self.cv, str) else None
         if rows is not None:
             X = take_rows(X, rows)
@@ -152,7 +176,8 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         if method is not None and values is not None:
             self.calibrator_ = fit_calibrator(values, k, w, method)
             values = calibrated(self.calibrator_, values)
-        self._choose(values, k, w)
+        if self.rule != "chow":
+            self._choose(values, k, w)
         return self
 
     @available_if(_has_posteriors)
@@ -170,8 +195,51 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         """
         return self._posteriors(X)
 
+    def at(self, reject_cost: float | None = None, cost_of: Any = None) -> Self:
+        """Return a copy that decides at other prices; it shares the fit.
+
+        Parameters
+        ----------
+        reject_cost : float in (0, 1 - 1 / n_classes], default=None
+        cost_of : dict, str, path, DataFrame or array-like, default=None
+            As the parameters of the class; give one of the two.
+
+        Returns
+        -------
+        model : ThresholdRejectClassifier
+
+        Examples
+        --------
+        >>> from rejo.baselines import ThresholdRejectClassifier
+        >>> from rejo.datasets import make_synthetic_1
+        >>> from sklearn.svm import SVC
+        >>> X, y = make_synthetic_1(400, random_state=0)
+        >>> model = ThresholdRejectClassifier(SVC(C=10), reject_cost=0.2).fit(X, y)
+        >>> [int(model.at(w).reject_mask(X).sum()) for w in (0.1, 0.2, 0.4)]
+        [124, 91, 27]
+        """
+        check_is_fitted(self)
+        if not self.decides_by_posteriors:
+            raise ValueError(
+                f"rule={self._rule!r} chose its cut-offs for one reject cost. Fit it again for "
+                "another, or use rule='chow', which decides at any prices."
+            )
+        if (reject_cost is None) == (cost_of is None):
+            raise ValueError("give one of reject_cost and cost_of.")
+        model = copy(self)
+        if cost_of is None:
+            model.reject_cost = reject_cost
+        model.cost_of = cost_of
+        model._validate_params()
+        model._set_prices(self.classes_, self._ordered)
+        return model
+
+    @property
+    def decides_by_posteriors(self) -> bool:
+        return getattr(self, "_rule", self.rule) == "chow"
+
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "cutoffs_")
+        return hasattr(self, "_rule") and (self._rule == "chow" or hasattr(self, "cutoffs_"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -180,14 +248,63 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
 
     def _check_state(self) -> None:
         super()._check_state()
-        cutoffs, K, scores = self.cutoffs_, len(self.classes_), self._rule == "score"
-        require(is_floats(cutoffs, None), self, "cutoffs_ are not finite numbers")
-        fine = len(cutoffs) == (self._n_boundaries if scores else K)
-        require(fine, self, "cutoffs_ and classes_ do not agree")
+        K, prices = len(self.classes_), self.prices_
+        require(is_floats(prices, K, K + 1), self, "prices_ are not a number for each outcome")
+        # A review may cost its price and, if the reviewer is wrong, an error as well.
+        fine = (prices >= 0).all() and prices.max() <= 2 * HIGHEST and not prices.diagonal().any()
+        require(fine, self, "prices_ hold a price that cannot be")
+        require(isinstance(self._ordered, bool), self, "it does not know if classes_ are ordered")
         require(self._rule in ("chow", "class", "score"), self, "its rule is unknown")
-        require(not scores or is_sorted(cutoffs), self, "cutoffs_ are not in rising order")
+        if self._rule != "chow":
+            cutoffs, scores = self.cutoffs_, self._rule == "score"
+            require(is_floats(cutoffs, None), self, "cutoffs_ are not finite numbers")
+            fine = len(cutoffs) == (self._n_boundaries if scores else K)
+            require(fine, self, "cutoffs_ and classes_ do not agree")
+            require(not scores or is_sorted(cutoffs), self, "cutoffs_ are not in rising order")
         require(len(self._labels) == K, self, "its labels and classes_ do not agree")
         check_is_fitted(self.estimator_)
+
+    # ---- prices ---------------------------------------------------------------------------
+
+    def _set_prices(self, classes: NDArray[Any], ordered: bool) -> None:
+        """Store the classes, whether they have an order, and the prices."""
+        K, cost = len(classes), self.reject_cost
+        most = 1.0 - 1.0 / K
+        if self.cost_of is not None:
+            ordered_ = ordered or K == 2 or classes.dtype.kind in "biuf"
+            prices = price_matrix(self.cost_of, classes.tolist(), ordered=ordered_)
+            cost = reject_cost_of(prices)
+        elif cost is not None and cost > most:
+            raise RejoError(
+                f"reject_cost={cost:g} is above {most:.3g}: with {K} classes a guess costs at most "
+                f"1 - 1/{K}, so no point would be rejected",
+                parameter="reject_cost",
+                remedy=f"Use at most {most:.3g}, or None to decide all points.",
+            )
+        else:
+            prices = uniform_prices(K, most if cost is None else cost)
+        self._set_labels(classes, rejects=self.cost_of is not None or cost is not None)
+        self.reject_cost_, self.prices_, self._ordered = cost, prices, ordered
+
+    @property
+    def _highest_reject_cost(self) -> float:
+        return 1.0 - 1.0 / len(self.classes_)
+
+    def _operating_point(self) -> dict[str, Any]:
+        if self.cost_of is None:
+            return super()._operating_point()
+        return {"prices": self.prices_}
+
+    def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """Mean price of the decisions and reviews; a class not seen in training costs the most."""
+        index, K = self._decide(X), len(self.classes_)
+        check_consistent_length(index, y)
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, len(index))
+        place = {label: k for k, label in enumerate(self.classes_.tolist())}
+        true = [place.get(label, K) for label in same_kind(y, self.classes_).tolist()]
+        prices = np.vstack([self.prices_, self.prices_.max(axis=0)])  # (K + 1, K + 1)
+        return float(np.average(prices[true, index], weights=sample_weight))
 
     # ---- the choice of the cut-offs -------------------------------------------------------
 
@@ -210,13 +327,11 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         K, cost = len(self.classes_), self.reject_cost
         if self.rule == "score":
             self.cutoffs_ = np.zeros(1)
-            if cost is not None and values is not None:
-                costs = replica_costs(2, cost)[k] * w[:, None]
-                self.cutoffs_ = best_cutoffs(values, k == 1, costs)
-        elif cost is None:
+            if values is not None:
+                loss = self.prices_[:, [0, 2, 1]]  # the review lies between the two classes
+                self.cutoffs_ = best_cutoffs(values, k == 1, costs_from_loss(loss)[k] * w[:, None])
+        elif cost is None or values is None:
             self.cutoffs_ = np.zeros(K)
-        elif self.rule == "chow" or values is None:
-            self.cutoffs_ = np.full(K, 1.0 - cost)
         else:
             top = values.argmax(axis=1)
             self.cutoffs_ = class_thresholds(
@@ -227,8 +342,10 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
 
     def judge(self, X: Any) -> Judgement:
         check_is_fitted(self)
-        if self._rule != "score":
-            return _judge_posteriors(self._posteriors(X), self.cutoffs_, self._rejects)
+        if self._rule == "chow":
+            return judge_posteriors(self._posteriors(X), self.prices_, rejects=self._rejects)
+        if self._rule == "class":
+            return _judge_by_class(self._posteriors(X), self.cutoffs_, self._rejects)
         X = self._check_input(X, reset=False)
         above = scores(self.estimator_, X, self._labels)[:, None] - self.cutoffs_
         return judge_scores(above, rejects=len(self.cutoffs_) == 2)
@@ -253,6 +370,11 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
                 f"max_rejection={self.max_rejection!r} allows rejections, but reject_cost=None "
                 "forbids them. Give a reject_cost, which then only counts in score."
             )
+        if self.cost_of is not None and self.rule == "class":
+            raise ValueError(
+                "cost_of has no effect with rule='class', which weighs all errors alike. Use "
+                "rule='chow', or reject_cost."
+            )
         if self.rule == "score":
             return None
         if self.calibration in ("sigmoid", "isotonic"):
@@ -269,12 +391,16 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
 
     def _order(self, y: Any) -> Any:
         """Order of the classes; that of strings is alphabetical, as none is needed."""
-        if self.class_order is None and not getattr(getattr(y, "dtype", None), "ordered", False):
+        if self.class_order is None and not _is_ordered(y):
             return "sorted"
         return self.class_order
 
 
-def _judge_posteriors(p: Floats, thresholds: Floats, rejects: bool) -> Judgement:
+def _is_ordered(y: Any) -> bool:
+    return bool(getattr(getattr(y, "dtype", None), "ordered", False))
+
+
+def _judge_by_class(p: Floats, thresholds: Floats, rejects: bool) -> Judgement:
     """Accept the likeliest class if its posterior (n, K) reaches its threshold (K,)."""
     two = np.argsort(-p, axis=1, kind="stable")[:, :2]  # (n, 2) most probable classes
     top = two[:, 0]

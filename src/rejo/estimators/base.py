@@ -32,6 +32,7 @@ class Judgement(NamedTuple):
     upper: Indices  # (n,) on the two sides of the nearest boundary
     distance: Floats  # (n,) to the nearest boundary of the decision, in units of its score
     sureness: Floats  # (n,) non-negative, lowest for the point most worth a review
+    worth: Floats | None = None  # (n,) what a review is expected to save, if it is known
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -124,8 +125,17 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         judgement : Judgement
             Named tuple of arrays of shape (n_samples,): ``decision``, ``forced``, ``lower`` and
             ``upper`` as indices into ``classes_`` (a ``decision`` of -1 is a rejection), and the
-            floats ``distance`` and ``sureness``.  :meth:`review` is the same as a DataFrame.
+            floats ``distance``, ``sureness`` and, from a classifier that decides by posteriors,
+            ``worth``, else ``None``.  :meth:`review` is the same as a DataFrame.
         """
+
+    @property
+    def decides_by_posteriors(self) -> bool:
+        """Whether decisions follow from ``predict_proba`` and prices, for any prices.
+
+        Such a classifier says what a review is worth, and needs no second fit for other prices.
+        """
+        return False
 
     def _decide(self, X: Any) -> Indices:
         """Class (n_samples,) as an index into ``classes_``, -1 where the point is rejected."""
@@ -170,10 +180,14 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             - ``decision``: as :meth:`predict`;
             - ``forced``: as :meth:`predict_forced`;
             - ``lower``, ``upper``: the two classes between which the point lies, if it is
-              rejected, else those on the two sides of the boundary next to it;
+              rejected, else those on the two sides of the boundary next to it; by posteriors, the
+              two likeliest classes;
             - ``distance``: how far, in units of the score, the nearest boundary is;
-            - ``rank``: 1 for the rejected point with the lowest :meth:`sureness`, and so on; ties
-              keep the order of the rows; missing for decided points.
+            - ``worth``: what a review is expected to save, in the unit of the prices; negative if
+              it costs more than it saves.  Only if the classifier decides by posteriors;
+            - ``rank``: 1 for the rejected point most worth a review (the lowest
+              :meth:`sureness`), and so on; ties keep the order of the rows; missing for decided
+              points.
         """
         return self._frame(X, self.judge(X))
 
@@ -187,13 +201,13 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             How many points can be reviewed: a number, or a fraction below 1.  By default all
             rejected points.
         fill : bool, default=False
-            If fewer points are rejected than can be reviewed, add the decided points with the
-            lowest sureness.
+            If fewer points are rejected than can be reviewed, add the decided points that are
+            most worth a review.
 
         Returns
         -------
         frame : pandas.DataFrame
-            Rows of :meth:`review`, the most doubtful point first.
+            Rows of :meth:`review`, the point most worth a review first.
 
         Examples
         --------
@@ -210,8 +224,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         size = n if fill else int(rejected.sum())
         if capacity is not None:
             size = min(size, _capacity(capacity, n))
-        # Rejected points first, then by doubt; a stable sort leaves equal ones in their order.
-        order = np.lexsort((judgement.sureness, ~rejected))
+        # Rejected points first, then by worth; a stable sort leaves equal ones in their order.
+        order = np.lexsort((_doubt(judgement), ~rejected))
         return self._frame(X, judgement).iloc[order[:size]]
 
     def sureness(self, X: Any) -> Floats:
@@ -227,7 +241,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return 1 - risk, where the risk is ``reject_cost`` x rejections + errors.
 
         Both are shares of all samples.  Without rejection this is the accuracy; with a
-        ``loss_matrix`` it is 1 - the mean loss.
+        ``loss_matrix`` it is 1 - the mean loss, and with prices 1 - the mean cost.
 
         Parameters
         ----------
@@ -294,6 +308,11 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Number of boundaries between the ordered classes: with rejection, two each."""
         return (len(self.classes_) - 1) * (1 if self.reject_label_ is None else 2)
 
+    @property
+    def _highest_reject_cost(self) -> float:
+        """Above this, data replication has no reject region between two neighbouring classes."""
+        return 0.5
+
     def _operating_point(self) -> dict[str, Any]:
         return {"reject_cost": self.reject_cost_}
 
@@ -310,8 +329,9 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         label, cost = self.reject_label_, getattr(self, "reject_cost_", None)
         fine = label is None or (np.isscalar(label) and label not in labels)
         require(fine, self, f"the reject label {label!r:.40} is also a class, or not a label")
-        fine = cost is None or (isinstance(cost, (int, float)) and 0 < cost <= 0.5)
-        require(fine, self, f"the reject cost {cost!r:.40} is not in (0, 0.5]")
+        most = self._highest_reject_cost
+        fine = cost is None or (isinstance(cost, (int, float)) and 0 < cost <= most)
+        require(fine, self, f"the reject cost {cost!r:.40} is not in (0, {most:g}]")
         self._validate_params()
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
@@ -331,9 +351,10 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             raise ImportError('review and queue need pandas: pip install "rejo[pandas]"') from None
         rejected = judgement.decision < 0
         order = np.flatnonzero(rejected)
-        order = order[np.argsort(judgement.sureness[order], kind="stable")]
+        order = order[np.argsort(_doubt(judgement)[order], kind="stable")]
         rank = pd.array([pd.NA] * len(rejected), dtype="Int64")
         rank[order] = np.arange(1, len(order) + 1)
+        worth = {} if judgement.worth is None else {"worth": judgement.worth}
         return pd.DataFrame(
             {
                 "decision": self.outputs()[judgement.decision],
@@ -341,6 +362,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 "lower": self.classes_[judgement.lower],
                 "upper": self.classes_[judgement.upper],
                 "distance": judgement.distance,
+                **worth,
                 "rank": rank,
             },
             index=X.index if isinstance(X, pd.DataFrame) else None,
@@ -383,6 +405,11 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 "outliers or scale the features, e.g. by sklearn.preprocessing.RobustScaler."
             )
         return X
+
+
+def _doubt(judgement: Judgement) -> Floats:
+    """What to sort by, (n,), for the points most worth a review to come first."""
+    return judgement.sureness if judgement.worth is None else -judgement.worth
 
 
 def _capacity(capacity: Any, n: int) -> int:
