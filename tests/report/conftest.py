@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from rejo.decisions import decide, uniform_prices
 from rejo.report import make_report, render
 from rejo.selection.outcomes import Outcomes
 
@@ -15,6 +16,22 @@ FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync "
     "--disable-background-networking --disable-component-update"
 )
+
+
+TRIED = [
+    {"method": "logistic", "cost": 61.5, "error": 2.1, "chosen": False},
+    {"method": "blend", "cost": 58.25, "error": 2.0, "chosen": True},
+    {"method": "<b>boosting</b>", "cost": 59.9, "error": None, "chosen": False},
+]
+
+
+def asymmetric_prices(n_classes, seed=0):
+    """Prices that differ for every pair of classes, and reviews for every class."""
+    rng = np.random.default_rng(seed)
+    prices = rng.integers(20, 900, (n_classes, n_classes + 1)).astype(float)
+    np.fill_diagonal(prices, 0.0)
+    prices[:, -1] = rng.integers(20, 60, n_classes)
+    return prices
 
 
 def made_up_cases(n=400, n_classes=2, *, costs=COSTS, n_folds=5, seed=0, width=1.0):
@@ -53,6 +70,28 @@ def share_cases(n=500, n_classes=3, *, n_points=101, seed=0):
     return outcomes, y, sizes.index(n_own)
 
 
+def posterior_cases(n=600, n_classes=4, *, prices=None, n_points=41, seed=0):
+    """Cuts in the ranking by what a review is worth at these prices, from true posteriors."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.full(n_classes, 0.4), n)
+    y = (p.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+    prices = uniform_prices(n_classes, 0.3) if prices is None else np.asarray(prices, dtype=float)
+    found = decide(p, prices)
+    cuts = {0.0, *np.quantile(found.worth, np.linspace(0, 1, n_points)), found.worth.max() + 1}
+    two = len(np.unique(prices[:, -1])) == 1 and len(np.unique(prices[:, :-1])) == 2
+    outcomes = []
+    for cut in sorted(cuts, reverse=True):
+        point = Outcomes(
+            reject_cost=(prices[0, -1] + cut) / prices[0, 1] if two else np.nan,
+            decision=np.where(found.worth >= cut, -1, found.forced), forced=found.forced,
+            lower=found.lower, sureness=prices.max() - found.worth, score=None, bands=None,
+            fold=np.arange(n) % 5,
+        )  # fmt: skip
+        object.__setattr__(point, "worth", found.worth)
+        outcomes.append(point)
+    return outcomes, y, sorted(cuts, reverse=True).index(0.0)
+
+
 def rival_rows(names, seed=0):
     rng = np.random.default_rng(seed)
     return [
@@ -74,13 +113,17 @@ def simple_report(outcomes, y, classes=None, **options):
 def make():
     """What makes outcomes, rows of rivals and reports."""
     return SimpleNamespace(
-        cases=made_up_cases, share_cases=share_cases, rivals=rival_rows, report=simple_report
-    )
+        cases=made_up_cases, share_cases=share_cases, posterior_cases=posterior_cases,
+        prices=asymmetric_prices, tried=TRIED, rivals=rival_rows, report=simple_report,
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="session")
 def reports():
-    """Two classes and rivals; four ordered classes and groups; one model and shares."""
+    """Two classes and rivals; four ordered classes and groups; one model and shares.
+
+    And two rankings by what a review is worth: with prices by class, and with twelve classes.
+    """
     rng = np.random.default_rng(1)
     outcomes, y = made_up_cases(1234)
     binary = simple_report(
@@ -97,7 +140,18 @@ def reports():
     outcomes, y, chosen = share_cases(n_points=41)
     groups = {"sex": rng.choice(["f", "m"], len(y))}
     share = simple_report(outcomes, y, chosen=chosen, axis="review_share", by=groups)
-    return {"binary": binary, "ordinal": ordinal, "share": share}
+    prices = asymmetric_prices(4)
+    outcomes, y, chosen = posterior_cases(prices=prices)
+    options = {"axis": "review_share", "ordered": False}
+    by_class = simple_report(
+        outcomes, y, ["car", "boat", "train", "bike"], chosen=chosen, prices=prices,
+        tried=TRIED, **options,
+    )  # fmt: skip
+    outcomes, y, chosen = posterior_cases(n_classes=12, seed=3)
+    dozen = simple_report(outcomes, y, chosen=chosen, prices=(2000, 600), **options)
+    return {
+        "binary": binary, "ordinal": ordinal, "share": share, "by class": by_class, "dozen": dozen
+    }  # fmt: skip
 
 
 @pytest.fixture(scope="session")

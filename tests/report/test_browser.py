@@ -7,7 +7,7 @@ from scipy.special import ndtri
 from rejo.metrics import wilson_interval
 from rejo.report import Setting
 
-KINDS = ["binary", "ordinal", "share"]
+KINDS = ["binary", "ordinal", "share", "by class", "dozen"]
 READ = "ids => ids.map(id => document.getElementById(id).textContent)"
 # Whatever is drawn must lie within the viewBox of its picture.
 OUTSIDE = """() => [...document.querySelectorAll("svg.picture")].flatMap((svg) => {
@@ -20,17 +20,28 @@ OUTSIDE = """() => [...document.querySelectorAll("svg.picture")].flatMap((svg) =
     .map(([id, html]) => `${id}: ${html}`);
 })"""
 # Many settings in one call: prices as they come from the fields, then the slider.
-TRY_ALL = """([settings, keys]) => settings.map(([point, error, review]) => {
-  const give = (id, value, kinds) => {
-    const input = document.getElementById(id);
+TRY_ALL = """([settings, keys]) => settings.map(([point, prices]) => {
+  const give = (input, value, kinds) => {
     input.value = value;
     for (const kind of kinds) input.dispatchEvent(new Event(kind, { bubbles: true }));
   };
-  give("error-price", error, ["input"]);
-  give("review-price", review, ["input", "change"]);
+  const byClass = document.getElementById("by-class"), two = !Array.isArray(prices[0]);
+  if (byClass.checked === two) byClass.click();
+  if (two) {
+    give(document.getElementById("error-price"), prices[0], ["input"]);
+    give(document.getElementById("review-price"), prices[1], ["input", "change"]);
+  } else {
+    const fields = [...document.querySelectorAll(".class-price")];
+    for (const field of fields) {
+      const row = prices[field.dataset.row], k = Number(field.dataset.row);
+      const column = field.dataset.column === "error" ? (k ? 0 : 1) : field.dataset.column;
+      const last = field === fields[fields.length - 1];
+      give(field, row[column], last ? ["input", "change"] : ["input"]);
+    }
+  }
   const message = document.getElementById("price-message").textContent;
   const moved = document.getElementById("slider").value;
-  give("slider", point, ["input", "change"]);
+  give(document.getElementById("slider"), point, ["input", "change"]);
   return { message, moved, texts: keys.map((id) => document.getElementById(id).textContent) };
 })"""
 DRAWN = """() => Object.fromEntries(
@@ -60,15 +71,26 @@ def check_numbers(page, report, setting):
 
 # Where the number of decimals changes, halves have to be rounded, and at the limits.
 EDGES = [
-    (10, 5), (0.1, 0.05), (0.001, 0.0005), (1, 0.5), (1, 0), (1e9, 5e8), (1e-6, 0), (0.5, 0.125)
+    (10, 5), (0.1, 0.05), (0.001, 0.0005), (1, 0.5), (1, 0), (1e9, 5e8), (1e-6, 0), (0.5, 0.125),
+    (1, 1), (10, 1e9),
 ]  # fmt: skip
 
 
 def random_prices(rng):
     """Prices of all magnitudes, some of them round."""
     error = float(f"{10 ** rng.uniform(-4, 8):.{rng.integers(1, 7)}g}")
-    review = float(f"{error * rng.uniform(0, 0.5):.{rng.integers(1, 7)}g}")
-    return error, min(review, error * 0.5)
+    return error, float(f"{error * rng.uniform(0, 0.9):.{rng.integers(1, 7)}g}")
+
+
+def random_matrix(rng, report):
+    """Prices by class; where each class has one field for all errors, one price for all."""
+    K, (error, review) = len(report.classes), random_prices(rng)
+    of_errors = rng.uniform(0, 2, (K, K if K <= 5 else 1)) * rng.integers(0, 2, (K, 1))
+    of_errors[0] = 1.0
+    prices = np.empty((K, K + 1))
+    prices[:, :-1] = error * of_errors * (1 - np.eye(K))
+    prices[:, -1] = review * rng.integers(0, 3, K)
+    return [[float(f"{price:.4g}") for price in row] for row in prices]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -77,12 +99,13 @@ def test_every_number_is_that_of_python(reports, visit, kind):
     page = visit(report)
     check_numbers(page, report, report.setting)
     prices = EDGES + [random_prices(rng) for _ in range(92)]
-    settings = [Setting(int(rng.integers(len(report.tallies))), *pair) for pair in prices]
+    prices += [random_matrix(rng, report) for _ in range(30)]
+    settings = [Setting(int(rng.integers(len(report.tallies))), given) for given in prices]
     keys = list(report.numbers(report.setting))
     for setting, shown in zip(settings, page.evaluate(TRY_ALL, [settings, keys]), strict=True):
         expected = report.numbers(setting)
         assert shown["message"] == ""
-        assert int(shown["moved"]) == report.best_point(*setting[1:])
+        assert int(shown["moved"]) == report.best_point(setting.prices)
         assert dict(zip(keys, shown["texts"], strict=True)) == expected, setting
 
 
@@ -102,13 +125,14 @@ def test_wilsons_interval_is_that_of_the_metrics(reports, visit):
 def test_numbers_follow_what_is_typed(reports, visit, kind):
     report, rng = reports[kind], np.random.default_rng(9)
     page = visit(report)
+    page.locator("#by-class").set_checked(False)
     for _ in range(4):
         prices = random_prices(rng)
         give_prices(page, *prices)
-        check_numbers(page, report, Setting(report.best_point(*prices), *prices))
+        check_numbers(page, report, Setting(report.best_point(prices), prices))
         point = int(rng.integers(len(report.tallies)))
         slide(page, point)
-        check_numbers(page, report, Setting(point, *prices))
+        check_numbers(page, report, Setting(point, prices))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -130,14 +154,13 @@ def test_pictures_move_and_stay_inside(reports, visit, kind, width):
     last = len(report.tallies) - 1
     slide(page, 0)
     before = page.evaluate(DRAWN)
-    assert set(before) == {"curve", "budget", "tenths", "scores"}
+    pictures = {"cost", "curve", "budget", "tenths", "scores" if report.histogram else "classes"}
+    assert set(before) == pictures
     for point in (last, last // 2, last // 3):
         slide(page, point)
         after = page.evaluate(DRAWN)
         changed = {name for name in before if before[name] != after[name]}
-        assert changed >= {"curve", "budget", "tenths", "scores"} - (
-            {"curve"} if point == last else set()
-        )
+        assert changed >= pictures - ({"curve"} if point == last else set())
         assert page.evaluate(OUTSIDE) == []
         before = after
     overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -160,8 +183,9 @@ def test_pictures_have_words(reports, visit):
           svg.getAttribute("aria-labelledby").split(" ").map((id) =>
             document.getElementById(id).textContent).join(": "))"""
     )
-    assert len(words) == 4
-    assert "of the decided are correct" in words[0]
+    assert len(words) == 5
+    assert "Cheapest point" in words[0]
+    assert "of the decided are correct" in words[1]
 
 
 @pytest.mark.parametrize("kind", ["binary", "share"])
@@ -185,10 +209,10 @@ def test_keyboard_alone(reports, visit, kind):
     page.keyboard.press("Tab")
     page.keyboard.type("90")
     page.keyboard.press("Enter")
-    check_numbers(page, report, Setting(report.best_point(900, 90), 900, 90))
+    check_numbers(page, report, Setting(report.best_point((900, 90)), (900, 90)))
     page.locator("#slider").focus()
     page.keyboard.press("Home")
-    for _ in range(3):
+    for _ in range(4):
         page.keyboard.press("Tab")
     assert page.evaluate(focused) == "go-cheapest"
     page.keyboard.press("Enter")
@@ -209,7 +233,7 @@ def test_keyboard_alone(reports, visit, kind):
         ("-5", "1", "must be positive"),
         ("0", "0", "must be positive"),
         ("100", "-1", "must not be negative"),
-        ("100", "51", "more than half"),
+        ("100", "1e10", "no other price higher"),
         ("1e300", "1", "between 0.000001 and"),
         ("1e-9", "0", "between 0.000001 and"),
     ],
@@ -254,7 +278,7 @@ def test_setting_is_kept_in_the_address(reports, visit):
     slide(page, 9)
     fragment = page.evaluate("location.hash")
     again = visit(report, fragment=fragment)
-    check_numbers(again, report, Setting(9, 700, 70))
+    check_numbers(again, report, Setting(9, (700, 70)))
     assert again.locator("#error-price").input_value() == "700"
 
 
@@ -311,5 +335,5 @@ def test_edges_of_what_there_is(make, visit):
         for point in range(len(report.tallies)):
             if len(report.tallies) > 1:
                 slide(page, point)
-            check_numbers(page, report, Setting(point, *report.prices))
+            check_numbers(page, report, Setting(point, report.prices))
             assert page.evaluate(OUTSIDE) == []

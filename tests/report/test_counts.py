@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rejo.metrics import reject_confusion_matrix, wilson_interval
-from rejo.report._collect import count_point, tenth_sizes
+from rejo.report._collect import count_point, layout_of, tenth_sizes
 from rejo.report._shared_counts import MAX_ROWS, MAX_VALUES
 from rejo.selection.expected import expect
 
 CONFIDENCE = 0.95
+TWO = layout_of([], 2, ordered=True)
 
 
 @given(
@@ -22,7 +23,7 @@ CONFIDENCE = 0.95
 def test_tally_counts_what_a_loop_counts(make, n, n_classes, width, seed, n_folds):
     outcomes, y = make.cases(n, n_classes, costs=(0.1,), seed=seed, width=width, n_folds=n_folds)
     point = outcomes[0]
-    found = count_point(point, y, n_classes, 1.0, CONFIDENCE)
+    found = count_point(point, y, layout_of([point], n_classes, True), n_classes, 1.0, CONFIDENCE)
     decided = [i for i in range(n) if point.decision[i] >= 0]
     assert found.right == sum(point.decision[i] == y[i] for i in decided)
     assert found.wrong == sum(point.decision[i] != y[i] for i in decided)
@@ -35,10 +36,12 @@ def test_tally_counts_what_a_loop_counts(make, n, n_classes, width, seed, n_fold
     for i in (0, 1, 37, 50, 99, 100):
         k = int(np.floor(n * i / 100 + 0.5))
         assert found.errors_left[i] == sum(errors[k:])
-    assert sum(found.tenths) == found.forced_wrong
     start = 0
-    for size, wrong in zip(tenth_sizes(n), found.tenths, strict=True):
-        assert wrong == sum(errors[start : start + size])
+    for size, cells in zip(tenth_sizes(n), found.queue.wrong, strict=True):
+        assert sum(cells[2::3]) == sum(errors[start : start + size])
+        for k, c, count in zip(cells[::3], cells[1::3], cells[2::3], strict=True):
+            here = order[start : start + size]
+            assert count == sum(y[i] == k and point.forced[i] == c != k for i in here)
         start += size
     assert start == n
     expected = reject_confusion_matrix(
@@ -49,7 +52,7 @@ def test_tally_counts_what_a_loop_counts(make, n, n_classes, width, seed, n_fold
 
 def test_band_is_the_deviation_of_the_folds(make):
     (point,), y = make.cases(300, costs=(0.2,))
-    accuracy, low, high = count_point(point, y, 2, 1.0, CONFIDENCE).accuracy
+    accuracy, low, high = count_point(point, y, TWO, 2, 1.0, CONFIDENCE).accuracy
     rates = [
         (y == point.decision)[(point.fold == fold) & (point.decision >= 0)].mean()
         for fold in range(5)
@@ -60,9 +63,9 @@ def test_band_is_the_deviation_of_the_folds(make):
 
 def test_band_of_one_model_is_wilsons(make):
     (point,), y = make.cases(300, costs=(0.2,), n_folds=1)
-    found = count_point(point, y, 2, 1.0, CONFIDENCE)
+    found = count_point(point, y, TWO, 2, 1.0, CONFIDENCE)
     np.testing.assert_allclose(found.accuracy, wilson_interval(found.right, found.decided))
-    less = count_point(point, y, 2, 0.4, CONFIDENCE)
+    less = count_point(point, y, TWO, 2, 0.4, CONFIDENCE)
     worth = 0.4 * found.decided
     expected = wilson_interval(found.right, found.decided, n_effective=worth)
     np.testing.assert_allclose(less.accuracy, expected)

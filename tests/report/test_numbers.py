@@ -49,7 +49,7 @@ def test_counts_add_up_to_a_thousand(n, wrong_share, review_share):
 def test_costs_add_up(reports, kind):
     report = reports[kind]
     for point in range(len(report.tallies)):
-        texts = report.numbers(Setting(point, 300.0, 40.0))
+        texts = report.numbers(Setting(point, (300.0, 40.0)))
         parts = value(texts["cost-wrong"]) + value(texts["cost-review"])
         assert value(texts["cost-total"]) == parts
         tallied = report.tallies[point]
@@ -68,7 +68,7 @@ def test_range_of_the_cost_holds_what_is_drawn(reports):
     rates = np.array([tallied.right, tallied.wrong, tallied.reviewed]) / report.n
     beliefs = rng.dirichlet(rates * report.size + 0.5, 4000)
     batches = np.array([rng.multinomial(1000, belief) for belief in beliefs])
-    error, review = report.prices
+    error, review = report.two_prices
     costs = batches @ [0, error, review]
     assert 0.93 < np.mean((low <= costs) & (costs <= high)) < 0.97
 
@@ -89,12 +89,12 @@ def test_headline(make):
 
 
 def test_nearest_point_or_cheapest(reports):
-    assert reports["binary"].tallies[reports["binary"].best_point(1000, 130)].cost == 0.12
+    assert reports["binary"].tallies[reports["binary"].best_point((1000, 130))].cost == 0.12
     report = reports["share"]
-    best = report.best_point(1000, 100)
+    best = report.best_point((1000, 100))
     costs = [1000 * tallied.wrong + 100 * tallied.reviewed for tallied in report.tallies]
     assert costs[best] == min(costs)
-    assert "(shown here)" in report.numbers(Setting(best, 1000, 100))["cheapest"]
+    assert "(shown here)" in report.numbers(Setting(best, (1000, 100)))["cheapest"]
 
 
 def test_groups_that_differ_are_named(reports):
@@ -121,8 +121,16 @@ def test_points_are_named(reports):
 
 
 @pytest.mark.parametrize(
-    "setting", [Setting(99, 1, 0.1), Setting(0, 0, 0), Setting(0, 1, -1), Setting(0, 1, 0.6)]
+    "setting",
+    [
+        Setting(99, (1, 0.1)),
+        Setting(0, (0, 0)),
+        Setting(0, (1, -1)),
+        Setting(0, (1, 2e9)),
+        Setting(0, [[0, 1, 0.1]]),
+        Setting(0, [[1, 1, 0.1], [1, 0, 0.1]]),
+    ],
 )
 def test_impossible_settings(reports, setting):
-    with pytest.raises(ValueError, match=r"point must be|prices must be"):
+    with pytest.raises(ValueError, match=r"point must be|prices"):
         reports["binary"].numbers(setting)

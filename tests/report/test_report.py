@@ -38,7 +38,7 @@ class Reader(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.mark.parametrize("kind", ["binary", "ordinal", "share"])
+@pytest.mark.parametrize("kind", ["binary", "ordinal", "share", "by class", "dozen"])
 def test_page_is_whole(reports, kind):
     report = reports[kind]
     html = render(report)
@@ -76,7 +76,7 @@ def test_size_of_a_large_report(make):
 def test_nothing_or_everything_reviewed(make, n_classes, width):
     outcomes, y = make.cases(50, n_classes, width=width, costs=(0.1, 0.2))
     report = make.report(outcomes, y, by={"half": np.arange(50) % 2})
-    texts = report.numbers(Setting(0, 1.0, 0.1))
+    texts = report.numbers(Setting(0, (1.0, 0.1)))
     assert texts["cases-review"] == ("0" if width == 0 else "1,000")
     assert ("none goes to review" if width == 0 else "all go to review") in texts["headline"]
     assert "nan" not in " ".join(texts.values()).lower()
@@ -102,7 +102,7 @@ def test_without_scores_the_picture_is_left_out(make):
     ]  # fmt: skip
     report = make.report(bare, y)
     assert report.histogram is None
-    assert "no single score" in render(report)
+    assert "Which classes go to review" in render(report)
 
 
 def test_no_groups_no_table(make):
@@ -114,7 +114,7 @@ def test_no_groups_no_table(make):
 
 def test_default_prices(make):
     outcomes, y = make.cases(50)
-    assert make.report(outcomes, y, chosen=3).prices == (1.0, 0.12)
+    assert make.report(outcomes, y, chosen=3).prices == ((0.0, 1.0, 0.12), (1.0, 0.0, 0.12))
 
 
 def test_embedded_data_cannot_end_the_script():
@@ -129,8 +129,11 @@ def test_embedded_data_cannot_end_the_script():
         ({"chosen": 9}, "chosen must be from 0 to 1; got 9"),
         ({"axis": "cost"}, "axis must be"),
         ({"size": 0}, "size must be a positive number"),
-        ({"prices": (1, 0.7)}, "prices must be"),
-        ({"prices": (float("nan"), 0.7)}, "prices must be"),
+        ({"prices": (1, -0.7)}, "prices must not be negative"),
+        ({"prices": (float("nan"), 0.7)}, "prices must not be negative"),
+        ({"prices": [1, 2, 3]}, "prices must be those of an error"),
+        ({"prices": [[1, 5, 1], [5, 0, 1]]}, "prices of right decisions must be 0"),
+        ({"tried": [{"method": "a", "cost": -1.0}]}, "tried must have costs"),
         ({"confidence": 95}, "confidence must be between 0 and 1"),
         ({"by": {"a": ["x"]}}, r"by\['a'\] must have shape"),
         ({"y": np.array([0.5] * 50)}, "y must be a non-empty list of class indices"),

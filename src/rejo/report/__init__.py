@@ -8,7 +8,7 @@ Content-Security-Policy allows nothing else.  It contains only counts, no cases.
 
 Two programs write the numbers: Python writes those of the chosen point into the page, so that it
 can be read without JavaScript, and the script writes all others.  Both follow the same rules
-(``_format`` and ``_numbers`` here, ``numbers.js`` there), and a browser compares them in the
+(``_format``, ``_prices`` and ``_numbers`` here, ``numbers.js`` and ``prices.js`` there), and a browser compares them in the
 tests.  The modules, in the order to read them:
 
 ``_collect``
@@ -19,13 +19,17 @@ tests.  The modules, in the order to read them:
     how counts, shares and amounts are written
 ``_sentences``
     sentences and counts for each operating point
+``_prices``
+    prices by class, and what counts cost
+``_tried``
+    the candidates that were compared
 ``_numbers``
     a setting -> every text of the page that depends on it
 ``_report``
     ``make_report`` checks and counts; ``Report`` holds what the page shows
 ``_render``
     ``render`` puts a report into ``template.html``, with ``numbers.js`` (the texts),
-    ``pictures.js``, ``page.js`` (the controls) and ``report.css``
+    ``prices.js``, ``pictures.js``, ``page.js`` (the controls) and ``report.css``
 """
 
 from rejo.report._numbers import Setting

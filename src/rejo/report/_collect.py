@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rejo._typing import Indices
+from rejo._typing import Floats, Indices
 from rejo.metrics import tally, wilson_interval
 
 if TYPE_CHECKING:
@@ -15,6 +17,65 @@ if TYPE_CHECKING:
 
 N_STEPS = 100  # of the curve over the review budget
 N_TENTHS = 10
+MAX_DECISIONS = 20  # classes with a column each; with more, only right and wrong are told apart
+
+Cells = tuple[int, ...]  # true class, column of the prices, count; and the next cell
+
+
+class OutcomeLayout(NamedTuple):
+    """Columns of the table of outcomes, and of the prices.
+
+    The prices have a column for each decision and, last, one for the review.  With very many
+    classes the decisions are only right or wrong: 0 or 1.
+    """
+
+    columns: tuple[int, ...]  # (n_outcomes,) the column of the prices that an outcome belongs to
+    n_prices: int
+    wide: bool  # a column for each decision
+    between: bool  # reviews are told apart by the two neighbouring classes
+
+    def right(self, k: int) -> int:
+        """Column of the right decision for class ``k``."""
+        return k if self.wide else 0
+
+    def price_column(self, decision: Indices, y: Indices) -> Indices:
+        """Column (n,) of the prices for each decision."""
+        return decision if self.wide else np.asarray(decision != y, dtype=np.intp)
+
+    def outcome(self, point: Outcomes, y: Indices) -> Indices:
+        """Column (n,) of the table of outcomes for each case."""
+        out = point.decision < 0
+        if self.between:
+            return np.where(out, 2 * point.lower + 1, 2 * point.decision)
+        return np.where(out, self.n_prices - 1, self.price_column(point.decision, y))
+
+
+def layout_of(outcomes: Sequence[Outcomes], n_classes: int, ordered: bool) -> OutcomeLayout:
+    """Columns for the reviews between neighbours if all lie there, or else one column."""
+    K = n_classes
+    if K > MAX_DECISIONS:
+        return OutcomeLayout((0, 1, 2), 3, wide=False, between=False)
+    if ordered and (K == 2 or all(map(_between_neighbours, outcomes))):
+        # class 0, between 0 and 1, class 1, and so on
+        columns = tuple(K if o % 2 else o // 2 for o in range(2 * K - 1))
+        return OutcomeLayout(columns, K + 1, wide=True, between=True)
+    return OutcomeLayout(tuple(range(K + 1)), K + 1, wide=True, between=False)
+
+
+def _between_neighbours(point: Outcomes) -> bool:
+    upper: Indices | None = getattr(point, "upper", None)
+    if upper is None:  # by posteriors, the two likeliest classes need not be neighbours
+        return getattr(point, "worth", None) is None
+    out = point.decision < 0
+    return bool((upper[out] == point.lower[out] + 1).all())
+
+
+class Queue(NamedTuple):
+    """The cases in the order of their review, in tenths."""
+
+    wrong: tuple[Cells, ...]  # (N_TENTHS,) wrong decisions, if all are decided
+    classes: tuple[tuple[int, ...], ...]  # (N_TENTHS, n_classes) cases of each true class
+    expected: tuple[float, ...] | None  # (N_TENTHS,) what errors are expected to cost
 
 
 class PointTally(NamedTuple):
@@ -26,10 +87,12 @@ class PointTally(NamedTuple):
     reviewed: int
     forced_wrong: int  # if every case were decided
     reviewed_wrong: int  # wrong decisions that reviews prevent
-    matrix: tuple[tuple[int, ...], ...]  # (n_classes, 2 n_classes - 1)
+    matrix: tuple[tuple[int, ...], ...]  # (n_classes, n_outcomes)
+    forced: Cells  # wrong decisions, if every case were decided
     accuracy: tuple[float, float, float]  # of the decided, with a band; NaN if there are none
     errors_left: tuple[int, ...]  # (N_STEPS + 1,): after the review of so many hundredths
-    tenths: tuple[int, ...]  # (N_TENTHS,): wrong forced decisions, the most doubtful tenth first
+    queue: Queue
+    expected: float | None  # what the errors that reviews prevent are expected to cost
 
     @property
     def n(self) -> int:
@@ -43,33 +106,75 @@ class PointTally(NamedTuple):
 
 
 def count_point(
-    outcomes: Outcomes, y: Indices, n_classes: int, worth: float, confidence: float
+    outcomes: Outcomes,
+    y: Indices,
+    layout: OutcomeLayout,
+    n_classes: int,
+    worth: float,
+    confidence: float,
+    prevented: Floats | None = None,
 ) -> PointTally:
     """Count the outcomes of the cases; in intervals, a case counts for ``worth`` independent ones.
 
-    ``y`` (n_samples,) are the true classes, as indices.
+    ``y`` (n_samples,) are the true classes, as indices.  ``prevented`` (n_samples,) is what a wrong
+    decision of each case is expected to cost, in the unit of the prices.
     """
     counts = tally(outcomes.decision, y)
-    forced_wrong = outcomes.forced != y
+    n, reviewed = len(y), int(counts.rejected)
     # In the order of their review: the reviewed first, then the least sure.
-    in_doubt = forced_wrong[np.lexsort((outcomes.sureness, outcomes.decision >= 0))]
-    found = np.concatenate([[0], np.cumsum(in_doubt)])  # by the first k reviews, if they are right
-    # True class by output: class 0, between 0 and 1, class 1, and so on.
-    output = np.where(outcomes.decision < 0, 2 * outcomes.lower + 1, 2 * outcomes.decision)
-    shape = n_classes, 2 * n_classes - 1
-    cells = np.bincount(y * shape[1] + output, minlength=shape[0] * shape[1]).reshape(shape)
+    order = np.lexsort((outcomes.sureness, outcomes.decision >= 0))
+    wrong = outcomes.forced != y
+    found = np.concatenate([[0], np.cumsum(wrong[order])])  # by the first k reviews, if right
+    shape = n_classes, len(layout.columns)
+    matrix = np.bincount(y * shape[1] + layout.outcome(outcomes, y), minlength=shape[0] * shape[1])
+    column = layout.price_column(outcomes.forced, y)
+    tenth = np.empty(n, dtype=np.intp)
+    tenth[order] = np.repeat(np.arange(N_TENTHS), tenth_sizes(n))
     return PointTally(
         cost=float(outcomes.reject_cost),
         right=int(counts.right),
         wrong=int(counts.wrong),
-        reviewed=int(counts.rejected),
+        reviewed=reviewed,
         forced_wrong=int(found[-1]),
-        reviewed_wrong=int(found[int(counts.rejected)]),
-        matrix=tuple(map(tuple, cells.tolist())),
+        reviewed_wrong=int(found[reviewed]),
+        matrix=_rows(matrix.reshape(shape)),
+        forced=_cells(y[wrong], column[wrong], layout),
         accuracy=_accuracy(outcomes, y, worth, confidence),
-        errors_left=tuple((found[-1] - found[steps(len(y))]).tolist()),
-        tenths=tuple(np.diff(found[_tenth_edges(len(y))]).tolist()),
+        errors_left=tuple((found[-1] - found[steps(n)]).tolist()),
+        queue=_queue(tenth, y, wrong, column, layout, n_classes, prevented),
+        expected=None if prevented is None else float(prevented[outcomes.decision < 0].sum()),
     )
+
+
+def _queue(
+    tenth: Indices,
+    y: Indices,
+    wrong: NDArray[np.bool_],
+    column: Indices,
+    layout: OutcomeLayout,
+    n_classes: int,
+    prevented: Floats | None,
+) -> Queue:
+    classes = np.bincount(tenth * n_classes + y, minlength=N_TENTHS * n_classes)
+    in_tenths = [wrong & (tenth == t) for t in range(N_TENTHS)]
+    expected = None
+    if prevented is not None:
+        expected = tuple(np.bincount(tenth, weights=prevented, minlength=N_TENTHS).tolist())
+    return Queue(
+        wrong=tuple(_cells(y[here], column[here], layout) for here in in_tenths),
+        classes=_rows(classes.reshape(N_TENTHS, n_classes)),
+        expected=expected,
+    )
+
+
+def _cells(y: Indices, column: Indices, layout: OutcomeLayout) -> Cells:
+    codes, counts = np.unique(y * layout.n_prices + column, return_counts=True)
+    k, c = np.divmod(codes, layout.n_prices)
+    return tuple(np.stack([k, c, counts], axis=1).ravel().tolist())
+
+
+def _rows(table: NDArray[np.intp]) -> tuple[tuple[int, ...], ...]:
+    return tuple(map(tuple, table.tolist()))
 
 
 def steps(n: int) -> list[int]:
@@ -79,11 +184,8 @@ def steps(n: int) -> list[int]:
 
 def tenth_sizes(n: int) -> list[int]:
     """Number of cases in each tenth of the ranking (N_TENTHS,)."""
-    return [int(size) for size in np.diff(_tenth_edges(n))]
-
-
-def _tenth_edges(n: int) -> list[int]:
-    return [n * i // N_TENTHS for i in range(N_TENTHS + 1)]
+    edges = [n * i // N_TENTHS for i in range(N_TENTHS + 1)]
+    return [int(size) for size in np.diff(edges)]
 
 
 def _accuracy(

@@ -59,6 +59,13 @@ def money_places(error_price: float) -> int:
     return 0 if error_price >= 10 else 2 if error_price >= 0.1 else 4 if error_price >= 0.001 else 6
 
 
+def amount(value: float) -> str:
+    """A price or a cost of one case: ``1,235``, ``12.35``, ``0.0123``."""
+    places = 0 if value >= 1000 else 2 if value >= 1 else 4 if value >= 0.01 else 6
+    text = fixed(to_units(value, places), places)
+    return text.rstrip("0").removesuffix(".") if places else text
+
+
 def clean(text: str, longest: int = LONGEST) -> str:
     """A label without control characters, cut if it is long."""
     kept = "".join(

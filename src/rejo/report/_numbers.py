@@ -1,12 +1,10 @@
 """From a setting to every text of the page that depends on it; ``numbers.js`` does the same.
 
-Functions have the same names in both and compute in the same order, so that even the last bit of
-a floating-point number agrees.
+Functions have the same names in both and compute in the same order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -14,6 +12,7 @@ from rejo.metrics import wilson_interval
 from rejo.report._format import (
     BATCH,
     NONE,
+    amount,
     fixed,
     money_places,
     percent,
@@ -23,29 +22,35 @@ from rejo.report._format import (
     to_units,
     whole,
 )
+from rejo.report._prices import (
+    CostSums,
+    Data,
+    Prices,
+    best_point,
+    cell_moments,
+    cheapest,
+    error_moments,
+    highest_error,
+    in_money,
+    moments,
+    per_batch_units,
+    review_moments,
+    review_worth,
+    right_column,
+    same_ranking,
+    scale_of,
+    tenth_costs,
+    two_prices,
+)
 
 SMALL = 30  # groups with fewer cases are not judged
-LEAST_PRICE, HIGHEST_PRICE = 1e-6, 1e9  # all amounts are then exact in both languages
-Data = Mapping[str, Any]
 
 
 class Setting(NamedTuple):
-    """What readers can set on the page."""
+    """What readers can set on the page: the point, and prices of an error and a review, or all."""
 
     point: int
-    error_price: float
-    review_price: float
-
-
-def check_prices(prices: tuple[float, float]) -> tuple[float, float]:
-    """Return the prices of an error and of a review, if the page can compute with them."""
-    error, review = float(prices[0]), float(prices[1])
-    if not (LEAST_PRICE <= error <= HIGHEST_PRICE and 0 <= review <= error * 0.5):
-        raise ValueError(
-            f"prices must be the price of an error, from {LEAST_PRICE:g} to {HIGHEST_PRICE:g}, and "
-            f"the price of a review, at most half of it; got {prices!r}."
-        )
-    return error, review
+    prices: Any
 
 
 def numbers(data: Data, setting: Setting) -> dict[str, str]:
@@ -57,110 +62,132 @@ def numbers(data: Data, setting: Setting) -> dict[str, str]:
     return found | _groups(data, setting.point) if data["groups"] else found
 
 
-def cheapest(data: Data, error: float, review: float) -> int:
-    """The first point with the lowest cost."""
-    costs = [
-        error * wrong + review * reviewed
-        for wrong, reviewed in zip(data["wrong"], data["reviewed"], strict=True)
-    ]
-    return costs.index(min(costs))
-
-
-def best_point(data: Data, error: float, review: float) -> int:
-    """Where the slider goes when prices are given.
-
-    A refit belongs to a price: take the closest.  A share of the ranking does not: take the
-    cheapest.
-    """
-    if data["axis"] != "reject_cost":
-        return cheapest(data, error, review)
-    gaps = [abs(cost - review / error) for cost in data["costs"]]
-    return gaps.index(min(gaps))
-
-
-def review_worth(data: Data, setting: Setting) -> float:
-    """Probability of an error above which a review pays."""
-    if data["axis"] == "reject_cost":
-        return float(data["costs"][setting.point])
-    return setting.review_price / setting.error_price
-
-
 def _prices(data: Data, setting: Setting) -> dict[str, str]:
-    point, error, review = setting
+    point, prices = setting
     names = data["texts"]["point-name"]
-    lowest = cheapest(data, error, review)
-    places = money_places(error)
-    cost = to_units(BATCH * (error * data["wrong"][lowest]) / data["n"], places) + to_units(
-        BATCH * (review * data["reviewed"][lowest]) / data["n"], places
-    )
-    text = f"Your prices: a review costs {ratio(review / error)} of an error"
-    if data["axis"] == "reject_cost":
-        nearest = best_point(data, error, review)
+    places = money_places(highest_error(prices))
+    lowest = cheapest(data, prices)
+    wrong, reviewed = moments(data, lowest, prices)
+    cost = per_batch_units(data, wrong.cost, places) + per_batch_units(data, reviewed.cost, places)
+    two = two_prices(data, prices)
+    text = _prices_words(data, prices)
+    if two is not None and data["axis"] == "reject_cost":
+        nearest = best_point(data, prices)
         other = f"the page shows {ratio(data['costs'][point])}"
         shown = "shown here" if nearest == point else other
-        text += f". The closest point is {ratio(data['costs'][nearest])}; {shown}"
+        text += f" The closest point is {ratio(data['costs'][nearest])}; {shown}."
     here = " (shown here)" if lowest == point else ""
     name = names[lowest][:1].lower() + names[lowest][1:]
+    note = ""
+    if data["expected"] is not None and not same_ranking(data, prices):
+        note = (
+            "The cases on this page were decided for the prices given when it was made. At these "
+            "prices the classifier itself would decide some of them differently."
+        )
     return {
-        "price-ratio": f"{text}.",
+        "price-ratio": text,
+        "price-note": note,
         "cheapest": f"Cheapest point at these prices: {name}{here}, at a cost of "
         f"{fixed(cost, places)} per {BATCH:,} cases.",
     }
 
 
+def _prices_words(data: Data, prices: Prices) -> str:
+    two = two_prices(data, prices)
+    if two is None:
+        wrong = [
+            price for k, row in enumerate(prices) for c, price in enumerate(row[:-1])
+            if c != right_column(data, k)
+        ]  # fmt: skip
+        reviews = [row[-1] for row in prices]
+        return (
+            f"Your prices differ by class: a wrong decision costs {_from_to(wrong)}, a review "
+            f"{_from_to(reviews)}."
+        )
+    error, review = two
+    text = f"Your prices: a review costs {ratio(review / error)} of an error."
+    if review > error * (1 - 1 / len(data["classes"])):
+        most = ratio(1 - 1 / len(data["classes"]))
+        text += f" A review that costs more than {most} of an error never pays."
+    return text
+
+
+def _from_to(prices: list[float]) -> str:
+    low, high = amount(min(prices)), amount(max(prices))
+    return low if low == high else f"{low} to {high}"
+
+
 def _costs(data: Data, setting: Setting) -> dict[str, str]:
     """Amounts for 1,000 cases, rounded so that they add up."""
-    point, error, review = setting
-    n, places = data["n"], money_places(error)
-
-    def amount(value: float) -> str:
-        return fixed(to_units(value, places), places)
+    point, prices = setting
+    places, two = money_places(highest_error(prices)), two_prices(data, prices)
 
     def between(low: float, high: float) -> str:
-        return f"{amount(low)} to {amount(high)}"
+        return f"{fixed(to_units(low, places), places)} to {fixed(to_units(high, places), places)}"
 
-    wrong, reviewed = data["wrong"][point], data["reviewed"][point]
-    of_wrong = to_units(BATCH * (error * wrong) / n, places)
-    of_review = to_units(BATCH * (review * reviewed) / n, places)
-    of_forced = to_units(BATCH * (error * data["forced"][point]) / n, places)
-    by_hand = to_units(BATCH * review, places)
+    wrong, reviewed = moments(data, point, prices)
+    forced = cell_moments(data["forced"]["cells"][data["forced"]["of"][point]], prices)
+    by_hand = review_moments(data["counts"], prices)
+    errors = error_moments(data, prices)
+    if two is not None:
+        ranges = data["ranges"][point]  # of the wrong, the reviewed, the wrong if all are decided
+        wrong_range = between(two[0] * ranges[0], two[0] * ranges[1])
+        review_range = between(two[1] * ranges[2], two[1] * ranges[3])
+        forced_range = between(two[0] * ranges[4], two[0] * ranges[5])
+    else:
+        wrong_range = between(*_range(data, prices, [wrong], [errors]))
+        review_range = between(*_range(data, prices, [reviewed], [by_hand]))
+        forced_range = between(*_range(data, prices, [forced], [errors]))
+    of_wrong = per_batch_units(data, wrong.cost, places)
+    of_review = per_batch_units(data, reviewed.cost, places)
+    of_forced = per_batch_units(data, forced.cost, places)
+    of_hand = per_batch_units(data, by_hand.cost, places)
     total = of_wrong + of_review
-    ranges = data["ranges"][point]  # of the wrong, the reviewed and the wrong if all are decided
-    forced_range = between(error * ranges[4], error * ranges[5])
+    lowest, its_reviews = moments(data, cheapest(data, prices), prices)
+    least = per_batch_units(data, lowest.cost, places)
+    least += per_batch_units(data, its_reviews.cost, places)
     return {
         "cost-wrong": fixed(of_wrong, places),
-        "cost-wrong-range": between(error * ranges[0], error * ranges[1]),
+        "cost-wrong-range": wrong_range,
         "cost-review": fixed(of_review, places),
-        "cost-review-range": between(review * ranges[2], review * ranges[3]),
+        "cost-review-range": review_range,
         "cost-total": fixed(total, places),
-        "cost-total-range": between(*_total_range(data, setting)),
+        "cost-total-range": between(*_range(data, prices, [wrong, reviewed], [errors, by_hand])),
         "forced-cost-wrong": fixed(of_forced, places),
         "forced-cost-wrong-range": forced_range,
         "forced-cost-total": fixed(of_forced, places),
         "forced-cost-total-range": forced_range,
-        "hand-cost-review": fixed(by_hand, places),
-        "hand-cost-total": fixed(by_hand, places),
+        "hand-cost-review": fixed(of_hand, places),
+        "hand-cost-total": fixed(of_hand, places),
+        "baseline": _baseline(of_forced, of_hand, total, least, places),
         "saving": f"Per {BATCH:,} cases this costs {_compare(of_forced - total, places)} deciding "
-        f"every case, and {_compare(by_hand - total, places)} reviewing every case.",
+        f"every case, and {_compare(of_hand - total, places)} reviewing every case.",
+        "reviews-save": _reviews_save(data, setting, of_forced - of_wrong, of_review, places),
     }
 
 
-def _total_range(data: Data, setting: Setting) -> tuple[float, float]:
+def _range(
+    data: Data, prices: Prices, parts: list[CostSums], if_all: list[CostSums]
+) -> tuple[float, float]:
     """Range for the cost of the next 1,000 cases, by the normal approximation.
 
     A case is never both an error and a review, so their ranges cannot simply be added.  As in the
-    ranges of the counts, half a case is added to each count.
+    ranges of the counts, half a case is added to each: one that costs as much as all cases would
+    on average.
     """
-    point, error, review = setting
     n, size = data["n"], data["size"]
-    wrong, reviewed = data["wrong"][point], data["reviewed"][point]
-    p = (wrong / n * size + 0.5) / (size + 1)
-    q = (reviewed / n * size + 0.5) / (size + 1)
-    mean = error * p + review * q
-    variance = error * error * p + review * review * q - mean * mean
-    half = data["z"] * sqrt(max(variance, 0.0) * BATCH * (1 + BATCH / size))
-    middle = BATCH * (error * wrong + review * reviewed) / n
-    return max(middle - half, 0.0), min(middle + half, BATCH * error)
+    cost = square = more_cost = more_square = 0.0
+    for part, every in zip(parts, if_all, strict=True):
+        cost += part.cost
+        square += part.square
+        more_cost += every.cost / n
+        more_square += every.square / n
+    mean = (cost / n * size + 0.5 * more_cost) / (size + 1)
+    mean_square = (square / n * size + 0.5 * more_square) / (size + 1)
+    half = data["z"] * sqrt(max(mean_square - mean * mean, 0.0) * BATCH * (1 + BATCH / size))
+    middle = BATCH * cost / n
+    highest = max(max(row) for row in prices)
+    return max(middle - half, 0.0), min(middle + half, BATCH * highest)
 
 
 def _compare(saved: int, places: int) -> str:
@@ -169,12 +196,71 @@ def _compare(saved: int, places: int) -> str:
     return f"{fixed(abs(saved), places)} {'less' if saved > 0 else 'more'} than"
 
 
-def _line(data: Data, setting: Setting) -> str:
-    price = review_worth(data, setting)
+def _baseline(of_forced: int, of_hand: int, total: int, least: int, places: int) -> str:
+    """Say so if no classifier, or no reviews, would be cheaper; empty if not."""
+    lower = min(of_forced, of_hand)
+    if lower >= total:
+        return ""
+    what = "reviewing" if of_hand <= of_forced else "deciding"
+    also = ", and less than every other point" if lower < least else ""
     return (
-        f"The line: a review that costs {ratio(price)} of an error pays where more than "
-        f"{percent(price)} of the decisions would be wrong."
+        f"At these prices, {what} every case costs {fixed(total - lower, places)} less per "
+        f"{BATCH:,} cases than this point{also}."
     )
+
+
+def _reviews_save(data: Data, setting: Setting, prevented: int, of_review: int, places: int) -> str:
+    """What the reviews cost, and what the errors that they prevent would cost."""
+    if data["reviewed"][setting.point] == 0:
+        return "At this point there are no reviews."
+    text = f"Per {BATCH:,} cases, the reviews cost {fixed(of_review, places)}"
+    scale = scale_of(data, setting.prices)
+    if data["expected"] is None or scale is None:
+        return (
+            f"{text} and prevent wrong decisions that would cost {_signed(prevented, places)}: "
+            f"{_net(prevented - of_review, places)}."
+        )
+    expected = per_batch_units(data, scale * data["expected"][setting.point], places)
+    return (
+        f"{text}. They are expected to prevent wrong decisions that would cost "
+        f"{_signed(expected, places)}: {_net(expected - of_review, places)}. In the cases so far "
+        f"they prevented {_signed(prevented, places)}."
+    )
+
+
+def _net(saved: int, places: int) -> str:
+    if saved == 0:
+        return "they save as much as they cost"
+    return (
+        f"they save {fixed(saved, places)}" if saved > 0 else f"a loss of {fixed(-saved, places)}"
+    )
+
+
+def _signed(units: int, places: int) -> str:
+    return f"-{fixed(-units, places)}" if units < 0 else fixed(units, places)
+
+
+def _line(data: Data, setting: Setting) -> str:
+    point, prices = setting
+    two = two_prices(data, prices)
+    if two is not None and not in_money(data, prices):
+        price = review_worth(data, point, two)
+        return (
+            f"The line: a review that costs {ratio(price)} of an error pays where more than "
+            f"{percent(price)} of the decisions would be wrong."
+        )
+    tenths = tenth_costs(data, point, prices)
+    (first, review, expected), (last, _, last_expected) = tenths[0], tenths[-1]
+    text = (
+        f"A decision in the first tenth costs {amount(first)} on average, in the last tenth "
+        f"{amount(last)}; a review costs {amount(review)}."
+    )
+    if expected is not None and last_expected is not None:
+        text += (
+            f" The classifier expected {amount(max(expected, 0.0))} and "
+            f"{amount(max(last_expected, 0.0))}."
+        )
+    return text
 
 
 def _matrix(data: Data, point: int) -> dict[str, str]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from importlib.resources import files
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rejo.report._format import BATCH, ratio, whole
 
 if TYPE_CHECKING:
+    from rejo.report._collect import OutcomeLayout
     from rejo.report._report import Report
 
-SCRIPTS = ("numbers.js", "pictures.js", "page.js")
+SCRIPTS = ("numbers.js", "prices.js", "pictures.js", "page.js")
+MAX_PAIRS = 5  # classes with a price field for each pair
 DASHES = ("7 4", "2 3", "10 3 2 3", "5 2", "1 4", "12 4")  # those of pictures.js
 
 
@@ -39,10 +41,11 @@ def render(report: Report) -> str:
     html: str = template.render(
         report=report,
         numbers=report.numbers(report.setting),
-        outputs=_outputs(report.classes),
+        outputs=_outputs(report),
+        price_fields=_price_fields(report),
         matrix=report.tallies[report.chosen].matrix,
         heat=_heat,
-        kind=_kind,
+        kind=partial(_kind, report.layout),
         dash=lambda i: DASHES[(i + i // len(DASHES)) % len(DASHES)],
         batch=whole(BATCH),
         confidence=ratio(100 * report.confidence) + "\u00a0%",
@@ -91,16 +94,56 @@ def _embed(payload: dict[str, Any]) -> str:
     return text.translate({ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
 
 
-def _outputs(classes: list[str]) -> list[tuple[str, str]]:
+def _outputs(report: Report) -> list[tuple[str, str]]:
     """Column headers: the outcome, and the class or classes."""
-    found = [("decided", classes[0])]
-    for lower, upper in pairwise(classes):
-        found += [("review", f"{lower} or {upper}"), ("decided", upper)]
-    return found
+    classes, review = report.classes, ("sent to", "review")
+    if not report.layout.wide:
+        return [("decided", "correctly"), ("decided", "wrongly"), review]
+    decided = [("decided", label) for label in classes]
+    if not report.layout.between:
+        return [*decided, review]
+    between = [("review", f"{lower} or {upper}") for lower, upper in pairwise(classes)]
+    return [column for two in zip(decided, between, strict=False) for column in two] + decided[-1:]
 
 
-def _kind(k: int, o: int) -> str:
-    return "review" if o % 2 else "right" if o == 2 * k else "wrong"
+def _kind(layout: OutcomeLayout, k: int, o: int) -> str:
+    column = layout.columns[o]
+    if column == layout.n_prices - 1:
+        return "review"
+    return "right" if column == layout.right(k) else "wrong"
+
+
+class PriceFields(NamedTuple):
+    """Fields for the prices by class; those of a column have its number, or ``error``."""
+
+    heads: list[tuple[int | str, str, str]]  # column, what it is, class
+    rows: list[list[tuple[int | str, float | None]]]  # column and price; None: a right decision
+    by_pair: bool
+
+
+def _price_fields(report: Report) -> PriceFields:
+    """A field for each pair of classes, or one for all errors of a class if there are many."""
+    layout, prices, review = report.layout, report.prices, report.layout.n_prices - 1
+    wrong = [
+        [price for c, price in enumerate(row[:-1]) if c != layout.right(k)]
+        for k, row in enumerate(prices)
+    ]
+    last = (review, "review", "")
+    if layout.wide and (len(prices) <= MAX_PAIRS or any(len(set(row)) > 1 for row in wrong)):
+        return PriceFields(
+            [*((c, "decided", label) for c, label in enumerate(report.classes)), last],
+            [[(c, None if c == k else price) for c, price in enumerate(row)]
+             for k, row in enumerate(prices)],
+            by_pair=True,
+        )  # fmt: skip
+    return PriceFields(
+        [("error", "any wrong decision", ""), last],
+        [
+            [("error", errors[0]), (review, row[-1])]
+            for errors, row in zip(wrong, prices, strict=True)
+        ],
+        by_pair=False,
+    )
 
 
 def _heat(count: int, n: int) -> int:

@@ -13,10 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from rejo._errors import renamed
-from rejo.report import _numbers
-from rejo.report._collect import PointTally, count_point, steps, tenth_sizes
+from rejo.report import _numbers, _prices
+from rejo.report._collect import (
+    OutcomeLayout,
+    PointTally,
+    count_point,
+    layout_of,
+    steps,
+    tenth_sizes,
+)
 from rejo.report._format import clean
-from rejo.report._numbers import Setting, check_prices
+from rejo.report._numbers import Setting
+from rejo.report._prices import Prices, check_prices
 from rejo.report._sentences import Ranges, name_point, point_texts, predict_ranges
 from rejo.report._shared_counts import (
     Column,
@@ -26,6 +34,7 @@ from rejo.report._shared_counts import (
     histogram,
     rival_curves,
 )
+from rejo.report._tried import TriedTable, read_tried
 
 if TYPE_CHECKING:
     from rejo.selection.outcomes import Outcomes
@@ -45,6 +54,10 @@ class Report:
         Outcomes at each point: counts of the cases, and ranges for the next 1,000 cases.
     chosen : int
         The point shown when the page opens.
+    layout : OutcomeLayout
+        Columns of the table of outcomes.
+    prices : tuple of shape (n_classes, n_prices)
+        Price of each decision and, last, of a review, for each true class, when the page opens.
     setting : Setting
         The chosen point and the prices shown when the page opens.
     size : float
@@ -60,12 +73,14 @@ class Report:
     axis: Axis
     size: float
     n_models: int
-    prices: tuple[float, float]
+    layout: OutcomeLayout
+    prices: Prices
     confidence: float
     histogram: Histogram | None
     columns: list[Column]
     left_out: list[str]
     rivals: list[Rival]
+    tried: TriedTable | None
     title: str
     notes: list[str]
     provenance: list[tuple[str, str]]
@@ -84,19 +99,35 @@ class Report:
     @property
     def setting(self) -> Setting:
         """The setting when the page opens."""
-        return Setting(self.chosen, *self.prices)
+        return Setting(self.chosen, self.prices)
+
+    @property
+    def uniform(self) -> bool:
+        """Whether one price of an error and one of a review hold for all classes."""
+        return _prices.two_prices({"wide": self.layout.wide}, self.prices) is not None
+
+    @property
+    def two_prices(self) -> tuple[float, float]:
+        """Prices of an error and of a review; the means over the classes if they differ."""
+        given = np.array(self.prices)
+        if self.uniform:
+            return float(given[0, 1]), float(given[0, -1])
+        error = float(given[:, :-1].sum(axis=1).mean() / (self.layout.n_prices - 2))
+        return float(f"{error:.3g}"), float(f"{given[:, -1].mean():.3g}")
 
     def numbers(self, setting: Setting) -> dict[str, str]:
         """Every text that depends on the setting, exactly as shown, by the id of its element."""
-        point, error, review = setting
+        point, prices = setting
         if not 0 <= point < len(self.tallies):
             raise ValueError(f"point must be from 0 to {len(self.tallies) - 1}; got {point!r}.")
-        check_prices((error, review))
-        return _numbers.numbers(self._data, setting)
+        return _numbers.numbers(self._data, Setting(point, self._check(prices)))
 
-    def best_point(self, error: float, review: float) -> int:
+    def best_point(self, prices: ArrayLike) -> int:
         """The point that the slider moves to when these prices are entered."""
-        return _numbers.best_point(self._data, error, review)
+        return _prices.best_point(self._data, self._check(prices))
+
+    def _check(self, prices: ArrayLike) -> Prices:
+        return check_prices(prices, len(self.classes), self.layout.n_prices)
 
     def payload(self) -> dict[str, Any]:
         """The data embedded in the page: counts for each point, no cases."""
@@ -104,10 +135,17 @@ class Report:
 
     @cached_property
     def _data(self) -> dict[str, Any]:
-        tallies = self.tallies
-        names = [name_point(t, self.axis, i == self.chosen) for i, t in enumerate(tallies)]
+        tallies, layout = self.tallies, self.layout
+        uniform = self.uniform
+        known = tallies[0].expected is not None  # a ranking by what a review is worth
+        names = [
+            name_point(t, self.axis, i == self.chosen, uniform if known else None)
+            for i, t in enumerate(tallies)
+        ]
         points = zip(tallies, self.ranges, names, strict=True)
-        texts = [point_texts(*point, self.classes, self.confidence) for point in points]
+        texts = [point_texts(*point, self.classes, layout, self.confidence) for point in points]
+        forced = list(dict.fromkeys(tally.forced for tally in tallies))
+        queues = list(dict.fromkeys(tally.queue for tally in tallies))
         curves = list(dict.fromkeys(tally.errors_left for tally in tallies))
         return {
             "axis": self.axis,
@@ -117,13 +155,16 @@ class Report:
             "z": float(ndtri((1 + self.confidence) / 2)),
             "confidence": self.confidence,
             "chosen": self.chosen,
-            "prices": list(self.prices),
+            "wide": layout.wide,
+            "columns": layout.columns,
+            "prices": self.prices,
             "classes": self.classes,
+            "counts": [sum(row) for row in tallies[0].matrix],
             "texts": {key: [text[key] for text in texts] for key in texts[0]},
             "costs": [_or_none(tally.cost) for tally in tallies],
             "wrong": [tally.wrong for tally in tallies],
             "reviewed": [tally.reviewed for tally in tallies],
-            "forced": [tally.forced_wrong for tally in tallies],
+            "forced": {"cells": forced, "of": [forced.index(tally.forced) for tally in tallies]},
             "ranges": [[*r.wrong, *r.reviewed, *r.forced_wrong] for r in self.ranges],
             "matrix": [tally.matrix for tally in tallies],
             "accuracy": [[_or_none(value) for value in tally.accuracy] for tally in tallies],
@@ -133,7 +174,9 @@ class Report:
                 "curves": curves,  # points of one model share theirs
                 "curve": [curves.index(tally.errors_left) for tally in tallies],
             },
-            "tenths": [tally.tenths for tally in tallies],
+            "expected": [tally.expected for tally in tallies] if known else None,
+            "queues": [queue._asdict() for queue in queues],
+            "queue": [queues.index(tally.queue) for tally in tallies],
             "tenthSizes": tenth_sizes(self.n),
             "histogram": None if self.histogram is None else self.histogram._asdict(),
             "groups": [
@@ -152,9 +195,11 @@ def make_report(
     chosen: int,
     axis: Axis = "reject_cost",
     size: float | None = None,
-    prices: tuple[float, float] | None = None,
+    ordered: bool = True,
+    prices: ArrayLike | None = None,
     by: Mapping[str, NDArray[Any]] | None = None,
     rivals: Sequence[Mapping[str, Any]] = (),
+    tried: Sequence[Mapping[str, Any]] = (),
     title: str,
     notes: Sequence[str] = (),
     provenance: Mapping[str, str],
@@ -174,16 +219,23 @@ def make_report(
     chosen : int
         The point shown when the page opens.
     axis : {"reject_cost", "review_share"}, default="reject_cost"
-        The points are refits for reject costs, or shares of one model's ranking.
+        The points are refits for reject costs, or shares of one ranking.
     size : float, default=None
         Number of independent cases with the same information; by default all are independent.
-    prices : (float, float), default=None
-        Prices of an error and of a review; by default 1 and the reject cost of the chosen point.
+    ordered : bool, default=True
+        Whether the classes have an order.
+    prices : (float, float) or array-like of shape (n_classes, n_classes + 1), default=None
+        Prices of an error and of a review, or of each decision and, last, of a review for each
+        true class, as by :func:`~rejo.prices.price_matrix`; by default 1 and the reject cost of the
+        chosen point.  What a review is worth in the ``outcomes`` is in their unit.
     by : dict of {column: array of shape (n_samples,)}, default=None
         Columns, such as the region, whose values are reported on separately.
     rivals : sequence of dict, default=()
         Rows with the keys ``method``, ``reject_cost``, ``R`` and ``E``, as those of a
         :class:`~rejo.selection.Comparison`.
+    tried : sequence of dict, default=()
+        Candidates that were compared, with the keys ``method``, ``cost`` (mean of a case, out of
+        fold, in the unit of the prices), ``error`` (its standard error, or None) and ``chosen``.
     title : str
     notes : sequence of str, default=()
         Sentences below the headline.
@@ -220,9 +272,19 @@ def make_report(
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
     worth = 1.0 if size is None else float(size) / n
-    tallies = [count_point(point, true, len(classes), worth, confidence) for point in outcomes]
+    K, layout = len(classes), layout_of(outcomes, len(classes), ordered)
     if prices is None:
-        prices = 1.0, ANY_COST if isnan(tallies[chosen].cost) else tallies[chosen].cost
+        cost = outcomes[chosen].reject_cost
+        prices = 1.0, ANY_COST if isnan(cost) else cost
+    checked = check_prices(
+        prices if layout.wide else _by_class(prices, outcomes[chosen], true, K), K, layout.n_prices
+    )
+    # What the error of each case is expected to cost: its review prevents it, for its own price.
+    saves = getattr(outcomes[chosen], "worth", None)
+    prevented = None if saves is None else saves + np.array(checked)[true, -1]
+    tallies = [
+        count_point(point, true, layout, K, worth, confidence, prevented) for point in outcomes
+    ]
     columns, left_out = group_columns(outcomes, true, by)
     return Report(
         tallies=tallies,
@@ -232,17 +294,38 @@ def make_report(
         axis=axis,
         size=worth * n,
         n_models=len(np.unique(outcomes[0].fold)),
-        prices=check_prices(prices),
+        layout=layout,
+        prices=checked,
         confidence=float(confidence),
         histogram=histogram(outcomes, true, len(classes)),
         columns=columns,
         left_out=left_out,
         rivals=rival_curves(rivals),
+        tried=read_tried(tried, _prices.highest_error(checked)),
         title=_text(title),
         notes=[_text(note) for note in notes],
         provenance=[(_text(key), _text(value)) for key, value in provenance.items()],
         command=_text(command),
     )
+
+
+def _by_class(
+    prices: ArrayLike, outcomes: Outcomes, y: NDArray[np.intp], n_classes: int
+) -> ArrayLike:
+    """Prices (n_classes, 3) of a right decision, of a wrong one and of a review.
+
+    The price of an error is the mean over the wrong decisions of a class, or over all if there are
+    none.
+    """
+    given = np.asarray(prices, dtype=np.float64)
+    if given.shape != (n_classes, n_classes + 1):
+        return given
+    wrong = outcomes.forced != y
+    n = np.bincount(y[wrong], minlength=n_classes)
+    paid = np.bincount(y[wrong], given[y[wrong], outcomes.forced[wrong]], minlength=n_classes)
+    mean = given[:, :-1].sum(axis=1) / (n_classes - 1)
+    error = np.where(n > 0, paid / np.maximum(n, 1), mean)
+    return np.stack([np.diag(given), error, given[:, -1]], axis=1)
 
 
 def _check_cases(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import compress
 from math import floor, isnan
 from typing import NamedTuple
 
 from rejo.metrics import Interval
-from rejo.report._collect import PointTally
+from rejo.report._collect import OutcomeLayout, PointTally
 from rejo.report._format import BATCH, NONE, fixed, per_batch, percent, quoted, ratio, share, whole
 from rejo.selection.expected import Expected, expect
 
+MAX_NAMED = 6  # classes in a sentence
 Range = tuple[int, int]
 
 
@@ -76,16 +78,28 @@ def count_batch(wrong: int, reviewed: int, n: int) -> BatchCounts:
     return BatchCounts(right, wrongs, whole(out), whole(BATCH - out))
 
 
-def name_point(tally: PointTally, axis: str, own: bool) -> str:
-    """Describe the point in words."""
+def name_point(tally: PointTally, axis: str, own: bool, uniform: bool | None = None) -> str:
+    """Describe the point in words.
+
+    A cut in the ranking by what a review is worth is best at one price; it is a mean price if
+    prices are not ``uniform``, and unknown if that is None.
+    """
     if axis == "reject_cost" and not isnan(tally.cost):
         return f"A review costs {ratio(tally.cost)} of an error"
-    reviews = f"{share(tally.reviewed, tally.n)} of the cases go to review"
-    return f"{reviews}, as the model decides" if own else reviews
+    name = f"{share(tally.reviewed, tally.n)} of the cases go to review"
+    if uniform is not None and tally.cost > 0:
+        mean = "" if uniform else " on average"
+        name += f", best if a review costs {ratio(tally.cost)} of an error{mean}"
+    return f"{name} (as the model decides)" if own else name
 
 
 def point_texts(
-    tally: PointTally, ranges: Ranges, name: str, classes: Sequence[str], confidence: float
+    tally: PointTally,
+    ranges: Ranges,
+    name: str,
+    classes: Sequence[str],
+    layout: OutcomeLayout,
+    confidence: float,
 ) -> dict[str, str]:
     """Every text of a point that does not depend on prices, by the id of its element."""
     counts = count_batch(tally.wrong, tally.reviewed, tally.n)
@@ -104,7 +118,7 @@ def point_texts(
         "forced-wrong": forced.wrong,
         "forced-wrong-range": _range(ranges.forced_wrong),
         "curve-words": _curve_words(tally),
-        "scores-words": _class_words(tally, classes),
+        "scores-words": _class_words(tally, classes, layout),
         "budget-words": _budget_words(tally, counts, forced),
         "tenths-words": _doubt_words(tally),
     }
@@ -135,13 +149,23 @@ def _curve_words(tally: PointTally) -> str:
     )
 
 
-def _class_words(tally: PointTally, classes: Sequence[str]) -> str:
-    """Share of each class that goes to review."""
-    parts = [
-        f"{share(sum(row[1::2]), sum(row))} of {quoted(label)}"
+def _class_words(tally: PointTally, classes: Sequence[str], layout: OutcomeLayout) -> str:
+    """Share of each class that goes to review; of many classes, the highest and lowest."""
+    reviews = [c == layout.n_prices - 1 for c in layout.columns]
+    found = [
+        (sum(compress(row, reviews)), sum(row), label)
         for label, row in zip(classes, tally.matrix, strict=True)
     ]
-    return f"Sent to review: {', '.join(parts[:-1])} and {parts[-1]}."
+    if len(found) <= MAX_NAMED:
+        return f"Sent to review: {_each(found)}."
+    found.sort(key=lambda part: -part[0] / max(part[1], 1))
+    half = MAX_NAMED // 2
+    return f"Most often sent to review: {_each(found[:half])}; least often {_each(found[-half:])}."
+
+
+def _each(found: Sequence[tuple[int, int, str]]) -> str:
+    parts = [f"{share(part, n)} of {quoted(label)}" for part, n, label in found]
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _budget_words(tally: PointTally, counts: BatchCounts, forced: BatchCounts) -> str:

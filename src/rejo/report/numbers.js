@@ -1,13 +1,11 @@
 "use strict";
 
 // From a setting to every text of the page that depends on it.  The functions have the same names as
-// in _format.py and _numbers.py and compute in the same order, so that both write the same text.
+// in _format.py and _numbers.py, so that both write the same text.
 
 const BATCH = 1000;
 const SMALL = 30;
 const NONE = "–";
-const LEAST_PRICE = 1e-6;
-const HIGHEST_PRICE = 1e9;
 
 const whole = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 
@@ -28,6 +26,12 @@ const ratio = (value) => fixed(toUnits(value, 4), 4).replace(/0+$/, "").replace(
 
 const moneyPlaces = (error) => (error >= 10 ? 0 : error >= 0.1 ? 2 : error >= 0.001 ? 4 : 6);
 
+function amount(value) {
+  const places = value >= 1000 ? 0 : value >= 1 ? 2 : value >= 0.01 ? 4 : 6;
+  const text = fixed(toUnits(value, places), places);
+  return places ? text.replace(/0+$/, "").replace(/\.$/, "") : text;
+}
+
 const quoted = (label) => `“\u2068${label}\u2069”`;
 
 const sum = (values) => values.reduce((total, value) => total + value, 0);
@@ -41,24 +45,6 @@ function wilson(part, n, worth, z) {
   return [part > 0 ? middle - half : 0, part < n ? middle + half : 1];
 }
 
-function firstLeast(values) {
-  let best = 0;
-  values.forEach((value, i) => { if (value < values[best]) best = i; });
-  return best;
-}
-
-const cheapest = (data, error, review) =>
-  firstLeast(data.wrong.map((wrong, i) => error * wrong + review * data.reviewed[i]));
-
-// A refit belongs to a price: take the closest.  A share of the ranking does not: take the cheapest.
-const bestPoint = (data, error, review) =>
-  data.axis === "reject_cost"
-    ? firstLeast(data.costs.map((cost) => Math.abs(cost - review / error)))
-    : cheapest(data, error, review);
-
-const reviewWorth = (data, setting) =>
-  data.axis === "reject_cost" ? data.costs[setting.point] : setting.review / setting.error;
-
 function numbers(data, setting) {
   const found = {};
   for (const [key, texts] of Object.entries(data.texts)) found[key] = texts[setting.point];
@@ -69,65 +55,104 @@ function numbers(data, setting) {
   return found;
 }
 
-function priceTexts(data, { point, error, review }) {
-  const lowest = cheapest(data, error, review);
-  const places = moneyPlaces(error);
-  const cost = toUnits((BATCH * (error * data.wrong[lowest])) / data.n, places)
-    + toUnits((BATCH * (review * data.reviewed[lowest])) / data.n, places);
-  let text = `Your prices: a review costs ${ratio(review / error)} of an error`;
-  if (data.axis === "reject_cost") {
-    const nearest = bestPoint(data, error, review);
+const perBatchUnits = (data, cost, places) => toUnits((BATCH * cost) / data.n, places);
+
+function priceTexts(data, { point, prices }) {
+  const places = moneyPlaces(highestError(prices));
+  const lowest = cheapest(data, prices);
+  const [wrong, reviewed] = moments(data, lowest, prices);
+  const cost = perBatchUnits(data, wrong.cost, places) + perBatchUnits(data, reviewed.cost, places);
+  let text = pricesWords(data, prices);
+  if (twoPrices(data, prices) && data.axis === "reject_cost") {
+    const nearest = bestPoint(data, prices);
     const shown = nearest === point ? "shown here" : `the page shows ${ratio(data.costs[point])}`;
-    text += `. The closest point is ${ratio(data.costs[nearest])}; ${shown}`;
+    text += ` The closest point is ${ratio(data.costs[nearest])}; ${shown}.`;
   }
   const here = lowest === point ? " (shown here)" : "";
   const name = data.texts["point-name"][lowest];
+  const note = data.expected === null || sameRanking(data, prices) ? ""
+    : "The cases on this page were decided for the prices given when it was made. At these prices the "
+      + "classifier itself would decide some of them differently.";
   return {
-    "price-ratio": `${text}.`,
+    "price-ratio": text,
+    "price-note": note,
     "cheapest": `Cheapest point at these prices: ${name.slice(0, 1).toLowerCase()}${name.slice(1)}`
       + `${here}, at a cost of ${fixed(cost, places)} per ${whole(BATCH)} cases.`,
   };
 }
 
+function pricesWords(data, prices) {
+  const two = twoPrices(data, prices);
+  if (!two) {
+    const wrong = prices.flatMap((row, k) => row.slice(0, -1).filter((_, c) => c !== rightColumn(data, k)));
+    const reviews = prices.map((row) => row[row.length - 1]);
+    return `Your prices differ by class: a wrong decision costs ${fromTo(wrong)}, a review ${fromTo(reviews)}.`;
+  }
+  const [error, review] = two, most = 1 - 1 / data.classes.length;
+  const never = review > error * most ? ` A review that costs more than ${ratio(most)} of an error never pays.` : "";
+  return `Your prices: a review costs ${ratio(review / error)} of an error.${never}`;
+}
+
+function fromTo(prices) {
+  const low = amount(Math.min(...prices)), high = amount(Math.max(...prices));
+  return low === high ? low : `${low} to ${high}`;
+}
+
 function costTexts(data, setting) {
-  const { point, error, review } = setting;
-  const n = data.n, places = moneyPlaces(error);
-  const amount = (value) => fixed(toUnits(value, places), places);
-  const between = (low, high) => `${amount(low)} to ${amount(high)}`;
-  const ofWrong = toUnits((BATCH * (error * data.wrong[point])) / n, places);
-  const ofReview = toUnits((BATCH * (review * data.reviewed[point])) / n, places);
-  const ofForced = toUnits((BATCH * (error * data.forced[point])) / n, places);
-  const byHand = toUnits(BATCH * review, places);
+  const { point, prices } = setting;
+  const places = moneyPlaces(highestError(prices)), two = twoPrices(data, prices);
+  const between = ([low, high]) =>
+    `${fixed(toUnits(low, places), places)} to ${fixed(toUnits(high, places), places)}`;
+  const [wrong, reviewed] = moments(data, point, prices);
+  const forced = forcedMoments(data, point, prices);
+  const byHand = reviewMoments(data.counts, prices);
+  const errors = errorMoments(data, prices);
+  const counts = data.ranges[point]; // of the wrong, the reviewed, the wrong if all are decided
+  const range = (part, every, price, i) =>
+    between(two ? [price * counts[i], price * counts[i + 1]] : costRange(data, prices, [part], [every]));
+  const forcedRange = range(forced, errors, prices[0][1], 4);
+  const ofWrong = perBatchUnits(data, wrong.cost, places);
+  const ofReview = perBatchUnits(data, reviewed.cost, places);
+  const ofForced = perBatchUnits(data, forced.cost, places);
+  const ofHand = perBatchUnits(data, byHand.cost, places);
   const total = ofWrong + ofReview;
-  const ranges = data.ranges[point];
-  const forcedRange = between(error * ranges[4], error * ranges[5]);
+  const [lowest, itsReviews] = moments(data, cheapest(data, prices), prices);
+  const least = perBatchUnits(data, lowest.cost, places) + perBatchUnits(data, itsReviews.cost, places);
   return {
     "cost-wrong": fixed(ofWrong, places),
-    "cost-wrong-range": between(error * ranges[0], error * ranges[1]),
+    "cost-wrong-range": range(wrong, errors, prices[0][1], 0),
     "cost-review": fixed(ofReview, places),
-    "cost-review-range": between(review * ranges[2], review * ranges[3]),
+    "cost-review-range": range(reviewed, byHand, prices[0][prices[0].length - 1], 2),
     "cost-total": fixed(total, places),
-    "cost-total-range": between(...totalRange(data, setting)),
+    "cost-total-range": between(costRange(data, prices, [wrong, reviewed], [errors, byHand])),
     "forced-cost-wrong": fixed(ofForced, places),
     "forced-cost-wrong-range": forcedRange,
     "forced-cost-total": fixed(ofForced, places),
     "forced-cost-total-range": forcedRange,
-    "hand-cost-review": fixed(byHand, places),
-    "hand-cost-total": fixed(byHand, places),
+    "hand-cost-review": fixed(ofHand, places),
+    "hand-cost-total": fixed(ofHand, places),
+    "baseline": baseline(ofForced, ofHand, total, least, places),
     "saving": `Per ${whole(BATCH)} cases this costs ${compare(ofForced - total, places)} deciding `
-      + `every case, and ${compare(byHand - total, places)} reviewing every case.`,
+      + `every case, and ${compare(ofHand - total, places)} reviewing every case.`,
+    "reviews-save": reviewsSave(data, setting, ofForced - ofWrong, ofReview, places),
   };
 }
 
-function totalRange(data, { point, error, review }) {
-  const n = data.n, size = data.size, wrong = data.wrong[point], reviewed = data.reviewed[point];
-  const p = ((wrong / n) * size + 0.5) / (size + 1);
-  const q = ((reviewed / n) * size + 0.5) / (size + 1);
-  const mean = error * p + review * q;
-  const variance = error * error * p + review * review * q - mean * mean;
-  const half = data.z * Math.sqrt(Math.max(variance, 0) * BATCH * (1 + BATCH / size));
-  const middle = (BATCH * (error * wrong + review * reviewed)) / n;
-  return [Math.max(middle - half, 0), Math.min(middle + half, BATCH * error)];
+function costRange(data, prices, parts, ifAll) {
+  const n = data.n, size = data.size;
+  let cost = 0, square = 0, moreCost = 0, moreSquare = 0;
+  parts.forEach((part, i) => {
+    cost += part.cost;
+    square += part.square;
+    moreCost += ifAll[i].cost / n;
+    moreSquare += ifAll[i].square / n;
+  });
+  const mean = ((cost / n) * size + 0.5 * moreCost) / (size + 1);
+  const meanSquare = ((square / n) * size + 0.5 * moreSquare) / (size + 1);
+  const half = data.z * Math.sqrt(Math.max(meanSquare - mean * mean, 0) * BATCH * (1 + BATCH / size));
+  const middle = (BATCH * cost) / n;
+  const highest = Math.max(...prices.map((row) => Math.max(...row)));
+  return [Math.max(middle - half, 0), Math.min(middle + half, BATCH * highest)];
 }
 
 function compare(saved, places) {
@@ -135,10 +160,48 @@ function compare(saved, places) {
   return `${fixed(Math.abs(saved), places)} ${saved > 0 ? "less" : "more"} than`;
 }
 
-function lineText(data, setting) {
-  const price = reviewWorth(data, setting);
-  return `The line: a review that costs ${ratio(price)} of an error pays where more than `
-    + `${percent(price)} of the decisions would be wrong.`;
+function baseline(ofForced, ofHand, total, least, places) {
+  const lower = Math.min(ofForced, ofHand);
+  if (lower >= total) return "";
+  const also = lower < least ? ", and less than every other point" : "";
+  return `At these prices, ${ofHand <= ofForced ? "reviewing" : "deciding"} every case costs `
+    + `${fixed(total - lower, places)} less per ${whole(BATCH)} cases than this point${also}.`;
+}
+
+function reviewsSave(data, { point, prices }, prevented, ofReview, places) {
+  if (data.reviewed[point] === 0) return "At this point there are no reviews.";
+  const text = `Per ${whole(BATCH)} cases, the reviews cost ${fixed(ofReview, places)}`;
+  const scale = scaleOf(data, prices);
+  if (data.expected === null || scale === null) {
+    return `${text} and prevent wrong decisions that would cost ${signed(prevented, places)}: `
+      + `${net(prevented - ofReview, places)}.`;
+  }
+  const expected = perBatchUnits(data, scale * data.expected[point], places);
+  return `${text}. They are expected to prevent wrong decisions that would cost `
+    + `${signed(expected, places)}: ${net(expected - ofReview, places)}. In the cases so far `
+    + `they prevented ${signed(prevented, places)}.`;
+}
+
+function net(saved, places) {
+  if (saved === 0) return "they save as much as they cost";
+  return saved > 0 ? `they save ${fixed(saved, places)}` : `a loss of ${fixed(-saved, places)}`;
+}
+
+const signed = (units, places) => (units < 0 ? `-${fixed(-units, places)}` : fixed(units, places));
+
+function lineText(data, { point, prices }) {
+  const two = twoPrices(data, prices);
+  if (two && !inMoney(data, prices)) {
+    const price = reviewWorth(data, point, two);
+    return `The line: a review that costs ${ratio(price)} of an error pays where more than `
+      + `${percent(price)} of the decisions would be wrong.`;
+  }
+  const tenths = tenthCosts(data, point, prices).filter(Boolean);
+  const first = tenths[0], last = tenths[tenths.length - 1];
+  const text = `A decision in the first tenth costs ${amount(first.cost)} on average, in the last tenth `
+    + `${amount(last.cost)}; a review costs ${amount(first.review)}.`;
+  return first.expected === null ? text : `${text} The classifier expected `
+    + `${amount(Math.max(first.expected, 0))} and ${amount(Math.max(last.expected, 0))}.`;
 }
 
 function matrixTexts(data, point) {

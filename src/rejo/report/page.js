@@ -4,8 +4,9 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const element = (id) => document.getElementById(id);
   const slider = element("slider"), errorPrice = element("error-price"), reviewPrice = element("review-price");
+  const byClass = element("by-class"), cells = [...document.querySelectorAll(".class-price")];
   const last = data.wrong.length - 1;
-  const start = { point: data.chosen, error: data.prices[0], review: data.prices[1] };
+  const start = { point: data.chosen, prices: data.prices };
   let setting = { ...start };
 
   function write(node, text) {
@@ -24,7 +25,7 @@
     slider.setAttribute("aria-valuetext", texts["point-name"]);
     // Not disabled, or a button with the focus would lose it.
     const idle = (id, point) => element(id).setAttribute("aria-disabled", String(point === setting.point));
-    idle("go-cheapest", cheapest(data, setting.error, setting.review));
+    idle("go-cheapest", cheapest(data, setting.prices));
     idle("go-start", start.point);
     draw(data, setting);
     remember();
@@ -39,37 +40,62 @@
   }
 
   // The message if prices make no sense, or an empty string.
-  function refusal(error, review) {
-    if (Number.isNaN(error) || Number.isNaN(review)) return "Enter both prices as numbers.";
-    if (error <= 0) return "The price of a wrong decision must be positive.";
-    if (review < 0) return "The price of a review must not be negative.";
-    if (error < LEAST_PRICE || error > HIGHEST_PRICE) {
-      return "The price of a wrong decision must be between 0.000001 and 1,000,000,000.";
-    }
-    if (review > error * 0.5) {
-      return "A review that costs more than half an error never pays: enter a lower price.";
+  function refusal(prices) {
+    const all = prices.flat(), highest = highestError(prices);
+    if (all.some(Number.isNaN)) return byClass.checked ? "Enter every price as a number." : "Enter both prices as numbers.";
+    if (highest <= 0) return "The price of a wrong decision must be positive.";
+    if (all.some((price) => price < 0)) return "A price must not be negative.";
+    if (highest < LEAST_PRICE || Math.max(...all) > HIGHEST_PRICE) {
+      return "The price of a wrong decision must be between 0.000001 and 1,000,000,000, and no other price higher.";
     }
     return "";
   }
 
+  const numberIn = (input) => (input.value === "" ? NaN : Number(input.value));
+
+  // A field of the table stands for one column, or for all wrong decisions of its class.
+  const columnsOf = (input) => (input.dataset.column !== "error" ? [Number(input.dataset.column)]
+    : data.prices[0].map((_, c) => c).slice(0, -1).filter((c) => c !== rightColumn(data, Number(input.dataset.row))));
+
+  function enteredPrices() {
+    if (!byClass.checked) return uniformPrices(data, numberIn(errorPrice), numberIn(reviewPrice));
+    const prices = uniformPrices(data, 0, 0);
+    for (const input of cells) for (const c of columnsOf(input)) prices[input.dataset.row][c] = numberIn(input);
+    return prices;
+  }
+
   function readPrices() {
-    const [error, review] = [errorPrice, reviewPrice].map((input) => (input.value === "" ? NaN : Number(input.value)));
-    const message = refusal(error, review);
-    const kept = message ? ` The page still uses ${setting.error} and ${setting.review}.` : "";
+    const prices = enteredPrices(), message = refusal(prices), two = twoPrices(data, setting.prices);
+    const kept = message ? ` The page still uses ${two ? `${two[0]} and ${two[1]}` : "the prices before"}.` : "";
     write(element("price-message"), message + kept);
-    for (const input of [errorPrice, reviewPrice]) input.setAttribute("aria-invalid", message ? "true" : "false");
-    if (message || (error === setting.error && review === setting.review)) return;
-    const point = bestPoint(data, error, review);
-    const target = data.axis === "reject_cost" ? "point closest to these prices" : "cheapest point";
-    set({ error, review, point }, point === setting.point ? "" : `The slider moved to the ${target}.`);
+    for (const input of [errorPrice, reviewPrice, ...cells]) {
+      const wrong = input.value === "" || numberIn(input) < 0 || !byClass.checked;
+      input.setAttribute("aria-invalid", message && wrong ? "true" : "false");
+    }
+    if (message || String(prices) === String(setting.prices)) return;
+    const point = bestPoint(data, prices);
+    const target = twoPrices(data, prices) && data.axis === "reject_cost" ? "point closest to these prices" : "cheapest point";
+    set({ prices, point }, point === setting.point ? "" : `The slider moved to the ${target}.`);
+  }
+
+  // Show the fields for two prices or for all, filled with the prices in use.
+  function arrange() {
+    element("two-prices").hidden = byClass.checked;
+    element("class-prices").hidden = !byClass.checked;
+    element("controls").classList.toggle("tall", byClass.checked);
+    for (const input of cells) input.value = setting.prices[input.dataset.row][columnsOf(input)[0]];
+    const two = twoPrices(data, setting.prices);
+    if (two) [errorPrice.value, reviewPrice.value] = two;
+    measure();
   }
 
   function remember() {
-    const changed = Object.keys(start).some((key) => setting[key] !== start[key]);
+    const changed = setting.point !== start.point || String(setting.prices) !== String(start.prices);
     if (!changed && !location.hash.startsWith("#point=")) return;
-    const hash = `#point=${setting.point}&error=${setting.error}&review=${setting.review}`;
+    const two = twoPrices(data, setting.prices);
+    const prices = two ? `error=${two[0]}&review=${two[1]}` : `prices=${setting.prices.map(String).join(";")}`;
     try {
-      history.replaceState(null, "", hash);
+      history.replaceState(null, "", `#point=${setting.point}&${prices}`);
     } catch {
       // Some browsers refuse this for a file; the page works anyway.
     }
@@ -80,15 +106,18 @@
     if (!location.hash.startsWith("#point=")) return;
     const asked = new URLSearchParams(location.hash.slice(1));
     const [point, error, review] = ["point", "error", "review"].map((key) => Number(asked.get(key) ?? NaN));
-    if (!Number.isInteger(point) || point < 0 || point > last || refusal(error, review)) return;
-    setting = { point, error, review };
-    errorPrice.value = error;
-    reviewPrice.value = review;
+    const prices = asked.has("prices") ? asked.get("prices").split(";").map((row) => row.split(",").map(Number))
+      : uniformPrices(data, error, review);
+    const fits = prices.length === data.prices.length && prices.every((row, k) =>
+      row.length === data.prices[k].length && row[rightColumn(data, k)] === 0);
+    if (!Number.isInteger(point) || point < 0 || point > last || !fits || refusal(prices)) return;
+    setting = { point, prices };
+    byClass.checked = !twoPrices(data, prices);
   }
 
   // A number that is still being typed often makes no sense: wait for a pause.
   let pause;
-  for (const input of [errorPrice, reviewPrice]) {
+  for (const input of [errorPrice, reviewPrice, ...cells]) {
     input.addEventListener("input", () => {
       clearTimeout(pause);
       pause = setTimeout(readPrices, 500);
@@ -99,17 +128,23 @@
     });
   }
   slider.addEventListener("input", () => set({ point: Number(slider.value) }));
-  element("go-cheapest").addEventListener("click", () => set({ point: cheapest(data, setting.error, setting.review) }));
+  element("go-cheapest").addEventListener("click", () => set({ point: cheapest(data, setting.prices) }));
+  byClass.addEventListener("change", () => {
+    arrange();
+    readPrices();
+  });
   element("go-start").addEventListener("click", () => set({ point: start.point }));
   window.addEventListener("hashchange", () => {
     recall();
+    arrange();
     show();
   });
 
   element("controls").hidden = false;
   for (const node of document.querySelectorAll(".drawn")) node.removeAttribute("hidden");
+  byClass.checked = !twoPrices(data, setting.prices);
   recall();
-  measure();
+  arrange();
   show();
 
   let width = document.body.clientWidth;

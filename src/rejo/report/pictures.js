@@ -42,8 +42,19 @@ function ticks(low, high, wanted) {
   return { values: found, decimals: [0, 1, 2, 3, 4].find((d) => Math.abs(step * 10 ** d - Math.round(step * 10 ** d)) < 1e-6) ?? 5 };
 }
 
+const inPercent = (value, decimals) => `${value.toFixed(decimals)} %`;
+
+// An amount in few characters: 250k for 250,000.
+function inShort(value, decimals) {
+  if (value === 0) return "0";
+  if (value < 0.001) return value.toExponential(0);
+  const [size, unit] = [[1e9, "bn"], [1e6, "M"], [1e4, "k"]].find(([least]) => value >= least) ?? [1, ""];
+  const by = unit === "k" ? 1000 : size;
+  return unit ? `${Number((value / by).toPrecision(4))}${unit}` : value.toFixed(decimals);
+}
+
 // An empty picture with axes; x and y turn values into pixels.
-function frame(id, { xs, ys, xLabel, yLabel, height = 300, unit = 100, suffix = " %" }) {
+function frame(id, { xs, ys, xLabel, yLabel, height = 300, unit = 100, write = inPercent }) {
   const svg = document.getElementById(id), width = widths[id];
   const box = { left: 58, right: width - 24, top: 28, bottom: height - 44 };
   svg.replaceChildren();
@@ -57,12 +68,12 @@ function frame(id, { xs, ys, xLabel, yLabel, height = 300, unit = 100, suffix = 
     const at = y(value / unit);
     add(svg, "line", { class: "grid", x1: box.left, x2: box.right, y1: at, y2: at });
     add(svg, "text", { class: "tick", x: box.left - 8, y: at + 4, "text-anchor": "end" },
-      value.toFixed(down.decimals) + suffix);
+      write(value, down.decimals));
   }
   const along = ticks(xs[0] * 100, xs[1] * 100, width < 480 ? 4 : 8);
   for (const value of along.values) {
     add(svg, "text", { class: "tick", x: x(value / 100), y: box.bottom + 18, "text-anchor": "middle" },
-      `${value.toFixed(along.decimals)} %`);
+      inPercent(value, along.decimals));
   }
   add(svg, "line", { class: "axis", x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom });
   add(svg, "text", { class: "label", x: box.right, y: height - 6, "text-anchor": "end" }, xLabel);
@@ -121,7 +132,7 @@ function drawBudget(data, { point }) {
   const { steps, curves } = data.budget;
   const highest = Math.max(1, ...curves.map((curve) => Math.max(...curve))) * per;
   const picture = frame("budget", {
-    xs: [0, 1], ys: [0, highest * 1.05], unit: 1, suffix: "", height: 320,
+    xs: [0, 1], ys: [0, highest * 1.05], unit: 1, write: inShort, height: 320,
     xLabel: "most doubtful cases reviewed", yLabel: "wrong decisions that remain, per 1,000 cases",
   });
   const { svg, x, y, box } = picture;
@@ -132,35 +143,123 @@ function drawBudget(data, { point }) {
   marker(picture, at, y(data.wrong[point] * per));
 }
 
+function drawCost(data, { point, prices }) {
+  const per = BATCH / data.n;
+  const costs = data.wrong.map((_, i) => [data.reviewed[i] / data.n, pointCost(data, i, prices) * per]);
+  const byHand = reviewMoments(data.counts, prices).cost * per;
+  const forced = forcedMoments(data, point, prices).cost * per;
+  const highest = Math.max(byHand, forced, ...costs.map(([, cost]) => cost)) || 1;
+  const picture = frame("cost", {
+    xs: [0, 1], ys: [0, highest * 1.1], unit: 1, write: inShort, height: 320,
+    xLabel: "share of the cases sent to review", yLabel: "cost per 1,000 cases",
+  });
+  const { svg, x, y, box } = picture;
+  const level = (cost, at, anchor, label) => {
+    add(svg, "line", { class: "price", x1: box.left, x2: box.right, y1: y(cost), y2: y(cost) });
+    add(svg, "circle", { class: "stop", cx: x(at), cy: y(cost), r: 4 });
+    add(svg, "text", { class: "label", x: x(at) + (at ? -8 : 8), y: y(cost) - 6, "text-anchor": anchor }, label);
+  };
+  level(forced, 0, "start", "every case decided");
+  level(byHand, 1, "end", "every case reviewed");
+  const line = [...costs].sort((a, b) => a[0] - b[0]).map(([share, cost]) => [x(share), y(cost)]);
+  add(svg, "path", { class: "ours", d: path(line) });
+  if (line.length <= 30) {
+    for (const [cx, cy] of line) add(svg, "circle", { class: "stop", cx, cy, r: 2.5 });
+  }
+  marker(picture, x(costs[point][0]), y(costs[point][1]));
+}
+
+// A bar, its interval, and what was expected if that is known.
+function drawBar(svg, x, wide, foot, { value, low, high, expected = null }, y) {
+  const middle = x + wide / 2;
+  add(svg, "rect", { class: "rate", x: x + wide * 0.18, width: wide * 0.64, y: y(value), height: foot - y(value) });
+  add(svg, "line", { class: "whisker", x1: middle, x2: middle, y1: y(low), y2: y(high) });
+  for (const end of [low, high]) {
+    add(svg, "line", { class: "whisker", x1: middle - 4, x2: middle + 4, y1: y(end), y2: y(end) });
+  }
+  if (expected !== null) {
+    const at = y(Math.max(expected, 0));
+    add(svg, "path", { class: "expected", d: path([[middle - 6, at], [middle, at - 6], [middle + 6, at], [middle, at + 6]]) + "Z" });
+  }
+}
+
+// Share of errors in each tenth of the queue, and the share above which a review pays.
+function errorBars(data, { point, prices }) {
+  const bars = (i) => data.queues[i].wrong.map((cells, t) => {
+    const n = data.tenthSizes[t], { n: wrong } = cellMoments(cells, prices);
+    if (!n) return null;
+    const [low, high] = wilson(wrong, n, data.worth, data.z);
+    return { value: wrong / n, low, high: Math.min(high, 1) };
+  });
+  const line = reviewWorth(data, point, twoPrices(data, prices));
+  const all = data.queues.flatMap((_, i) => bars(i)).filter(Boolean);
+  return {
+    bars: bars(data.queue[point]), lines: data.tenthSizes.map(() => line),
+    top: roundUp(Math.max(0.55, line, ...all.map((bar) => bar.high)), 0.05), yLabel: "wrong, if decided",
+  };
+}
+
+// Cost of deciding the cases of each tenth, against that of their review.
+function moneyBars(data, { point, prices }) {
+  const bars = (i) => tenthCosts(data, i, prices).map((tenth) => {
+    if (!tenth) return null;
+    const { n, decided, cost, expected } = tenth;
+    const half = data.z * Math.sqrt(Math.max(decided.square / n - cost * cost, 0) / (n * data.worth));
+    return { value: cost, low: Math.max(cost - half, 0), high: cost + half, expected };
+  });
+  const firsts = data.queues.map((_, i) => data.queue.indexOf(i)); // a point of each queue
+  const all = firsts.flatMap(bars).filter(Boolean);
+  const lines = tenthCosts(data, point, prices).map((tenth) => (tenth ? tenth.review : null));
+  const top = Math.max(...lines, ...all.map((bar) => Math.max(bar.high, bar.expected ?? 0)));
+  return { bars: bars(point), lines, top: top * 1.05 || 1, yLabel: "mean cost, if decided", unit: 1, write: inShort };
+}
+
 function drawTenths(data, setting) {
-  const { point } = setting;
-  const bars = (i) => data.tenths[i].map((wrong, t) => {
-    const n = data.tenthSizes[t];
-    return n ? [wrong / n, ...wilson(wrong, n, data.worth, data.z)] : null;
-  });
-  const highest = Math.max(0.55, ...data.tenths.map((_, i) => bars(i)).flat().filter(Boolean).map((b) => b[2]));
+  const { bars, lines, top, ...rest } = (inMoney(data, setting.prices) ? moneyBars : errorBars)(data, setting);
   const { svg, x, y, box } = frame("tenths", {
-    xs: [0, 1], ys: [0, Math.min(1, roundUp(highest, 0.05))], height: 320,
-    xLabel: "cases, from the most to the least doubtful", yLabel: "wrong, if decided",
+    xs: [0, 1], ys: [0, top], height: 320, xLabel: "cases, from the most to the least doubtful", ...rest,
   });
-  const edge = x(data.reviewed[point] / data.n);
+  const edge = x(data.reviewed[setting.point] / data.n);
   add(svg, "rect", { class: "zone", x: box.left, y: box.top, width: edge - box.left, height: box.bottom - box.top });
   const wide = (box.right - box.left) / 10;
-  bars(point).forEach((bar, t) => {
-    if (!bar) return;
-    const [rate, low, high] = bar;
-    const left = box.left + t * wide, middle = left + wide / 2;
-    add(svg, "rect", { class: "rate", x: left + wide * 0.18, width: wide * 0.64, y: y(rate), height: box.bottom - y(rate) });
-    add(svg, "line", { class: "whisker", x1: middle, x2: middle, y1: y(low), y2: y(Math.min(high, 1)) });
-    for (const end of [low, high]) {
-      add(svg, "line", { class: "whisker", x1: middle - 4, x2: middle + 4, y1: y(end), y2: y(end) });
-    }
+  const within = (value) => Math.max(box.top, y(value));
+  bars.forEach((bar, t) => {
+    if (bar) drawBar(svg, box.left + t * wide, wide, box.bottom, bar, within);
   });
-  const price = y(reviewWorth(data, setting));
-  add(svg, "line", { class: "price", x1: box.left, x2: box.right, y1: price, y2: price });
+  const steps = lines.flatMap((line, t) => (line === null ? []
+    : [[box.left + t * wide, within(line)], [box.left + (t + 1) * wide, within(line)]]));
+  add(svg, "path", { class: "price", d: path(steps) });
   add(svg, "line", { class: "price", x1: box.right - 140, x2: box.right - 112, y1: 10, y2: 10 });
   add(svg, "text", { class: "label", x: box.right, y: 14, "text-anchor": "end" }, "price of a review");
   add(svg, "line", { class: "here", x1: edge, x2: edge, y1: box.top, y2: box.bottom });
+}
+
+// What becomes of each true class, where there is no score to draw.
+function drawClasses(data, { point }) {
+  const svg = document.getElementById("classes");
+  if (!svg) return;
+  const width = widths.classes, row = 40, last = data.prices[0].length - 1;
+  const height = data.classes.length * row + 4;
+  svg.replaceChildren();
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("width", width);
+  svg.setAttribute("height", height);
+  data.matrix[point].forEach((counts, k) => {
+    const n = sum(counts), top = k * row + 20;
+    const parts = { right: 0, wrong: 0, review: 0 };
+    counts.forEach((count, o) => {
+      const c = data.columns[o];
+      parts[c === last ? "review" : c === rightColumn(data, k) ? "right" : "wrong"] += count;
+    });
+    add(svg, "text", { class: "class-label", x: 0, y: top - 5 }, shorten(data.classes[k], Math.floor(width / 11)));
+    add(svg, "rect", { class: "track", x: 0, y: top, width, height: 14 });
+    let from = 0;
+    for (const [kind, count] of Object.entries(parts)) {
+      const wide = n ? (count / n) * width : 0;
+      if (count) add(svg, "rect", { class: `fill-${kind}`, x: from, y: top, width: wide, height: 14 });
+      from += wide;
+    }
+  });
 }
 
 function drawScores(data, { point }) {
@@ -255,9 +354,11 @@ function drawSplit(data, { point }) {
 
 function draw(data, setting) {
   drawSplit(data, setting);
+  drawCost(data, setting);
   drawCurve(data, setting);
   drawBudget(data, setting);
   drawTenths(data, setting);
   drawScores(data, setting);
+  drawClasses(data, setting);
   drawGroupBars(data, setting);
 }
