@@ -8,8 +8,8 @@ Content-Security-Policy allows nothing else.  It contains only counts, no cases.
 
 Two programs write the numbers: Python writes those of the chosen point into the page, so that it
 can be read without JavaScript, and the script writes all others.  Both follow the same rules
-(``_format``, ``_prices`` and ``_numbers`` here, ``numbers.js`` and ``prices.js`` there), and a browser compares them in the
-tests.  The modules, in the order to read them:
+(``_format``, ``_prices`` and ``_numbers`` here, ``numbers.js`` and ``prices.js`` there), and a
+browser compares them in the tests.  The modules, in the order to read them:
 
 ``_collect``
     the cases of an operating point -> counts of outcomes, and errors in the order of doubt
