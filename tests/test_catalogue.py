@@ -83,7 +83,7 @@ def test_names_and_labels_are_unique():
         ("svm-cutoffs", 3, FrankHallReject, {"per_split": 1}),
         ("svm-pair", 2, TwoClassifierReject, {}),
         ("svm-pair", 3, FrankHallReject, {"per_split": 2}),
-        ("mlp-chow", 3, ThresholdRejectClassifier, {"rule": "chow"}),
+        ("mlp-posterior", 3, ThresholdRejectClassifier, {"rule": "chow"}),
         ("boosting-class", 2, ThresholdRejectClassifier, {"rule": "class"}),
     ],
 )

@@ -17,6 +17,9 @@ from typing import Any, NamedTuple
 COSTS = (0.5, 4.0, 32.0, 256.0)  # C of a support vector machine
 WIDTHS = (0.3, 1.5, 6.0)  # gamma x number of features, for standardised features
 DECAYS = (1e-2, 1e-1, 1.0, 10.0)  # weight decay of a network
+PENALTIES = (0.003, 0.03, 0.3, 3.0, 30.0)  # C of a logistic regression
+STAGES = (25, 50, 75, 100, 150, 200)  # trees of a booster
+LARGE = 10_000  # rows from which boosting takes larger steps and trees
 
 
 class ProblemSize(NamedTuple):
@@ -26,6 +29,7 @@ class ProblemSize(NamedTuple):
     n_features: int  # after standardisation or encoding
     n_samples: int
     random_state: int | None = 0
+    ordered: bool = True  # the classes have an order
 
 
 class Built(NamedTuple):
@@ -53,6 +57,7 @@ class Method:
     label: str  # in reports and help
     build: Callable[[ProblemSize], Built]
     trained: bool = False  # offered by `rejo train --model`, and tried by "auto"
+    blended: bool = False  # decides by posteriors, which "auto" also blends with those of others
     standard: bool = False  # in compare("standard") and `rejo compare`
     rival_of: str = ""  # the learner whose plain classifier it is built around
     reported: bool = False  # compared with the chosen model on a report
@@ -60,13 +65,16 @@ class Method:
     unordered: bool = False  # classes may have no order
     posteriors: bool = False  # has predict_proba, at least for two classes
     sample_weight: bool = True  # fit takes sample_weight
+    least_classes: int = 2  # with fewer, it is the same as another method
     max_samples: int | None = None  # above this, too slow to be tried unless asked for by name
     max_features: int | None = None  # the same
     paper: tuple[str, str] = ("", "")  # name in the study: for two classes, for more
 
-    def takes(self, n_classes: int) -> bool:
-        """Return whether it can be trained on this number of classes."""
-        return self.multiclass or n_classes == 2
+    def takes(self, n_classes: int, ordered: bool = True) -> bool:
+        """Return whether it can be trained on this number of classes, and is of use there."""
+        if n_classes == 2:
+            return self.least_classes == 2
+        return self.multiclass and (ordered or self.unordered)
 
 
 # ---- data replication ----------------------------------------------------------------------
@@ -81,8 +89,7 @@ def _logistic(problem: ProblemSize) -> Built:
 
     from rejo.estimators import RejoLinear
 
-    grid = {"C": (0.003, 0.03, 0.3, 3.0, 30.0)}
-    return Built(RejoLinear(), grid, LogisticRegression(max_iter=1000))
+    return Built(RejoLinear(), {"C": PENALTIES}, LogisticRegression(max_iter=1000))
 
 
 def _svm(problem: ProblemSize) -> Built:
@@ -128,12 +135,96 @@ def _kernel_logistic(problem: ProblemSize) -> Built:
     return Built(make_pipeline(features, RejoLinear(max_iter=1000)), grid)
 
 
+# ---- posteriors and prices -----------------------------------------------------------------
+
+
+def _by_posteriors(plain: Callable[[ProblemSize], tuple[Any, dict[str, Any]]]) -> Any:
+    """Return a function that builds a classifier by the posteriors of an ordinary one."""
+
+    def build(problem: ProblemSize) -> Built:
+        from rejo.baselines import ThresholdRejectClassifier
+
+        estimator, grid = plain(problem)
+        grid = {f"estimator__{key}": values for key, values in grid.items()}
+        return Built(ThresholdRejectClassifier(estimator), grid)
+
+    return build
+
+
+def _multinomial(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(max_iter=1000), {"C": PENALTIES}
+
+
+def _cumulative(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
+    from rejo.estimators import RejoLinear
+
+    return RejoLinear(reject_cost=None), {"C": PENALTIES}
+
+
+def _kernel(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    if problem.n_classes == 2:
+        return _cumulative_kernel(problem)
+    size = min(300, max(10, problem.n_samples // 4))
+    features = Nystroem(n_components=size, random_state=problem.random_state)
+    grid = {
+        "nystroem__gamma": _machine_grid(problem)["gamma"],
+        "logisticregression__C": (0.3, 3.0, 30.0, 300.0),
+    }
+    return make_pipeline(features, LogisticRegression(max_iter=1000)), grid
+
+
+def _cumulative_kernel(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
+    from rejo.estimators import RejoKernelLogistic
+
+    return RejoKernelLogistic(reject_cost=None), _machine_grid(problem)
+
+
+def _trees(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    large = problem.n_samples > LARGE
+    model = HistGradientBoostingClassifier(
+        learning_rate=0.1 if large else 0.05,
+        early_stopping=False,
+        random_state=problem.random_state,
+    )
+    grid = {"max_leaf_nodes": (15, 31) if large else (4, 15), "max_iter": STAGES}
+    return model, grid
+
+
+def _forest(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
+    from sklearn.ensemble import RandomForestClassifier
+
+    model = RandomForestClassifier(200, min_samples_leaf=3, random_state=problem.random_state)
+    return model, {}
+
+
+def _blend(problem: ProblemSize) -> Built:
+    from rejo.baselines import BlendClassifier, ThresholdRejectClassifier
+
+    members = [
+        (method.name, method.build(problem).estimator.estimator)
+        for method in _POSTERIORS
+        if method.takes(problem.n_classes, problem.ordered)
+    ]
+    return Built(ThresholdRejectClassifier(BlendClassifier(members)), {})
+
+
 # ---- rivals --------------------------------------------------------------------------------
 
 _WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "cutoffs": ("two cut-offs", {"posteriors": True}),
     "pair": ("two classifiers", {"reported": True}),
-    "chow": ("Chow's rule", {"reported": True, "unordered": True, "posteriors": True}),
+    "posterior": (
+        "posteriors and prices",
+        {"reported": True, "unordered": True, "posteriors": True},
+    ),
     "class": ("a threshold for each class", {"unordered": True, "posteriors": True}),
 }
 
@@ -146,8 +237,9 @@ def _rival(learner: Method, way: str, **options: Any) -> Method:
 
         _, grid, plain, inside = learner.build(problem)
         model: Any
-        if way in ("chow", "class"):
-            model = ThresholdRejectClassifier(plain, rule=way)
+        if way in ("posterior", "class"):
+            rule = "chow" if way == "posterior" else way
+            model = ThresholdRejectClassifier(plain, rule=rule)
         elif problem.n_classes > 2:
             model = FrankHallReject(plain, per_split=1 if way == "cutoffs" else 2)
         elif way == "cutoffs":
@@ -157,6 +249,7 @@ def _rival(learner: Method, way: str, **options: Any) -> Method:
         return Built(model, {f"estimator__{key.removeprefix(inside)}": grid[key] for key in grid})
 
     label, traits = _WAYS[way]
+    traits = traits | {"unordered": way in ("posterior", "class")}
     return Method(
         name=f"{learner.name}-{way}",
         label=f"{learner.label.partition(',')[0]}, {label}",
@@ -204,17 +297,59 @@ _LEARNERS = (
     ),
 )  # fmt: skip
 _LOGISTIC, _SVM, _MLP, _BOOSTING, *_ = _LEARNERS
+_BY_POSTERIORS: dict[str, Any] = {"trained": True, "posteriors": True, "blended": True}
+_POSTERIORS = (
+    Method(
+        name="logistic-posterior", label="logistic regression, posteriors and prices",
+        build=_by_posteriors(_multinomial), unordered=True, rival_of="logistic", reported=True,
+        standard=True, **_BY_POSTERIORS,
+    ),
+    Method(
+        name="ordinal-posterior", label="ordinal logistic regression, posteriors and prices",
+        build=_by_posteriors(_cumulative), least_classes=3, **_BY_POSTERIORS,
+    ),
+    Method(
+        name="kernel-posterior", label="kernel logistic regression, posteriors and prices",
+        build=_by_posteriors(_kernel), unordered=True, max_samples=10_000,
+        standard=True, **_BY_POSTERIORS,
+    ),
+    Method(
+        name="ordinal-kernel-posterior",
+        label="ordinal kernel logistic regression, posteriors and prices",
+        build=_by_posteriors(_cumulative_kernel), least_classes=3, max_samples=10_000,
+        **_BY_POSTERIORS,
+    ),
+    Method(
+        name="boosting-posterior", label="gradient boosting, posteriors and prices",
+        build=_by_posteriors(_trees), unordered=True, rival_of="boosting", reported=True,
+        standard=True, **_BY_POSTERIORS,
+    ),
+    Method(
+        name="forest-posterior", label="random forest, posteriors and prices",
+        build=_by_posteriors(_forest), unordered=True, max_samples=30_000,
+        standard=True, **_BY_POSTERIORS,
+    ),
+)  # fmt: skip
+_BLEND = Method(
+    name="blend", label="mean of the posteriors of several models, and prices", build=_blend,
+    trained=True, unordered=True, posteriors=True, standard=True,
+)  # fmt: skip
 
 _RIVALS = (
     _rival(_SVM, "cutoffs", standard=True, posteriors=False, paper=("SVM-1C", "FH-1C")),
     _rival(_SVM, "pair", standard=True, paper=("SVM-2C", "FH-2C")),
-    _rival(_SVM, "chow", standard=True, paper=("Chow-SVC", "Chow-SVC")),
+    _rival(_SVM, "posterior", standard=True, paper=("Chow-SVC", "Chow-SVC")),
     _rival(_SVM, "class", standard=True),
     _rival(_MLP, "cutoffs", paper=("MLP-1C", "")),
     _rival(_MLP, "pair", standard=True, paper=("MLP-2C", "")),
-    _rival(_MLP, "chow", standard=True),
+    _rival(_MLP, "posterior", standard=True),
     _rival(_MLP, "class"),
-    *(_rival(learner, way) for learner in (_LOGISTIC, _BOOSTING) for way in _WAYS),
+    *(
+        _rival(learner, way)
+        for learner in (_LOGISTIC, _BOOSTING)
+        for way in _WAYS
+        if way != "posterior"
+    ),
     Method(
         name="bartlett-wegkamp", label="SVM with the loss of Bartlett and Wegkamp",
         build=partial(_surrogate, "bartlett-wegkamp"), standard=True, multiclass=False,
@@ -229,24 +364,30 @@ _RIVALS = (
     ),
 )  # fmt: skip
 
-METHODS: Mapping[str, Method] = {method.name: method for method in (*_LEARNERS, *_RIVALS)}
+METHODS: Mapping[str, Method] = {
+    method.name: method for method in (*_LEARNERS, *_POSTERIORS, _BLEND, *_RIVALS)
+}
 # Names that scripts may still use; each is refused with the present one.
 FORMER_NAMES = {
     "rejo SVM": "svm",
     "rejo logistic": "kernel-logistic",
     "rejo NN": "mlp",
     "SVM-1C cut-offs": "svm-cutoffs",
-    "SVM-1C Chow": "svm-chow",
+    "SVM-1C Chow": "svm-posterior",
     "SVM-1C class": "svm-class",
     "SVM-2C": "svm-pair",
-    "NN-1C Chow": "mlp-chow",
+    "NN-1C Chow": "mlp-posterior",
     "NN-2C": "mlp-pair",
     "Bartlett-Wegkamp": "bartlett-wegkamp",
     "double hinge": "double-hinge",
     "Frank-Hall 1C": "svm-cutoffs",
     "Frank-Hall 2C": "svm-pair",
+    "logistic-chow": "logistic-posterior",
+    "svm-chow": "svm-posterior",
+    "mlp-chow": "mlp-posterior",
+    "boosting-chow": "boosting-posterior",
 }
-TRAINED = tuple(method.name for method in _LEARNERS if method.trained)
+TRAINED = tuple(method.name for method in METHODS.values() if method.trained)
 
 
 def refuse_former_names(names: Iterable[Any]) -> None:
@@ -256,7 +397,7 @@ def refuse_former_names(names: Iterable[Any]) -> None:
             raise ValueError(f"{name!r} is now called {FORMER_NAMES[name]!r}.")
 
 
-def find(names: Iterable[str], n_classes: int | None = None) -> list[Method]:
+def find(names: Iterable[str], n_classes: int | None = None, ordered: bool = True) -> list[Method]:
     """Return methods by name; refuse those that cannot be trained on ``n_classes`` classes."""
     found = []
     for name in names:
@@ -264,10 +405,19 @@ def find(names: Iterable[str], n_classes: int | None = None) -> list[Method]:
         refuse_former_names([name])
         if method is None:
             raise ValueError(f"{name!r} is not a method; methods: {', '.join(METHODS)}.")
-        if n_classes is not None and not method.takes(n_classes):
-            raise ValueError(f"{name!r} takes two classes only; there are {n_classes}.")
+        if n_classes is not None and not method.takes(n_classes, ordered):
+            raise ValueError(_refusal(method, n_classes))
         found.append(method)
     return found
+
+
+def _refusal(method: Method, n_classes: int) -> str:
+    """Say why a method cannot be trained on these classes."""
+    if n_classes < method.least_classes:
+        return f"{method.name!r} is for {method.least_classes} or more classes; there are two."
+    if not method.multiclass:
+        return f"{method.name!r} takes two classes only; there are {n_classes}."
+    return f"{method.name!r} needs classes in an order, and these have none."
 
 
 def standard_methods(
@@ -301,7 +451,7 @@ def standard_methods(
     Examples
     --------
     >>> from rejo.selection import standard_methods
-    >>> methods, grids = standard_methods(2, 4, 200, names=["logistic", "logistic-chow"])
+    >>> methods, grids = standard_methods(2, 4, 200, names=["logistic", "logistic-posterior"])
     >>> grids["logistic"]
     {'rejolinear__C': (0.003, 0.03, 0.3, 3.0, 30.0)}
     """

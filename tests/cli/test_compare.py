@@ -65,9 +65,9 @@ def test_methods_are_chosen_by_name(run, table, quick):
     assert "differs from embedded" in out  # the first is the reference
     assert len(row(out, "kernel-logistic")) == 1
     assert "svm-pair" not in out
-    code, out, _ = run(*words, "boosting,logistic-chow")  # not among the standard ones
+    code, out, _ = run(*words, "boosting,logistic-posterior")  # not among the standard ones
     assert code == 0
-    assert len(row(out, "logistic-chow")) == 1
+    assert len(row(out, "logistic-posterior")) == 1
     for names, problem in {
         "svm,svm-triple": "'svm-triple' is not a method; methods: logistic, svm",
         "svm,SVM-2C": "'SVM-2C' is now called 'svm-pair'",

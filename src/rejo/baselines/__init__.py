@@ -6,9 +6,11 @@ two edges of the reject region (``pairs``), and two for each split of ordered cl
 All three share clones, weights, folds and scores (``_wrapped``), the step from scores to
 posteriors (``calibration``) and an exact search for cut-offs (``cutoffs``).  Two support vector
 machines (``binary_machine``) minimise other losses: a convex surrogate of the risk
-(``surrogate``), and the smoothed risk itself (``embedded``).
+(``surrogate``), and the smoothed risk itself (``embedded``).  ``blend`` averages the posteriors of
+several classifiers.
 """
 
+from rejo.baselines.blend import BlendClassifier
 from rejo.baselines.embedded import EmbeddedRejectSVC
 from rejo.baselines.frank_hall import FrankHallReject
 from rejo.baselines.pairs import TwoClassifierReject
@@ -16,6 +18,7 @@ from rejo.baselines.surrogate import SurrogateRejectSVC
 from rejo.baselines.threshold import ThresholdRejectClassifier
 
 __all__ = [
+    "BlendClassifier",
     "EmbeddedRejectSVC",
     "FrankHallReject",
     "SurrogateRejectSVC",

@@ -191,7 +191,7 @@ def compare(
         Classifiers with a parameter ``reject_cost``, also inside a pipeline or a search.  A
         classifier without that parameter is used as it is: it never rejects.  "standard" is data
         replication and its rivals, each with a grid (:func:`standard_methods`); a list such as
-        ``["svm", "svm-chow", "boosting"]`` names methods to compare.
+        ``["svm", "svm-posterior", "boosting"]`` names methods to compare.
     %X, y
     reject_costs : iterable of float, default=(0.04, 0.12, 0.2, 0.28, 0.36)
     param_grids : dict of {name: grid}, default=None
@@ -352,7 +352,7 @@ def _from_catalogue(names: Any, X: Any, y: Any, random_state: int | None) -> tup
     if isinstance(names, str) and names != "standard":
         raise ValueError(
             f"estimators={names!r} must be 'standard', or estimators, such as "
-            "{'SVM': RejoSVC()}, or names of methods, such as ['svm', 'svm-chow']."
+            "{'SVM': RejoSVC()}, or names of methods, such as ['svm', 'svm-posterior']."
         )
     if issparse(X):
         raise ValueError(

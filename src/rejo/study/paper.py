@@ -99,7 +99,7 @@ class PaperFigure:
 
 
 REJO_NN, MLP_1C, MLP_2C = (METHODS[m].paper[0] for m in ("mlp", "mlp-cutoffs", "mlp-pair"))
-_MACHINES = ("svm", "svm-cutoffs", "svm-pair", "embedded", "kernel-logistic", "svm-chow")
+_MACHINES = ("svm", "svm-cutoffs", "svm-pair", "embedded", "kernel-logistic", "svm-posterior")
 REJO_SVM, SVM_1C, SVM_2C, FUMERA, REJO_LOGISTIC, CHOW = (
     f"{METHODS[method].paper[0]}/{KERNEL}" for method in _MACHINES
 )

@@ -1,0 +1,287 @@
+"""Posteriors of several classifiers, averaged: boundaries cannot be averaged, posteriors can."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from sklearn.base import ClassifierMixin, clone
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rejo._state import is_floats, require, storable
+from rejo._typing import Floats, Indices
+from rejo.baselines._wrapped import fit_clone, posteriors
+from rejo.estimators.classes import check_targets
+from rejo.estimators.inner import array_options, is_frame, take_rows
+
+PRIOR = 50.0  # cases that the equal weights count for when weights are learned
+STEPS = 500  # of the EM algorithm
+RANGE = (0.25, 4.0)  # of a temperature that is learned
+LEAST = 1e-12  # a posterior below this is a rounding error
+
+
+@storable
+class BlendClassifier(ClassifierMixin, _BaseComposition):
+    """Weighted mean of the posteriors of several classifiers.
+
+        p_k(x) = (sum_m w_m p_mk(x) + floor_k) ^ (1 / T), scaled to the sum 1
+
+    with ``w_m >= 0`` and ``sum_m w_m = 1``.  The weights are given, or learned from posteriors of
+    cases that the classifiers have not seen: those with the lowest log loss, shrunk towards equal
+    weights as if these had been seen to be best in 50 other cases.  A mean of posteriors is less
+    sure than it should be, because the classifiers do not err together; the temperature ``T``,
+    learned from the same cases, makes up for that.  The floor is what one more case, of each class
+    in its usual share, would add: a forest may call a class impossible, which no number of cases
+    can show.  A blend has no reject option itself; put a
+    :class:`~rejo.ThresholdRejectClassifier` around it.
+
+    Parameters
+    ----------
+    estimators : list of (str, classifier)
+        Classifiers with ``predict_proba``, or pipelines that end in one.
+    weights : {"learn", "equal"} or array-like of shape (n_estimators,), default="learn"
+    temperature : "learn" or float, default="learn"
+        Below 1 the posteriors move towards 0 and 1, above 1 towards each other.
+    cv : int, splitter or iterable, default=5
+        Folds in which the weights and the temperature are learned; a number means stratified,
+        shuffled folds.
+    n_jobs : int, default=None
+        Number of fits in parallel.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    estimators_ : list of classifiers
+        Fitted on all cases; those without weight are ``None``.
+    weights_ : ndarray of shape (n_estimators,)
+    temperature_ : float
+    floor_ : ndarray of shape (n_classes,)
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from rejo import BlendClassifier, ThresholdRejectClassifier, make_synthetic_2
+    >>> X, y = make_synthetic_2(200, random_state=0)
+    >>> blend = BlendClassifier([("logistic", LogisticRegression()), ("bayes", GaussianNB())])
+    >>> model = ThresholdRejectClassifier(blend, reject_cost=0.2).fit(X, y)
+    >>> model.predict_proba(X[:3]).sum(axis=1).round(6)
+    array([1., 1., 1.])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimators": [list],
+        "weights": [StrOptions({"learn", "equal"}), "array-like"],
+        "temperature": [StrOptions({"learn"}), Interval(Real, 0.0, None, closed="neither")],
+        "cv": ["cv_object"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        estimators: Any,
+        *,
+        weights: Any = "learn",
+        temperature: Any = "learn",
+        cv: Any = 5,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.weights = weights
+        self.temperature = temperature
+        self.cv = cv
+        self.n_jobs = n_jobs
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, with ``deep`` those of the classifiers as ``name__parameter``."""
+        return dict(self._get_params("estimators", deep=deep))
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``name=classifier`` replaces one, ``name__C=3`` sets its parameter."""
+        self._set_params("estimators", **params)
+        return self
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the weights, if they are not given, and fit the classifiers on all cases.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+        """
+        self._validate_params()
+        names = [name for name, _ in self.estimators]
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"estimators must be one or more, with different names; got {names}.")
+        X = self._check_X(X, reset=True)
+        name = type(self).__name__
+        classes, k, weight, _, rows = check_targets(X, y, sample_weight, "sorted", None, name)
+        if rows is not None:
+            X = take_rows(X, rows)
+        y = classes[k]
+        self.floor_ = class_floor(k, weight)
+        p = None
+        learns = isinstance(self.weights, str) and self.weights == "learn" and len(names) > 1
+        if learns or self.temperature == "learn":
+            p = self._held_out(X, y, classes, k, weight)
+        self.weights_ = self._choose_weights(p, k, weight)
+        self.temperature_ = self._choose_temperature(p, k, weight)
+        members = [est for (_, est), w in zip(self.estimators, self.weights_, strict=True) if w > 0]
+        fitted = iter(
+            Parallel(n_jobs=self.n_jobs)(delayed(fit_clone)(est, X, y, weight) for est in members)
+        )
+        self.estimators_ = [next(fitted) if w > 0 else None for w in self.weights_]
+        self.classes_ = classes
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Posteriors (n_samples, n_classes), in the order of ``classes_``."""
+        check_is_fitted(self)
+        X = self._check_X(X, reset=False)
+        parts = [
+            w * posteriors(est, X, self.classes_)
+            for est, w in zip(self.estimators_, self.weights_, strict=True)
+            if w > 0
+        ]
+        return tempered(np.sum(parts, axis=0) + self.floor_, self.temperature_)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Likeliest class (n_samples,)."""
+        p = self.predict_proba(X)
+        return self.classes_[p.argmax(axis=1)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = [get_tags(estimator).input_tags for _, estimator in self.estimators]
+        tags.input_tags.sparse = all(tag.sparse for tag in inner)
+        tags.input_tags.allow_nan = all(tag.allow_nan for tag in inner)
+        return tags
+
+    def _check_state(self) -> None:
+        w, n = self.weights_, len(self.estimators)
+        require(is_floats(w, n) and len(self.estimators_) == n, self, "its weights are malformed")
+        require((w >= 0).all() and 0.99 < w.sum() < 1.01, self, "its weights do not add up to 1")
+        fine = is_floats(self.floor_, len(self.classes_)) and (self.floor_ >= 0).all()
+        require(fine and self.floor_.sum() <= 1, self, "its floor is malformed")
+        T = self.temperature_
+        require(isinstance(T, float) and 0.01 < T < 100, self, "its temperature is malformed")
+        for estimator, weight in zip(self.estimators_, w, strict=True):
+            require((estimator is None) == (weight == 0), self, "a classifier is missing")
+            if estimator is not None:
+                check_is_fitted(estimator)
+        self._validate_params()
+
+    def _check_X(self, X: Any, *, reset: bool) -> Any:
+        """``X`` as an array or CSR; a DataFrame, for pipelines that take one, as it is."""
+        if is_frame(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        return validate_data(self, X, reset=reset, **array_options(self))
+
+    def _choose_weights(self, p: Floats | None, k: Indices, weight: Floats | None) -> Floats:
+        n = len(self.estimators)
+        if isinstance(self.weights, str):
+            learns = self.weights == "learn" and n > 1 and p is not None
+            return learn_weights(p, k, weight) if learns else np.full(n, 1.0 / n)  # type: ignore
+        given = np.asarray(self.weights, dtype=np.float64)
+        if given.shape != (n,) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
+            raise ValueError(
+                f"weights must be {n} non-negative numbers, one for each of the estimators, or "
+                f"'learn' or 'equal'; got {self.weights!r}."
+            )
+        return given / given.sum()
+
+    def _choose_temperature(self, p: Floats | None, k: Indices, weight: Floats | None) -> float:
+        if self.temperature != "learn" or p is None:
+            return float(self.temperature)
+        return learn_temperature(np.tensordot(self.weights_, p, 1) + self.floor_, k, weight)
+
+    def _held_out(
+        self, X: Any, y: NDArray[Any], classes: NDArray[Any], k: Indices, weight: Floats | None
+    ) -> Floats:
+        """Posteriors (n_estimators, n, K) by fits that have not seen the case."""
+        rarest = int(np.bincount(k).argmin())
+        n_folds = (
+            min(int(self.cv), int((k == rarest).sum())) if isinstance(self.cv, Integral) else 2
+        )
+        if n_folds < 2:
+            raise ValueError(
+                f"class {classes.tolist()[rarest]!r} has one case, and learning weights takes two. "
+                "Give weights='equal' and a temperature, or more cases."
+            )
+        shuffled = StratifiedKFold(n_folds, shuffle=True, random_state=0)
+        folds = list((shuffled if isinstance(self.cv, Integral) else check_cv(self.cv)).split(X, k))
+        cells = [
+            (m, test, delayed(fit_clone)(
+                clone(estimator), take_rows(X, train), y[train],
+                None if weight is None else weight[train],
+            ))
+            for m, (_, estimator) in enumerate(self.estimators)
+            for train, test in folds
+        ]  # fmt: skip
+        p = np.empty((len(self.estimators), len(k), len(classes)))
+        fits = Parallel(n_jobs=self.n_jobs)(cell for *_, cell in cells)
+        for (m, test, _), fit in zip(cells, fits, strict=True):
+            p[m, test] = posteriors(fit, take_rows(X, test), classes)
+        return p
+
+
+def learn_weights(
+    p: Floats,  # (m, n, K) posteriors of cases that the classifiers have not seen
+    y: Indices,  # (n,)
+    weight: Floats | None = None,  # (n,)
+    prior: float = PRIOR,
+) -> Floats:
+    """Weights (m,) on the simplex with the lowest log loss, shrunk towards equal ones.
+
+    EM for the weights of a mixture: each case gives a share of itself to each classifier, in
+    proportion to the posterior of the true class.  ``prior`` cases give theirs in equal parts, so
+    the result is the mode under a Dirichlet prior, and small tables stay close to equal weights.
+    """
+    m, n, _ = p.shape
+    likelihood = np.maximum(p[:, np.arange(n), y], LEAST)  # (m, n)
+    cases = np.ones(n) if weight is None else weight
+    w = np.full(m, 1.0 / m)
+    for _ in range(STEPS):
+        shares = w[:, None] * likelihood
+        shares /= shares.sum(axis=0)
+        new = (shares @ cases + prior / m) / (cases.sum() + prior)
+        done = np.abs(new - w).max() < 1e-7
+        w = new
+        if done:
+            break
+    return w
+
+
+def class_floor(y: Indices, weight: Floats | None = None) -> Floats:
+    """What one more case, of each class in its usual share, would add to a posterior (K,)."""
+    counts = np.bincount(y, weights=weight)
+    return counts / counts.sum() / (counts.sum() + 1.0)
+
+
+def learn_temperature(p: Floats, y: Indices, weight: Floats | None = None) -> float:
+    """Temperature with the lowest log loss; ``p`` (n, K) of cases that were not seen."""
+    rows = np.arange(len(y))
+
+    def loss(log_temperature: float) -> float:
+        scaled = tempered(p, float(np.exp(log_temperature)))
+        return float(np.average(-np.log(np.maximum(scaled[rows, y], LEAST)), weights=weight))
+
+    found = minimize_scalar(loss, bounds=np.log(RANGE), method="bounded", options={"xatol": 1e-3})
+    return float(np.exp(found.x))
+
+
+def tempered(p: Floats, temperature: float) -> Floats:
+    """Posteriors (n, K), each raised to ``1 / temperature`` and scaled to the sum 1."""
+    logs = np.log(np.maximum(p, LEAST)) / temperature
+    scaled: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return scaled / scaled.sum(axis=1, keepdims=True)
