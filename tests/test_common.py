@@ -28,6 +28,7 @@ import rejo
 from rejo.baselines import FrankHallReject, ThresholdRejectClassifier
 from rejo.estimators import (
     RejectClassifier,
+    RejoKernelLogistic,
     RejoLinear,
     RejoMLP,
     RejoSVC,
@@ -82,6 +83,9 @@ SETTINGS = {
             "estimator": RejoSVC(class_order="sorted"),
             "review_budget": 0.3, "reject_costs": [0.2, 0.5], "cv": 3,
         },
+    ],
+    "RejoKernelLogistic": [
+        {"kernel": kernel, **order} for kernel in ("linear", "rbf") for order in ORDERS
     ],
     "RejoLinear": [
         {"loss": loss, **order}
@@ -228,7 +232,7 @@ def is_linear(estimator):
     if isinstance(estimator, ReplicationClassifier):
         return isinstance(estimator.estimator, LogisticRegression)
     return isinstance(estimator, RejoLinear) or (
-        isinstance(estimator, RejoSVC) and estimator.kernel == "linear"
+        isinstance(estimator, RejoSVC | RejoKernelLogistic) and estimator.kernel == "linear"
     )
 
 
@@ -244,7 +248,7 @@ def expected_failures(estimator):
     if hasattr(estimator, "predict_proba"):
         if parameters.get("reject_cost") is not None:
             failures["check_classifiers_train"] = LIKELIEST_IS_REJECTED
-        elif isinstance(estimator, FrankHallReject) or (
+        elif isinstance(estimator, FrankHallReject | RejoKernelLogistic) or (
             isinstance(wrapped, DecisionTreeClassifier | RandomForestClassifier)
         ):
             failures["check_classifiers_train"] = LIKELIEST_IS_NOT_THE_MIDDLE

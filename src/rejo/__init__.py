@@ -19,8 +19,8 @@ The modules, in the order to read them:
 ``rejo.metrics``
     rates, costs, curves and intervals of classifiers that may reject
 ``rejo.estimators``
-    scikit-learn classifiers: :class:`RejoSVC`, :class:`RejoLinear`, :class:`RejoMLP`, and
-    :class:`ReplicationClassifier` over any other binary classifier
+    scikit-learn classifiers: :class:`RejoSVC`, :class:`RejoKernelLogistic`, :class:`RejoLinear`,
+    :class:`RejoMLP`, and :class:`ReplicationClassifier` over any other binary classifier
 ``rejo.baselines``
     the rivals: cut-offs on one classifier, two classifiers, support vector machines with losses
     of their own

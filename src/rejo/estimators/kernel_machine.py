@@ -1,4 +1,4 @@
-"""What support vector machines share: the kernel, the support vectors, the function ``g``."""
+"""What the learners with a kernel share: the kernel, the function ``g``, support vectors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -19,7 +19,10 @@ from rejo._typing import Floats
 from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import Targets
 from rejo.estimators.kernels import check_gram, check_no_overflow, choose_gamma, own_gram
+from rejo.solvers.kernel_logistic import LogisticSolution
 from rejo.solvers.svm import Kernel, KernelSolution, evaluate
+
+Solution = TypeVar("Solution", KernelSolution, LogisticSolution)
 
 CHUNK = 2_000_000  # kernel values held at a time in a prediction with a callable kernel
 
@@ -120,7 +123,7 @@ class KernelMachine(ParallelBoundaries):
             kernel = Kernel(self.kernel, gamma, int(self.degree), float(self.coef0))
         return Training(X, X, kernel, targets)
 
-    def _check_solution(self, solution: KernelSolution) -> KernelSolution:
+    def _check_solution(self, solution: Solution) -> Solution:
         """Raise an error if it overflowed; warn the caller of ``fit`` if it did not converge."""
         check_no_overflow(solution.objective, self.kernel)
         if not solution.converged:
@@ -188,3 +191,31 @@ class KernelMachine(ParallelBoundaries):
             K = check_gram(self.kernel(rows, self._basis), shape, self.kernel)
             g[start : start + step] = K @ self._coef
         return g
+
+    def _scores_to_onnx(self, graph: Any, X: str) -> str:
+        """Add the scores ``g - thresholds_`` to an ONNX graph."""
+        values = X if self.kernel == "linear" else self._kernel_to_onnx(graph, X)
+        g = graph.add("MatMul", values, self._coef[:, None])
+        return str(graph.add("Sub", g, self.thresholds_[None, :]))
+
+    def _kernel_to_onnx(self, graph: Any, X: str) -> Any:
+        """Kernel values (n, n_basis) of the rows of ``X`` with the points that carry ``g``."""
+        if self.kernel not in ("rbf", "poly", "sigmoid"):
+            raise ValueError(
+                f"kernel={self.kernel!r} cannot be exported to ONNX: use 'linear', 'poly', 'rbf' "
+                "or 'sigmoid'."
+            )
+        Z = self._basis.toarray() if issparse(self._basis) else self._basis
+        if self.kernel == "rbf":
+            centre = Z.mean(axis=0)  # distances lose no digits to a common offset
+            Z, X = Z - centre, graph.add("Sub", X, centre)
+            squares = graph.add("ReduceSum", graph.add("Mul", X, X), np.array([1]), keepdims=1)
+            D = graph.add("Add", graph.add("MatMul", X, -2.0 * Z.T), squares)
+            D = graph.add("Max", graph.add("Add", D, (Z**2).sum(axis=1)[None, :]), np.array(0.0))
+            return graph.add("Exp", graph.add("Mul", D, np.array(-self._gamma)))
+        # A factor of its own would be fused with the product, in single precision.
+        K = graph.add("MatMul", X, self._gamma * Z.T)
+        K = graph.add("Add", K, np.array(float(self.coef0)))
+        if self.kernel == "sigmoid":
+            return graph.add("Tanh", K)
+        return graph.add("Pow", K, np.array(float(self.degree)))

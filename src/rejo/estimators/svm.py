@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils._param_validation import Interval
 
 from rejo._state import is_floats, require, storable
@@ -136,6 +135,9 @@ class RejoSVC(KernelMachine, PathMixin):
         self.thresholds_ = np.sort(-solution.b)  # sorting changes no count
         return self
 
+    def _to_onnx(self, graph: Any, X: str) -> str:
+        return self._scores_to_onnx(graph, X)
+
     def _check_state(self) -> None:
         super()._check_state()
         if self.kernel == "linear":
@@ -146,30 +148,3 @@ class RejoSVC(KernelMachine, PathMixin):
         fine = fine and (self.kernel == "precomputed" or self.support_vectors_.shape[0] == n)
         fine = fine and self.n_support_.shape == self.classes_.shape and self.n_support_.sum() == n
         require(fine, self, "support vectors and dual coefficients do not agree in number")
-
-    def _to_onnx(self, graph: Any, X: str) -> str:
-        values = X if self.kernel == "linear" else self._kernel_to_onnx(graph, X)
-        g = graph.add("MatMul", values, self._coef[:, None])
-        return str(graph.add("Sub", g, self.thresholds_[None, :]))
-
-    def _kernel_to_onnx(self, graph: Any, X: str) -> Any:
-        """Kernel values (n, n_basis) of the rows of ``X`` with the points that carry ``g``."""
-        if self.kernel not in ("rbf", "poly", "sigmoid"):
-            raise ValueError(
-                f"kernel={self.kernel!r} cannot be exported to ONNX: use 'linear', 'poly', 'rbf' "
-                "or 'sigmoid'."
-            )
-        Z = self._basis.toarray() if issparse(self._basis) else self._basis
-        if self.kernel == "rbf":
-            centre = Z.mean(axis=0)  # distances lose no digits to a common offset
-            Z, X = Z - centre, graph.add("Sub", X, centre)
-            squares = graph.add("ReduceSum", graph.add("Mul", X, X), np.array([1]), keepdims=1)
-            D = graph.add("Add", graph.add("MatMul", X, -2.0 * Z.T), squares)
-            D = graph.add("Max", graph.add("Add", D, (Z**2).sum(axis=1)[None, :]), np.array(0.0))
-            return graph.add("Exp", graph.add("Mul", D, np.array(-self._gamma)))
-        # A factor of its own would be fused with the product, in single precision.
-        K = graph.add("MatMul", X, self._gamma * Z.T)
-        K = graph.add("Add", K, np.array(float(self.coef0)))
-        if self.kernel == "sigmoid":
-            return graph.add("Tanh", K)
-        return graph.add("Pow", K, np.array(float(self.degree)))
