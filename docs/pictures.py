@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import ShuffleSplit, train_test_split
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 
 from rejo import (
@@ -18,6 +19,7 @@ from rejo import (
     RejectRegionDisplay,
     RejoLinear,
     RejoSVC,
+    ReliabilityDisplay,
     ReviewBudgetDisplay,
     RiskCurveDisplay,
     ThresholdRejectClassifier,
@@ -179,6 +181,21 @@ def budget():
     save(figure, "budget.png")
 
 
+def reliability():
+    """A logistic model of the right form, and boosted trees that learn too long."""
+    X, y = make_synthetic_2(3_000, random_state=0)
+    X, X_new, y, y_new = train_test_split(X, y, train_size=600, random_state=0)
+    models = {
+        "RejoLinear, quadratic": make_pipeline(PolynomialFeatures(2), RejoLinear(reject_cost=COST)),
+        "gradient boosting": HistGradientBoostingClassifier(random_state=0),
+    }
+    figure, ax = one_panel()
+    for name, model in models.items():
+        model.fit(X, y)
+        ReliabilityDisplay.from_estimator(model, X_new, y_new, label=1, name=name, ax=ax)
+    save(figure, "reliability.png")
+
+
 if __name__ == "__main__":
     reject_region()
     data()
@@ -188,3 +205,4 @@ if __name__ == "__main__":
     risk()
     confusion()
     budget()
+    reliability()

@@ -50,6 +50,11 @@ reject_label : int, float, str or None
     The label of a rejection; ``None`` if there is none.
 ordinal : bool, default=False
     Whether each reject region, one between any two neighbouring classes, has its own column.
+label : a class, default=None
+    The class whose posterior is shown; ``None``: for each point, the likeliest class.
+n_bins : int, default=10
+bins : {"quantile", "width"}, default="quantile"
+    Bins with the same number of points, or of the same width.
 sample_weight : array-like of shape (n_samples,), default=None
     Weights of the points.
 name : str

@@ -21,6 +21,8 @@ The modules, in reading order:
     accuracy and risk as more points are rejected, for decisions ranked by sureness; their areas
 ``_intervals``
     confidence intervals of rates and of any other measure
+``_probabilities``
+    log loss, and a table of posteriors against what happened
 """
 
 from rejo.metrics._confusion import crossing_rate, ordinal_risk, reject_confusion_matrix
@@ -42,6 +44,7 @@ from rejo.metrics._intervals import (
     rate_intervals,
     wilson_interval,
 )
+from rejo.metrics._probabilities import ReliabilityTable, log_loss, reliability_table
 from rejo.metrics._rates import (
     accepted_accuracy,
     classification_quality,
@@ -58,6 +61,7 @@ __all__ = [
     "AccuracyRejectCurve",
     "Interval",
     "RateIntervals",
+    "ReliabilityTable",
     "RiskCoverageCurve",
     "Tally",
     "accepted_accuracy",
@@ -73,12 +77,14 @@ __all__ = [
     "empirical_risk",
     "error_rate",
     "expected_cost",
+    "log_loss",
     "ordinal_risk",
     "overall_accuracy",
     "rate_intervals",
     "reject_confusion_matrix",
     "rejection_quality",
     "rejection_rate",
+    "reliability_table",
     "risk_coverage_curve",
     "tally",
     "wilson_interval",

@@ -15,6 +15,7 @@ from rejo.metrics._labels import (
     floats,
     labels,
     outcomes,
+    positions,
     shares,
     weights,
 )
@@ -204,8 +205,8 @@ def _encode(found: Compared, reject_label: Any, classes: ArrayLike | None) -> _C
         if reject_label is not None and equal(given.astype(object), np.array(reject_label)).any():
             raise ValueError(f"reject_label={reject_label!r} is one of classes={order}")
     pred = np.zeros(len(found.pred), dtype=np.intp)
-    pred[~found.rejected] = _positions("y_pred", decided, order)
-    return _Coded(order, _positions("y_true", found.true, order), pred, found.rejected)
+    pred[~found.rejected] = positions("y_pred", decided, order)
+    return _Coded(order, positions("y_true", found.true, order), pred, found.rejected)
 
 
 def _outputs(coded: _Coded, lower: ArrayLike | None) -> Indices:
@@ -218,14 +219,6 @@ def _outputs(coded: _Coded, lower: ArrayLike | None) -> Indices:
                 f"lower must have shape {coded.true.shape} like y_true, got {below.shape}"
             )
         classes = coded.classes[:-1]  # the highest class is the lower of none
-        place = _positions("lower", labels("lower", below[coded.rejected]), classes)
+        place = positions("lower", labels("lower", below[coded.rejected]), classes)
         output[coded.rejected] = 2 * place + 1
     return output
-
-
-def _positions(name: str, values: NDArray[Any], classes: list[Any]) -> Indices:
-    place = {label: k for k, label in enumerate(classes)}
-    try:
-        return np.array([place[label] for label in values.tolist()], dtype=np.intp)
-    except KeyError as error:
-        raise ValueError(f"{name} contains {error}, which is not one of {classes}") from None

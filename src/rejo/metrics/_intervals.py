@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import sqrt
 from numbers import Integral
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -13,6 +12,7 @@ from scipy.special import betaincinv, ndtri
 
 from rejo._errors import renamed
 from rejo._state import storable
+from rejo._typing import Floats
 from rejo.metrics._labels import described, labels, number
 from rejo.metrics._rates import count_labels
 
@@ -69,18 +69,24 @@ def wilson_interval(
     0.020 (0.006 to 0.070)
     """
     k, n = _counts("successes", successes, n_samples)
-    z = float(ndtri((1 + _level(confidence)) / 2))
-    if n == 0:
-        return Interval(float("nan"), 0.0, 1.0)
     m = n if n_effective is None else number("n_effective", n_effective, 0, np.inf)
+    if n == 0:
+        _level(confidence)
+        return Interval(float("nan"), 0.0, 1.0)
     if m == 0:
         raise ValueError(f"n_effective must be positive, got {n_effective!r}")
-    p, z2 = k / n, z * z
-    shrink = 1 + z2 / m
-    middle = (p + z2 / (2 * m)) / shrink
-    half = z / shrink * sqrt(p * (1 - p) / m + z2 / (4 * m * m))
+    low, high = wilson_limits(np.array(k / n), np.array(m), confidence)
+    return Interval(k / n, float(low), float(high))
+
+
+def wilson_limits(p: Floats, n: Floats, confidence: float) -> tuple[Floats, Floats]:
+    """Limits of Wilson's interval for proportions ``p`` of ``n`` independent cases each."""
+    z = float(ndtri((1 + _level(confidence)) / 2))
+    shrink = 1 + z * z / n
+    middle = (p + z * z / (2 * n)) / shrink
+    half = z / shrink * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     # At the ends the formula gives 0 and 1 up to rounding.
-    return Interval(p, middle - half if k > 0 else 0.0, middle + half if k < n else 1.0)
+    return np.where(p > 0, middle - half, 0.0), np.where(p < 1, middle + half, 1.0)
 
 
 @described

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rejo._docs import shared_parameters
-from rejo._typing import Floats
+from rejo._typing import Floats, Indices
 
 SHARED = """
 y_true : array-like of shape (n_samples,)
@@ -20,6 +20,11 @@ reject_label : int, float, str or None
     The label of a rejection, which is not a class; ``None`` if nothing can be rejected.
 sureness : array-like of shape (n_samples,)
     Any number that is higher for surer decisions, such as the largest posterior.
+p : array-like of shape (n_samples, n_classes) or (n_samples,)
+    Posteriors, from ``predict_proba``; of two classes, those of the second are enough.
+classes : array-like of shape (n_classes,), default=None
+    Classes of the columns of ``p``, such as ``model.classes_``. By default the sorted labels in
+    ``y_true``.
 sample_weight : array-like of shape (n_samples,), default=None
     Every count becomes a sum of weights; a weight of 2 counts as the point twice.
 """
@@ -87,6 +92,15 @@ def labels(name: str, values: Any) -> NDArray[Any]:
 def equal(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
     """Compare element by element, also in arrays of objects."""
     return np.asarray(left == right, dtype=bool)
+
+
+def positions(name: str, values: NDArray[Any], classes: list[Any]) -> Indices:
+    """Return the places (n_samples,) of labels in a list of classes."""
+    place = {label: k for k, label in enumerate(classes)}
+    try:
+        return np.array([place[label] for label in values.tolist()], dtype=np.intp)
+    except KeyError as error:
+        raise ValueError(f"{name} contains {error}, which is not one of {classes}") from None
 
 
 def weights(sample_weight: Weights, n_samples: int) -> Floats:
