@@ -88,7 +88,8 @@ def replica_costs(n_classes: int, reject_cost: float | None, s: int | None = Non
     if reject_cost is not None and not (isinstance(reject_cost, Real) and 0 < reject_cost <= 0.5):
         raise ValueError(
             f"reject_cost must be a number in (0, 0.5], or None for no rejection; got "
-            f"{reject_cost!r}. Above 0.5 a guess is cheaper than a rejection."
+            f"{reject_cost!r}. Above 0.5 the two edges of a reject region would change places; a "
+            "ThresholdRejectClassifier takes up to 1 - 1/n_classes."
         )
     if s is not None and not (isinstance(s, Integral) and s >= 1):
         raise ValueError(f"s must be an integer of at least 1, or None for all classes; got {s!r}.")

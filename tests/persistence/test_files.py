@@ -82,6 +82,8 @@ MODELS = {
     "threshold": ThresholdRejectClassifier(LogisticRegression()),
     "threshold sigmoid": ThresholdRejectClassifier(LinearSVC(), cv=StratifiedKFold(3)),
     "threshold isotonic": ThresholdRejectClassifier(LinearSVC(), calibration="isotonic"),
+    "threshold temperature": ThresholdRejectClassifier(GaussianNB(), calibration="temperature"),
+    "threshold boundaries": ThresholdRejectClassifier(RejoSVC(reject_cost=None)),
     "threshold score": ThresholdRejectClassifier(LinearSVC(), rule="score"),
     "two": TwoClassifierReject(LogisticRegression()),
     "frank hall": FrankHallReject(LogisticRegression(), per_split=1),
@@ -141,9 +143,23 @@ def test_a_loaded_model_decides_as_the_saved_one(name, data, path):
     assert repr(loaded) == repr(model)
     if hasattr(model, "boundary_scores"):
         np.testing.assert_array_equal(loaded.boundary_scores(new), model.boundary_scores(new))
+    assert hasattr(loaded, "predict_proba") == hasattr(model, "predict_proba")
+    if hasattr(model, "predict_proba"):
+        np.testing.assert_array_equal(loaded.predict_proba(new), model.predict_proba(new))
     found = inspect(path)
     assert found.classes == [0, 1]
     assert found.n_features == 2
+
+
+def test_posteriors_of_ordered_classes(data, path):
+    X, _ = data
+    y = np.digitize(X.sum(axis=1), [-1.0, 1.0])
+    machine = ThresholdRejectClassifier(RejoSVC(reject_cost=None))  # a sigmoid at each boundary
+    for model in (machine, RejoLinear(reject_cost=None), RejoMLP(reject_cost=None)):
+        save(model.fit(X, y), path, overwrite=True)
+        np.testing.assert_array_equal(load(path).predict_proba(X), model.predict_proba(X))
+    save(RejoLinear().fit(X, y), path, overwrite=True)
+    assert not hasattr(load(path), "predict_proba")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
@@ -18,6 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from rejo._typing import Floats, Indices
+from rejo.estimators.boundaries import middle_scores
 from rejo.estimators.classes import Targets
 from rejo.estimators.inner import (
     LEAST,
@@ -28,9 +29,10 @@ from rejo.estimators.inner import (
     seed,
     take_rows,
 )
-from rejo.estimators.pipelines import final_classifier
+from rejo.estimators.pipelines import final_classifier, final_step
 
 Fold = tuple[Indices, Indices]
+Measure = Callable[[Any, Any, NDArray[Any]], Floats]  # of a fitted classifier, points, its labels
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -49,7 +51,7 @@ class Wrapper(WrapsClassifier):
     def _prototype(self) -> Any:
         """An unfitted clone of the estimator, checked, with the random state if there is one."""
         estimator = self._default()
-        check_classifier(estimator)
+        check_classifier(estimator, boundaries=True)
         estimator = clone(estimator)
         if self.random_state is not None:
             seed(estimator, check_random_state(self.random_state))
@@ -107,6 +109,42 @@ def fit_clones(
     )
 
 
+def scores(estimator: Any, X: Any, labels: NDArray[Any], least: float = LEAST) -> Floats:
+    """Scores of a fitted classifier: (n,), positive for the second of two labels.
+
+    They are those of ``decision_function``, else the log-odds of ``predict_proba``, else those
+    halfway between neighbouring classes.  For K > 2 labels (n, K), logarithms of probabilities if
+    they come from these; or one for each pair of classes, or for each boundary (n, K - 1), if the
+    classifier has these.
+    """
+    columns = _columns(estimator, labels)
+    if not (hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")):
+        middles = _middles(estimator, X, columns)
+        return middles[:, 0] if len(columns) == 2 else middles
+    if len(columns) == 2:
+        sign = 1.0 if columns[1] == 1 else -1.0
+        return sign * inner_scores(estimator, X, None, least)
+    if not hasattr(estimator, "decision_function"):
+        p = np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, columns]
+        return np.log(np.maximum(p, least))
+    values = np.asarray(estimator.decision_function(X), dtype=np.float64)
+    return values[:, columns] if values.shape[1] == len(columns) else values
+
+
+def moderate_scores(estimator: Any, X: Any, labels: NDArray[Any]) -> Floats:
+    """Scores to calibrate: a probability of 0 says no more than one of 0.001.
+
+    The votes of a forest are often unanimous, and infinite odds would outweigh all others.
+    """
+    return scores(estimator, X, labels, least=1e-3)
+
+
+def posteriors(estimator: Any, X: Any, labels: NDArray[Any]) -> Floats:
+    """Posteriors (n, K) of a fitted classifier, a column for each label in their order."""
+    p = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    return p[:, _columns(estimator, labels)]
+
+
 def held_out_scores(
     estimator: Any,
     X: Any,
@@ -116,9 +154,9 @@ def held_out_scores(
     labels: NDArray[Any],
     names: list[str],
     n_jobs: int | None,
-    proba: bool = False,
+    measure: Measure = scores,
 ) -> tuple[Floats, Indices]:
-    """Scores (or posteriors) of points by fits that did not see them, pooled, and their rows.
+    """Scores, or another measure, of points by fits that did not see them, pooled, and their rows.
 
     ``names`` is what to call the ``labels`` in a message.
     """
@@ -137,7 +175,6 @@ def held_out_scores(
             )
     problems = [(train, y[train], None if weight is None else weight[train]) for train, _ in folds]
     fits = fit_clones(estimator, X, problems, n_jobs)
-    measure = posteriors if proba else scores
     parts = [
         measure(fit, take_rows(X, test), labels)
         for fit, (_, test) in zip(fits, folds, strict=True)
@@ -146,27 +183,16 @@ def held_out_scores(
     return np.concatenate(parts), pooled
 
 
-def scores(estimator: Any, X: Any, labels: NDArray[Any]) -> Floats:
-    """Scores of a fitted classifier: (n,), positive for the second of two labels.
-
-    They are those of ``decision_function``, else the log-odds of ``predict_proba``.  For K > 2
-    labels (n, K), or one for each pair of classes if the classifier has these.
-    """
-    columns = _columns(estimator, labels)
-    if len(columns) == 2:
-        sign = 1.0 if columns[1] == 1 else -1.0
-        return sign * inner_scores(estimator, X, None)
-    if not hasattr(estimator, "decision_function"):
-        p = np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, columns]
-        return np.log(np.maximum(p, LEAST)) - np.log(np.maximum(1 - p, LEAST))
-    values = np.asarray(estimator.decision_function(X), dtype=np.float64)
-    return values[:, columns] if values.shape[1] == len(columns) else values
-
-
-def posteriors(estimator: Any, X: Any, labels: NDArray[Any]) -> Floats:
-    """Posteriors (n, K) of a fitted classifier, a column for each label in their order."""
-    p = np.asarray(estimator.predict_proba(X), dtype=np.float64)
-    return p[:, _columns(estimator, labels)]
+def _middles(estimator: Any, X: Any, columns: list[int]) -> Floats:
+    """Scores (n, K - 1) halfway between neighbouring classes of a classifier by boundaries."""
+    if columns != sorted(columns):
+        raise ValueError(
+            f"estimator={_name(estimator)} has its classes in another order than the classifier "
+            "around it. Give both the same class_order."
+        )
+    classifier, X = final_step(estimator, X)
+    edges = classifier.boundary_scores(X)
+    return middle_scores(edges, rejects=classifier.reject_label_ is not None)
 
 
 def set_pairwise(estimator: Any, pairwise: bool) -> None:

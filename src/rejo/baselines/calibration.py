@@ -1,18 +1,25 @@
-"""From the scores of a classifier to posteriors."""
+"""From the scores of a classifier to posteriors, on points that it was not trained on."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
 import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, logit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
 
-from rejo._state import storable
+from rejo._state import require, storable
 from rejo._typing import Floats, Indices
+from rejo.estimators.boundaries import boundary_posteriors
+
+METHODS = ("sigmoid", "isotonic", "temperature")
+RANGE = 10.0  # of the logarithm of the factor, for scores of size 1
 
 
 @storable
@@ -34,14 +41,73 @@ class GivenScores(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[values.argmax(axis=1)])
 
 
+@storable
+class TemperatureScaling(BaseEstimator):
+    """One factor ``beta`` for all scores: posteriors are ``softmax(beta * scores)``.
+
+    It never changes which class is likeliest.  ``beta`` minimises the log loss, as with
+    ``method="temperature"`` of scikit-learn 1.8 and later.
+    """
+
+    def fit(self, X: Floats, y: Indices, sample_weight: Any = None) -> Self:
+        """Find the factor."""
+        scores = _two_columns(X)
+        size = np.sqrt(np.mean(scores**2)) or 1.0
+
+        def log_loss(log_beta: float) -> float:
+            log_p = log_softmax(np.exp(log_beta) / size * scores, axis=1)
+            return -float(np.average(log_p[np.arange(len(y)), y], weights=sample_weight))
+
+        found = minimize_scalar(log_loss, bounds=(-RANGE, RANGE), options={"xatol": 1e-9})
+        self.beta_ = float(np.exp(found.x) / size)
+        return self
+
+    def predict_proba(self, X: Floats) -> Floats:
+        """Posteriors (n_samples, n_classes) of scores."""
+        return np.asarray(softmax(self.beta_ * _two_columns(X), axis=1))
+
+    def _check_state(self) -> None:
+        fine = isinstance(self.beta_, float) and 0 < self.beta_ < np.inf
+        require(fine, self, "beta_ is not a positive number")
+
+
+@storable
+class CumulativeSigmoids(BaseEstimator):
+    """Platt's sigmoid at each boundary between ordered classes; crossing ones are sorted."""
+
+    def fit(self, X: Floats, y: Indices, sample_weight: Any = None) -> Self:
+        """Fit ``P(y > j)`` to column ``j`` of the scores."""
+        self.sigmoids_ = [
+            _fit_sklearn(scores[:, None], (y > j).astype(np.intp), sample_weight, "sigmoid")
+            for j, scores in enumerate(X.T)
+        ]
+        return self
+
+    def predict_proba(self, X: Floats) -> Floats:
+        """Posteriors (n_samples, n_classes) of scores."""
+        pairs = zip(self.sigmoids_, X.T, strict=True)
+        above = [sigmoid.predict_proba(scores[:, None])[:, 1] for sigmoid, scores in pairs]
+        return boundary_posteriors(logit(np.column_stack(above)), rejects=False)
+
+    def _check_state(self) -> None:
+        fine = isinstance(self.sigmoids_, list) and len(self.sigmoids_) > 0
+        require(fine, self, "it has no sigmoids")
+        for sigmoid in self.sigmoids_:
+            require(isinstance(sigmoid, CalibratedClassifierCV), self, "a sigmoid is none")
+            check_is_fitted(sigmoid)
+
+
 def fit_calibrator(scores: Floats, y: Indices, weight: Floats, method: str) -> Any:
     """Fit a map from scores (n,) or (n, n_scores) to posteriors, for :func:`calibrated`.
 
-    The method "sigmoid" is Platt's, for more than two classes a multinomial logistic regression
-    on all scores; "isotonic" is a regression for each class.
+    The method "sigmoid" is Platt's; for more than two classes, a multinomial logistic regression
+    on all scores or, if there is one for each boundary between ordered classes, a sigmoid at each.
+    "isotonic" is a regression for each class, and "temperature" one factor for all scores.
     """
     scores, K = scores.reshape(len(scores), -1), len(np.unique(y))
     if method == "sigmoid" and K > 2:
+        if scores.shape[1] == K - 1:
+            return CumulativeSigmoids().fit(scores, y, weight)
         scaler = StandardScaler().fit(scores, sample_weight=weight)
         logistic = LogisticRegression(max_iter=1000)
         logistic.fit(scaler.transform(scores), y, sample_weight=weight)
@@ -51,6 +117,18 @@ def fit_calibrator(scores: Floats, y: Indices, weight: Floats, method: str) -> A
             f"calibration={method!r} needs a score for each of the {K} classes; the estimator has "
             f"{scores.shape[1]}. Use calibration='sigmoid'."
         )
+    if method == "temperature":
+        return TemperatureScaling().fit(scores, y, weight)
+    return _fit_sklearn(scores, y, weight, method)
+
+
+def calibrated(calibrator: Any, scores: Floats) -> Floats:
+    """Posteriors (n_samples, n_classes) of scores."""
+    return np.asarray(calibrator.predict_proba(scores.reshape(len(scores), -1)))
+
+
+def _fit_sklearn(scores: Floats, y: Indices, weight: Floats, method: str) -> Any:
+    """Let scikit-learn fit a map from scores (n, n_scores)."""
     everything = np.arange(len(scores))
     calibrator = CalibratedClassifierCV(
         GivenScores(), method=method, cv=[(everything, everything)], ensemble=False
@@ -58,6 +136,6 @@ def fit_calibrator(scores: Floats, y: Indices, weight: Floats, method: str) -> A
     return calibrator.fit(scores, y, sample_weight=weight)
 
 
-def calibrated(calibrator: Any, scores: Floats) -> Floats:
-    """Posteriors (n_samples, n_classes) of scores."""
-    return np.asarray(calibrator.predict_proba(scores.reshape(len(scores), -1)))
+def _two_columns(scores: Floats) -> Floats:
+    """Scores (n, K); one column is that of the second of two classes."""
+    return np.column_stack([np.zeros(len(scores)), scores]) if scores.shape[1] == 1 else scores

@@ -22,11 +22,12 @@ from rejo.baselines._wrapped import (
     fit_clone,
     held_out_scores,
     known_labels,
+    moderate_scores,
     posteriors,
     scores,
     set_pairwise,
 )
-from rejo.baselines.calibration import calibrated, fit_calibrator
+from rejo.baselines.calibration import METHODS, calibrated, fit_calibrator
 from rejo.baselines.cutoffs import best_cutoffs, class_thresholds
 from rejo.decisions import uniform_prices
 from rejo.estimators.base import Judgement, RejectClassifier
@@ -67,8 +68,8 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
     Parameters
     ----------
     estimator : classifier, default=None
-        Any classifier, or pipeline, with ``decision_function`` or ``predict_proba``.  ``None``:
-        ``HistGradientBoostingClassifier()``.
+        Any classifier, or pipeline, with ``decision_function`` or ``predict_proba``, or with
+        ``boundary_scores``.  ``None``: ``HistGradientBoostingClassifier()``.
     rule : {"chow", "score", "class"}, default="chow"
     reject_cost : float in (0, 1 - 1 / n_classes] or None, default=0.2
         Cost of a rejection where an error costs 1.  ``None``: never reject.
@@ -79,11 +80,14 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
     max_rejection : float in [0, 1], default=None
         With ``rule="class"``: maximise the accuracy on the accepted points with at most this
         rejection rate, instead of minimising the risk.
-    calibration : {"auto", "sigmoid", "isotonic"} or None, default="auto"
+    calibration : {"auto", "sigmoid", "isotonic", "temperature"} or None, default="auto"
         How to turn scores into posteriors, on the points of ``cv``: by Platt's sigmoid (for more
-        than two classes, multinomial logistic regression on all scores) or by isotonic regression
-        for each class.  "auto": the estimator's own posteriors, or the sigmoid if it has none.
-        ``None``: only the estimator's own.  Not used by ``rule="score"``.
+        than two classes, multinomial logistic regression on all scores, or a sigmoid at each
+        boundary of a classifier such as :class:`~rejo.RejoSVC`); by isotonic regression for each
+        class, which needs many points; or by one factor for all scores, which changes how sure the
+        posteriors are, but not which class is likeliest.  "auto": the estimator's own posteriors,
+        or the sigmoid if it has none.  ``None``: only the estimator's own.  Not used by
+        ``rule="score"``.
     cv : int, splitter, iterable or "train", default=5
         Where calibration and thresholds are chosen: on the pooled out-of-fold scores of a
         cross-validation, or on the training points themselves.  Chow's rule without calibration
@@ -140,7 +144,7 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         "reject_cost": [Interval(Real, 0.0, 1.0, closed="neither"), None],
         "cost_of": "no_validation",  # by price_matrix, when the classes are known
         "max_rejection": [Interval(Real, 0.0, 1.0, closed="both"), None],
-        "calibration": [StrOptions({"auto", "sigmoid", "isotonic"}), None],
+        "calibration": [StrOptions({"auto", *METHODS}), None],
         "cv": [StrOptions({"train"}), "cv_object"],
     }
 
@@ -312,14 +316,14 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         self, estimator: Any, X: Any, targets: Targets, folds: list[Fold] | None, calibrates: bool
     ) -> tuple[Floats, Indices]:
         """Scores or the estimator's own posteriors, to choose by, and the points they are of."""
-        k, proba = targets.indices, self.rule != "score" and not calibrates
+        k = targets.indices
+        measure = moderate_scores if calibrates else scores if self.rule == "score" else posteriors
         if folds is None:
-            values = (posteriors if proba else scores)(self.estimator_, X, self._labels)
-            return values, np.arange(len(k))
+            return measure(self.estimator_, X, self._labels), np.arange(len(k))
         names = [f"class {label!r}" for label in self.classes_.tolist()]
         y, labels = self._labels[k], self._labels
         return held_out_scores(
-            estimator, X, y, targets.weight, folds, labels, names, self.n_jobs, proba
+            estimator, X, y, targets.weight, folds, labels, names, self.n_jobs, measure
         )
 
     def _choose(self, values: Floats | None, k: Indices, w: Floats) -> None:
@@ -354,7 +358,7 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         X = self._check_input(X, reset=False)
         if self.calibrator_ is None:
             return posteriors(self.estimator_, X, self._labels)
-        return calibrated(self.calibrator_, scores(self.estimator_, X, self._labels))
+        return calibrated(self.calibrator_, moderate_scores(self.estimator_, X, self._labels))
 
     # ---- settings -------------------------------------------------------------------------
 
@@ -377,7 +381,7 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
             )
         if self.rule == "score":
             return None
-        if self.calibration in ("sigmoid", "isotonic"):
+        if self.calibration in METHODS:
             return self.calibration
         if hasattr(estimator, "predict_proba"):
             return None

@@ -141,8 +141,8 @@ def has_margin(estimator: Any) -> bool:
     return family(estimator) != "sklearn"
 
 
-def check_classifier(estimator: Any) -> None:
-    """Refuse what is not a classifier with scores."""
+def check_classifier(estimator: Any, *, boundaries: bool = False) -> None:
+    """Refuse what is not a classifier with scores; ``boundary_scores`` count if asked for."""
     if isinstance(estimator, type):
         raise TypeError(
             f"estimator must be an instance, not a class: estimator={estimator.__name__}()."
@@ -150,7 +150,11 @@ def check_classifier(estimator: Any) -> None:
     name = type(final_classifier(estimator)).__name__
     if not (hasattr(estimator, "fit") and is_classifier(estimator)):
         raise ValueError(f"estimator must be a classifier; {name} is not.")
-    if not (hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")):
+    if not (
+        hasattr(estimator, "decision_function")
+        or hasattr(estimator, "predict_proba")
+        or (boundaries and hasattr(final_classifier(estimator), "boundary_scores"))
+    ):
         raise ValueError(
             f"estimator={name} has neither decision_function nor predict_proba, so it has no score."
         )
@@ -322,8 +326,11 @@ def fit_inner(estimator: Any, train: Rows, held_out: Rows | None) -> None:
     estimator.fit(train.X, train.y, **options)
 
 
-def inner_scores(estimator: Any, X: Any, margin: Floats | None) -> Floats:
-    """Scores (m,): the raw ones where there are any, else the log-odds of the probabilities."""
+def inner_scores(estimator: Any, X: Any, margin: Floats | None, least: float = LEAST) -> Floats:
+    """Scores (m,): the raw ones where there are any, else the log-odds of the probabilities.
+
+    Probabilities count as at least ``least``.
+    """
     kind = family(estimator)
     if kind == "xgboost":
         scores = estimator.predict(X, output_margin=True, base_margin=margin)
@@ -333,7 +340,7 @@ def inner_scores(estimator: Any, X: Any, margin: Floats | None) -> Floats:
     elif hasattr(estimator, "decision_function"):
         scores = estimator.decision_function(X)
     else:
-        scores = inner_log_odds(estimator, X, margin)
+        scores = inner_log_odds(estimator, X, margin, least)
     return np.asarray(scores, dtype=np.float64).reshape(X.shape[0])
 
 
@@ -350,11 +357,11 @@ def no_log_odds(estimator: Any) -> str | None:
     return None
 
 
-def inner_log_odds(estimator: Any, X: Any, margin: Floats | None) -> Floats:
+def inner_log_odds(estimator: Any, X: Any, margin: Floats | None, least: float = LEAST) -> Floats:
     """Log-odds (m,) of the posteriors: of a booster the scores, else those of predict_proba."""
     if family(estimator) != "sklearn":
         return inner_scores(estimator, X, margin)
-    p = np.maximum(np.asarray(estimator.predict_proba(X), dtype=np.float64), LEAST)
+    p = np.maximum(np.asarray(estimator.predict_proba(X), dtype=np.float64), least)
     return np.log(p[:, 1]) - np.log(p[:, 0])
 
 
