@@ -35,7 +35,7 @@ from rejo.estimators.boundaries import judge_scores
 from rejo.estimators.classes import Targets, check_sample_weight, check_targets, same_kind
 from rejo.estimators.inner import take_rows
 from rejo.estimators.posteriors import judge_posteriors
-from rejo.prices import HIGHEST, price_matrix, reject_cost_of
+from rejo.prices import HIGHEST, check_reviews_pay, price_matrix, reject_cost_of
 from rejo.replication import costs_from_loss
 
 
@@ -126,7 +126,7 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
     >>> model = ThresholdRejectClassifier(LogisticRegression(C=10)).fit(X, y)
     >>> model.predict([[1.0], [2.0], [2.8], [5.0]])
     array(['good', 'good', 'reject', 'bad'], dtype='<U6')
-    >>> careful = model.at(cost_of=[[0, 5000, 100], [300, 0, 100]])  # a bad one costs 5000
+    >>> careful = model.at(cost_of="error:bad=5000,error:good=300,review=100")
     >>> careful.predict([[1.0], [2.0], [2.8], [5.0]])
     array(['good', 'reject', 'reject', 'bad'], dtype='<U6')
     """
@@ -277,6 +277,7 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         if self.cost_of is not None:
             ordered_ = ordered or K == 2 or classes.dtype.kind in "biuf"
             prices = price_matrix(self.cost_of, classes.tolist(), ordered=ordered_)
+            check_reviews_pay(prices)
             cost = reject_cost_of(prices)
         elif cost is not None and cost > most:
             raise RejoError(

@@ -58,24 +58,26 @@ def reject_costs(text: str) -> list[float]:
 
 
 def costs(text: str) -> dict[str, float]:
-    """Read two prices: ``error=5000,review=40``."""
-    pairs = [part.partition("=") for part in text.split(",")]
-    prices = {name.strip(): _float(value) for name, _, value in pairs}
-    error, review = prices.get("error", -1.0), prices.get("review", -1.0)
-    if len(pairs) != 2 or len(prices) != 2 or not (error >= 0 and review >= 0):
+    """Read prices, such as ``error=5000,review=40`` or a CSV file, before the classes are known."""
+    from rejo.prices import read_prices  # NumPy: the help must not wait for it
+
+    try:
+        prices = read_prices(text)
+    except RejoError as error:
+        raise ArgumentTypeError(str(error)) from None
+    found: dict[str, list[float]] = {"error": [], "review": [], "accuracy": []}
+    for name, price in prices.items():
+        found.get(name.partition(":")[0], found["error"]).append(price)
+    errors, reviews = found["error"], found["review"]
+    if not (errors and reviews):
         raise ArgumentTypeError(f"must be like error=5000,review=40, got {text!r}")
-    if not all(LEAST_PRICE <= price <= HIGHEST_PRICE for price in (error, review)):
+    if not (min(reviews) and LEAST_PRICE <= max(errors) <= HIGHEST_PRICE):
         raise ArgumentTypeError(
             f"must be prices from {LEAST_PRICE:g} to {HIGHEST_PRICE:g}, got {text!r}"
         )
-    if review >= error:
+    if min(reviews) >= max(errors) and "step" not in prices:
         raise ArgumentTypeError(
             f"a review must be cheaper than the error it prevents, got {text!r}; are they swapped?"
-        )
-    if review > error / 2:
-        raise ArgumentTypeError(
-            f"a review at {review:g} costs more than tossing a coin, {error / 2:g} on average: no "
-            "case is worth one"
         )
     return prices
 
@@ -131,8 +133,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
                         "wrong, such as 0.02, with as few reviews as possible"),
     "--reject-cost": dict(type=reject_cost, metavar="W", help="lowest total cost, if an error "
                           "costs 1 and a review costs W, at most 0.5"),
-    "--costs": dict(type=costs, metavar="error=E,review=R", help="lowest total cost at these "
-                    "prices, such as error=5000,review=40"),
+    "--costs": dict(type=costs, metavar="PRICES", help="lowest total cost at these prices, such as "
+                    "error=5000,review=40; by true class error:ill=5000,error:well=300,review=40, "
+                    "for a pair 'ill>well=5000', per class off step=100; or a CSV file with a row "
+                    "for each true class, and columns for the decisions and 'review'"),
     "--confidence": dict(type=share, metavar="P", help="guarantee the budget or the error rate "
                          "with this probability, such as 0.95; some of the cases are set aside to "
                          "prove it"),

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rejo._typing import Floats
 from rejo.metrics._labels import Weights, agree, described, equal, labels, number, outcomes, shares
 from rejo.metrics._tally import Tally, tally
+from rejo.prices import case_costs
 
 
 @described
@@ -75,8 +75,8 @@ def empirical_risk(
     ----------
     %y_true, y_pred, reject_label, sample_weight
     reject_cost : float
-        Cost of a rejection, between 0 and 1, where a wrong decision costs 1. With two classes,
-        rejecting never pays if it costs more than 0.5.
+        Cost of a rejection, between 0 and 1, where a wrong decision costs 1. With K classes,
+        rejecting never pays if it costs more than ``1 - 1 / K``, as a guess costs no more.
 
     Examples
     --------
@@ -95,9 +95,11 @@ def expected_cost(
     y_pred: ArrayLike,
     *,
     reject_label: Any,
-    error: float | Mapping[Any, float],
-    review: float,
-    reviewer_accuracy: float = 1.0,
+    cost_of: Any = None,
+    error: float | Mapping[Any, float] | None = None,
+    review: float | None = None,
+    reviewer_accuracy: float | None = None,
+    classes: ArrayLike | None = None,
     sample_weight: Weights = None,
 ) -> float:
     """Mean cost of a case: wrong decisions, reviews, and the reviewers' own errors.
@@ -108,18 +110,25 @@ def expected_cost(
     - ``error[k]`` if the decision is wrong,
     - ``review + (1 - reviewer_accuracy) * error[k]`` if it is rejected.
 
-    A review pays if the decision would be wrong with a probability above ``review / error + 1 -
-    reviewer_accuracy``: this is the ``reject_cost`` to train with.
+    If every error costs the same, a review pays if the decision would be wrong with a probability
+    above ``review / error + 1 - reviewer_accuracy``: this is the ``reject_cost`` to train with.
 
     Parameters
     ----------
     %y_true, y_pred, reject_label, sample_weight
-    error : float or dict
-        Cost of a wrong decision, in any unit; a dict gives the cost for each true class.
-    review : float
+    cost_of : dict, str, path, DataFrame or array-like, default=None
+        All prices at once, in any form of :mod:`rejo.prices`, also for each pair of true class and
+        decision: ``"ill>well=5000,error=200,review=40"``.
+    error : float or dict, default=None
+        Instead of ``cost_of``: cost of a wrong decision, in any unit; a dict gives the cost for
+        each true class.
+    review : float, default=None
         Cost of a review, in the same unit.
-    reviewer_accuracy : float, default=1.0
-        Fraction of the reviews that end in the right decision.
+    reviewer_accuracy : float, default=None
+        Fraction of the reviews that end in the right decision; all of them by default.
+    classes : array-like of shape (n_classes,), default=None
+        Classes, lowest first, such as ``model.classes_``: needed if ``cost_of`` is a matrix, or a
+        price per step between classes that are not numbers.
 
     Examples
     --------
@@ -130,13 +139,29 @@ def expected_cost(
     >>> costs = {"error": {"ill": 4000, "well": 200}, "review": 100, "reviewer_accuracy": 0.9}
     >>> expected_cost(y_true, y_pred, reject_label="review", **costs)
     1030.0
+    >>> prices = "ill>well=4000,well>ill=200,review=100"
+    >>> expected_cost(y_true, y_pred, reject_label="review", cost_of=prices)
+    1025.0
     """
-    price = number("review", review, 0, np.inf)
-    miss = 1 - number("reviewer_accuracy", reviewer_accuracy, 0, 1)
     found = outcomes(y_true, y_pred, reject_label)
     weight = shares(sample_weight, len(found.true))
-    loss = _error_costs(error, found.true)  # (n_samples,)
-    cost = np.where(found.rejected, price + miss * loss, found.wrong * loss)
+    given = {"error": error, "review": review, "accuracy": reviewer_accuracy}
+    prices = {name: price for name, price in given.items() if price is not None}
+    if (cost_of is None) != bool(prices):
+        raise ValueError("give cost_of, or error and review; not both")
+    decided = found.pred[~found.rejected]
+    known = _classes(found.true.tolist() + decided.tolist()) if classes is None else classes
+    place = {label: k for k, label in enumerate(labels("classes", known).tolist())}
+    ordered = classes is not None or not any(isinstance(label, (str, bytes)) for label in place)
+    try:
+        true = np.array([place[label] for label in found.true.tolist()])
+        decision = np.full(len(true), -1)
+        decision[~found.rejected] = [place[label] for label in decided.tolist()]
+    except KeyError as missing:
+        raise ValueError(f"{missing} is not one of the classes {list(place)}") from None
+    cost = case_costs(
+        prices if cost_of is None else cost_of, list(place), true, decision, ordered=ordered
+    )
     return float(np.average(cost, weights=weight))
 
 
@@ -258,17 +283,12 @@ def count_labels(
     return tally(index, np.ones(len(index), dtype=np.intp), weight)
 
 
-def _error_costs(error: Any, true: NDArray[Any]) -> Floats:
-    """Cost of a wrong decision for each point (n_samples,)."""
-    if not isinstance(error, Mapping):
-        return np.full(len(true), number("error", error, 0, np.inf))
-    costs = {label: number(f"error[{label!r}]", cost, 0, np.inf) for label, cost in error.items()}
+def _classes(found: list[Any]) -> list[Any]:
+    """All labels once, in order if they can be compared."""
     try:
-        return np.array([costs[label] for label in true.tolist()])
-    except KeyError as missing:
-        raise ValueError(
-            f"error has no cost for the class {missing} in y_true; it has {list(costs)}"
-        ) from None
+        return sorted(set(found))
+    except TypeError:
+        return sorted(set(found), key=str)
 
 
 def _qualities(

@@ -68,7 +68,7 @@ def make_reject_scorer(
             )
         better = BETTER[measure] if greater_is_better is None else greater_is_better
         needed, advice = NEEDED.get(measure, (set(), ""))
-        if needed - set(parameters):
+        if needed - set(parameters) and "cost_of" not in parameters:
             raise ValueError(f"measure={measure!r} needs {advice}.")
         return RejectScorer(getattr(metrics, measure), better, parameters)
     if greater_is_better is None:
