@@ -315,13 +315,13 @@ def _from_csv(path: Path) -> Iterator[Entry]:
     if len(data) > MOST_BYTES:
         _fail("the file is too large for a table of prices", where=where)
     try:
-        lines = data.decode("utf-8-sig").splitlines()
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         _fail("the file is not text in UTF-8", "Save it as CSV UTF-8.", where=where)
-    head = next((line for line in lines if line.strip()), "")
+    head = re.sub(_QUOTED, "", text.lstrip()).partition("\n")[0]
     sep = max(";\t,", key=head.count)
     try:
-        rows = [row for row in csv.reader(StringIO("\n".join(lines)), delimiter=sep) if any(row)]
+        rows = [row for row in csv.reader(StringIO(text, newline=""), delimiter=sep) if any(row)]
     except csv.Error as error:
         _fail(f"the file is not a CSV table: {error}", where=where)
     if len(rows) < 2 or len(rows[0]) < 3:
@@ -338,12 +338,12 @@ def _from_csv(path: Path) -> Iterator[Entry]:
         if len(cells) > len(columns):
             _fail(f"row {true!r} has more cells than the first line", where=where)
         for j, (column, cell) in enumerate(zip(columns, cells, strict=False)):
-            text = cell.strip().replace(",", ".") if sep == ";" else cell.strip()
-            if not text:
+            written = cell.strip().replace(",", ".") if sep == ";" else cell.strip()
+            if not written:
                 continue
             place = f"row {true!r}, column {column!r}"
             try:
-                price = float(text)
+                price = float(written)
             except ValueError:
                 _fail(f"{place}: {cell.strip()!r:.40} is not a number", where=where)
             if j == review:
