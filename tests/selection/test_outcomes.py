@@ -80,16 +80,16 @@ def test_a_machine_judges_by_the_shared_path_as_by_itself(ordered, kernel):
 def test_every_case_is_judged_by_a_model_that_has_not_seen_it(ordered):
     X, y = ordered
     folds = list(KFold(4, shuffle=True, random_state=1).split(X))
-    for point in cross_val_outcomes(RejoLinear(), X, y, reject_costs=COSTS, cv=folds):
+    for point in cross_val_outcomes(RejoLinear(tol=1e-14), X, y, reject_costs=COSTS, cv=folds):
         for i, (train, test) in enumerate(folds):
-            model = RejoLinear(reject_cost=point.reject_cost).fit(X[train], y[train])
+            model = RejoLinear(tol=1e-14, reject_cost=point.reject_cost).fit(X[train], y[train])
             judgement = model.judge(X[test])
             assert (point.fold[test] == i).all()
             for attribute in ("decision", "forced", "lower"):
                 np.testing.assert_array_equal(
                     getattr(point, attribute)[test], getattr(judgement, attribute)
                 )
-            np.testing.assert_allclose(point.sureness[test], judgement.sureness)
+            np.testing.assert_allclose(point.sureness[test], judgement.sureness, atol=1e-5)
 
 
 def test_a_class_that_a_training_part_lacks(ordered):

@@ -199,14 +199,19 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         """
         return self._posteriors(X)
 
-    def at(self, reject_cost: float | None = None, cost_of: Any = None) -> Self:
+    def at(
+        self, reject_cost: float | None = None, cost_of: Any = None, *, prices: Any = None
+    ) -> Self:
         """Return a copy that decides at other prices; it shares the fit.
 
         Parameters
         ----------
         reject_cost : float in (0, 1 - 1 / n_classes], default=None
         cost_of : dict, str, path, DataFrame or array-like, default=None
-            As the parameters of the class; give one of the two.
+            As the parameters of the class.
+        prices : ndarray of shape (n_classes, n_classes + 1), default=None
+            Taken as they are, for :func:`rejo.decisions.decide`: what a review costs may be any
+            number, also one at which none or every point is reviewed.  Give one of the three.
 
         Returns
         -------
@@ -228,14 +233,14 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
                 f"rule={self._rule!r} chose its cut-offs for one reject cost. Fit it again for "
                 "another, or use rule='chow', which decides at any prices."
             )
-        if (reject_cost is None) == (cost_of is None):
-            raise ValueError("give one of reject_cost and cost_of.")
+        if sum(given is not None for given in (reject_cost, cost_of, prices)) != 1:
+            raise ValueError("give one of reject_cost and cost_of, or prices.")
         model = copy(self)
-        if cost_of is None:
+        if reject_cost is not None:
             model.reject_cost = reject_cost
-        model.cost_of = cost_of
+        model.cost_of = cost_of if prices is None else prices
         model._validate_params()
-        model._set_prices(self.classes_, self._ordered)
+        model._set_prices(self.classes_, self._ordered, prices)
         return model
 
     @property
@@ -254,8 +259,10 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         super()._check_state()
         K, prices = len(self.classes_), self.prices_
         require(is_floats(prices, K, K + 1), self, "prices_ are not a number for each outcome")
-        # A review may cost its price and, if the reviewer is wrong, an error as well.
-        fine = (prices >= 0).all() and prices.max() <= 2 * HIGHEST and not prices.diagonal().any()
+        # A review may cost its price and, if the reviewer is wrong, an error as well; at a cut in
+        # the ranking it may also cost less than nothing.
+        fine = (prices[:, :-1] >= 0).all() and np.abs(prices).max() <= 2 * HIGHEST
+        fine = fine and not prices.diagonal().any()
         require(fine, self, "prices_ hold a price that cannot be")
         require(isinstance(self._ordered, bool), self, "it does not know if classes_ are ordered")
         require(self._rule in ("chow", "class", "score"), self, "its rule is unknown")
@@ -270,11 +277,15 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
 
     # ---- prices ---------------------------------------------------------------------------
 
-    def _set_prices(self, classes: NDArray[Any], ordered: bool) -> None:
+    def _set_prices(self, classes: NDArray[Any], ordered: bool, prices: Any = None) -> None:
         """Store the classes, whether they have an order, and the prices."""
         K, cost = len(classes), self.reject_cost
         most = 1.0 - 1.0 / K
-        if self.cost_of is not None:
+        if prices is not None:
+            prices = np.array(prices, dtype=np.float64)
+            cost = reject_cost_of(prices)
+            cost = cost if cost is not None and 0 < cost <= most else None
+        elif self.cost_of is not None:
             ordered_ = ordered or K == 2 or classes.dtype.kind in "biuf"
             prices = price_matrix(self.cost_of, classes.tolist(), ordered=ordered_)
             check_reviews_pay(prices)

@@ -1,18 +1,21 @@
 """From a method to a choice: comparisons, curves over the reject cost, operating points.
 
-Everything here rests on one engine: ``outcomes`` fits the models of all folds and judges every test
-case by a model that has not seen it.  Rates, choices and reports are read from these outcomes.
+Everything here rests on cases judged by a model that has not seen them.  ``crossfit`` predicts
+their posteriors, once for all prices; ``outcomes`` fits at each reject cost the learners that are
+trained for one.  Rates, choices and reports are read from these.
 
 The modules, in the order to read them: ``folds`` (checked cases, folds, one fit for each reject
-cost), ``outcomes`` (the engine), ``path`` (rates over the reject cost), ``chosen`` with ``svm_cv``
-and ``operating`` (searches), ``target``, ``guarantee``, ``expected`` and ``summary`` (what
-``operating`` is asked, promises, expects and says), ``choice`` (which learner), ``comparison`` and
-``scorers``.
+cost), ``outcomes`` and ``crossfit`` (the engines), ``cuts`` (budgets and errors as cuts in a
+ranking), ``path`` (rates over the reject cost), ``search`` (from a target to a model), ``chosen``
+with ``svm_cv`` and ``operating`` (estimators), ``target``, ``guarantee``, ``expected`` and
+``summary`` (what ``operating`` is asked, promises, expects and says), ``choice`` (which learner),
+``comparison`` and ``scorers``.
 """
 
 from rejo.catalogue import standard_methods
 from rejo.selection.choice import choose_family
 from rejo.selection.comparison import Comparison, Difference, compare, corrected_t_test
+from rejo.selection.crossfit import CrossFit, cross_fit
 from rejo.selection.guarantee import Guarantee, TargetUnattainable, simultaneous_bounds
 from rejo.selection.operating import RejectClassifierCV
 from rejo.selection.outcomes import Outcomes, cross_val_outcomes, ranking_outcomes
@@ -22,6 +25,7 @@ from rejo.selection.svm_cv import RejoSVCCV
 
 __all__ = [
     "Comparison",
+    "CrossFit",
     "Difference",
     "Guarantee",
     "Outcomes",
@@ -32,6 +36,7 @@ __all__ = [
     "choose_family",
     "compare",
     "corrected_t_test",
+    "cross_fit",
     "cross_val_outcomes",
     "make_reject_scorer",
     "ranking_outcomes",

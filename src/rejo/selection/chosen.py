@@ -23,7 +23,7 @@ class ChosenModel(RejectClassifier):
     reject_cost: Any
     best_estimator_: Any
 
-    @available_if(lambda self: hasattr(self._learner, "boundary_scores"))
+    @available_if(lambda self: hasattr(self._decider, "boundary_scores"))
     def boundary_scores(self, X: Any) -> Floats:
         """Return the scores of the chosen model, if it has boundaries.
 
@@ -50,6 +50,11 @@ class ChosenModel(RejectClassifier):
         fitted = hasattr(self, "best_estimator_")
         return final_classifier(self.best_estimator_) if fitted else self._learner
 
+    @property
+    def decides_by_posteriors(self) -> bool:
+        """Whether the chosen model decides by posteriors and prices."""
+        return self._decider.decides_by_posteriors is True  # a class, if not fitted, has none
+
     def judge(self, X: Any) -> Judgement:
         """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`."""
         check_is_fitted(self)
@@ -61,6 +66,10 @@ class ChosenModel(RejectClassifier):
             self.__dict__.pop(name, None)
             if hasattr(self.best_estimator_, name):
                 setattr(self, name, getattr(self.best_estimator_, name))
+
+    def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
+        classifier, X = final_step(self.best_estimator_, X)
+        return float(classifier._mean_cost(X, y, sample_weight))
 
     def _check_state(self) -> None:
         super()._check_state()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.pipeline import Pipeline
@@ -17,7 +18,6 @@ from rejo._docs import shared_parameters
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import check_sample_weight, encode_classes
 from rejo.estimators.pipelines import cost_parameter
-from rejo.estimators.svm import RejoSVC
 
 REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))  # the paper's 0.04, 0.08, ..., 0.48
 
@@ -31,7 +31,8 @@ X : {array-like, sparse matrix} of shape (n_samples, n_features)
 y : array-like of shape (n_samples,)
     Classes.
 reject_costs : iterable of float in (0, 0.5], default=0.04, 0.08, ..., 0.48
-    Prices of a rejection, where an error costs 1.
+    Prices of a rejection, where an error costs 1.  A classifier that decides by the posteriors of
+    ``K`` classes takes any up to ``1 - 1 / K``, and is fitted once for all of them.
 cv : int, splitter or iterable, default=5
     As in scikit-learn; a number of folds means stratified folds without shuffling.
 groups : array-like of shape (n_samples,), default=None
@@ -68,6 +69,12 @@ def split_shuffled(cv: Any, X: Any, y: Any, groups: Any, random_state: Any) -> S
     return split_cases(cv, X, y, groups)
 
 
+def tests_once(splits: Splits, n_samples: int) -> bool:
+    """Return whether every case is in exactly one test part."""
+    cases = np.concatenate([test for _, test in splits])
+    return bool(np.array_equal(np.sort(cases), np.arange(n_samples)))
+
+
 def check_cases(
     X: Any, y: Any, groups: Any, sample_weight: Any, caller: str
 ) -> tuple[Any, Any, Any, Floats | None]:
@@ -88,20 +95,35 @@ def check_fold_weights(splits: Splits, sample_weight: Floats | None) -> None:
         raise ValueError("sample_weight is 0 for all test cases of a fold: give cv fewer folds.")
 
 
-def check_reject_costs(reject_costs: Iterable[float]) -> list[float]:
-    """Return the costs ascending, without duplicates."""
+def check_reject_costs(reject_costs: Iterable[float], highest: float = 0.5) -> list[float]:
+    """Return the costs ascending, without duplicates; above the ``highest`` nothing is rejected."""
+    wanted = f"in (0, {highest:.3g}]"
     try:
         costs = sorted({float(w) for w in reject_costs})
     except TypeError:
         raise ValueError(
-            f"reject_costs must be a list of numbers in (0, 0.5]; got {reject_costs!r}."
+            f"reject_costs must be a list of numbers {wanted}; got {reject_costs!r}."
         ) from None
-    if not costs or not all(0 < w <= 0.5 for w in costs):
+    if not costs or not all(0 < w <= highest for w in costs):
         raise ValueError(
-            f"reject_costs must be one or more numbers in (0, 0.5]; got {costs}. Above 0.5 a "
-            "guess is cheaper than a rejection."
+            f"reject_costs must be one or more numbers {wanted}; got {costs}. Above "
+            f"{highest:.3g} this classifier rejects nothing."
         )
     return costs
+
+
+def by_posteriors(estimator: Any) -> bool:
+    """Return whether an estimator, or the last step of a pipeline, decides by its posteriors."""
+    return bool(getattr(last_step(estimator), "decides_by_posteriors", False))
+
+
+def highest_reject_cost(n_classes: int, posteriors: bool) -> float:
+    """Reject cost above which a classifier rejects nothing.
+
+    A guess among ``K`` classes is wrong with a probability of at most ``1 - 1 / K``.  A reject
+    region between neighbouring classes is empty from 1/2 on.
+    """
+    return 1.0 - 1.0 / n_classes if posteriors else 0.5
 
 
 def check_rejects(estimator: Any) -> str:
@@ -113,13 +135,26 @@ def check_rejects(estimator: Any) -> str:
             "reject option, such as RejoSVC, or a pipeline that ends in one."
         )
     params = estimator.get_params()
-    for other in ("loss_matrix", "max_rejection"):
+    for other in ("loss_matrix", "max_rejection", "cost_of"):
         if params.get(name.removesuffix("reject_cost") + other) is not None:
             raise ValueError(
                 f"with {other} the reject cost has no effect, so there is nothing to vary: leave "
                 f"{other} out."
             )
     return name
+
+
+def known_classes(estimator: Any, y: Any) -> tuple[NDArray[Any], Indices]:
+    """Classes (K,) in the order of the estimator, and the index of each entry of ``y``.
+
+    Classes that have no order are sorted, as by an estimator that needs none.
+    """
+    params = estimator.get_params()
+    names = [name for name in params if name.rpartition("__")[2] == "class_order"]
+    order = params.get(min(names, key=lambda name: name.count("__"), default=""))
+    if order is None and not getattr(getattr(y, "dtype", None), "ordered", False):
+        order = "sorted"
+    return encode_classes(y, order)
 
 
 def candidate(estimator: Any, *params: Mapping[str, Any]) -> Any:
@@ -161,13 +196,37 @@ def make_fold(
     return Fold(X_train, y_train, weight, X_test)
 
 
+def last_step(estimator: Any) -> Any:
+    """The last step of an unfitted pipeline, or the estimator itself."""
+    return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+
+
+def make_folds(
+    estimator: Any, grid: Sequence[Mapping[str, Any]], X: Any, y: Any,
+    sample_weight: Floats | None, train: Indices, test: Indices,
+) -> Iterator[tuple[Mapping[str, Any], Fold]]:  # fmt: skip
+    """Yield each point of the grid with its parts of the split.
+
+    The steps before the last are fitted once, unless a point changes one of them.
+    """
+    last = estimator.steps[-1][0] if hasattr(estimator, "steps") else None
+    shared = None
+    for point in grid:
+        if last is not None and any(name.partition("__")[0] != last for name in point):
+            yield point, make_fold(candidate(estimator, point), X, y, sample_weight, train, test)
+            continue
+        if shared is None:
+            shared = make_fold(estimator, X, y, sample_weight, train, test)
+        yield point, shared
+
+
 def fit_path(estimator: Any, costs: list[float], fold: Fold) -> Iterator[Any]:
     """Fit the last step of ``estimator`` on the training part, once for each reject cost."""
     name = check_rejects(estimator)
     if isinstance(estimator, Pipeline):
         name, estimator = name.removeprefix(f"{estimator.steps[-1][0]}__"), estimator[-1]
     X, y, weight = fold.X_train, fold.y_train, fold.weight
-    if type(estimator) is RejoSVC:
+    if hasattr(estimator, "fit_path"):
         yield from estimator.fit_path(X, y, reject_costs=costs, sample_weight=weight)
         return
     for cost in costs:

@@ -17,16 +17,19 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rejo._io import progress
 from rejo._typing import Floats, Indices
-from rejo.estimators.base import RejectClassifier
+from rejo.decisions import uniform_prices
+from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.boundaries import BoundaryClassifier, judge_scores
-from rejo.estimators.classes import class_indices, encode_classes
+from rejo.estimators.classes import class_indices
 from rejo.estimators.pipelines import final_step, reject_label_of
+from rejo.estimators.posteriors import judge_posteriors
 from rejo.estimators.svm import RejoSVC
 from rejo.estimators.svm_folds import SVMGrid, score_folds
 from rejo.selection.folds import (
     REJECT_COSTS,
     Fold,
     Splits,
+    by_posteriors,
     candidate,
     check_cases,
     check_fold_weights,
@@ -34,8 +37,13 @@ from rejo.selection.folds import (
     check_rejects,
     described,
     fit_path,
-    make_fold,
+    fit_weighted,
+    highest_reject_cost,
+    known_classes,
+    last_step,
+    make_folds,
     split_cases,
+    tests_once,
 )
 
 
@@ -70,6 +78,15 @@ class Outcomes:
     bands: Floats | None
     fold: Indices
 
+    def take(self, cases: Indices) -> Outcomes:
+        """Outcomes of these cases, in this order."""
+        arrays = {name: getattr(self, name) for name in PER_CASE}
+        kept = {name: array[cases] for name, array in arrays.items() if array is not None}
+        return replace(self, **kept)
+
+
+PER_CASE = ("decision", "forced", "lower", "sureness", "score", "fold")
+
 
 class Judged(NamedTuple):
     """What models, one for each reject cost, make of test cases; classes as indices."""
@@ -97,24 +114,22 @@ class OutOfFold(NamedTuple):
     fold: Indices  # (n_tested,)
     y: Indices  # (n_tested,) true class
     weight: Floats | None  # (n_tested,)
+    once: bool  # whether every case was tested exactly once
 
-    def outcomes(self, chosen: Sequence[int]) -> list[Outcomes] | None:
-        """Outcomes at each reject cost, for the ``chosen`` point of the grid at each.
-
-        None unless every case was tested exactly once, by a classifier that can judge.
-        """
-        if not tests_once(self.cases, len(self.cases)) or self.points[0].forced is None:
-            return None
-        place = np.argsort(self.cases)  # of each case among the test parts
+    def tested(self, chosen: Sequence[int]) -> list[Outcomes]:
+        """Outcomes of the tested cases, at the ``chosen`` point of the grid for each cost."""
+        same = np.arange(len(self.cases))
         return [
-            self.points[point].at(i, cost, place, self.fold)
+            self.points[point].at(i, cost, same, self.fold)
             for i, (cost, point) in enumerate(zip(self.reject_costs, chosen, strict=True))
         ]
 
-
-def tests_once(cases: Indices, n_samples: int) -> bool:
-    """Return whether every case is in exactly one test part."""
-    return bool(np.array_equal(np.sort(cases), np.arange(n_samples)))
+    def by_case(self, tested: Sequence[Outcomes]) -> list[Outcomes] | None:
+        """Outcomes of all cases in their order; None unless each was tested exactly once."""
+        if not self.once:
+            return None
+        place = np.argsort(self.cases)  # of each case among the test parts
+        return [point.take(place) for point in tested]
 
 
 def judge_folds(
@@ -154,13 +169,22 @@ def judge_folds(
     cases = np.concatenate([test for _, test in splits])
     fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
     weight = None if sample_weight is None else sample_weight[cases]
-    return OutOfFold(costs, points, cases, fold, k[cases], weight)
+    return OutOfFold(costs, points, cases, fold, k[cases], weight, tests_once(splits, len(k)))
 
 
 def judge_path(estimator: Any, costs: list[float], fold: Fold, classes: NDArray[Any]) -> Judged:
-    """Fit the last step at each reject cost, and judge the test part."""
-    models = fit_path(estimator, costs, fold)
-    return _join([look(model, fold.X_test, classes) for model in models], axis=0)
+    """Fit the last step at each reject cost, and judge the test part.
+
+    What decides by posteriors is fitted once.
+    """
+    if not by_posteriors(estimator):
+        models = fit_path(estimator, costs, fold)
+        return _join([look(model, fold.X_test, classes) for model in models], axis=0)
+    model = fit_weighted(candidate(last_step(estimator)), fold.X_train, fold.y_train, fold.weight)
+    known = class_indices(model.classes_, classes)
+    p = model.predict_proba(fold.X_test)
+    judged = [judge_posteriors(p, uniform_prices(len(known), cost)) for cost in costs]
+    return _join([_among(_from_judgement(found), known) for found in judged], axis=0)
 
 
 @described
@@ -204,18 +228,17 @@ def cross_val_outcomes(
     >>> [round(float((point.decision < 0).mean()), 1) for point in points]
     [0.5, 0.3, 0.0]
     """
-    costs = check_reject_costs(reject_costs)
     X, y, groups, weight = check_cases(X, y, groups, sample_weight, "cross_val_outcomes")
+    costs = costs_for(estimator, y, reject_costs)
     splits = split_cases(cv, X, y, groups)
-    if not tests_once(np.concatenate([test for _, test in splits]), len(y)):
+    if not tests_once(splits, len(y)):
         raise ValueError("cv must put every case into exactly one test part, as KFold does.")
     judged = judge_folds(
         estimator, X, y, costs, splits, sample_weight=weight, n_jobs=n_jobs, verbose=verbose
     )
-    outcomes = judged.outcomes([0] * len(costs))
-    if outcomes is None:
+    if judged.points[0].forced is None:
         raise TypeError(f"{type(estimator).__name__} is not a classifier of rejo: it cannot judge.")
-    return outcomes
+    return judged.by_case(judged.tested([0] * len(costs))) or []
 
 
 def ranking_outcomes(model: Any, X: Any, shares: Iterable[float]) -> tuple[list[Outcomes], int]:
@@ -265,10 +288,13 @@ def look(model: Any, X: Any, classes: NDArray[Any]) -> Judged:
     if isinstance(last, BoundaryClassifier):  # the scores are computed once
         judged = _from_scores(last.boundary_scores(Z)[None], last.reject_label_ is not None)
     else:
-        found = last.judge(Z)
-        kept: Any = found.decision, found.forced, found.lower, found.sureness
-        judged = Judged(*(array[None] for array in kept))
+        judged = _from_judgement(last.judge(Z))
     return _among(judged, class_indices(last.classes_, classes))
+
+
+def _from_judgement(found: Judgement) -> Judged:
+    kept: Any = found.decision, found.forced, found.lower, found.sureness
+    return Judged(*(array[None] for array in kept))
 
 
 def _from_scores(scores: Floats, rejects: bool) -> Judged:
@@ -331,17 +357,10 @@ def _judge_fold(
     sample_weight: Floats | None, classes: NDArray[Any], train: Indices, test: Indices,
 ) -> list[Judged]:  # fmt: skip
     """Judge the test part at each point of the grid."""
-    last = estimator.steps[-1][0] if hasattr(estimator, "steps") else None
-    early = [
-        last is not None and any(k.partition("__")[0] != last for k in point) for point in grid
+    return [
+        judge_path(candidate(estimator, point), costs, fold, classes)
+        for point, fold in make_folds(estimator, grid, X, y, sample_weight, train, test)
     ]
-    shared: Any = None if all(early) else make_fold(estimator, X, y, sample_weight, train, test)
-    found = []
-    for point, own in zip(grid, early, strict=True):
-        model = candidate(estimator, point)
-        fold = make_fold(model, X, y, sample_weight, train, test) if own else shared
-        found.append(judge_path(model, costs, fold, classes))
-    return found
 
 
 def _join(parts: Sequence[Judged], axis: int) -> Judged:
@@ -364,13 +383,13 @@ def _mean_band(*bands: Floats | None) -> Floats | None:
     return np.mean(some, axis=0)
 
 
-def classes_of(estimator: Any, y: Any) -> tuple[NDArray[Any], Indices]:
-    """Classes (K,) in the order of the estimator, and the index of each entry of ``y``.
+def costs_for(estimator: Any, y: Any, reject_costs: Iterable[float]) -> list[float]:
+    """Check reject costs for this estimator and these classes."""
+    K = len(known_classes(estimator, y)[0])
+    return check_reject_costs(reject_costs, highest_reject_cost(K, by_posteriors(estimator)))
 
-    Classes that have no order are sorted, as by an estimator that needs none.
-    """
-    name = check_rejects(estimator)
-    order = estimator.get_params().get(name.removesuffix("reject_cost") + "class_order")
-    if order is None and not getattr(getattr(y, "dtype", None), "ordered", False):
-        order = "sorted"
-    return encode_classes(y, order)
+
+def classes_of(estimator: Any, y: Any) -> tuple[NDArray[Any], Indices]:
+    """As :func:`~rejo.selection.folds.known_classes`, of a classifier with a reject cost."""
+    check_rejects(estimator)
+    return known_classes(estimator, y)

@@ -14,11 +14,10 @@ from rejo.metrics import tally
 from rejo.selection.folds import (
     REJECT_COSTS,
     check_cases,
-    check_reject_costs,
     described,
     split_cases,
 )
-from rejo.selection.outcomes import Outcomes, judge_folds
+from rejo.selection.outcomes import Outcomes, costs_for, judge_folds
 from rejo.tables.errors import import_pandas
 
 ROUNDING = 1e-12  # a share of decided cases below this is a rounding error of summed weights
@@ -110,7 +109,8 @@ def reject_curve(
 
     A trained reject region has no threshold to move: each reject cost needs its own fit.  All costs
     use the same folds.  ``RejoSVC`` computes one kernel matrix and starts every solve from the one
-    before.  In a pipeline, the steps before the last are fitted once per fold.
+    before.  A classifier that decides by posteriors is fitted once per fold, for all costs.  In a
+    pipeline, the steps before the last are fitted once per fold.
 
     Parameters
     ----------
@@ -125,8 +125,8 @@ def reject_curve(
     >>> curve.rejection_rate.round(1)
     array([0.5, 0.3, 0. ])
     """
-    costs = check_reject_costs(reject_costs)
     X, y, groups, weight = check_cases(X, y, groups, sample_weight, "reject_curve")
+    costs = costs_for(estimator, y, reject_costs)
     splits = split_cases(cv, X, y, groups)
     judged = judge_folds(estimator, X, y, costs, splits, sample_weight=weight, n_jobs=n_jobs)
     return fold_curve(costs, judged.points[0].decision, judged.y, judged.fold, judged.weight)

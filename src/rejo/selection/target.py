@@ -1,4 +1,4 @@
-"""What a manager asks for: one of four targets, checked and converted to numbers."""
+"""What a manager asks for: a budget, an allowed error or prices, checked, as numbers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,21 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from rejo._errors import RejoError
 from rejo._state import storable
+from rejo._typing import Floats
+from rejo.decisions import uniform_prices
+from rejo.prices import price_matrix, reject_cost_of
+from rejo.selection.folds import highest_reject_cost
 
 TARGETS = ("review_budget", "max_error", "reject_cost", "cost_of")
+RATES = {
+    "rejection_rate": "share of cases that go to review",
+    "error_rate": "share of all cases that are decided wrongly",
+    "accepted_error_rate": "share of wrong decisions among the decided cases",
+}
 
 
 @storable
@@ -21,7 +33,11 @@ class Target(NamedTuple):
 
 
 def check_target(params: Mapping[str, Any]) -> Target:
-    """Read the target from parameters of ``RejectClassifierCV``; a missing one is not given."""
+    """Read the target from parameters of ``RejectClassifierCV``; a missing one is not given.
+
+    Prices may be given alone, or with a budget or an allowed error, where they say which errors
+    matter most.  The ``limit`` of ``cost_of`` is NaN: see :func:`check_prices`.
+    """
     params = {"error": "accepted", "reject_cost": "auto", **params}
     if params["reject_cost"] is None:
         raise ValueError(
@@ -31,11 +47,12 @@ def check_target(params: Mapping[str, Any]) -> Target:
     if params["reject_cost"] == "auto":
         del params["reject_cost"]
     given = [name for name in TARGETS if params.get(name) is not None]
-    if len(given) != 1:
+    if len(given) != 1 and given not in (["review_budget", "cost_of"], ["max_error", "cost_of"]):
         found = "none was given" if not given else f"{' and '.join(given)} were given"
         raise ValueError(
             f"give exactly one of {', '.join(TARGETS)}; {found}. For example, review_budget=0.1 "
-            "sends at most one case in ten to review."
+            "sends at most one case in ten to review. Only cost_of goes with a budget or an "
+            "allowed error."
         )
     name, value = given[0], params[given[0]]
     if name == "review_budget":
@@ -47,10 +64,46 @@ def check_target(params: Mapping[str, Any]) -> Target:
             )
         rate = {"accepted": "accepted_error_rate", "overall": "error_rate"}[params["error"]]
         return Target(name, rate, float(value))
-    price = _price(value) if name == "cost_of" else value
-    if not (_is_number(price) and 0 < price <= 0.5):
-        raise ValueError(f"reject_cost must be a number in (0, 0.5]; got {price!r}.")
-    return Target(name, None, float(price))
+    if name == "cost_of":
+        return Target(name, None, np.nan)
+    if not (_is_number(value) and 0 < value < 1):
+        raise ValueError(f"reject_cost must be a number in (0, 1); got {value!r}.")
+    return Target(name, None, float(value))
+
+
+def check_prices(
+    params: Mapping[str, Any], classes: Any, *, ordered: bool, posteriors: bool
+) -> Floats | None:
+    """Prices (K, K + 1) that the parameters give; None if they give none.
+
+    What decides by ``posteriors`` takes any prices.  Other learners have reject regions between
+    neighbouring classes, for one price of an error and one of a review.
+    """
+    K = len(classes)
+    highest = highest_reject_cost(K, posteriors)
+    if params.get("cost_of") is None:
+        cost = params["reject_cost"]
+        if isinstance(cost, str):  # "auto"
+            return None
+        if cost > highest:
+            raise RejoError(
+                f"reject_cost must be a number in (0, {highest:.3g}]; got {cost!r}",
+                parameter="reject_cost",
+                remedy=f"Above {highest:.3g} this classifier rejects nothing.",
+            )
+        return uniform_prices(K, cost)
+    prices = price_matrix(params["cost_of"], classes.tolist(), ordered=ordered)
+    cost = reject_cost_of(prices)
+    if posteriors or (cost is not None and cost <= highest):
+        return prices
+    problem = "the estimator learns reject regions for one price of an error and one of a review"
+    if cost is not None:
+        problem = f"a review costs {cost:.3g} of an error; from {highest:g} on no case is worth one"
+    raise RejoError(
+        f"cost_of: {problem}",
+        parameter="cost_of",
+        remedy="ThresholdRejectClassifier, around a classifier with posteriors, takes any prices.",
+    )
 
 
 def _budget(budget: Any, per: int | None) -> float:
@@ -70,27 +123,6 @@ def _budget(budget: Any, per: int | None) -> float:
         "review_budget must be a share of the cases below 1, such as 0.1, or a whole number of "
         f"them together with per, such as review_budget=50, per=1000; got {budget!r}."
     )
-
-
-def _price(cost_of: Any) -> float:
-    wanted = "cost_of must be a dict with the keys 'error' and 'review' and positive prices"
-    if not (isinstance(cost_of, Mapping) and set(cost_of) == {"error", "review"}):
-        raise ValueError(f"{wanted}, such as {{'error': 5000, 'review': 40}}; got {cost_of!r}.")
-    error, review = cost_of["error"], cost_of["review"]
-    if not (_is_number(error) and _is_number(review) and error > 0 and review > 0):
-        raise ValueError(f"{wanted}; got {cost_of!r}.")
-    if review > error:
-        raise ValueError(
-            f"cost_of: a review costs {review:g}, more than the error it prevents, {error:g}. "
-            f"Are they swapped: {{'error': {review:g}, 'review': {error:g}}}?"
-        )
-    if review > error / 2:
-        raise ValueError(
-            f"cost_of: a review costs {review:g} and an error {error:g}. If you toss a coin "
-            f"between two classes, it costs {error / 2:g} on average, less than a review: no case "
-            "is worth one. Use a classifier that decides all cases (reject_cost=None)."
-        )
-    return float(review / error)
 
 
 def _is_number(value: Any) -> bool:

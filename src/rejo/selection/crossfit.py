@@ -1,0 +1,216 @@
+"""Cross-fit once: posteriors of every case by a model that has not seen it, and cuts in them.
+
+A posterior does not depend on prices.  So one round of fits answers every question about an
+operating point: rank the cases by what a review of them is worth, and every target is a cut in
+that ranking.  A budget is a number of cases from the top; an allowed error is the fewest reviews
+after which the errors among the rest are few enough; prices are the cut at zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
+
+from rejo._io import progress
+from rejo._typing import Floats, Indices
+from rejo.decisions import decide
+from rejo.estimators.classes import class_indices
+from rejo.selection.cuts import Cuts, rank_cuts
+from rejo.selection.folds import (
+    Splits,
+    candidate,
+    check_cases,
+    check_fold_weights,
+    described,
+    fit_weighted,
+    known_classes,
+    last_step,
+    make_folds,
+    split_cases,
+    tests_once,
+)
+from rejo.selection.outcomes import Outcomes
+
+TIE = 1e-9  # what differs by less than this share of the highest price is equal: no cut between
+
+
+class CrossFit(NamedTuple):
+    """Posteriors of ``n`` cases, each by a model that has not seen the case."""
+
+    p: Floats  # (n, K) a column of zeros for a class that the model did not see at all
+    fold: Indices  # (n,) whose model it was
+    classes: NDArray[Any]  # (K,)
+    y: Indices  # (n,) true class, as an index into classes
+    weight: Floats | None = None  # (n,)
+
+
+@described
+def cross_fit(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 5,
+    groups: Any = None,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+    verbose: bool | None = None,
+) -> CrossFit:
+    """Predict the posteriors of every case by a model that has not seen it.
+
+    Parameters
+    ----------
+    estimator : classifier or Pipeline
+        Anything with ``predict_proba``.  In a pipeline, the steps before the last are fitted once
+        per fold.
+    %X, y
+    cv : int, splitter or iterable, default=5
+        Every case must be in exactly one test part.
+    %groups, sample_weight, n_jobs, verbose
+
+    Returns
+    -------
+    crossfit : CrossFit
+        ``p`` (n_samples, n_classes), ``fold``, ``classes``, ``y`` as indices, and ``weight``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from rejo import make_synthetic_1
+    >>> from rejo.decisions import uniform_prices
+    >>> from rejo.selection.crossfit import cross_fit, cuts_of
+    >>> X, y = make_synthetic_1(400, random_state=0)
+    >>> found = cross_fit(LogisticRegression(), X, y)
+    >>> cuts = cuts_of(found, uniform_prices(2, reject_cost=0.2))
+    >>> float(cuts.rejection_rate[40])
+    0.1
+    """
+    X, y, groups, weight = check_cases(X, y, groups, sample_weight, "cross_fit")
+    splits = split_cases(cv, X, y, groups)
+    if not tests_once(splits, len(y)):
+        raise ValueError("cv must put every case into exactly one test part, as KFold does.")
+    (found,) = fit_folds(
+        estimator, X, y, splits, sample_weight=weight, n_jobs=n_jobs, verbose=verbose
+    )
+    place = np.argsort(np.concatenate([test for _, test in splits]))
+    return CrossFit(found.p[place], found.fold[place], found.classes, found.y[place], weight)
+
+
+def fit_folds(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    splits: Splits,
+    *,
+    grid: Sequence[Mapping[str, Any]] = ({},),
+    sample_weight: Floats | None = None,
+    n_jobs: int | None = None,
+    verbose: bool | None = False,
+) -> list[CrossFit]:
+    """Posteriors of the test parts of all folds, one part after the other; one for each point."""
+    if not hasattr(estimator, "predict_proba"):
+        name = type(last_step(estimator)).__name__
+        raise TypeError(
+            f"{name} has no predict_proba: give a classifier with posteriors, or "
+            f"ThresholdRejectClassifier({name}()), which calibrates the scores of any."
+        )
+    check_fold_weights(splits, sample_weight)
+    classes, k = known_classes(estimator, y)
+    cells = [
+        delayed(_fit_fold)(estimator, grid, X, y, sample_weight, classes, *split)
+        for split in splits
+    ]
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    parts = list(progress(parallel(cells), len(cells), "cross-fitting", show=verbose))
+    cases = np.concatenate([test for _, test in splits])
+    fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
+    weight = None if sample_weight is None else sample_weight[cases]
+    return [
+        CrossFit(np.concatenate(of_point), fold, classes, k[cases], weight)
+        for of_point in zip(*parts, strict=True)
+    ]
+
+
+def _fit_fold(
+    estimator: Any, grid: Sequence[Mapping[str, Any]], X: Any, y: Any,
+    sample_weight: Floats | None, classes: NDArray[Any], train: Indices, test: Indices,
+) -> list[Floats]:  # fmt: skip
+    """Posteriors (n_test, K) of the test part at each point of the grid."""
+    found = []
+    for point, fold in make_folds(estimator, grid, X, y, sample_weight, train, test):
+        model = candidate(last_step(candidate(estimator, point)))
+        model = fit_weighted(model, fold.X_train, fold.y_train, fold.weight)
+        p = np.zeros((len(test), len(classes)))
+        p[:, class_indices(model.classes_, classes)] = model.predict_proba(fold.X_test)
+        found.append(p)
+    return found
+
+
+# ---- reading a cross-fit ------------------------------------------------------------------
+
+
+def cuts_of(crossfit: CrossFit, prices: Floats) -> Cuts:
+    """Every cut in the ranking by what a review is worth at these prices (K, K + 1).
+
+    A review of a case is then chosen iff its worth is at least ``cut``, which is the same as
+    ``cut`` added to the price of a review.
+    """
+    found = decide(crossfit.p, prices)
+    scale = float(np.abs(prices).max())
+    # A worth is never above the dearest error, nor below what a review costs.
+    ends = float((prices[:, :-1] - prices[:, -1:]).max()), -float(prices[:, -1].max())
+    return rank_cuts(
+        found.worth, found.forced != crossfit.y, crossfit.weight, ends=ends, tie=TIE * scale
+    )
+
+
+def with_cut(prices: Floats, cut: float) -> Floats:
+    """Return prices (K, K + 1) at which a review is chosen iff it is worth at least ``cut``."""
+    prices = np.array(prices, dtype=np.float64)
+    prices[:, -1] += cut
+    return prices
+
+
+def cut_outcomes(crossfit: CrossFit, prices: Floats, cuts: Iterable[float]) -> list[Outcomes]:
+    """What becomes of every case at each cut in the ranking by worth at these prices."""
+    found = decide(crossfit.p, prices)
+    slack = 1e-12 * np.abs(prices).max()
+    sureness = np.maximum(prices[:, :-1].max() - found.worth, 0.0)
+    return [
+        Outcomes(
+            reject_cost=relative_price(with_cut(prices, cut)),
+            decision=np.where(found.worth >= cut - slack, -1, found.forced),
+            forced=found.forced,
+            lower=found.lower,
+            sureness=sureness,
+            score=None,
+            bands=None,
+            fold=crossfit.fold,
+        )
+        for cut in cuts
+    ]
+
+
+def relative_price(prices: Floats) -> float:
+    """Mean price of a review / mean price of an error: the reject cost, if they are the same."""
+    K = len(prices)
+    return float(prices[:, -1].mean() / (prices[:, :-1].sum() / (K * (K - 1))))
+
+
+def mean_costs(crossfit: CrossFit, prices: Floats, cut: float = 0.0) -> Floats:
+    """What each case costs (n,) at these prices if worths of at least ``cut`` are reviewed."""
+    found = decide(crossfit.p, prices)
+    slack = 1e-12 * np.abs(prices).max()
+    reviewed = found.worth >= cut - slack
+    column = np.where(reviewed, prices.shape[1] - 1, found.forced)
+    return prices[crossfit.y, column]
+
+
+def log_losses(crossfit: CrossFit) -> Floats:
+    """Minus the logarithm of the posterior of the true class (n,)."""
+    p = np.take_along_axis(crossfit.p, crossfit.y[:, None], axis=1)[:, 0]
+    return -np.log(np.clip(p, 1e-15, 1.0))

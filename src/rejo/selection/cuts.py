@@ -1,0 +1,298 @@
+"""Cuts in a ranking of cases: how many are reviewed, and how many of the others are wrong.
+
+A budget, or an allowed error, is met by a cut in a ranking: of posterior learners, by what a review
+is worth; of learners that were trained for one reject cost, by their own sureness.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from rejo._state import require, storable
+from rejo._typing import Floats, Indices
+from rejo.estimators.base import Judgement, RejectClassifier
+from rejo.selection.guarantee import TargetUnattainable
+from rejo.selection.target import RATES, Target
+
+LEAST = 10  # decided cases: a rate among fewer means nothing
+TIE = 1e-9  # relative; there is no cut between values that differ by less
+SIDES = np.array([[1.0, -1.0]])  # of a review region between two boundaries
+FEATURES = ("n_features_in_", "feature_names_in_")
+FEW = 0.1  # share of decided cases below which a user should know
+
+
+class Cuts(NamedTuple):
+    """Every way to cut a ranking of cases, from no reviews to nothing but reviews.
+
+    Cases with a value of at least ``cut`` go to review.  Between equal values there is no cut.
+    """
+
+    cut: Floats  # (m,) falling
+    rejection_rate: Floats  # (m,) rising; share of all cases
+    error_rate: Floats  # (m,) share of all cases that are decided, and wrongly
+    n_decided: Indices  # (m,) number of cases, whatever their weights
+
+    @property
+    def accepted_error_rate(self) -> Floats:
+        """Wrong decisions / decisions (m,); NaN where nothing is decided."""
+        some = self.n_decided > 0
+        return np.where(some, self.error_rate / np.where(some, 1 - self.rejection_rate, 1), np.nan)
+
+
+def rank_cuts(
+    value: Floats,
+    wrong: Any,
+    weight: Floats | None = None,
+    *,
+    ends: tuple[float, float],
+    tie: float,
+) -> Cuts:
+    """Cut the ranking of cases by ``value`` (n,), highest first, in every possible place.
+
+    ``wrong`` (n,) says whether the decision without a review is wrong.  ``ends`` are cuts that
+    review nothing and everything, of new cases as well; values that differ by up to ``tie`` are
+    equal.  A cut lies halfway between two values.
+    """
+    order = np.argsort(-value, kind="stable")
+    value, w = value[order], np.ones(len(value)) if weight is None else weight[order]
+    bad = np.append(0.0, np.cumsum(w * np.asarray(wrong)[order]))  # (n + 1,) among the first
+    top = np.append(0.0, np.cumsum(w))
+    at = np.concatenate([[0], 1 + np.flatnonzero(value[:-1] - value[1:] > tie), [len(value)]])
+    middle = (value[at[1:-1] - 1] + value[at[1:-1]]) / 2
+    total = top[-1]
+    return Cuts(
+        np.concatenate([[ends[0]], middle, [ends[1]]]),
+        top[at] / total,
+        np.maximum(bad[-1] - bad[at], 0.0) / total,
+        len(value) - at,
+    )
+
+
+def share_cuts(cuts: Cuts, shares: Iterable[float]) -> Indices:
+    """Index of the cut with the most reviews within each share, without duplicates, ascending."""
+    limits = np.asarray(list(shares)) + 1e-12
+    return np.unique(np.searchsorted(cuts.rejection_rate, limits, side="right") - 1)
+
+
+def find_cut(cuts: Cuts, target: Target) -> int:
+    """Return the cut that meets a target with the fewest reviews, or the most within a budget.
+
+    The error rate of a handful of cases means nothing, so at least 10 cases, and one in a hundred,
+    must be left to decide.
+    """
+    if target.rate == "rejection_rate":
+        return int(share_cuts(cuts, [target.limit])[0])
+    n = int(cuts.n_decided[0])
+    rate = np.where(
+        cuts.n_decided >= max(min(LEAST, n / 10), n / 100), getattr(cuts, str(target.rate)), np.inf
+    )
+    within = np.flatnonzero(rate <= target.limit + 1e-12)
+    if not len(within):
+        best = int(rate.argmin())
+        raise unattainable(target, float(rate[best]), float(cuts.rejection_rate[best]))
+    found, decided = int(within[0]), int(cuts.n_decided[within[0]])
+    if decided < FEW * n:
+        warnings.warn(
+            f"{target.name}={target.limit:g} leaves few decisions: {decided:,} of {n:,} cases "
+            f"({100 * decided / n:.2g} %). So few cases say little about their error rate. Raise "
+            f"{target.name}, or find a better estimator.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return found
+
+
+def unattainable(
+    target: Target, attainable: float, reviewed: float, how: str = "by cross-validation",
+    remedy: str = "Raise it, or try a better estimator.", **where: float,
+) -> TargetUnattainable:  # fmt: skip
+    """Return an error that says what is attainable."""
+    at = "".join(f", at a reject cost of {cost:g}" for cost in where.values())
+    return TargetUnattainable(
+        f"{target.name}={target.limit:g} cannot be reached: the lowest {RATES[str(target.rate)]} "
+        f"that is attainable {how} is {attainable:.4f}{at}, where {100 * reviewed:.0f} % of the "
+        "cases go to review",
+        attainable=attainable,
+        parameter=target.name,
+        remedy=remedy,
+        **where,
+    )
+
+
+# ---- learners that were trained for one reject cost ---------------------------------------
+
+
+def sureness_cuts(
+    decision: Indices, sureness: Floats, wrong: Any, weight: Floats | None = None
+) -> Cuts:
+    """Every cut in the ranking of a queue: rejected cases first, each part least sure first.
+
+    ``cut`` is minus a place in this ranking, which :func:`limit_at` turns into a limit.
+    """
+    place = _places(decision, sureness)
+    return rank_cuts(-place, wrong, weight, ends=(1.0, -float(len(place))), tie=0.5)
+
+
+def limit_at(cut: float, decision: Indices, sureness: Floats) -> tuple[float, bool]:
+    """Parameters ``limit`` and ``widen`` of a :class:`CutRanking` for a cut of sureness_cuts."""
+    place, rejected = _places(decision, sureness), decision < 0
+    inside, outside = place <= -cut, place > -cut
+    widen = not (rejected & outside).any()
+    if widen:  # between the reviewed cases that were decided, and the others
+        inside, outside = inside & ~rejected, outside
+    else:
+        outside = outside & rejected
+    low = sureness[inside].max() if inside.any() else -1.0
+    high = sureness[outside].min() if outside.any() else 2 * low + 1
+    return float(low if low < 0 else (low + high) / 2), bool(widen)
+
+
+def cut_decision(
+    decision: Indices, forced: Indices, sureness: Floats, limit: float, widen: bool
+) -> Indices:
+    """Decisions (n,) if the least sure cases are reviewed, besides or of those that were."""
+    doubtful, rejected = sureness <= limit, decision < 0
+    return np.where(doubtful | rejected if widen else doubtful & rejected, -1, forced)
+
+
+def _places(decision: Indices, sureness: Floats) -> Floats:
+    """Place (n,) of each case in the ranking; equal cases share one."""
+    decided = decision >= 0
+    order = np.lexsort((sureness, decided))
+    s = sureness[order]
+    step = (np.diff(s) > TIE * (1 + s[1:])) | (np.diff(decided[order]) != 0)
+    place = np.empty(len(s))
+    place[order] = np.append(0, np.cumsum(step))
+    return place
+
+
+@storable
+@dataclass(kw_only=True, eq=False, repr=False)
+class CutRanking(RejectClassifier):
+    """A classifier that reviews more cases, or fewer, along its own ranking.
+
+    A classifier that was trained for one reject cost has a reject region.  The least sure cases
+    outside are the next that are worth a review, and the surest inside the first to decide.
+
+    Parameters
+    ----------
+    estimator : RejectClassifier
+        Fitted as it is.
+    limit : float
+        Sureness up to which cases go to review.
+    widen : bool
+        Whether these are reviewed besides all that ``estimator`` rejects, or only if it rejects
+        them.
+
+    Attributes
+    ----------
+    estimator_ : RejectClassifier
+        Fitted.
+    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from rejo import RejoSVC, make_synthetic_1
+    >>> from rejo.selection.cuts import CutRanking
+    >>> X, y = make_synthetic_1(400, random_state=0)
+    >>> model = RejoSVC(C=10, gamma=4).fit(X, y)
+    >>> more = CutRanking(estimator=RejoSVC(C=10, gamma=4), limit=2.5, widen=True).fit(X, y)
+    >>> bool(more.reject_mask(X).sum() > model.reject_mask(X).sum())
+    True
+    """
+
+    estimator: Any
+    limit: float
+    widen: bool
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit", "judge"])],
+        "limit": [Interval(Real, None, None, closed="neither")],
+        "widen": ["boolean"],
+    }
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the classifier; see :meth:`rejo.estimators.RejectClassifier.fit`."""
+        self._validate_params()
+        self.estimator_ = clone(self.estimator)
+        if sample_weight is None:
+            self.estimator_.fit(X, y)
+        else:
+            self.estimator_.fit(X, y, sample_weight=sample_weight)
+        for name in ("classes_", "reject_label_", "reject_cost_", *FEATURES):
+            self.__dict__.pop(name, None)
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        return self
+
+    def judge(self, X: Any) -> Judgement:
+        """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`."""
+        check_is_fitted(self)
+        found = self.estimator_.judge(X)
+        cut = found.sureness, self.limit, self.widen
+        decision = cut_decision(found.decision, found.forced, *cut)
+        return found._replace(decision=decision, distance=np.abs(found.sureness - self.limit))
+
+    @available_if(lambda self: hasattr(self._inner, "predict_proba"))
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the posteriors (n_samples, n_classes), if the classifier has them."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict_proba(X))
+
+    @available_if(lambda self: hasattr(self._inner, "boundary_scores") and self._is_binary)
+    def boundary_scores(self, X: Any) -> Floats:
+        """Return the scores of the two boundaries (n_samples, 2), moved, of two classes.
+
+        The review region is where the first is positive and the second is not.  Both boundaries
+        are moved to where the sureness, the size of the sum of both scores, is the limit.
+        """
+        check_is_fitted(self)
+        scores = np.asarray(self.estimator_.boundary_scores(X))
+        moved = (scores.sum(axis=1, keepdims=True) + self.limit * SIDES) / 2
+        outer = np.maximum if self.widen else np.minimum
+        return np.asarray(outer(SIDES * scores, SIDES * moved) * SIDES)
+
+    @property
+    def _inner(self) -> Any:
+        return getattr(self, "estimator_", self.estimator)
+
+    @property
+    def _is_binary(self) -> bool:
+        return len(getattr(self, "classes_", ())) == 2
+
+    def _to_onnx(self, graph: Any, X: str) -> str:
+        if not self._is_binary:
+            raise TypeError(
+                "to_onnx cannot export a cut in the ranking of three or more classes: fit the "
+                f"classifier itself at reject_cost={self.reject_cost_:g}, which is close."
+            )
+        scores = graph.apply(self.estimator_, X)
+        total = graph.add("MatMul", scores, np.ones((2, 1)))
+        moved = graph.add("Mul", graph.add("Add", total, self.limit * SIDES), np.array([[0.5]]))
+        sides = [graph.add("Mul", part, SIDES) for part in (scores, moved)]
+        return str(graph.add("Mul", graph.add("Max" if self.widen else "Min", *sides), SIDES))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        fine = isinstance(self.estimator_, RejectClassifier)
+        require(fine, self, "its estimator_ has no reject option")
+        check_is_fitted(self.estimator_)
+        same = np.array_equal(self.estimator_.classes_, self.classes_)
+        same = same and self.estimator_.reject_label_ == self.reject_label_
+        require(same, self, "its classes differ from those of its estimator_")
