@@ -115,9 +115,8 @@ def _boosting(problem: ProblemSize) -> Built:
 
     from rejo.estimators import ReplicationClassifier
 
-    # Few bins: scikit-learn finds them one by one if the rows have weights.
     plain = HistGradientBoostingClassifier(
-        learning_rate=0.06, max_bins=32, early_stopping=False, random_state=problem.random_state
+        learning_rate=0.06, early_stopping=False, random_state=problem.random_state
     )
     grid = {"estimator__max_leaf_nodes": (4, 15)}
     return Built(ReplicationClassifier(plain), grid, plain, "estimator__")
@@ -194,15 +193,20 @@ def _trees(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
         early_stopping=False,
         random_state=problem.random_state,
     )
-    grid = {"max_leaf_nodes": (15, 31) if large else (4, 15), "max_iter": STAGES}
+    grid = {"max_leaf_nodes": (31,) if large else (4, 15), "max_iter": STAGES}
     return model, grid
 
 
 def _forest(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
     from sklearn.ensemble import RandomForestClassifier
 
-    model = RandomForestClassifier(200, min_samples_leaf=3, random_state=problem.random_state)
-    return model, {}
+    model = RandomForestClassifier(100, random_state=problem.random_state)
+    return model, {"min_samples_leaf": (1, 3, 8)}
+
+
+def _network(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
+    _, grid, plain, _ = _mlp(problem)
+    return plain, grid
 
 
 def _blend(problem: ProblemSize) -> Built:
@@ -284,16 +288,17 @@ _LEARNERS = (
     ),
     Method(
         name="mlp", label="neural network, data replication", build=_mlp,
-        trained=True, standard=True, posteriors=True, paper=("rejoNN", "rejoNN"),
+        trained=True, standard=True, posteriors=True, max_samples=20_000, max_features=200,
+        paper=("rejoNN", "rejoNN"),
     ),
     Method(
         name="boosting", label="gradient boosting, data replication", build=_boosting,
-        trained=True, posteriors=True,
+        trained=True, posteriors=True, max_samples=20_000, max_features=200,
     ),
     Method(
         name="kernel-logistic", label="kernel logistic regression, data replication",
-        build=_kernel_logistic, standard=True, sample_weight=False,
-        posteriors=True, paper=("rejoLogistic", "rejoLogistic"),
+        build=_kernel_logistic, trained=True, standard=True, max_samples=10_000,
+        sample_weight=False, posteriors=True, paper=("rejoLogistic", "rejoLogistic"),
     ),
 )  # fmt: skip
 _LOGISTIC, _SVM, _MLP, _BOOSTING, *_ = _LEARNERS
@@ -320,6 +325,11 @@ _POSTERIORS = (
         **_BY_POSTERIORS,
     ),
     Method(
+        name="mlp-posterior", label="neural network, posteriors and prices",
+        build=_by_posteriors(_network), unordered=True, rival_of="mlp", reported=True,
+        standard=True, max_samples=20_000, max_features=200, **_BY_POSTERIORS,
+    ),
+    Method(
         name="boosting-posterior", label="gradient boosting, posteriors and prices",
         build=_by_posteriors(_trees), unordered=True, rival_of="boosting", reported=True,
         standard=True, **_BY_POSTERIORS,
@@ -342,7 +352,6 @@ _RIVALS = (
     _rival(_SVM, "class", standard=True),
     _rival(_MLP, "cutoffs", paper=("MLP-1C", "")),
     _rival(_MLP, "pair", standard=True, paper=("MLP-2C", "")),
-    _rival(_MLP, "posterior", standard=True),
     _rival(_MLP, "class"),
     *(
         _rival(learner, way)

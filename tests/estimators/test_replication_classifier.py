@@ -706,3 +706,28 @@ def test_the_risk_comes_near_the_best(reject_cost):
         risk = 1 - model.score(X_test, y_test)
         assert 0.9 * best < risk < excess * best
         assert risk < min(reject_cost, 1 - np.mean(model.predict_forced(X_test) == y_test))
+
+
+def test_values_are_rounded_to_the_nearest_quantile():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=900), rng.integers(5, size=900), rng.uniform(size=900)])
+    X[::7, 2] = np.nan
+    found = inner_module.few_values(X, 32)
+    assert_array_equal(np.isnan(found), np.isnan(X))
+    assert_array_equal(found[:, 1], X[:, 1])  # few values stay as they are
+    for before, after in zip(X.T[[0, 2]], found.T[[0, 2]], strict=True):
+        kept = np.unique(after[~np.isnan(after)])
+        assert len(kept) <= 32
+        assert np.isin(kept, before).all()
+        nearest = np.abs(before[:, None] - kept).min(axis=1)
+        np.testing.assert_allclose(np.abs(before - after), nearest)
+        counts = np.unique(after[~np.isnan(after)], return_counts=True)[1]
+        assert counts.max() < 900 / 32 * 4  # quantiles, not steps of equal width
+
+
+def test_rounding_leaves_the_booster_as_good():
+    X, y = make_synthetic_1(400, random_state=0)
+    X_new, y_new = make_synthetic_1(4000, random_state=1)
+    rounded = ReplicationClassifier(HistGradientBoostingClassifier(max_iter=30)).fit(X, y)
+    coarse = ReplicationClassifier(HistGradientBoostingClassifier(max_iter=30, max_bins=32))
+    assert rounded.score(X_new, y_new) > coarse.fit(X, y).score(X_new, y_new) - 0.02

@@ -11,7 +11,8 @@ from rejo.cli._files import CommandError, warn
 from rejo.cli._options import reading
 
 MIN_PER_CLASS = 5  # one for each of the five folds
-MAX_CLASSES = 20
+MAX_NUMBERS = 20  # as classes: more are a measurement
+MAX_CLASSES = 200
 
 
 class Cases(NamedTuple):
@@ -20,6 +21,7 @@ class Cases(NamedTuple):
     X: Any  # DataFrame of the features, typed
     y: Any  # (n,) array of str
     classes: list[str]  # in their order, lowest first
+    ordered: bool  # two classes, or an order was given
     by: Any  # (n,) array of str, or None: each value is reported on separately
     groups: Any  # (n,) array of str, or None: rows of a group are never split
     table: Any  # as it was read
@@ -34,6 +36,16 @@ class Cases(NamedTuple):
         """Classes with their numbers of cases."""
         found = Counter(self.y.tolist())
         return one_line(", ".join(f"{label} ({found[label]:,})" for label in self.classes))
+
+    def about_order(self) -> str:
+        """Say that the classes are taken as unordered, and how to give an order; else nothing."""
+        if self.ordered:
+            return ""
+        order = shlex.quote(",".join(self.classes))
+        order = order if len(order) <= 60 else "LOWEST,...,HIGHEST"
+        return one_line(
+            f"The classes are taken as unordered. If they have an order, give it: --order {order}."
+        )
 
 
 def read_cases(arguments: argparse.Namespace) -> Cases:
@@ -69,7 +81,8 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
         _warn_of_repeated(frame[arguments.id], arguments.id)
     by = None if by is None else frame[by].fillna("(missing)").to_numpy(dtype=str)
     groups = None if groups is None else _groups(frame[groups], path)
-    return Cases(X, y, classes, by, groups, table)
+    ordered = arguments.order is not None or len(classes) == 2
+    return Cases(X, y, classes, ordered, by, groups, table)
 
 
 def _warn_of_repeated(ids: Any, name: str) -> None:
@@ -109,7 +122,7 @@ def _order(y: Any, order: Sequence[str] | None, where: str) -> list[str]:
     counts = Counter(y.tolist())
     found = ", ".join(sorted(counts))
     numbers = all(_is_number(label) for label in counts)
-    if len(counts) > MAX_CLASSES:
+    if len(counts) > (MAX_NUMBERS if numbers and order is None else MAX_CLASSES):
         raise TableError(
             f"{len(counts)} different values are too many for classes",
             where=where,
@@ -125,11 +138,6 @@ def _order(y: Any, order: Sequence[str] | None, where: str) -> list[str]:
         )
     if len(counts) < 2:
         raise TableError(f"all rows have the same class, {next(iter(counts), '')!r}", where=where)
-    if order is None and len(counts) > 2 and not numbers:
-        raise CommandError(
-            f"{where} has {len(counts)} classes; give their order with --order LOWEST,...,HIGHEST. "
-            f"The classes are: {found}"
-        )
     classes = list(order or sorted(counts, key=float if numbers else str))
     if missing := [label for label in counts if label not in classes]:
         raise CommandError(

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from rejo.cli._files import CommandError, warn
-from rejo.cli._options import HIGHEST_PRICE, LEAST_PRICE
+from rejo.cli._options import HIGHEST_PRICE
 
 FEW = 100  # with fewer independent cases, ranges are wide
 TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".html", ".htm")
@@ -101,21 +101,30 @@ def open_model(path: Path) -> Opened:
             )
         kinds = dict.fromkeys(map(str, names), "number")
         encoder = SimpleNamespace(kinds_=kinds, date_formats_={})
-    return Opened(model, encoder, found, _check_table(found.table or {}, path))
+    table = _check_table(found.table or {}, len(model.classes_), path)
+    return Opened(model, encoder, found, table)
 
 
-def _check_table(table: dict[str, Any], path: Path) -> dict[str, Any]:
+def _are_prices(prices: Any, n_classes: int) -> bool:
+    """Return whether they are a price for each true class and outcome, as ``rejo train`` writes."""
+    if prices is None:
+        return True
+    if not (isinstance(prices, list) and len(prices) == n_classes):
+        return False
+    rows = [row for row in prices if isinstance(row, list) and len(row) == n_classes + 1]
+    numbers = [price for row in rows for price in row if type(price) in (int, float)]
+    right = len(numbers) == n_classes * (n_classes + 1)
+    return right and all(0 <= price <= HIGHEST_PRICE for price in numbers)
+
+
+def _check_table(table: dict[str, Any], n_classes: int, path: Path) -> dict[str, Any]:
     """Refuse a header that ``rejo train`` would not write."""
     from rejo.persistence import ModelFileError
 
     names = [table.get(key) for key in ("target", "id", "by", "groups")]
     fine = all(name is None or isinstance(name, str) for name in names)
-    prices = table.get("prices")
-    if prices is not None:
-        fine = fine and isinstance(prices, dict) and prices.keys() == {"error", "review"}
-        fine = fine and all(type(price) in (int, float) for price in prices.values())
-        fine = fine and LEAST_PRICE <= prices["review"] <= prices["error"] / 2 <= HIGHEST_PRICE / 2
-    if not fine:
+    fine = fine and isinstance(table.get("ordered", True), bool)
+    if not (fine and _are_prices(table.get("prices"), n_classes)):
         problem = "the columns or prices in its header are not as rejo train writes them."
         raise ModelFileError(problem, where=str(path))
     return table

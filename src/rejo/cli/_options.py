@@ -9,11 +9,12 @@ import os
 import re
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from rejo._errors import RejoError
-from rejo.catalogue import TRAINED
+from rejo.catalogue import FORMER_NAMES, TRAINED
 from rejo.cli._files import CommandError
 
 LEAST_PRICE, HIGHEST_PRICE = 1e-6, 1e9  # those of the report
@@ -48,8 +49,8 @@ def share(text: str) -> float:
 
 def reject_cost(text: str) -> float:
     value = _float(text)
-    if not 0 < value <= 0.5:
-        raise ArgumentTypeError(f"must be a number above 0 and at most 0.5, got {text!r}")
+    if not 0 < value < 1:
+        raise ArgumentTypeError(f"must be a number between 0 and 1, got {text!r}")
     return value
 
 
@@ -89,6 +90,18 @@ def names(text: str) -> list[str]:
     return found
 
 
+def models(text: str) -> str:
+    """Read "auto", or names of models; they stay one text."""
+    for name in names(text):
+        if name not in ("auto", *TRAINED):
+            refused = FORMER_NAMES.get(name)
+            close = get_close_matches(name, TRAINED, 1)
+            hint = f"; it is now called {refused}" if refused else ""
+            hint = f"; did you mean {close[0]}?" if close and not hint else hint
+            raise ArgumentTypeError(f"{name!r} is not a model{hint}; models: {', '.join(TRAINED)}")
+    return text
+
+
 def separator(text: str) -> str:
     """Read a character between columns, also by name."""
     value = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}.get(text, text)
@@ -111,8 +124,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "model": dict(type=Path, metavar="MODEL", help="model file written by rejo train"),
     "data": dict(metavar="DATA", help="CSV or Parquet file; - is standard input"),
     "--target": dict(metavar="COL", help="column with the classes"),
-    "--order": dict(type=names, metavar="A,B,C", help="the classes, lowest first; needed if there "
-                    "are more than two and they are not numbers"),
+    "--order": dict(type=names, metavar="A,B,C", help="the classes, lowest first; without it, "
+                    "three or more classes are taken as unordered"),
     "--id": dict(metavar="COL", help="column that names the cases; its values are kept exactly as "
                  "written"),
     "--by": dict(metavar="COL", help="report on each value of this column separately, for example "
@@ -132,7 +145,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--max-error": dict(type=share, metavar="E", help="at most this share of the decided cases is "
                         "wrong, such as 0.02, with as few reviews as possible"),
     "--reject-cost": dict(type=reject_cost, metavar="W", help="lowest total cost, if an error "
-                          "costs 1 and a review costs W, at most 0.5"),
+                          "costs 1 and a review costs W"),
     "--costs": dict(type=costs, metavar="PRICES", help="lowest total cost at these prices, such as "
                     "error=5000,review=40; by true class error:ill=5000,error:well=300,review=40, "
                     "for a pair 'ill>well=5000', per class off step=100; or a CSV file with a row "
@@ -140,8 +153,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--confidence": dict(type=share, metavar="P", help="guarantee the budget or the error rate "
                          "with this probability, such as 0.95; some of the cases are set aside to "
                          "prove it"),
-    "--model": dict(choices=("auto", *TRAINED), default="auto", help="kind of model; auto compares "
-                    "them by cross-validation (default: auto)"),
+    "--model": dict(type=models, default="auto", metavar="NAMES", help="auto (default) takes the "
+                    "kind of model that costs least in cross-validation; or name one or more to "
+                    "choose from: " + ", ".join(TRAINED)),
     "--output": dict(type=Path),
     "--report": dict(type=Path, metavar="HTML", help="also write a report, one HTML page"),
     "--overwrite": dict(action="store_true", help="replace files that already exist"),
@@ -189,13 +203,14 @@ def target(arguments: Namespace) -> dict[str, Any]:
     """Return the target as keyword arguments of ``RejectClassifierCV``."""
     values = {option: getattr(arguments, option[2:].replace("-", "_")) for option in TARGETS}
     given = [option for option, value in values.items() if value is not None]
-    if len(given) != 1:
+    priced = given in (["--review-budget", "--costs"], ["--max-error", "--costs"])
+    if len(given) != 1 and not priced:
         gave = f"you gave {' and '.join(given)}" if given else "you gave none"
         raise CommandError(
             f"give one of {', '.join(TARGETS)}; {gave}. For example, --review-budget 0.1 sends at "
             "most one case in ten to review"
         )
-    found = {TARGETS[given[0]]: values[given[0]]}
+    found = {TARGETS[option]: values[option] for option in given}
     if arguments.confidence is None:
         return found
     if given[0] not in ("--review-budget", "--max-error"):

@@ -24,11 +24,11 @@ def write_report(
     y: Any,
     classes: Sequence[str],
     *,
-    prices: Mapping[str, float] | None,
+    prices: Any,
     provenance: Mapping[str, str],
     **options: Any,
 ) -> str:
-    """Write the page and return its first sentence; ``y`` as indices."""
+    """Write the page and return its first sentence; ``y`` as indices, prices as a matrix."""
     import platform
 
     import numpy
@@ -42,7 +42,7 @@ def write_report(
         "By": f"rejo {__version__}, scikit-learn {sklearn.__version__}, NumPy "
         f"{numpy.__version__}, Python {platform.python_version()}",
     }
-    options["prices"] = None if prices is None else (prices["error"], prices["review"])
+    options["prices"] = prices
     options |= {"provenance": {**provenance, **made_by}, "command": arguments.command}
     report = make_report(points, y, classes, **options)
     write_file(arguments.report, render(report), overwrite=arguments.overwrite)
@@ -51,30 +51,53 @@ def write_report(
 
 def judge_training(cases: Cases, trained: Trained, *, seed: int, n_jobs: int) -> dict[str, Any]:
     """Return what a report says of the training cases, by cross-validation."""
-    from rejo.selection import cross_val_outcomes, reject_curve
-    from rejo.selection.choice import rivals_of
-    from rejo.selection.expected import effective_size
-    from rejo.selection.operating import CANDIDATES
-    from rejo.selection.path import curve_of
+    from rejo.selection import rival_curves
 
-    costs = sorted({*CANDIDATES, trained.model.reject_cost_})
-    some = CANDIDATES[1::3]  # enough for the curve of a rival, which may take long
-    common = {"cv": folds_for(cases, seed), "groups": cases.groups, "n_jobs": n_jobs}
-    y, rows = cases.indices(), []
+    model, choice = trained
+    y = cases.indices()
+    tried = [
+        {
+            "method": entry.name,
+            "cost": entry.cost,
+            "error": entry.error,
+            "chosen": entry.name == choice.name,
+        }
+        for entry in choice.tried
+    ]
+    points, chosen = model.outcomes_, model.chosen_
+    if points is None:  # the cases that prove a guarantee had not been judged
+        points, chosen = _judge_all(cases, trained, seed=seed, n_jobs=n_jobs)
+    return {
+        "points": points,
+        "y": y,
+        "chosen": chosen,
+        "axis": "review_share" if model.decides_by_posteriors else "reject_cost",
+        "size": model.n_effective_,
+        "rivals": rival_curves(choice),
+        "tried": tried if len(tried) > 1 else [],
+        "ordered": cases.ordered,
+    }
+
+
+def _judge_all(cases: Cases, trained: Trained, *, seed: int, n_jobs: int) -> tuple[Any, int]:
+    """Judge all cases out of fold, and find the operating point of the model among the others."""
+    import numpy as np
+
+    from rejo.estimators.pipelines import final_classifier
+    from rejo.selection import cross_fit, cross_val_outcomes
+    from rejo.selection.crossfit import cut_outcomes
+    from rejo.selection.operating import CANDIDATES
+
+    model, choice = trained
+    how: dict[str, Any] = {
+        "cv": folds_for(cases, seed), "groups": cases.groups, "n_jobs": n_jobs
+    }  # fmt: skip
     with candidates():
-        found = {point.reject_cost: point for point in trained.model.outcomes_ or ()}
-        if missing := [cost for cost in costs if cost not in found]:
-            estimator = trained.choice.estimator
-            more = cross_val_outcomes(estimator, cases.X, cases.y, reject_costs=missing, **common)
-            found |= {point.reject_cost: point for point in more}
-        for name, rival in rivals_of(trained.choice, len(cases.classes), seed).items():
-            curve = reject_curve(rival, cases.X, cases.y, reject_costs=some, **common)
-            rates = zip(curve.reject_costs, curve.rejection_rates, curve.error_rates, strict=True)
-            rows += [
-                {"method": name, "reject_cost": cost, "fold": fold, "R": R, "E": E}
-                for cost, rejected, wrong in rates
-                for fold, (R, E) in enumerate(zip(rejected, wrong, strict=True))
-            ]
-    points, chosen = [found[cost] for cost in costs], costs.index(trained.model.reject_cost_)
-    size = effective_size(curve_of(points, y), None, len(y), chosen, cases.groups)
-    return {"points": points, "y": y, "chosen": chosen, "size": size, "rivals": rows}
+        if model.decides_by_posteriors:
+            found = cross_fit(choice.estimator, cases.X, cases.y, **how)
+            prices = final_classifier(model.best_estimator_).prices_
+            cuts = np.unique(np.append(np.linspace(-0.5, 0.5, 51) * prices.max(), 0.0))
+            return cut_outcomes(found, prices, cuts), int(np.flatnonzero(cuts == 0)[0])
+        costs = sorted({*CANDIDATES, model.reject_cost_})
+        points = cross_val_outcomes(choice.estimator, cases.X, cases.y, reject_costs=costs, **how)
+        return points, costs.index(model.reject_cost_)

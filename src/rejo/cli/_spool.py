@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from rejo.estimators.base import Judgement
 
 # Classes as indices; a decision of -1 is a review.
-CASE = np.dtype([("decision", "i2"), ("lower", "i2"), ("upper", "i2"), ("distance", "f8")])
+CASE = np.dtype(
+    [("decision", "i2"), ("lower", "i2"), ("upper", "i2"), ("distance", "f8"), ("worth", "f8")]
+)
 
 
 class Part(NamedTuple):
@@ -52,7 +54,8 @@ class Spool:
         self.n_rejected += int(rejected.sum())
         cases = np.empty(len(rejected), CASE)
         for field in CASE.names or ():
-            cases[field] = getattr(judgement, field)
+            value = getattr(judgement, field)
+            cases[field] = np.nan if value is None else value
         text = np.frombuffer(json.dumps(names).encode(), np.uint8)
         for values in (cases, text):
             np.save(self._file, values, allow_pickle=False)

@@ -1,7 +1,7 @@
 """From labelled cases to a model at its operating point, and a report about it."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -9,9 +9,6 @@ from rejo.cli._cases import Cases
 
 REVIEW = "review"  # label of the cases that a person should look at
 FOLDS = 5
-# Small steps come closer to a budget; a guarantee is better with fewer candidates.
-REJECT_COSTS = tuple(round(0.02 * i, 2) for i in range(1, 26))
-FINE = 5_000  # rows above which they would take too long
 CALIBRATION = 0.3  # share of the cases that prove a guarantee
 
 
@@ -19,55 +16,68 @@ class Trained(NamedTuple):
     """A fitted model, and how it was chosen."""
 
     model: Any  # RejectClassifierCV around a pipeline
-    choice: Any  # rejo.selection.choice.Choice
-    left_out: list[str]  # families that were not tried, with the reason
+    choice: Any  # rejo.selection.auto.Choice
 
 
 def train(
-    cases: Cases, target: Mapping[str, Any], family: str, *, seed: int, n_jobs: int
+    cases: Cases,
+    target: Mapping[str, Any],
+    models: str,
+    *,
+    seed: int,
+    n_jobs: int,
+    tell: Callable[[str], None],
 ) -> Trained:
-    """Tune, choose the operating point, fit."""
-    from rejo.catalogue import TRAINED, find
+    """Choose the model and the operating point, and fit."""
     from rejo.cli._files import CommandError
-    from rejo.selection import RejectClassifierCV, TargetUnattainable
-    from rejo.selection.choice import choose_family
-    from rejo.selection.target import check_target
+    from rejo.selection import RejectClassifierCV, TargetUnattainable, choose_model
+    from rejo.selection.auto import NotSuited
 
     if cases.groups is not None and "confidence" in target:
         raise CommandError("--confidence needs independent cases: it cannot be used with --groups")
-    names, left_out = [family], list[str]()
-    if family == "auto":
-        slow = [m for m in find(TRAINED) if m.max_samples and len(cases.y) > m.max_samples]
-        names = [name for name in TRAINED if name not in {method.name for method in slow}]
-        left_out = [
-            f"{m.name}: not tried on more than {m.max_samples:,} rows (--model {m.name} does)"
-            for m in slow
-        ]
     common: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs}
     rows = _tuning_rows(cases, seed) if "confidence" in target else slice(None)
-    # Prices say at which reject cost to compare the families.
-    priced = {"reject_cost", "cost_of"} & target.keys()
-    at: dict[str, Any] = {"reject_costs": [check_target(target).limit]} if priced else {}
     label = REVIEW
     while label in cases.classes:
         label += "_"
-    choice = choose_family(
-        names, encoder_for(cases), cases.X.iloc[rows], cases.y[rows], class_order=cases.classes,
-        reject_label=label, groups=cases.groups, **at, **common,
-    )  # fmt: skip
+    names = models.split(",")
+    try:
+        choice = choose_model(
+            encoder_for(cases), cases.X.iloc[rows], cases.y[rows],
+            models=None if "auto" in names else [name.strip() for name in names],
+            prices=_prices(cases, target), class_order=cases.classes, ordered=cases.ordered,
+            reject_label=label, cv=FOLDS, groups=cases.groups, tell=tell, **common,
+        )  # fmt: skip
+    except NotSuited as error:
+        raise CommandError(f"--model: {error}") from None
     options = common | {"cv": folds_for(cases, seed), "calibration_size": CALIBRATION}
-    if "confidence" not in target and len(cases.y) <= FINE:
-        options["reject_costs"] = REJECT_COSTS
     model = RejectClassifierCV(choice.estimator, **target, **options)
+    crossfit = None if "confidence" in target else choice.crossfit
+    tell(f"Fitting {choice.name} on all {len(cases.y):,} cases{choice.time_left()}.")
     with candidates():
         try:
-            model.fit(cases.X, cases.y, groups=cases.groups)
+            model.fit(cases.X, cases.y, groups=cases.groups, crossfit=crossfit)
         except TargetUnattainable as error:
             more = "ask for less --confidence" if "confidence" in target else "add better columns"
             error.remedy = f"Raise it, try another --model, give more cases, or {more}."
             raise
     model.set_params(n_jobs=None)  # not a property of the model
-    return Trained(model, choice, left_out)
+    return Trained(model, choice)
+
+
+def _prices(cases: Cases, target: Mapping[str, Any]) -> list[Any] | None:
+    """Prices at which to compare the models; ``None`` if there are none."""
+    import numpy as np
+
+    from rejo.prices import check_reviews_pay
+    from rejo.selection.target import check_prices
+
+    given = {"reject_cost": "auto", **target}
+    prices = check_prices(given, np.array(cases.classes), ordered=cases.ordered, posteriors=True)
+    if prices is None:
+        return None
+    check_reviews_pay(prices)
+    return [prices]
 
 
 def folds_for(cases: Cases, seed: int) -> Any:

@@ -85,7 +85,8 @@ def run(arguments: argparse.Namespace) -> None:
         size=n,
         title=f"{name}: what was decided and what went to review",
         notes=[" ".join(notes)],
-        prices=arguments.costs or opened.table.get("prices"),
+        prices=_prices(arguments, opened),
+        ordered=opened.table.get("ordered", True),
         by=None if by is None else {by: _texts(frame[by])},
         provenance={
             "Data": f"{name}, {len(y):,} rows",
@@ -134,6 +135,15 @@ def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str 
             where=f"{path}, row {frame.index[row] + 1}, column {target!r}",
         )
     return frame, y, by if by in frame.columns else None, path
+
+
+def _prices(arguments: argparse.Namespace, opened: Opened) -> Any:
+    """Prices (K, K + 1) of the command, else those of training; ``None`` if there are none."""
+    from rejo.prices import price_matrix
+
+    if arguments.costs is None:
+        return opened.table.get("prices")
+    return price_matrix(arguments.costs, opened.classes, ordered=opened.table.get("ordered", True))
 
 
 def _texts(column: Any) -> Any:

@@ -14,8 +14,9 @@ from rejo.cli._model_file import Opened, open_model, warn_of_unseen
 HELP = "decide new cases, and rank the ones to review"
 DESCRIPTION = (
     "Decide the cases in a table, which may be larger than memory. For each case the output has "
-    "its id, the decision, the two neighbouring classes it lies between, the distance to the "
-    "nearest boundary and, if it goes to review, its rank: 1 comes first."
+    "its id, the decision, the two classes it lies between, what a review of it is worth (for "
+    "models by data replication, the distance to the nearest boundary) and, if it goes to review, "
+    "its rank: 1 comes first."
 )
 ENOUGH = 50  # cases needed to judge the share of reviews
 ROWS = 50_000  # in memory at a time
@@ -125,7 +126,10 @@ def _frame(part: Any, column: str | None, opened: Opened) -> Any:
     labels = np.array([*opened.classes, opened.review_label], dtype=object)
     cases = part.cases
     found = {name: labels[cases[name]] for name in ("decision", "lower", "upper")}
-    found["distance"] = _six_digits(cases["distance"])
+    if np.isnan(cases["worth"]).all():
+        found["distance"] = _six_digits(cases["distance"])
+    else:
+        found["worth"] = _six_digits(cases["worth"])
     found["rank"] = pd.arrays.IntegerArray(part.rank, part.rank == 0)
     if column is None:
         ids = {"row": np.arange(part.first + 1, part.first + len(cases) + 1)}
@@ -139,6 +143,6 @@ def _six_digits(values: Any) -> Any:
     """Round to six significant digits; more are noise, and hard to read."""
     import numpy as np
 
-    size = np.floor(np.log10(np.where(values > 0, values, 1.0)))
+    size = np.floor(np.log10(np.where(values != 0, np.abs(values), 1.0)))
     scale = 10.0 ** (5 - size)
     return np.round(values * scale) / scale

@@ -1,10 +1,14 @@
 """``rejo train``: from a labelled table to a model at its operating point."""
 
 import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from math import floor, isnan, log10
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
-from rejo._io import one_line
+from rejo._io import one_line, percent
 from rejo.cli import _options as options
 from rejo.cli._cases import Cases, read_cases
 from rejo.cli._files import CommandError, check_apart, check_output, print_json, require
@@ -27,7 +31,7 @@ def add(parser: Any) -> None:
     file = "model file to write, such as loans.rejo"
     options.add(parser, "--output", required=True, metavar="MODEL", help=file)
     options.add(parser, "--report", "--overwrite")
-    title = "operating point (give one of the first four)"
+    title = "operating point (give one of the first four; --costs also goes with the first two)"
     options.add(parser, *options.TARGETS, "--confidence", title=title)
     options.add(parser, "--model")
     options.add_reading(parser)
@@ -44,19 +48,27 @@ def run(arguments: argparse.Namespace) -> None:
     require("skops", "files", "a model file")
     check_report(arguments)
     import rejo.persistence
+    from rejo.prices import price_matrix
 
     cases = read_cases(arguments)
     say = (lambda *_, **__: None) if arguments.json else print
     say(f"{cases.table.path}: {len(cases.y):,} rows. Classes: {cases.counts()}.", flush=True)
+    if order := cases.about_order():
+        say(order, flush=True)
     n_jobs = options.n_jobs(arguments, len(cases.y))
-    trained = train(cases, target, arguments.model, seed=arguments.seed, n_jobs=n_jobs)
+    trained = train(
+        cases, target, arguments.model, seed=arguments.seed, n_jobs=n_jobs, tell=stage_lines()
+    )
     model, encoder = trained.model, prepare_of(trained.model)
     say(describe_columns(encoder), flush=True)
     say(describe_choice(trained), flush=True)
     columns = {name: getattr(arguments, name) for name in ("target", "id", "by", "groups")}
     table: dict[str, Any] = {name: value for name, value in columns.items() if value is not None}
+    table["ordered"] = cases.ordered
+    prices = None
     if arguments.costs is not None:
-        table["prices"] = arguments.costs
+        prices = price_matrix(arguments.costs, cases.classes, ordered=cases.ordered)
+        table["prices"] = prices.tolist()
     rejo.persistence.save(
         model, path, X=cases.X, y=cases.y, table=table, overwrite=arguments.overwrite,
         notes=f"rejo train, {trained.choice.name}",
@@ -78,7 +90,7 @@ def run(arguments: argparse.Namespace) -> None:
             classes=cases.classes,
             title=f"{arguments.target}: what is decided and what goes to review",
             notes=_report_notes(trained),
-            prices=arguments.costs,
+            prices=prices,
             by=None if cases.by is None else {arguments.by: cases.by},
             provenance=_provenance(cases, trained, encoder, found),
         )
@@ -101,21 +113,47 @@ def describe_columns(encoder: Any) -> str:
 
 
 def describe_choice(trained: Trained) -> str:
-    """Say which model was chosen, and why."""
+    """Say which model was chosen, from which others, and how far apart they were."""
     choice = trained.choice
-    params = ", ".join(f"{name} {value}" for name, value in _shown(choice).items())
-    at = ", ".join(f"{cost:g}" for cost in choice.reject_costs)
-    many = "s" * (len(choice.reject_costs) > 1)
-    how = f"{FOLDS}-fold cross-validation of {choice.n_cases:,} cases, reject cost{many} {at}"
-    if len(choice.risks) == 1:
-        lines = [f"Model: {choice.name} ({params}; chosen by {how})."]
-    else:
-        lines = [f"Mean cost per case, by {how}:"]
-        for name, risks in sorted(choice.risks.items(), key=lambda item: item[1].mean()):
-            error = risks.std(ddof=1) / len(risks) ** 0.5
-            mark = f"  <- chosen: the lowest ({params})" if name == choice.name else ""
-            lines.append(f"  {name:<9} {risks.mean():.4f} ± {error:.4f}{mark}")
-    return "\n".join(lines + [f"  {line}" for line in trained.left_out])
+    how = f"{FOLDS}-fold cross-validation of {choice.n_cases:,} cases"
+    if len(choice.tried) == 1:
+        params = _shown(choice.chosen.params)
+        return f"Model: {choice.name} ({params}; tuned by {how})." if params else (
+            f"Model: {choice.name}."
+        )  # fmt: skip
+    lines = [f"Mean cost of a case, by {how}{_at(choice.prices)}:"]
+    width = max(len(entry.name) for entry in choice.tried)
+    places = money_places(choice.chosen.cost)
+    for entry in choice.tried:
+        loss = "" if isnan(entry.log_loss) else f"   log loss {entry.log_loss:.4f}"
+        mark = "  <- chosen" if entry.name == choice.name else ""
+        cost = f"{entry.cost:.{places}f} ± {entry.error:.{places}f}"
+        lines.append(f"  {entry.name:<{width}}  {cost}{loss}{mark}")
+    for what, cost in choice.baselines.items():
+        lines.append(f"  {f'({what})':<{width}}  {cost:.{places}f}")
+    lines += [f"  {line}" for line in _compared(choice)]
+    return "\n".join(lines)
+
+
+def _compared(choice: Any) -> list[str]:
+    """Why this model, and how it compares with deciding and reviewing every case."""
+    cheapest, chosen = choice.tried[0], choice.chosen
+    lines = []
+    if chosen is not cheapest:
+        more = percent(chosen.cost / cheapest.cost - 1) if cheapest.cost > 0 else "a little"
+        why = "has the lowest log loss" if choice.name == "blend" else "is simpler"
+        lines.append(
+            f"{chosen.name} {why}; its cost is {more} above that of {cheapest.name}, which chance "
+            "explains."
+        )
+    if choice.weights:
+        parts = sorted(choice.weights.items(), key=lambda item: -item[1])
+        shares = ", ".join(f"{name} {percent(weight)}" for name, weight in parts)
+        lines.append(f"Weights of the posteriors: {shares}.")
+    elif params := _shown(chosen.params):
+        lines.append(f"Parameters of {chosen.name}: {params}.")
+    lines += [f"{name}: not tried to the end; {why}." for name, why in choice.left_out.items()]
+    return lines
 
 
 def _report_notes(trained: Trained) -> list[str]:
@@ -140,14 +178,14 @@ def _report_notes(trained: Trained) -> list[str]:
 def _provenance(cases: Cases, trained: Trained, encoder: Any, found: Any) -> dict[str, str]:
     left = "; ".join(f"{name}: {reason}" for name, reason in encoder.left_out_.items())
     choice = trained.choice
-    params = ", ".join(f"{name}={value}" for name, value in _shown(choice).items())
+    params = _shown(choice.chosen.params)
     return {
         "Data": f"{Path(cases.table.path).name}, {len(cases.y):,} rows",
         "Data hash (SHA-256)": str(found.data_hash),
         "Classes": cases.counts(),
         "Columns used": ", ".join(encoder.kinds_),
         **({"Columns left out": left} if left else {}),
-        "Model": f"{choice.name} ({params}), reject cost {trained.model.reject_cost_:g}",
+        "Model": f"{choice.name} ({params})" if params else choice.name,
         "Model hash (SHA-256)": found.payload_hash,
     }
 
@@ -163,9 +201,12 @@ def _result(
         "classes": cases.classes,
         "columns": encoder.kinds_,
         "left_out": encoder.left_out_,
+        "ordered": cases.ordered,
         "family": choice.name,
-        "params": choice.params,
-        "risks": {name: float(risks.mean()) for name, risks in choice.risks.items()},
+        "params": choice.chosen.params,
+        "tried": [entry._asdict() for entry in choice.tried],
+        "left_out_models": choice.left_out,
+        "weights": choice.weights,
         "reject_cost": float(model.reject_cost_),
         "operating_point": found.operating_point,
         "expected": found.expected,
@@ -174,14 +215,38 @@ def _result(
     }
 
 
+def money_places(amount: float) -> int:
+    """Return how many decimals to show of an amount, for about four digits."""
+    return min(6, max(0, 3 - floor(log10(amount)))) if amount > 0 else 4
+
+
 def _size(path: Path) -> str:
     size = path.stat().st_size
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(1, round(size / 1e3))} KB"
 
 
-def _shown(choice: Any) -> dict[str, str]:
+def _shown(params: Mapping[str, Any]) -> str:
     """Tuned parameters as text, under their short names."""
-    return {
-        name.rpartition("__")[2]: f"{value:.3g}" if isinstance(value, float) else str(value)
-        for name, value in choice.params.items()
-    }
+    short = {name.rpartition("__")[2]: value for name, value in params.items()}
+    return ", ".join(
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in short.items()
+    )
+
+
+def _at(prices: Sequence[Any]) -> str:
+    """Say at which prices models were compared, if these are not the user's own."""
+    if len(prices) == 1:
+        return ""
+    some = ", ".join(f"{L[0, -1]:g}" for L in prices)
+    return f", where an error costs 1 and a review {some} (mean)"
+
+
+def stage_lines() -> Callable[[str], None]:
+    """Return a function that writes a line for each stage, with the time so far, on stderr."""
+    start = monotonic()
+
+    def tell(text: str) -> None:
+        print(f"[{monotonic() - start:3.0f} s] {text}", file=sys.stderr, flush=True)
+
+    return tell

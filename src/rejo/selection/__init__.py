@@ -8,12 +8,12 @@ The modules, in the order to read them: ``folds`` (checked cases, folds, one fit
 cost), ``outcomes`` and ``crossfit`` (the engines), ``cuts`` (budgets and errors as cuts in a
 ranking), ``path`` (rates over the reject cost), ``search`` (from a target to a model), ``chosen``
 with ``svm_cv`` and ``operating`` (estimators), ``target``, ``guarantee``, ``expected`` and
-``summary`` (what ``operating`` is asked, promises, expects and says), ``choice`` (which learner),
+``summary`` (what ``operating`` is asked, promises, expects and says), ``auto`` (which model),
 ``comparison`` and ``scorers``.
 """
 
 from rejo.catalogue import standard_methods
-from rejo.selection.choice import choose_family
+from rejo.selection.auto import Choice, choose_model, rival_curves
 from rejo.selection.comparison import Comparison, Difference, compare, corrected_t_test
 from rejo.selection.crossfit import CrossFit, cross_fit
 from rejo.selection.guarantee import Guarantee, TargetUnattainable, simultaneous_bounds
@@ -24,6 +24,7 @@ from rejo.selection.scorers import make_reject_scorer
 from rejo.selection.svm_cv import RejoSVCCV
 
 __all__ = [
+    "Choice",
     "Comparison",
     "CrossFit",
     "Difference",
@@ -33,7 +34,7 @@ __all__ = [
     "RejectCurve",
     "RejoSVCCV",
     "TargetUnattainable",
-    "choose_family",
+    "choose_model",
     "compare",
     "corrected_t_test",
     "cross_fit",
@@ -41,6 +42,7 @@ __all__ = [
     "make_reject_scorer",
     "ranking_outcomes",
     "reject_curve",
+    "rival_curves",
     "simultaneous_bounds",
     "standard_methods",
 ]

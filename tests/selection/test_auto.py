@@ -1,0 +1,205 @@
+"""The race of the models: repeatable, honest out of fold, the simplest of the best wins."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from rejo import make_synthetic_1
+from rejo.baselines.blend import BlendClassifier
+from rejo.decisions import decide, uniform_prices
+from rejo.metrics import log_loss
+from rejo.selection import auto
+from rejo.selection.auto import NotSuited, blend, choose_model, clearly_less, draw_rows, simplest
+
+FAST = ["logistic-posterior", "kernel-posterior"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_synthetic_1(240, random_state=0)
+    return X, np.where(y > 0, "high", "low")
+
+
+@pytest.fixture(scope="module")
+def choice(data):
+    return choose_model(
+        StandardScaler(), *data, models=["logistic", *FAST], class_order=["low", "high"],
+        reject_label="ask",
+    )  # fmt: skip
+
+
+def test_the_estimator_is_ready_to_be_fitted(choice, data):
+    with pytest.raises(NotFittedError):
+        check_is_fitted(choice.estimator)
+    assert [name for name, _ in choice.estimator.steps] == ["prepare", "model"]
+    fitted = choice.estimator.fit(*data)
+    assert fitted.classes_.tolist() == ["low", "high"]
+    assert set(fitted.predict(data[0])) <= {"low", "high", "ask"}
+
+
+def test_the_costs_are_those_of_the_posteriors_out_of_fold(choice, data):
+    y = (data[1] == "high").astype(int)
+    crossfits = {choice.name: choice.crossfit, **choice.rivals}
+    for entry in choice.tried:
+        if entry.name not in crossfits:
+            continue
+        p = crossfits[entry.name].p
+        np.testing.assert_allclose(p.sum(axis=1), 1.0)
+        paid = [L[y, decide(p, L).decision].mean() for L in choice.prices]
+        assert entry.cost == pytest.approx(np.mean(paid))
+        assert entry.log_loss == pytest.approx(log_loss(y, p, classes=[0, 1]))
+    assert [entry.cost for entry in choice.tried] == sorted(e.cost for e in choice.tried)
+
+
+def test_every_case_is_judged_by_a_model_that_has_not_seen_it(data):
+    X, y = data
+    rng = np.random.default_rng(0)
+    noise = rng.permutation(y)  # nothing to learn: posteriors that had seen the case would know
+    choice = choose_model(StandardScaler(), X, noise, models=["boosting-posterior"])
+    p, k = choice.crossfit.p, choice.crossfit.y
+    assert log_loss(k, p, classes=[0, 1]) > 0.6
+
+
+def test_a_line_loses_where_no_line_separates(choice):
+    assert choice.name in ("kernel-posterior", "blend")
+    assert "logistic" in choice.left_out or choice.tried[-1].name.startswith("logistic")
+
+
+def test_it_is_repeatable(data):
+    first, again, parallel, other = (
+        choose_model(StandardScaler(), *data, models=FAST, **more)
+        for more in ({}, {}, {"n_jobs": 2}, {"random_state": 1})
+    )
+    for found in (again, parallel):
+        assert found.name == first.name
+        assert [entry[:3] for entry in found.tried] == [entry[:3] for entry in first.tried]
+        np.testing.assert_array_equal(found.crossfit.p, first.crossfit.p)
+    assert not np.array_equal(other.crossfit.p, first.crossfit.p)
+
+
+def test_groups_are_never_split(data):
+    X, y = data
+    groups = np.arange(len(y)) // 8
+    choice = choose_model(StandardScaler(), X, y, models=["logistic-posterior"], groups=groups)
+    for group in np.unique(groups):
+        assert len(np.unique(choice.crossfit.fold[groups == group])) == 1
+
+
+def test_classes_without_an_order():
+    X, y = make_classification(
+        600, 6, n_informative=6, n_redundant=0, n_classes=12, n_clusters_per_class=1, random_state=0
+    )
+    names = np.array([f"kind {chr(97 + i)}" for i in range(12)])[y]
+    some = ["logistic-posterior", "forest-posterior"]
+    choice = choose_model(
+        StandardScaler(), X, names, models=some, ordered=False, prices=[uniform_prices(12, 0.9)]
+    )
+    assert choice.crossfit.p.shape == (600, 12)
+    model = choice.estimator.set_params(model__reject_cost=0.9).fit(X, names)
+    assert set(model.predict(X)) <= {*names, "reject"}
+    with pytest.raises(NotSuited, match="'svm' needs classes in an order"):
+        choose_model(StandardScaler(), X, names, models=["svm"], ordered=False)
+
+
+def test_prices_that_data_replication_cannot_be_trained_for(data):
+    prices = [np.array([[0, 5.0, 0.3], [1.0, 0, 0.3]])]
+    choice = choose_model(
+        StandardScaler(), *data, models=["svm", "logistic-posterior"], prices=prices
+    )
+    assert choice.name == "logistic-posterior"
+    assert "prices" in choice.left_out["svm"]
+    with pytest.raises(NotSuited, match="'svm' cannot be trained for these prices"):
+        choose_model(StandardScaler(), *data, models=["svm"], prices=prices)
+    assert choice.baselines["reviewing every case"] == pytest.approx(0.3)
+
+
+def test_cases_are_drawn_for_the_first_legs(data, monkeypatch):
+    legs = []
+    run = auto.Race.run
+
+    def watched(self, runners, rows, n_folds):
+        legs.append((len(rows), n_folds))
+        return run(self, runners, rows, n_folds)
+
+    monkeypatch.setattr(auto, "LEGS", (50, 100))
+    monkeypatch.setattr(auto.Race, "run", watched)
+    lines = []
+    choose_model(StandardScaler(), *data, models=FAST, tell=lines.append)
+    assert legs == [(50, 3), (100, 3), (240, 5)]
+    assert len(lines) >= 3
+    assert "left" in lines[-1]
+    monkeypatch.setattr(auto, "MANY", 200)
+    choose_model(StandardScaler(), *data, models=FAST)
+    assert legs[-1] == (240, 3)
+
+
+def test_drawn_rows_are_stratified_and_keep_rare_classes():
+    y = np.repeat([0, 1, 2], [1000, 500, 12])
+    rows = draw_rows(y, 150, random_state=0)
+    counts = np.bincount(y[rows])
+    assert counts[2] == 10
+    assert counts[0] / counts[1] == pytest.approx(2, rel=0.05)
+    assert set(draw_rows(y, 80)) <= set(draw_rows(y, 150))  # a longer leg has the same cases
+
+
+def test_a_blend_is_no_worse_than_its_members_by_log_loss():
+    rng = np.random.default_rng(0)
+    q = rng.uniform(0.05, 0.95, 2000)
+    y = (rng.uniform(size=2000) < q).astype(int)
+    logit = np.log(q / (1 - q))
+    parts = {}
+    for name, sd in (("a", 1.0), ("b", 1.0), ("useless", 20.0)):
+        noisy = 1 / (1 + np.exp(-(logit + sd * rng.normal(size=2000))))
+        parts[name] = np.column_stack([1 - noisy, noisy])
+    found = blend(parts, np.arange(2000) % 5, y)
+    losses = {name: log_loss(y, p, classes=[0, 1]) for name, p in parts.items()}
+    assert log_loss(y, found.p, classes=[0, 1]) < min(losses.values())
+    assert found.weights.get("useless", 0.0) < 0.1
+    assert found.weights["a"] == pytest.approx(found.weights["b"], abs=0.15)
+
+
+def test_the_simplest_of_the_best_wins():
+    n = 400
+    rng = np.random.default_rng(0)
+    base = rng.uniform(size=n)
+
+    def pick(costs, losses):
+        return simplest({name: base * c for name, c in costs.items()}, losses)
+
+    three = ("logistic-posterior", "forest-posterior", "blend")
+    # Within half a percent by cost and by log loss: the first in the catalogue.
+    assert pick(dict(zip(three, (1.004, 1, 1), strict=True)), dict.fromkeys(three, 0.5)) == three[0]
+    # A cost that chance explains does not make up for posteriors that are worse.
+    losses = dict(zip(three, (0.52, 0.51, 0.5), strict=True))
+    assert pick(dict(zip(three, (1, 1.002, 1.003), strict=True)), losses) == "logistic-posterior"
+    noisy = {name: rng.permutation(base) for name in three}
+    assert simplest(noisy, losses) == "blend"
+    # A learner without posteriors has to cost clearly less.
+    costs = {"svm": base * 0.9, "blend": base}
+    assert simplest(costs, {"blend": 0.5}) == "svm"
+    assert simplest({"svm": rng.permutation(base), "blend": base}, {"blend": 0.5}) == "blend"
+    assert simplest({"svm": base, "mlp": base * 0.99}, {}) == "mlp"
+
+
+def test_what_is_clearly_less():
+    cost = np.random.default_rng(0).uniform(size=400)
+    assert clearly_less(cost - 0.01, cost + 0.01)
+    assert not clearly_less(cost, cost)
+    assert not clearly_less(cost, np.random.default_rng(1).permutation(cost))
+
+
+def test_a_blend_is_fitted_with_the_weights_of_the_race(data):
+    choice = choose_model(StandardScaler(), *data, models=["blend"])
+    inner = choice.estimator["model"].estimator
+    assert choice.name == "blend"
+    assert isinstance(inner, BlendClassifier)
+    model = choice.estimator.fit(*data)
+    np.testing.assert_allclose(
+        model["model"].estimator_.weights_, list(choice.weights.values()), atol=1e-9
+    )
+    assert log_loss(
+        (data[1] == "low").astype(int), model.predict_proba(data[0]), classes=[0, 1]
+    ) < choice.chosen.log_loss + 0.1
