@@ -271,6 +271,66 @@ def test_page_says_that_prices_moved_the_slider(reports, visit, kind, where):
     assert page.locator("#moved").text_content() == ""
 
 
+def test_prices_by_class_can_be_typed(reports, visit):
+    report = reports["binary"]
+    page = visit(report)
+    assert not page.locator("#class-prices").is_visible()
+    page.locator("#by-class").check()
+    assert not page.locator("#two-prices").is_visible()
+    fields = page.locator(".class-price")
+    assert [field.input_value() for field in fields.all()] == ["1000", "120", "1000", "120"]
+    prices = [[0, 5000, 40], [300, 0, 45]]
+    for field, price in zip(fields.all(), (5000, 40, 300, 45), strict=True):
+        field.fill(str(price))
+    fields.last.press("Enter")
+    check_numbers(page, report, Setting(report.best_point(prices), prices))
+    fields.first.fill("")
+    fields.first.press("Enter")
+    assert "Enter every price" in page.locator("#price-message").text_content()
+    assert fields.first.get_attribute("aria-invalid") == "true"
+    assert fields.last.get_attribute("aria-invalid") == "false"
+    page.locator("#by-class").uncheck()
+    check_numbers(page, report, Setting(report.best_point((1000, 120)), (1000, 120)))
+    assert page.locator("#price-message").text_content() == ""
+
+
+def test_prices_that_differ_by_class_are_shown_at_once(reports, visit):
+    page = visit(reports["by class"])
+    assert page.locator("#by-class").is_checked()
+    assert page.locator(".class-price").count() == 4 * 4
+    names = page.evaluate(
+        """() => [...document.querySelectorAll(".class-price")].map((field) =>
+          field.getAttribute("aria-labelledby").split(" ").map((id) =>
+            document.getElementById(id).textContent).join(": "))"""
+    )
+    assert len(set(names)) == 16
+    page.locator("#by-class").uncheck()
+    two = reports["by class"].two_prices
+    check_numbers(page, reports["by class"], Setting(reports["by class"].best_point(two), two))
+    assert visit(reports["dozen"]).locator(".class-price").count() == 12 * 2
+
+
+def test_prices_by_class_are_kept_in_the_address(reports, visit, make):
+    report = reports["by class"]
+    page = visit(report)
+    page.locator(".class-price").first.fill("1234.5")
+    page.locator(".class-price").first.press("Enter")
+    slide(page, 3)
+    again = visit(report, fragment=page.evaluate("location.hash"))
+    prices = make.prices(4)
+    prices[0, 1] = 1234.5
+    check_numbers(again, report, Setting(3, prices))
+    assert again.locator(".class-price").first.input_value() == "1234.5"
+
+
+def test_a_cheaper_baseline_is_named(reports, visit):
+    page = visit(reports["binary"])
+    assert not page.locator("#baseline").is_visible()
+    give_prices(page, 1000, 1)
+    assert "reviewing every case costs" in page.locator("#baseline").text_content()
+    assert page.locator("#baseline").is_visible()
+
+
 def test_setting_is_kept_in_the_address(reports, visit):
     report = reports["binary"]
     page = visit(report)
@@ -283,7 +343,16 @@ def test_setting_is_kept_in_the_address(reports, visit):
 
 
 @pytest.mark.parametrize(
-    "fragment", ["#point=99&error=1&review=0.1", "#point=1&error=x&review=<b>", "#point=", "#x"]
+    "fragment",
+    [
+        "#point=99&error=1&review=0.1",
+        "#point=1&error=x&review=<b>",
+        "#point=",
+        "#x",
+        "#point=1&prices=0,1,2",
+        "#point=1&prices=1,1,1;1,0,1",
+        "#point=1&prices=0,-1,1;1,0,1",
+    ],
 )
 def test_an_impossible_address_is_ignored(reports, visit, fragment):
     report = reports["binary"]

@@ -107,14 +107,20 @@ def test_labels_are_text(make, visit, part):
 
 def test_classes_and_titles_are_text(make, visit):
     outcomes, y = make.cases(60, 6, costs=(0.1, 0.3))
-    page = visit(make.report(outcomes, y, command="x"))
+    tried = [{"method": "x", "cost": 1, "error": None, "chosen": True}]
+    page = visit(make.report(outcomes, y, command="x", tried=tried * 6))
     harmless = elements(page)
     for i in range(0, len(HOSTILE), 6):
         title, classes = HOSTILE[i], [HOSTILE[i - k] for k in range(6)]
-        visit(make.report(outcomes, y, classes, title=title, command=title), page=page)
+        tried = [{"method": label, "cost": 1, "error": None, "chosen": True} for label in classes]
+        report = make.report(outcomes, y, classes, title=title, command=title, tried=tried)
+        visit(report, page=page)
         assert blanks(page.title()) == as_shown(title)
         assert texts(page, "h1") == [as_shown(title)]
         assert texts(page, ".matrix tbody th") == [as_shown(label, 120) for label in classes]
+        for table in (".price-table", ".tried"):
+            shown = texts(page, f"{table} tbody th")
+            assert shown == [as_shown(label, 120) for label in classes]
         assert elements(page) == harmless, title
         words = page.evaluate(
             """() => {

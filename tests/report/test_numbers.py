@@ -94,7 +94,7 @@ def test_nearest_point_or_cheapest(reports):
     best = report.best_point((1000, 100))
     costs = [1000 * tallied.wrong + 100 * tallied.reviewed for tallied in report.tallies]
     assert costs[best] == min(costs)
-    assert "(shown here)" in report.numbers(Setting(best, (1000, 100)))["cheapest"]
+    assert "the one shown here" in report.numbers(Setting(best, (1000, 100)))["cheapest"]
 
 
 def test_groups_that_differ_are_named(reports):

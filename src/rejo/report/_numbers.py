@@ -76,8 +76,8 @@ def _prices(data: Data, setting: Setting) -> dict[str, str]:
         other = f"the page shows {ratio(data['costs'][point])}"
         shown = "shown here" if nearest == point else other
         text += f" The closest point is {ratio(data['costs'][nearest])}; {shown}."
-    here = " (shown here)" if lowest == point else ""
     name = names[lowest][:1].lower() + names[lowest][1:]
+    which = "the one shown here" if lowest == point else name
     note = ""
     if data["expected"] is not None and not same_ranking(data, prices):
         note = (
@@ -87,7 +87,7 @@ def _prices(data: Data, setting: Setting) -> dict[str, str]:
     return {
         "price-ratio": text,
         "price-note": note,
-        "cheapest": f"Cheapest point at these prices: {name}{here}, at a cost of "
+        "cheapest": f"Cheapest point at these prices: {which}, at a cost of "
         f"{fixed(cost, places)} per {BATCH:,} cases.",
     }
 
@@ -217,23 +217,23 @@ def _reviews_save(data: Data, setting: Setting, prevented: int, of_review: int, 
     scale = scale_of(data, setting.prices)
     if data["expected"] is None or scale is None:
         return (
-            f"{text} and prevent wrong decisions that would cost {_signed(prevented, places)}: "
+            f"{text} and prevent wrong decisions that would cost {_signed(prevented, places)}, "
             f"{_net(prevented - of_review, places)}."
         )
     expected = per_batch_units(data, scale * data["expected"][setting.point], places)
     return (
         f"{text}. They are expected to prevent wrong decisions that would cost "
-        f"{_signed(expected, places)}: {_net(expected - of_review, places)}. In the cases so far "
+        f"{_signed(expected, places)}, {_net(expected - of_review, places)}. In the cases so far "
         f"they prevented {_signed(prevented, places)}."
     )
 
 
 def _net(saved: int, places: int) -> str:
     if saved == 0:
-        return "they save as much as they cost"
-    return (
-        f"they save {fixed(saved, places)}" if saved > 0 else f"a loss of {fixed(-saved, places)}"
-    )
+        return "so they just pay for themselves"
+    if saved < 0:
+        return f"so they cost {fixed(-saved, places)} more than they save"
+    return f"so they save {fixed(saved, places)}"
 
 
 def _signed(units: int, places: int) -> str:
@@ -249,17 +249,18 @@ def _line(data: Data, setting: Setting) -> str:
             f"The line: a review that costs {ratio(price)} of an error pays where more than "
             f"{percent(price)} of the decisions would be wrong."
         )
-    tenths = tenth_costs(data, point, prices)
+    tenths, places = tenth_costs(data, point, prices), money_places(highest_error(prices) / 100)
+
+    def mean(value: float) -> str:
+        return fixed(to_units(max(value, 0.0), places), places)
+
     (first, review, expected), (last, _, last_expected) = tenths[0], tenths[-1]
     text = (
-        f"A decision in the first tenth costs {amount(first)} on average, in the last tenth "
-        f"{amount(last)}; a review costs {amount(review)}."
+        f"A decision in the first tenth costs {mean(first)} on average, in the last tenth "
+        f"{mean(last)}; a review costs {mean(review)}."
     )
     if expected is not None and last_expected is not None:
-        text += (
-            f" The classifier expected {amount(max(expected, 0.0))} and "
-            f"{amount(max(last_expected, 0.0))}."
-        )
+        text += f" The classifier expected {mean(expected)} and {mean(last_expected)}."
     return text
 
 

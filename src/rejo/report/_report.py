@@ -325,6 +325,7 @@ def _by_class(
     paid = np.bincount(y[wrong], given[y[wrong], outcomes.forced[wrong]], minlength=n_classes)
     mean = given[:, :-1].sum(axis=1) / (n_classes - 1)
     error = np.where(n > 0, paid / np.maximum(n, 1), mean)
+    error = np.array([float(f"{price:.4g}") for price in error])  # as a field can show it
     return np.stack([np.diag(given), error, given[:, -1]], axis=1)
 
 

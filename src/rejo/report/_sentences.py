@@ -90,7 +90,7 @@ def name_point(tally: PointTally, axis: str, own: bool, uniform: bool | None = N
     if uniform is not None and tally.cost > 0:
         mean = "" if uniform else " on average"
         name += f", best if a review costs {ratio(tally.cost)} of an error{mean}"
-    return f"{name} (as the model decides)" if own else name
+    return f"{name}, as the model decides" if own else name
 
 
 def point_texts(
@@ -127,6 +127,10 @@ def point_texts(
 def _headline(tally: PointTally, counts: BatchCounts, ranges: Ranges, confidence: float) -> str:
     if tally.decided == 0:
         return f"Of {BATCH:,} cases, none is decided automatically; all go to review."
+    if counts.decided == "0":
+        return (
+            f"Of {BATCH:,} cases, fewer than one is decided automatically; the rest go to review."
+        )
     if tally.wrong == 0:
         wrong = "none of them wrong in the cases so far"
     else:

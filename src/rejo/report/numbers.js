@@ -68,16 +68,16 @@ function priceTexts(data, { point, prices }) {
     const shown = nearest === point ? "shown here" : `the page shows ${ratio(data.costs[point])}`;
     text += ` The closest point is ${ratio(data.costs[nearest])}; ${shown}.`;
   }
-  const here = lowest === point ? " (shown here)" : "";
   const name = data.texts["point-name"][lowest];
+  const which = lowest === point ? "the one shown here" : `${name.slice(0, 1).toLowerCase()}${name.slice(1)}`;
   const note = data.expected === null || sameRanking(data, prices) ? ""
     : "The cases on this page were decided for the prices given when it was made. At these prices the "
       + "classifier itself would decide some of them differently.";
   return {
     "price-ratio": text,
     "price-note": note,
-    "cheapest": `Cheapest point at these prices: ${name.slice(0, 1).toLowerCase()}${name.slice(1)}`
-      + `${here}, at a cost of ${fixed(cost, places)} per ${whole(BATCH)} cases.`,
+    "cheapest": `Cheapest point at these prices: ${which}, at a cost of ${fixed(cost, places)} per `
+      + `${whole(BATCH)} cases.`,
   };
 }
 
@@ -173,18 +173,19 @@ function reviewsSave(data, { point, prices }, prevented, ofReview, places) {
   const text = `Per ${whole(BATCH)} cases, the reviews cost ${fixed(ofReview, places)}`;
   const scale = scaleOf(data, prices);
   if (data.expected === null || scale === null) {
-    return `${text} and prevent wrong decisions that would cost ${signed(prevented, places)}: `
+    return `${text} and prevent wrong decisions that would cost ${signed(prevented, places)}, `
       + `${net(prevented - ofReview, places)}.`;
   }
   const expected = perBatchUnits(data, scale * data.expected[point], places);
   return `${text}. They are expected to prevent wrong decisions that would cost `
-    + `${signed(expected, places)}: ${net(expected - ofReview, places)}. In the cases so far `
+    + `${signed(expected, places)}, ${net(expected - ofReview, places)}. In the cases so far `
     + `they prevented ${signed(prevented, places)}.`;
 }
 
 function net(saved, places) {
-  if (saved === 0) return "they save as much as they cost";
-  return saved > 0 ? `they save ${fixed(saved, places)}` : `a loss of ${fixed(-saved, places)}`;
+  if (saved === 0) return "so they just pay for themselves";
+  if (saved < 0) return `so they cost ${fixed(-saved, places)} more than they save`;
+  return `so they save ${fixed(saved, places)}`;
 }
 
 const signed = (units, places) => (units < 0 ? `-${fixed(-units, places)}` : fixed(units, places));
@@ -198,10 +199,12 @@ function lineText(data, { point, prices }) {
   }
   const tenths = tenthCosts(data, point, prices).filter(Boolean);
   const first = tenths[0], last = tenths[tenths.length - 1];
-  const text = `A decision in the first tenth costs ${amount(first.cost)} on average, in the last tenth `
-    + `${amount(last.cost)}; a review costs ${amount(first.review)}.`;
-  return first.expected === null ? text : `${text} The classifier expected `
-    + `${amount(Math.max(first.expected, 0))} and ${amount(Math.max(last.expected, 0))}.`;
+  const places = moneyPlaces(highestError(prices) / 100);
+  const mean = (value) => fixed(toUnits(Math.max(value, 0), places), places);
+  const text = `A decision in the first tenth costs ${mean(first.cost)} on average, in the last tenth `
+    + `${mean(last.cost)}; a review costs ${mean(first.review)}.`;
+  return first.expected === null ? text
+    : `${text} The classifier expected ${mean(first.expected)} and ${mean(last.expected)}.`;
 }
 
 function matrixTexts(data, point) {

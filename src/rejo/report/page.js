@@ -20,6 +20,7 @@
     data.matrix[setting.point].forEach((row, k) => row.forEach((count, o) => {
       const cell = element(`cell-${k}-${o}`).parentElement;
       cell.dataset.heat = heat(count, sum(row));
+      cell.classList.toggle("none", !count);
     }));
     slider.value = setting.point;
     slider.setAttribute("aria-valuetext", texts["point-name"]);

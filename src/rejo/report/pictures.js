@@ -154,19 +154,24 @@ function drawCost(data, { point, prices }) {
     xLabel: "share of the cases sent to review", yLabel: "cost per 1,000 cases",
   });
   const { svg, x, y, box } = picture;
-  const level = (cost, at, anchor, label) => {
+  for (const cost of [forced, byHand]) {
     add(svg, "line", { class: "price", x1: box.left, x2: box.right, y1: y(cost), y2: y(cost) });
-    add(svg, "circle", { class: "stop", cx: x(at), cy: y(cost), r: 4 });
-    add(svg, "text", { class: "label", x: x(at) + (at ? -8 : 8), y: y(cost) - 6, "text-anchor": anchor }, label);
-  };
-  level(forced, 0, "start", "every case decided");
-  level(byHand, 1, "end", "every case reviewed");
+  }
+  add(svg, "circle", { class: "stop", cx: box.left, cy: y(forced), r: 4 });
+  add(svg, "circle", { class: "stop", cx: box.right, cy: y(byHand), r: 4 });
   const line = [...costs].sort((a, b) => a[0] - b[0]).map(([share, cost]) => [x(share), y(cost)]);
   add(svg, "path", { class: "ours", d: path(line) });
   if (line.length <= 30) {
     for (const [cx, cy] of line) add(svg, "circle", { class: "stop", cx, cy, r: 2.5 });
   }
   marker(picture, x(costs[point][0]), y(costs[point][1]));
+  // Labels at the right end, where the curve comes close to one line only, if there is room for both.
+  const room = Math.abs(y(forced) - y(byHand)) > 30;
+  const name = (cost, left, label) => add(svg, "text", {
+    class: "label halo", x: left ? box.left + 10 : box.right - 10, y: y(cost) - 6, "text-anchor": left ? "start" : "end",
+  }, label);
+  name(forced, !room, "every case decided");
+  name(byHand, false, "every case reviewed");
 }
 
 // A bar, its interval, and what was expected if that is known.

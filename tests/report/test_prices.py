@@ -1,0 +1,209 @@
+"""Amounts by class against a loop over the cases; baselines; what a review is worth."""
+
+import re
+
+import numpy as np
+import pytest
+
+from rejo.decisions import uniform_prices
+from rejo.report import Setting, make_report, render
+from rejo.report._collect import MAX_DECISIONS
+
+KINDS = ["binary", "ordinal", "share", "by class", "dozen"]
+
+
+def value(text):
+    return float(re.sub(r"[,%\s]", "", text))
+
+
+@pytest.fixture(params=["refits", "ranking", "posteriors", "many"])
+def cases(request, make):
+    """Outcomes and true classes of every layout, and prices by class."""
+    if request.param == "refits":
+        outcomes, y = make.cases(500, 4, costs=(0.1, 0.3))
+        chosen, axis, K = 1, "reject_cost", 4
+    elif request.param == "ranking":
+        outcomes, y, chosen = make.share_cases(500, 3, n_points=9)
+        axis, K = "review_share", 3
+    else:
+        K = 5 if request.param == "posteriors" else MAX_DECISIONS + 4
+        outcomes, y, chosen = make.posterior_cases(500, K, prices=make.prices(K), n_points=9)
+        axis = "review_share"
+    prices = make.prices(K)
+    if K > MAX_DECISIONS:  # one price of an error for each true class
+        prices[:, :-1] = prices[:, [1]] * (1 - np.eye(K))
+        prices[:, :-1][0] = 77.0 * (np.arange(K) > 0)
+    return outcomes, y, chosen, axis, prices
+
+
+def test_amounts_are_those_of_a_loop_over_the_cases(make, cases):
+    outcomes, y, chosen, axis, prices = cases
+    classes = [str(k) for k in range(len(prices))]
+    report = make.report(outcomes, y, classes, chosen=chosen, axis=axis, prices=prices)
+    n, per = len(y), 1000 / len(y)
+    totals = []
+    for i, point in enumerate(outcomes):
+        texts = report.numbers(Setting(i, report.prices))
+        wrong = sum(prices[k, d] for k, d in zip(y, point.decision, strict=True) if d >= 0)
+        reviews = sum(prices[k, -1] for k, d in zip(y, point.decision, strict=True) if d < 0)
+        forced = sum(prices[k, d] for k, d in zip(y, point.forced, strict=True))
+        by_hand = prices[y, -1].sum()
+        for key, cost in [
+            ("cost-wrong", wrong), ("cost-review", reviews), ("forced-cost-total", forced),
+            ("hand-cost-total", by_hand),
+        ]:  # fmt: skip
+            assert value(texts[key]) == pytest.approx(per * cost, abs=0.51), key
+        totals.append(wrong + reviews)
+        low, high = map(value, texts["cost-total-range"].split(" to "))
+        assert low <= per * totals[-1] + 0.51
+        assert high >= per * totals[-1] - 0.51
+    best = report.best_point(report.prices)
+    assert totals[best] == pytest.approx(min(totals))
+    tenths = report.payload()["tenthSizes"]
+    assert sum(tenths) == n
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_prices_are_a_matrix_of_two_prices(reports, kind):
+    report = reports[kind]
+    prices = 300 * uniform_prices(len(report.classes), 0.15)
+    for point in (0, report.chosen):
+        same = report.numbers(Setting(point, (300.0, 45.0)))
+        assert report.numbers(Setting(point, prices)) == same
+
+
+def test_range_of_the_cost_holds_what_is_drawn(reports, make):
+    report, prices = reports["by class"], make.prices(4)
+    matrix = np.array(report.tallies[report.chosen].matrix)
+    low, high = map(value, report.numbers(report.setting)["cost-total-range"].split(" to "))
+    rng = np.random.default_rng(0)
+    beliefs = rng.dirichlet(matrix.ravel() / report.n * report.size + 1e-3, 4000)
+    costs = np.array([rng.multinomial(1000, belief) for belief in beliefs]) @ prices.ravel()
+    assert 0.93 < np.mean((low <= costs) & (costs <= high)) < 0.98
+
+
+def test_baselines_that_are_cheaper_are_named(make):
+    outcomes, y, chosen = make.posterior_cases(400, 3, n_points=5)
+    report = make.report(outcomes, y, chosen=chosen, axis="review_share", ordered=False)
+
+    def baseline(point, *prices):
+        return report.numbers(Setting(point, prices))["baseline"]
+
+    assert baseline(chosen, 1, 0.3) == ""
+    assert "reviewing every case" in baseline(chosen, 1, 0.001)
+    assert "deciding every case" in baseline(chosen, 1, 5)
+    refits, y = make.cases(300, 3, costs=(0.3,))
+    report = make.report(refits, y, chosen=0)
+    assert "less than every other point" in baseline(0, 1, 0.001)
+
+
+@pytest.mark.parametrize("kind", ["by class", "dozen"])
+def test_reviews_save_what_they_are_worth(make, kind):
+    prices = make.prices(4) if kind == "by class" else 2000 * uniform_prices(12, 0.3)
+    outcomes, y, chosen = make.posterior_cases(900, len(prices), prices=prices)
+    report = make.report(
+        outcomes, y, chosen=chosen, axis="review_share", ordered=False, prices=prices
+    )
+    found = re.search(r"so they save ([\d,]+)\.", report.numbers(report.setting)["reviews-save"])
+    worth = outcomes[chosen].worth
+    expected = worth[worth >= 0].sum() + prices[y, -1][worth >= 0].sum()
+    paid = prices[y, -1][worth >= 0].sum()
+    assert value(found[1]) == pytest.approx((expected - paid) / 0.9, abs=1.1)
+    # Prices twice as high: twice the amounts, the same point.
+    twice = report.numbers(Setting(chosen, 2 * prices))
+    again = re.search(r"so they save ([\d,]+)\.", twice["reviews-save"])
+    assert value(again[1]) == pytest.approx(2 * value(found[1]), abs=2.1)
+    assert report.best_point(2 * prices) == report.best_point(prices)
+
+
+def test_what_is_expected_is_unknown_at_other_prices(reports, make):
+    report, prices = reports["by class"], make.prices(4)
+    at_those = report.numbers(report.setting)
+    assert "expected" in at_those["reviews-save"] + at_those["tenths-line"]
+    assert at_those["price-note"] == ""
+    dearer = prices.copy()
+    dearer[:, -1] += 7.0  # another cut of the same ranking
+    assert report.numbers(Setting(0, dearer))["price-note"] == ""
+    dearer[0, 1] += 100.0
+    other = report.numbers(Setting(report.chosen, dearer))
+    assert "decided for the prices given" in other["price-note"]
+    assert "expected" not in other["reviews-save"] + other["tenths-line"]
+
+
+def test_a_review_that_never_pays(reports):
+    def words(kind, review):
+        return reports[kind].numbers(Setting(0, (1.0, review)))["price-ratio"]
+
+    assert "never pays" not in words("binary", 0.5)
+    assert "more than 0.5 of an error never pays" in words("binary", 0.6)
+    assert "never pays" not in words("dozen", 0.9)
+    assert "more than 0.9167 of an error never pays" in words("dozen", 0.95)
+
+
+def test_reviews_have_one_column_unless_they_lie_between_neighbours(make):
+    outcomes, y = make.cases(100, 4, costs=(0.1, 0.2))
+    assert len(make.report(outcomes, y).layout.columns) == 7
+    assert len(make.report(outcomes, y, ordered=False).layout.columns) == 5
+    ranking, y, chosen = make.posterior_cases(100, 4)
+    report = make.report(ranking, y, chosen=chosen, axis="review_share")
+    assert len(report.layout.columns) == 5
+    assert "between two neighbouring" not in render(report)
+
+
+def test_points_say_when_they_are_best(make):
+    ranking, y, chosen = make.posterior_cases(300, 4)
+    report = make.report(ranking, y, chosen=chosen, axis="review_share", ordered=False)
+    names = report.payload()["texts"]["point-name"]
+    assert "best if a review costs 0.3 of an error, as the model decides" in names[chosen]
+    costs = [float(m[1]) for name in names if (m := re.search(r"costs ([\d.]+) of", name))]
+    assert costs == sorted(costs, reverse=True)
+    assert len(costs) > 10
+
+
+def test_prices_by_pair_with_very_many_classes(make):
+    """They become the mean price of the errors of a class: deciding everything costs the same."""
+    K = MAX_DECISIONS + 1
+    prices = make.prices(K)
+    outcomes, y, chosen = make.posterior_cases(2000, K, prices=prices)
+    report = make.report(
+        outcomes, y, chosen=chosen, axis="review_share", ordered=False, prices=prices
+    )
+    texts = report.numbers(report.setting)
+    forced = prices[y, outcomes[chosen].forced].sum() / 2
+    assert value(texts["forced-cost-total"]) == pytest.approx(forced, rel=1e-3)
+    assert "only right or wrong" in render(report)
+
+
+def test_size_with_hundreds_of_classes(make):
+    outcomes, y, chosen = make.posterior_cases(5000, 300, n_points=101)
+    classes = [f"class {k}" for k in range(300)]
+    options = {"axis": "review_share", "ordered": False}
+    page = render(make.report(outcomes, y, classes, chosen=chosen, **options))
+    assert len(page.encode()) < 1_000_000
+    outcomes, y, chosen = make.posterior_cases(20_000, 20, n_points=101)
+    assert len(render(make.report(outcomes, y, chosen=chosen, **options)).encode()) < 500_000
+
+
+def test_what_was_tried(make, reports):
+    table = reports["by class"].tried
+    assert [row.method for row in table.rows] == ["blend", "<b>boosting</b>", "logistic"]
+    assert [row.cost for row in table.rows] == ["58,250", "59,900", "61,500"]
+    assert [row.more for row in table.rows] == ["\u2013", "+2.8\u00a0%", "+5.6\u00a0%"]
+    assert "boosting" in table.words
+    assert "costs 2.8\u00a0% more" in table.words
+    outcomes, y = make.cases(50, costs=(0.1,))
+    assert make.report(outcomes, y).tried is None
+    simple = [row | {"chosen": row["method"] == "logistic"} for row in make.tried]
+    words = make.report(outcomes, y, tried=simple).tried.words
+    assert re.search(
+        r"logistic.* was chosen; it costs 5.6\s% more than the cheapest, .*blend", words
+    )
+
+
+def test_prices_are_checked_against_the_classes(make):
+    outcomes, y = make.cases(50, 3, costs=(0.1,))
+    with pytest.raises(ValueError, match=r"\(3, 4\); got shape \(2, 3\)"):
+        make_report(
+            outcomes, y, list("abc"), chosen=0, title="t", provenance={},
+            prices=uniform_prices(2, 0.1),
+        )  # fmt: skip
