@@ -213,13 +213,10 @@ def _reviews_save(data: Data, setting: Setting, prevented: int, of_review: int, 
     """What the reviews cost, and what the errors that they prevent would cost."""
     if data["reviewed"][setting.point] == 0:
         return "At this point there are no reviews."
-    text = f"Per {BATCH:,} cases, the reviews cost {fixed(of_review, places)}"
+    text = f"The reviews cost {fixed(of_review, places)}"
     scale = scale_of(data, setting.prices)
     if data["expected"] is None or scale is None:
-        return (
-            f"{text} and prevent wrong decisions that would cost {_signed(prevented, places)}, "
-            f"{_net(prevented - of_review, places)}."
-        )
+        return f"{text} and prevent wrong decisions that would cost {_signed(prevented, places)}."
     expected = per_batch_units(data, scale * data["expected"][setting.point], places)
     return (
         f"{text}. They are expected to prevent wrong decisions that would cost "

@@ -170,11 +170,10 @@ function baseline(ofForced, ofHand, total, least, places) {
 
 function reviewsSave(data, { point, prices }, prevented, ofReview, places) {
   if (data.reviewed[point] === 0) return "At this point there are no reviews.";
-  const text = `Per ${whole(BATCH)} cases, the reviews cost ${fixed(ofReview, places)}`;
+  const text = `The reviews cost ${fixed(ofReview, places)}`;
   const scale = scaleOf(data, prices);
   if (data.expected === null || scale === null) {
-    return `${text} and prevent wrong decisions that would cost ${signed(prevented, places)}, `
-      + `${net(prevented - ofReview, places)}.`;
+    return `${text} and prevent wrong decisions that would cost ${signed(prevented, places)}.`;
   }
   const expected = perBatchUnits(data, scale * data.expected[point], places);
   return `${text}. They are expected to prevent wrong decisions that would cost `
