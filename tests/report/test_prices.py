@@ -188,7 +188,7 @@ def test_what_was_tried(make, reports):
     table = reports["by class"].tried
     assert [row.method for row in table.rows] == ["blend", "<b>boosting</b>", "logistic"]
     assert [row.cost for row in table.rows] == ["58,250", "59,900", "61,500"]
-    assert [row.more for row in table.rows] == ["\u2013", "+2.8\u00a0%", "+5.6\u00a0%"]
+    assert [row.more for row in table.rows] == ["\u2013", "2.8\u00a0%", "5.6\u00a0%"]
     assert "boosting" in table.words
     assert "costs 2.8\u00a0% more" in table.words
     outcomes, y = make.cases(50, costs=(0.1,))

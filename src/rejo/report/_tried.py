@@ -14,7 +14,7 @@ class Candidate(NamedTuple):
 
     method: str
     cost: str  # of 1,000 cases
-    error: str  # plus and minus a standard error
+    error: str  # a standard error; empty if it is unknown
     more: str  # than the cheapest
     chosen: bool
 
@@ -49,7 +49,7 @@ def read_tried(rows: Sequence[Mapping[str, Any]], highest_price: float) -> Tried
         return Candidate(
             method=clean(str(row["method"])),
             cost=amount(cost),
-            error=f"±{SPACE}{amount(float(error))}" if known else NONE,  # type: ignore[arg-type]
+            error=f"±{SPACE}{amount(float(error))}" if known else "",  # type: ignore[arg-type]
             more=_more(cost, least),
             chosen=bool(row.get("chosen", False)),
         )
@@ -61,7 +61,7 @@ def read_tried(rows: Sequence[Mapping[str, Any]], highest_price: float) -> Tried
 def _more(cost: float, least: float) -> str:
     if cost == least:
         return NONE
-    return f"+{fixed(to_units(100 * (cost / least - 1), 1), 1)}{SPACE}%" if least else "more"
+    return f"{fixed(to_units(100 * (cost / least - 1), 1), 1)}{SPACE}%" if least else "more"
 
 
 def _words(table: list[Candidate], costs: list[float]) -> str:
@@ -82,4 +82,4 @@ def _words(table: list[Candidate], costs: list[float]) -> str:
 
 
 def _apart(cost: float, least: float) -> str:
-    return f"{_more(cost, least).removeprefix('+')} more" if least else "more"
+    return f"{_more(cost, least)} more" if least else "more"
