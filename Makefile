@@ -38,6 +38,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.bench_path
 	$(BIN)/python -m benchmarks.bench_study --quick
 	$(BIN)/python -m benchmarks.bench_predict
+	$(BIN)/python -m benchmarks.bench_train
 
 # PyTorch is large: only its own tests need it. This release has builds without CUDA.
 torch: $(INSTALLED)

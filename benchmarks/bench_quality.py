@@ -1,0 +1,148 @@
+"""What is paid on new cases: ``auto``, each of our learners, and what users build by hand.
+
+Every table of the data folder (``REJO_DATA``) and the four synthetic problems; three reject costs
+and three prices that differ from class to class; several splits into training and test cases.
+Every method sees the same training cases, and every cost is that of the same test cases.  A row is
+appended to a file for each table, split, method and prices, so an interrupted run continues where
+it stopped; rows of another version of rejo, or of scikit-learn for the rivals, are not used.
+
+    python -m benchmarks.bench_quality [--rows FILE] [--tables A,B] [--methods A,B] [--splits N]
+                                       [--max-train N] [--jobs N] [--table docs/quality.md]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import sklearn
+from joblib import Parallel, delayed
+
+import rejo
+from benchmarks import quality, quality_page
+from benchmarks.auto import auto
+
+METHODS: dict[str, Callable[[quality.Cell], quality.Decider]] = {
+    "auto": auto,
+    **quality.RIVALS,
+    **quality.REPLICATION,
+    "review everything": quality.review_all,
+}
+Key = tuple[str, int, str, str, int]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=Path, default=Path("benchmarks/results/quality.jsonl"))
+    parser.add_argument("--tables", type=_words, default=None)
+    parser.add_argument("--methods", type=_words, default=list(METHODS))
+    parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--max-train", type=int, default=3_000)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--table", type=Path, default=None, help="page to write, in Markdown")
+    arguments = parser.parse_args()
+    run(arguments)
+    rows = current(arguments.rows, arguments.max_train)
+    print(quality_page.summary(rows, list(quality.RIVALS)))
+    if arguments.table is not None:
+        text = quality_page.page(rows, list(METHODS), list(quality.RIVALS))
+        arguments.table.write_text(text, encoding="utf-8")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Compute the rows that are missing; the splits come first, so that all tables advance."""
+    have = {key(row) for row in current(arguments.rows, arguments.max_train)}
+    jobs = [
+        (table, split, method, arguments.max_train)
+        for split in range(arguments.splits)
+        for table in arguments.tables or quality.tables()
+        for method in arguments.methods
+        if (table, split, method, version_of(method), arguments.max_train) not in have
+    ]
+    arguments.rows.parent.mkdir(parents=True, exist_ok=True)
+    start = perf_counter()
+    parallel = Parallel(n_jobs=arguments.jobs, return_as="generator_unordered")
+    for i, rows in enumerate(parallel(delayed(rows_of)(*job) for job in jobs)):
+        with arguments.rows.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+        row, passed = rows[0], perf_counter() - start
+        left = passed / (i + 1) * (len(jobs) - i - 1)
+        print(
+            f"{i + 1}/{len(jobs)}, about {left / 60:.0f} min left: {row['table']} {row['split']} "
+            f"{row['method']} {row['seconds']:.1f} s",
+            flush=True,
+        )
+
+
+def rows_of(table: str, split: int, method: str, max_train: int) -> list[dict[str, Any]]:
+    """All rows of a method on a split: one for each of the prices."""
+    start = perf_counter()
+    cell = quality.make_cell(table, split, max_train)
+    settings = quality.price_settings(cell.n_classes)
+    found = quality.quietly(METHODS[method], cell, settings)
+    seconds = perf_counter() - start
+    rows = []
+    for name, prices in settings.items():
+        decision, forced = found[name]
+        rows.append(
+            {
+                "table": table, "split": split, "method": method, "prices": name,
+                "version": version_of(method), "max_train": max_train, "n_train": len(cell.y),
+                "n_test": len(cell.y_test), "ratio": cell.ratio, "n_classes": cell.n_classes,
+                "cost": float(quality.paid(decision, cell.y_test, prices).mean()),
+                "forced": float(quality.paid(forced, cell.y_test, prices).mean()),
+                "review": float(prices[cell.y_test, -1].mean()),
+                "reviewed": float((decision < 0).mean()), "seconds": round(seconds, 3),
+            }
+        )  # fmt: skip
+    return rows
+
+
+def key(row: dict[str, Any]) -> Key:
+    return row["table"], row["split"], row["method"], row["version"], row["max_train"]
+
+
+def current(path: Path, max_train: int) -> list[dict[str, Any]]:
+    """Rows of the file that belong to this version and this size."""
+    return [
+        row
+        for row in read(path)
+        if row["version"] == version_of(row["method"]) and row["max_train"] == max_train
+    ]
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.endswith("}"):  # else the run was stopped while it wrote
+                yield json.loads(line)
+
+
+def version_of(method: str) -> str:
+    """Of scikit-learn for the rivals, else of rejo with the commit."""
+    return f"scikit-learn {sklearn.__version__}" if method in quality.RIVALS else OURS
+
+
+def _ours() -> str:
+    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--exclude=*"]
+    try:
+        commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):  # not a clone
+        return f"rejo {rejo.__version__}"
+    return f"rejo {rejo.__version__} {commit}"
+
+
+OURS = _ours()
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",")]
+
+
+if __name__ == "__main__":
+    main()

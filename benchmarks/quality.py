@@ -1,0 +1,263 @@
+"""The problems, prices and methods of ``bench_quality``: what is paid on new cases.
+
+A problem is split into training and test cases; a method is fitted on the training cases and
+decides the test cases at each of six prices.  Everything that decides by posteriors is fitted once,
+and :func:`rejo.decisions.decide` turns its posteriors into decisions.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import (
+    ParameterGrid,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    train_test_split,
+)
+from sklearn.svm import SVC
+
+from rejo import datasets
+from rejo.catalogue import METHODS as CATALOGUE
+from rejo.catalogue import ProblemSize
+from rejo.decisions import decide, uniform_prices
+from rejo.replication import loss_from_costs
+from rejo.tables import TableEncoder
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+SYNTHETIC = ("synthetic_1", "synthetic_2", "synthetic_3", "synthetic_4")
+N_SYNTHETIC = (400, 10_000)  # training and test points
+SHARE = 0.6  # of a table is trained on
+MAX_TEST = 6_000
+TUNING_FOLDS = 3
+
+
+# ---- problems ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """Training and test cases of one split of a table; classes are ``0..K-1``."""
+
+    table: str
+    split: int
+    X: pd.DataFrame
+    y: Indices
+    X_test: pd.DataFrame
+    y_test: Indices
+    n_classes: int
+    groups: Any = None
+    independent: bool = False  # splits share no cases
+
+    @cached_property
+    def encoded(self) -> tuple[Floats, Floats]:
+        """Training and test cases as numbers on comparable scales."""
+        encoder = TableEncoder().fit(self.X)
+        return encoder.transform(self.X), encoder.transform(self.X_test)
+
+    @cached_property
+    def present(self) -> Indices:
+        """Classes with training cases: a very rare one may have none."""
+        return np.unique(self.y)
+
+    @property
+    def ratio(self) -> float:
+        """Test cases per training case: splits of one table are not independent."""
+        return 0.0 if self.independent else len(self.y_test) / len(self.y)
+
+    def folds(self, n: int) -> Iterator[tuple[Indices, Indices]]:
+        kind = StratifiedKFold if self.groups is None else StratifiedGroupKFold
+        return kind(n, shuffle=True, random_state=self.split).split(self.y, self.y, self.groups)
+
+
+def tables() -> list[str]:
+    """Names of the tables in the data folder, each file once, and of the synthetic problems."""
+    files = [name for name in datasets.available() if not datasets.CATALOGUE[name].file]
+    return [*files, *SYNTHETIC]
+
+
+def make_cell(table: str, split: int, max_train: int) -> Cell:
+    if table in SYNTHETIC:
+        draw = getattr(datasets, f"make_{table}")
+        (X, y), (X_test, y_test) = (
+            draw(n, random_state=10 * split + i) for i, n in enumerate(N_SYNTHETIC)
+        )
+        classes = np.unique(y_test)
+        names = ["x1", "x2"]
+        X, X_test = pd.DataFrame(X, columns=names), pd.DataFrame(X_test, columns=names)
+        k = [np.searchsorted(classes, labels) for labels in (y, y_test)]
+        return Cell(table, split, X, k[0], X_test, k[1], len(classes), independent=True)
+    data = datasets.fetch(table)
+    classes, y = np.unique(np.asarray(data.target, dtype=np.int64), return_inverse=True)
+    groups = None if data.groups is None else np.asarray(data.groups)
+    if groups is None:
+        size = min(max_train, int(SHARE * len(y)))
+        train, test = train_test_split(
+            np.arange(len(y)), train_size=size, stratify=y, random_state=split
+        )
+    else:  # whole groups, such as the answers about one image, on either side
+        names, group = np.unique(groups, return_inverse=True)
+        first = np.random.RandomState(split).permutation(len(names))[: int(SHARE * len(names))]
+        inside = np.isin(group, first)
+        train, test = np.flatnonzero(inside), np.flatnonzero(~inside)
+    test = test[:MAX_TEST]
+    return Cell(
+        table, split, data.data.iloc[train], y[train], data.data.iloc[test], y[test], len(classes),
+        None if groups is None else groups[train],
+    )  # fmt: skip
+
+
+# ---- prices --------------------------------------------------------------------------------
+
+
+def price_settings(n_classes: int) -> dict[str, Floats]:
+    """Three reject costs, and three prices that differ from class to class: (K, K + 1) each."""
+    K, k = n_classes, np.arange(n_classes)
+    found = {f"reject cost {w}": uniform_prices(K, w) for w in (0.1, 0.2, 0.3)}
+    if K == 2:
+        found["errors 1 and 5, review 0.3"] = _prices([[1.0], [5.0]], 0.3)
+        found["errors 5 and 1, review 0.3"] = _prices([[5.0], [1.0]], 0.3)
+        found["errors 1 and 10, review 0.5"] = _prices([[1.0], [10.0]], 0.5)
+    else:
+        random = np.random.RandomState(K).uniform(0.5, 3.0, size=(K, K))
+        found["errors 1 to 5, review 0.5"] = _prices((1 + 4 * k / (K - 1))[:, None], 0.5)
+        found["random errors, review 0.4"] = _prices(random, 0.4)
+        found["1 a step, review 0.5"] = _prices(np.abs(k[:, None] - k), 0.5)
+    return found
+
+
+def _prices(errors: Any, review: float) -> Floats:
+    """Prices (K, K + 1); ``errors`` is one row, or one price, for each true class."""
+    K = len(errors)
+    prices = np.full((K, K + 1), review)
+    prices[:, :-1] = np.asarray(errors) * (1 - np.eye(K))
+    return prices
+
+
+def paid(decision: Indices, y: Indices, prices: Floats) -> Floats:
+    """What each case costs (n,): the last column of the prices where the decision is -1."""
+    return prices[y, decision]  # -1 is the last column
+
+
+# ---- methods -------------------------------------------------------------------------------
+
+# What a fitted method decides about the test cases: (decision, forced), given the prices.
+Decider = Callable[[Floats], tuple[Indices, Indices]]
+
+
+def from_posteriors(p: Floats) -> Decider:
+    """Decide by posteriors (n, K) and prices."""
+
+    def decider(prices: Floats) -> tuple[Indices, Indices]:
+        found = decide(p, prices)
+        return found.decision, found.forced
+
+    return decider
+
+
+def review_all(cell: Cell) -> Decider:
+    nothing = np.full(len(cell.y_test), -1)
+    return lambda prices: (nothing, nothing)
+
+
+def rival(estimator: Any, cell: Cell) -> Decider:
+    """Posteriors of a scikit-learn classifier as its users write it, and the same rule."""
+    X, X_test = cell.encoded
+    # Calibration is by five folds: classes with fewer cases cannot be learned.
+    enough = np.bincount(cell.y, minlength=cell.n_classes)[cell.y] >= 5
+    rows = enough if isinstance(estimator, CalibratedClassifierCV) else slice(None)
+    model = clone(estimator).fit(X[rows], cell.y[rows])
+    p = np.zeros((len(X_test), cell.n_classes))
+    p[:, model.classes_] = model.predict_proba(X_test)
+    return from_posteriors(p)
+
+
+def replication(name: str, cell: Cell) -> Decider:
+    """Fit a learner by data replication for each of the prices; tuned at reject cost 0.2."""
+    X, X_test = cell.encoded
+    y, K = np.searchsorted(cell.present, cell.y), len(cell.present)
+    problem = ProblemSize(K, X.shape[1], len(y), 0)
+    built = CATALOGUE[name].build(problem)
+    place = f"{built.estimator.steps[-1][0]}__" if hasattr(built.estimator, "steps") else ""
+
+    def model(prices: Floats, params: Mapping[str, Any]) -> Any:
+        loss = {f"{place}loss_matrix": replication_loss(prices)}
+        return clone(built.estimator).set_params(**params, **loss)
+
+    fair = uniform_prices(K, 0.2)
+    folds = list(cell.folds(TUNING_FOLDS))
+
+    def cost(params: Mapping[str, Any]) -> float:
+        total = 0.0
+        for train, test in folds:
+            if len(np.unique(y[train])) < K:  # all of a rare class is in the other part
+                continue
+            fitted = model(fair, params).fit(X[train], y[train])
+            total += paid(judge(fitted, X[test])[0], y[test], fair).sum()
+        return total
+
+    best = min(ParameterGrid(built.grid), key=cost)
+
+    def decider(prices: Floats) -> tuple[Indices, Indices]:
+        own = prices[cell.present][:, [*cell.present, -1]]
+        decision, forced = judge(model(own, best).fit(X, y), X_test)
+        return np.where(decision < 0, -1, cell.present[decision]), cell.present[forced]
+
+    return decider
+
+
+def judge(model: Any, X: Floats) -> tuple[Indices, Indices]:
+    if hasattr(model, "steps"):
+        model, X = model[-1], model[:-1].transform(X)
+    found = model.judge(X)
+    return found.decision, found.forced
+
+
+def replication_loss(prices: Floats) -> Floats:
+    """Return the loss (K, 2 K - 1) of data replication for prices (K, K + 1).
+
+    Beside the true class a review costs what it costs, and each step farther adds the price of the
+    class beyond it less that of a review, as in the paper's table of costs.  For two classes these
+    are the prices themselves; for more classes no such loss is equal to them.
+    """
+    K, review = len(prices), prices[:, -1:]
+    k, q = np.arange(K)[:, None], np.arange(2 * (K - 1))
+    j = q // 2
+    across = np.where(k > j, j, j + 1)  # the class beyond the boundary, as seen from class k
+    costs = np.where(k == j + q % 2, review, np.take_along_axis(prices, across, axis=1) - review)
+    return loss_from_costs(np.maximum(costs, 0.0))
+
+
+def quietly(
+    method: Callable[[Cell], Decider], cell: Cell, settings: Mapping[str, Floats]
+) -> dict[str, tuple[Indices, Indices]]:
+    """Fit and decide at all prices, without the warnings of candidates that lose."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        decider = method(cell)
+        return {name: decider(prices) for name, prices in settings.items()}
+
+
+RIVALS: Mapping[str, Callable[[Cell], Decider]] = {
+    "logistic regression": partial(rival, LogisticRegression(max_iter=1000)),
+    "gradient boosting": partial(rival, HistGradientBoostingClassifier(random_state=0)),
+    "random forest": partial(rival, RandomForestClassifier(random_state=0)),
+    "calibrated SVC": partial(rival, CalibratedClassifierCV(SVC(), ensemble=False)),
+}
+REPLICATION: Mapping[str, Callable[[Cell], Decider]] = {
+    f"replication: {name}": partial(replication, name)
+    for name in ("logistic", "svm", "kernel-logistic", "mlp", "boosting")
+}
