@@ -147,6 +147,8 @@ def test_reviews_have_one_column_unless_they_lie_between_neighbours(make):
     ranking, y, chosen = make.posterior_cases(100, 4)
     report = make.report(ranking, y, chosen=chosen, axis="review_share")
     assert len(report.layout.columns) == 5
+    two, y, chosen = make.posterior_cases(100, 2)
+    assert len(make.report(two, y, chosen=chosen, axis="review_share").layout.columns) == 3
     assert "between two neighbouring" not in render(report)
 
 
@@ -158,6 +160,13 @@ def test_points_say_when_they_are_best(make):
     costs = [float(m[1]) for name in names if (m := re.search(r"costs ([\d.]+) of", name))]
     assert costs == sorted(costs, reverse=True)
     assert len(costs) > 10
+
+
+def test_shares_are_put_in_order(make):
+    ranking, y, chosen = make.posterior_cases(200, 3, n_points=9)
+    options = {"axis": "review_share", "ordered": False}
+    back = make.report(ranking[::-1], y, chosen=len(ranking) - 1 - chosen, **options)
+    assert back.payload() == make.report(ranking, y, chosen=chosen, **options).payload()
 
 
 def test_prices_by_pair_with_very_many_classes(make):

@@ -64,8 +64,8 @@ def layout_of(outcomes: Sequence[Outcomes], n_classes: int, ordered: bool) -> Ou
 
 def _between_neighbours(point: Outcomes) -> bool:
     upper: Indices | None = getattr(point, "upper", None)
-    if upper is None:  # by posteriors, the two likeliest classes need not be neighbours
-        return getattr(point, "worth", None) is None
+    if upper is None:  # by posteriors, without a score, the likeliest classes may be any two
+        return point.score is not None and getattr(point, "worth", None) is None
     out = point.decision < 0
     return bool((upper[out] == point.lower[out] + 1).all())
 

@@ -211,7 +211,8 @@ def make_report(
     Parameters
     ----------
     outcomes : sequence of Outcomes
-        Outcomes of the cases at each operating point, in the order of the slider.
+        Outcomes of the cases at each operating point, in the order of the slider; shares of a
+        ranking are put in order.
     y : array-like of int of shape (n_samples,)
         True classes, as indices into ``classes``.
     classes : sequence of shape (n_classes,)
@@ -267,6 +268,9 @@ def make_report(
     n = len(true)
     if not 0 <= chosen < len(outcomes):
         raise ValueError(f"chosen must be from 0 to {len(outcomes) - 1}; got {chosen!r}.")
+    if axis == "review_share":
+        order = np.argsort([np.sum(point.decision < 0) for point in outcomes], kind="stable")
+        outcomes, chosen = [outcomes[i] for i in order], order.tolist().index(chosen)
     if size is not None and not (size > 0 and isfinite(size)):
         raise ValueError(f"size must be a positive number; got {size!r}.")
     if not 0 < confidence < 1:
