@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -49,6 +50,9 @@ def good(data, tmp_path_factory):
         "inner": ReplicationClassifier(SVC()).fit(X, y),
         "tree": ReplicationClassifier(DecisionTreeClassifier(max_depth=3)).fit(X, y),
         "score": ThresholdRejectClassifier(SVC(), rule="score").fit(X, y),
+        "priced": ThresholdRejectClassifier(LogisticRegression(), cost_of="error=50,review=5").fit(
+            X, y
+        ),
         "boosted": ReplicationClassifier(
             HistGradientBoostingClassifier(max_iter=3, categorical_features=[0], max_bins=30)
         ).fit(np.column_stack([grid[:, 0] + 1, X[:, 1]]), y),
@@ -613,6 +617,36 @@ def layers_that_do_not_fit(edit):
 @hostile("score", "rising order")
 def unordered_cutoffs(edit):
     edit.array("cutoffs_", lambda t: np.array([1.0, 0.0]))
+
+
+@hostile("priced", "price that cannot be")
+def a_negative_price(edit):
+    edit.array("prices_", lambda prices: -prices)
+
+
+@hostile("priced", "price that cannot be")
+def a_price_beyond_all_bounds(edit):
+    edit.array("prices_", lambda prices: prices * 1e300)
+
+
+@hostile("priced", "price that cannot be")
+def a_right_decision_with_a_price(edit):
+    edit.array("prices_", lambda prices: prices + 1)
+
+
+@hostile("priced", "not a number for each outcome")
+def prices_that_are_not_numbers(edit):
+    edit.array("prices_", lambda prices: prices * np.nan)
+
+
+@hostile("priced", "not a number for each outcome")
+def prices_of_other_classes(edit):
+    edit.array("prices_", lambda prices: prices[:-1])
+
+
+@hostile("priced", "is not fitted")
+def a_rule_of_its_own(edit):
+    edit.scalar("_rule", "mine")
 
 
 @hostile("pipeline", "memory")
