@@ -123,15 +123,9 @@ def _boosting(problem: ProblemSize) -> Built:
 
 
 def _kernel_logistic(problem: ProblemSize) -> Built:
-    from sklearn.kernel_approximation import Nystroem
-    from sklearn.pipeline import make_pipeline
+    from rejo.estimators import RejoKernelLogistic
 
-    from rejo.estimators import RejoLinear
-
-    size = min(100, max(10, problem.n_samples // 4))  # a fold of a fold has as many points
-    features = Nystroem(n_components=size, random_state=problem.random_state)
-    grid = {"nystroem__gamma": _machine_grid(problem)["gamma"], "rejolinear__C": COSTS}
-    return Built(make_pipeline(features, RejoLinear(max_iter=1000)), grid)
+    return Built(RejoKernelLogistic(), _machine_grid(problem))
 
 
 # ---- posteriors and prices -----------------------------------------------------------------
@@ -298,7 +292,7 @@ _LEARNERS = (
     Method(
         name="kernel-logistic", label="kernel logistic regression, data replication",
         build=_kernel_logistic, trained=True, standard=True, max_samples=10_000,
-        sample_weight=False, posteriors=True, paper=("rejoLogistic", "rejoLogistic"),
+        posteriors=True, paper=("rejoLogistic", "rejoLogistic"),
     ),
 )  # fmt: skip
 _LOGISTIC, _SVM, _MLP, _BOOSTING, *_ = _LEARNERS

@@ -115,8 +115,10 @@ def factorise(values: Values, eps: float, max_rank: int) -> Factor:
         # Few pivots are found on a small sample; if there are many, the next sample is larger.
         if len(left) > (size := min(size, room)):
             left = np.sort(rng.choice(left, size, replace=False))
-        S = values.between(left, left) - Z[left] @ Z[left].T
-        L, order, rank, _ = dpstrf(S, tol=eps, lower=1)  # P'SP = L L', up to eps
+        S = values.between(left, left)
+        if len(pivots):
+            S -= Z[left] @ Z[left].T
+        U, order, rank, _ = dpstrf(S.T, tol=eps)  # P'SP = U'U, up to eps
         if rank == 0:  # not a number
             break
         if rank == len(left) < values.n and len(pivots) == 0 and size < room:
@@ -126,13 +128,14 @@ def factorise(values: Values, eps: float, max_rank: int) -> Factor:
         order = order.astype(np.intp) - 1
         chosen = left[order[:rank]]
         if len(left) == values.n:
+            U *= np.tri(values.n, dtype=bool).T  # LAPACK leaves the other half as it was
             new = np.empty((values.n, rank))
-            new[order] = np.tril(L)[:, :rank]
-            K = S
+            new[order] = U.T[:, :rank]
+            K = S if rank == values.n else None
         else:
             new = values.between(slice(None), chosen)
             new -= Z @ Z[chosen].T
-            new = dtrsm(1.0, L[:rank, :rank], new.T, lower=1, overwrite_b=1).T  # new L^-T
+            new = dtrsm(1.0, U[:rank, :rank], new.T, trans_a=1, overwrite_b=1).T  # new U^-1
         residual -= np.einsum("ij,ij->i", new, new)
         residual[chosen] = 0.0
         Z = np.ascontiguousarray(new) if Z.shape[1] == 0 else np.hstack([Z, new])

@@ -117,7 +117,8 @@ class LogisticProblem:
                 nothing = np.empty(0, dtype=np.intp)
                 factor = Factor(np.ascontiguousarray(self.X), nothing, np.zeros(len(self.k)))
             else:
-                factor = factorise(Values(self.X, self.kernel), eps, self._max_rank)
+                with np.errstate(over="ignore", invalid="ignore"):  # seen in the residual
+                    factor = factorise(Values(self.X, self.kernel), eps, self._max_rank)
             self._factor = eps, factor
         return self._factor[1]
 
@@ -129,8 +130,11 @@ class LogisticProblem:
     def _solution(
         self, state: _LogisticDescent, factor: Factor, n_iter: int, tol: float
     ) -> LogisticSolution:
-        value = max(state.value, 1e-300)
-        gap = (state.gap + self._left_out(state, factor, tol)) / value
+        value, gap = max(state.value, 1e-300), np.inf
+        if np.isfinite(factor.residual).all():
+            gap = (state.gap + self._left_out(state, factor, tol)) / value
+        else:  # kernel values overflow
+            value = np.inf
         coef, weights, b = state.w, None, state.b
         if len(factor.pivots):
             coef = dtrsv(factor.Z[factor.pivots], state.w, lower=1, trans=1)  # L' coef = w
@@ -141,7 +145,7 @@ class LogisticProblem:
             if self._mean is not None:
                 b = b - weights @ self._mean
         return LogisticSolution(
-            state.w, b, factor.pivots, coef, state.value, gap, n_iter,
+            state.w, b, factor.pivots, coef, value, gap, n_iter,
             state.gap <= tol * value, factor.definite, weights,
         )  # fmt: skip
 

@@ -16,7 +16,7 @@ import numpy as np
 from rejo._typing import Floats, Indices, Mask
 from rejo.baselines import EmbeddedRejectSVC
 from rejo.baselines.calibration import calibrated, fit_calibrator
-from rejo.estimators import RejoLinear
+from rejo.estimators import RejoKernelLogistic
 from rejo.replication import replica_costs, replica_labels
 from rejo.selection import RejoSVCCV
 from rejo.solvers.reference import gram
@@ -41,8 +41,6 @@ TOL = 1e-3
 
 # The thresholds of rejoLogistic are intercepts, as free as in a logistic regression: h is large.
 LOGISTIC: dict[str, Any] = {"h": 10.0, "tol": 1e-4}
-LARGEST_RANK = 100
-LEAST = 1e-9  # of the largest eigenvalue: what is below is rounding
 
 # Fumera and Roli's machine is by far the slowest: the fits for tuning have one start, not nine.
 FEW_STARTS: dict[str, Any] = {"n_starts": 1, "tol": 1e-4}
@@ -63,26 +61,19 @@ def rejo_svm(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) 
 
 
 def rejo_logistic(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) -> list[Tried]:
-    """rejoLogistic: :class:`rejo.RejoLinear` in the space of a kernel."""
+    """rejoLogistic: :class:`rejo.RejoKernelLogistic` on the kernel matrices."""
     grams = Grams(task, kernel)
-    maps: dict[float, tuple[Floats, Floats]] = {}
+    model = RejoKernelLogistic(kernel="precomputed", **LOGISTIC)
 
     def boundaries(
         part: TrainTest, costs: Sequence[float], grid: Sequence[Params]
     ) -> Iterator[tuple[int, int, Mask]]:
         for gamma, places in _by_gamma(grid):
-            if gamma not in maps:
-                maps[gamma] = features(grams.train(gamma))
-            Z, back = maps[gamma]
-            if part.fold is None:
-                train, new = Z, grams.test(gamma) @ back
-            else:
-                train, new = (Z[rows] for rows in part.fold)
-            models = RejoLinear(**LOGISTIC).fit_path(
-                train, part.k, reject_costs=costs, Cs=[grid[j]["C"] for j in places]
-            )
-            for (i, j), model in zip(product(range(len(costs)), places), models, strict=True):
-                yield i, j, model.boundary_scores(new) > 0
+            K, between = grams.matrices(part, gamma)
+            Cs = [grid[j]["C"] for j in places]
+            models = model.fit_path(K, part.k, reject_costs=costs, Cs=Cs)
+            for (i, j), each in zip(product(range(len(costs)), places), models, strict=True):
+                yield i, j, each.boundary_scores(between) > 0
 
     return tune(task, costs, _points(grid), boundaries)
 
@@ -193,14 +184,17 @@ class Grams:
         """Between the test points and the training points (n_test, n)."""
         return self._gram("test", self.task.X_test, gamma)
 
-    def part(self, part: TrainTest, gamma: float) -> tuple[Problem, Floats]:
-        """The machine's problem on the points of a part, and its kernel to the new points."""
+    def matrices(self, part: TrainTest, gamma: float) -> tuple[Floats, Floats]:
+        """Between the points of a part (n, n), and to the new points (m, n)."""
         K = self.train(gamma)
         if part.fold is None:
-            between = self.test(gamma)
-        else:
-            train, test = part.fold
-            K, between = K[np.ix_(train, train)], K[np.ix_(test, train)]
+            return K, self.test(gamma)
+        train, test = part.fold
+        return K[np.ix_(train, train)], K[np.ix_(test, train)]
+
+    def part(self, part: TrainTest, gamma: float) -> tuple[Problem, Floats]:
+        """The machine's problem on the points of a part, and its kernel to the new points."""
+        K, between = self.matrices(part, gamma)
         return Problem(np.ascontiguousarray(K), Kernel("precomputed")), between
 
     def _gram(self, name: str, X: Floats, gamma: float) -> Floats:
@@ -208,18 +202,6 @@ class Grams:
             kernel = Kernel(self.kernel, gamma, DEGREE, COEF0)
             self._found[name, gamma] = gram(X, self.task.X, kernel)
         return self._found[name, gamma]
-
-
-def features(K: Floats) -> tuple[Floats, Floats]:
-    """Features ``Z`` (n, r) with ``Z Z'`` the kernel matrix, and ``(n, r)`` from kernel to them.
-
-    The leading directions of the kernel matrix: a Nystroem map with all points.
-    """
-    values, vectors = np.linalg.eigh(K)
-    values, vectors = values[::-1][:LARGEST_RANK], vectors[:, ::-1][:, :LARGEST_RANK]
-    kept = values > LEAST * values[0]
-    back = vectors[:, kept] / np.sqrt(values[kept])
-    return np.ascontiguousarray(K @ back), back
 
 
 class _Machines:
