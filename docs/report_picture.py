@@ -18,15 +18,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         write_tables(home)
-        words = "train loans.csv --target outcome --id application --by region --model logistic"
-        words += " --costs error=5000,review=700 -o loans.rejo --report report.html"
+        words = "train loans.csv --target outcome --id application --by region --model logistic-posterior"
+        words += " --costs error:default=5000,error:repaid=1500,review=300 -o loans.rejo --report report.html"
         command = [sys.executable, "-m", "rejo.cli", *words.split()]
         subprocess.run(command, cwd=home, check=True)
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(
                 executable_path=shutil.which("chromium"), args=FLAGS
             )
-            page = browser.new_page(viewport={"width": 1120, "height": 1830})
+            page = browser.new_page(viewport={"width": 1120, "height": 2010})
             page.goto((home / "report.html").as_uri())
             page.screenshot(path=PICTURE)
             browser.close()
