@@ -18,8 +18,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         write_tables(home)
-        words = "train loans.csv --target outcome --id application --by region --model logistic-posterior"
-        words += " --costs error:default=5000,error:repaid=1500,review=300 -o loans.rejo --report report.html"
+        words = "train loans.csv --target outcome --id application --by region"
+        words += " --model logistic-posterior -o loans.rejo --report report.html"
+        words += " --costs error:default=5000,error:repaid=1500,review=300"
         command = [sys.executable, "-m", "rejo.cli", *words.split()]
         subprocess.run(command, cwd=home, check=True)
         with sync_playwright() as playwright:
