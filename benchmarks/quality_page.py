@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.tables import Target
-from rejo.selection.comparison import corrected_t_test
+from rejo.selection import corrected_t_test
 
 Floats = NDArray[np.float64]
 Rows = list[dict[str, Any]]

@@ -430,6 +430,7 @@ def standard_methods(
     random_state: int | None = 0,
     prepare: Any = None,
     names: Iterable[str] | None = None,
+    ordered: bool = True,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Methods for a problem of this size, and their grids.
 
@@ -445,6 +446,8 @@ def standard_methods(
         ``StandardScaler``, which needs numbers.
     names : iterable of str, default=None
         Names in the catalogue. ``None``: the standard methods, data replication first.
+    ordered : bool, default=True
+        Whether three or more classes have an order. If not, methods that need one are left out.
 
     Returns
     -------
@@ -463,10 +466,10 @@ def standard_methods(
     from sklearn.preprocessing import StandardScaler
 
     if names is None:
-        methods = [m for m in METHODS.values() if m.standard and m.takes(n_classes)]
+        methods = [m for m in METHODS.values() if m.standard and m.takes(n_classes, ordered)]
     else:
-        methods = find(names, n_classes)
-    problem = ProblemSize(n_classes, n_features, n_samples, random_state)
+        methods = find(names, n_classes, ordered)
+    problem = ProblemSize(n_classes, n_features, n_samples, random_state, ordered)
     estimators, grids = {}, {}
     for method in methods:
         last, grid, *_ = method.build(problem)
@@ -477,3 +480,12 @@ def standard_methods(
         estimators[method.name] = pipeline
         grids[method.name] = {f"{before}{key}": values for key, values in grid.items()}
     return estimators, grids
+
+
+def need_order(n_classes: int) -> list[str]:
+    """Names of the standard methods that take this number of classes only in an order."""
+    return [
+        method.name
+        for method in METHODS.values()
+        if method.standard and method.takes(n_classes) and not method.takes(n_classes, False)
+    ]

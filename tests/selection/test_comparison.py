@@ -9,15 +9,17 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from rejo import RejoLinear, RejoSVC, TwoClassifierReject, compare
+from rejo import RejoLinear, RejoSVC, ThresholdRejectClassifier, TwoClassifierReject, compare
 from rejo.datasets import make_synthetic_1, make_synthetic_4
 from rejo.metrics import error_rate, rejection_rate
 from rejo.selection import Comparison, RejectClassifierCV, corrected_t_test, standard_methods
@@ -195,6 +197,7 @@ def test_progress_only_on_a_terminal(data, monkeypatch):
         ({"estimators": {"a": StandardScaler()}}, r"estimators\['a'\]=.* must be a classifier"),
         ({"estimators": {"a": RejoSVC}}, r"estimators\['a'\]=.* must be a classifier"),
         ({"reject_costs": [0.2, 0.7]}, r"numbers in \(0, 0\.5\]"),
+        ({"cost_of": "error=1"}, "review"),
         ({"reject_costs": []}, "reject_costs"),
         ({"param_grids": {"b": {}}}, "param_grids has a grid for 'b'"),
         ({"reference": "b"}, r"reference='b' is not among the estimators: \['a'\]"),
@@ -239,8 +242,9 @@ def test_an_undefined_measure_is_no_difference():
     assert np.isnan(corrected_t_test(np.array([0.1, np.nan, 0.2]), 0.25, 0.9)).all()
     X, y = make_synthetic_1(60, random_state=0)
     result = compare([RejoSVC(), LogisticRegression()], X, y, reject_costs=[0.2], cv=3)
-    (found,) = result.differences("crossing_rate")  # a classifier without boundaries
+    found, *baselines = result.differences("crossing_rate")  # a classifier without boundaries
     assert np.isnan(found.p_value)
+    assert np.isnan(baselines[0].p_value)  # nor has a person
 
 
 def test_equal_but_for_the_last_digit_is_equal():
@@ -293,3 +297,257 @@ def test_former_names_of_methods_are_refused_with_the_present_ones(data):
         compare(["svm", "logistic"], *data, reference="rejo SVM")
     with pytest.raises(ValueError, match="'SVM-2C' is now called 'svm-pair'"):
         compare(["svm", "logistic"], *data, param_grids={"SVM-2C": {}})
+
+
+# ---- methods that are tuned inside the training part ----------------------------------------
+
+
+def counted(kind, fits):
+    """A class of estimators whose fits are counted."""
+
+    class Counted(kind):
+        def fit(self, *args, **options):
+            fits.append(type(self))
+            return super().fit(*args, **options)
+
+    return Counted
+
+
+def test_a_method_trained_for_one_cost_is_tuned_as_by_a_grid_search(data):
+    X, y = data
+    grid = {"rejosvc__C": [0.1, 4.0], "rejosvc__gamma": [0.5, 2.0]}
+    pipeline = make_pipeline(StandardScaler(), RejoSVC())
+    result = compare(
+        {"a": pipeline}, X, y, reject_costs=[0.1, 0.4], param_grids={"a": grid}, cv=3, inner_cv=3
+    )
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    for fold, (train, test) in enumerate(folds.split(X, y)):
+        for w in (0.1, 0.4):
+            search = GridSearchCV(pipeline.set_params(rejosvc__reject_cost=w), grid, cv=folds)
+            search.fit(X[train], y[train])
+            (row,) = (r for r in result.rows if (r["fold"], r["reject_cost"]) == (fold, w))
+            assert row["params"] == search.best_params_
+            assert_allclose(row["risk"], 1 - search.score(X[test], y[test]))
+
+
+def test_what_prepares_the_cases_is_fitted_once_for_each_fold(data):
+    scalings, fits = [], []
+    pipeline = make_pipeline(counted(StandardScaler, scalings)(), counted(RejoSVC, fits)())
+    pipeline.steps[1] = ("last", pipeline.steps[1][1])
+    grids = {"a": {"last__C": [0.1, 1.0, 4.0]}}
+    compare({"a": pipeline}, *data, reject_costs=[0.1, 0.4], param_grids=grids, cv=2, inner_cv=3)
+    assert len(scalings) == 2 * (3 + 1)
+    assert len(fits) == 2 * 2 * (3 * 3 + 1)
+
+
+def test_preparing_steps_can_be_tuned(data):
+    X, y = data
+    X = np.column_stack([X, 1e3 * np.random.RandomState(0).normal(size=len(X))])
+    pipeline = make_pipeline(StandardScaler(), RejoSVC(gamma=0.5))
+    grid = {"standardscaler": ["passthrough", StandardScaler()], "rejosvc__C": [1.0, 4.0]}
+    result = compare({"a": pipeline}, X, y, param_grids={"a": grid}, cv=2, reject_costs=[0.2])
+    assert all(isinstance(r["params"]["standardscaler"], StandardScaler) for r in result.rows)
+
+
+def test_posteriors_are_fitted_once_for_all_reject_costs(data):
+    X, y = data
+    fits = []
+    inner = counted(LogisticRegression, fits)()
+    model = ThresholdRejectClassifier(inner)
+    grids = {"a": {"estimator__C": [1e-4, 10.0]}}
+    costs = [0.05, 0.1, 0.2, 0.4]
+    result = compare({"a": model}, X, y, reject_costs=costs, param_grids=grids, cv=3, inner_cv=4)
+    assert len(fits) == 3 * (2 * 4 + 1)
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    inner_folds = StratifiedKFold(4, shuffle=True, random_state=0)
+    for fold, (train, test) in enumerate(folds.split(X, y)):
+        losses = {}
+        for C in (1e-4, 10.0):
+            parts = []
+            for a, b in inner_folds.split(X[train], y[train]):
+                p = LogisticRegression(C=C).fit(X[train][a], y[train][a])
+                p = p.predict_proba(X[train][b])
+                parts.append(log_loss(y[train][b], p, normalize=False, labels=[-1, 1]))
+            losses[C] = sum(parts)
+        best = min(losses, key=losses.get)
+        for w in costs:
+            by_hand = ThresholdRejectClassifier(LogisticRegression(C=best), reject_cost=w)
+            by_hand.fit(X[train], y[train])
+            (row,) = (r for r in result.rows if (r["fold"], r["reject_cost"]) == (fold, w))
+            assert row["params"] == {"estimator__C": best}
+            assert_allclose(row["risk"], 1 - by_hand.score(X[test], y[test]))
+
+
+def test_stages_of_boosting_share_one_fit():
+    X, y = make_synthetic_1(80, random_state=0)
+    fits = []
+
+    def rows(classifier):
+        model = ThresholdRejectClassifier(classifier(random_state=0, early_stopping=False))
+        grids = {"a": {"estimator__max_iter": [2, 5, 40], "estimator__max_leaf_nodes": [3, 8]}}
+        found = compare({"a": model}, X, y, param_grids=grids, cv=2, inner_cv=2, reject_costs=[0.2])
+        return [(r["params"], r["R"], r["E"]) for r in found.rows]
+
+    class Alone(HistGradientBoostingClassifier):
+        staged_predict_proba = property()  # hidden: each number of trees takes a fit
+
+    assert rows(counted(HistGradientBoostingClassifier, fits)) == rows(Alone)
+    assert len(fits) == 2 * (2 * 2 + 1)
+
+
+# ---- prices ---------------------------------------------------------------------------------
+
+PRICES = [[0, 10, 0.5], [1, 0, 0.5]]
+
+
+def test_prices_by_hand(data):
+    X, y = data
+    model = ThresholdRejectClassifier(LogisticRegression())
+    result = compare({"a": model}, X, y, cost_of=PRICES, cv=3, random_state=7)
+    splits = StratifiedKFold(3, shuffle=True, random_state=7).split(X, y)
+    for row, (train, test) in zip(result.rows, splits, strict=True):
+        fitted = clone(model).set_params(cost_of=PRICES).fit(X[train], y[train])
+        assert row["reject_cost"] is None
+        assert_allclose(row["risk"], 1 - fitted.score(X[test], y[test]))
+    assert result.reject_costs == [None]
+    assert "Mean cost of a case over 3 folds" in str(result)
+
+
+def test_prices_in_any_unit(data):
+    methods = METHODS | {"chow": ThresholdRejectClassifier(LogisticRegression())}
+    cheap = compare(methods, *data, reject_costs=[0.1], cv=3)
+    money = compare(methods, *data, cost_of="error=5000,review=500", cv=3)
+    for name, (risk,) in cheap.mean().items():
+        assert_allclose(money.mean()[name], [5000 * risk])
+
+
+def test_two_classes_with_prices_of_their_own(data):
+    X, y = data
+    prices = [[0, 1, 0.1], [5, 0, 0.1]]
+    methods = {
+        "chow": ThresholdRejectClassifier(LogisticRegression()),
+        "replication": RejoLinear(),
+        "cut-offs": ThresholdRejectClassifier(LogisticRegression(), rule="score"),
+        "class": ThresholdRejectClassifier(LogisticRegression(), rule="class"),
+        "plain": LogisticRegression(),
+    }
+    result = compare(methods, X, y, cost_of=prices, cv=3)
+    assert result.left_out == {"class": "cannot be trained for these prices"}
+    assert "Left out, cannot be trained for these prices: class" in str(result)
+    splits = StratifiedKFold(3, shuffle=True, random_state=0).split(X, y)
+    by_hand = []
+    for train, test in splits:
+        model = RejoLinear(loss_matrix=[[0, 0.1, 1], [5, 0.1, 0]]).fit(X[train], y[train])
+        by_hand.append(1 - model.score(X[test], y[test]))
+    assert_allclose(result.values("replication", None), by_hand)
+    flipped = {"flipped": RejoLinear(class_order=[1, -1])}
+    assert_allclose(compare(flipped, X, y, cost_of=prices, cv=3).values("flipped", None), by_hand)
+    assert result.mean()["plain"] > result.mean()["cut-offs"]
+    with pytest.raises(ValueError, match="'class' cannot be trained for these prices"):
+        compare({"class": methods["class"]}, X, y, cost_of=prices, cv=3)
+    with pytest.raises(ValueError, match="'class' cannot be trained for these prices"):
+        compare(methods, X, y, cost_of=prices, cv=3, reference="class")
+
+
+def test_reject_costs_above_a_half():
+    X, y = make_synthetic_4(90, random_state=0)
+    methods = {"chow": ThresholdRejectClassifier(LogisticRegression()), "svm": RejoSVC()}
+    result = compare(methods, X, y, reject_costs=[0.3, 0.6], cv=3)
+    assert result.methods == ["chow"]
+    assert result.left_out == {"svm": "cannot be trained for a reject cost of 0.6"}
+    low, high = (result.values("chow", w, "R").mean() for w in (0.3, 0.6))
+    assert low > high
+    with pytest.raises(ValueError, match=r"numbers in \(0, 0\.667\]"):
+        compare(methods, X, y, reject_costs=[0.7], cv=3)
+
+
+def test_a_class_that_only_the_test_part_has_and_posteriors():
+    X = np.linspace(-1, 1, 40)[:, None]
+    y = np.where(X[:, 0] > 0, "b", "a").astype(object)
+    y[:2] = "0"  # sorted before the others
+    split = [(np.arange(2, 40), np.r_[0, 1, 10:30])]
+    model = ThresholdRejectClassifier(LogisticRegression())
+    result = compare([model], X, y, reject_costs=[0.05], cv=split)
+    fitted = clone(model).set_params(reject_cost=0.05).fit(X[2:], y[2:])
+    answers = fitted.predict(X[split[0][1]])
+    (row,) = result.rows
+    assert row["R"] == np.mean(answers == "reject")
+    assert row["E"] == np.mean((answers != "reject") & (answers != y[split[0][1]]))
+
+
+# ---- the baselines, and what is said ---------------------------------------------------------
+
+
+def test_the_baselines_by_hand(data):
+    X, y = data
+    result = compare(METHODS, X, y, reject_costs=[0.1, 0.3], cv=3)
+    assert {row["method"] for row in result.baselines} == {"review everything", "decide everything"}
+    assert set(result.methods) == set(METHODS)
+    assert_allclose(result.mean()["review everything"], [0.1, 0.3])
+    assert set(result.values("review everything", 0.1, "R")) == {1.0}
+    forced = {name: [] for name in METHODS}
+    for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+        for w in (0.1, 0.3):
+            for name, model in METHODS.items():
+                fitted = clone(model).set_params(reject_cost=w).fit(X[train], y[train])
+                forced[name].append(np.mean(fitted.predict_forced(X[test]) != y[test]))
+    means = {name: np.mean(errors) for name, errors in forced.items()}
+    assert_allclose(np.mean(result.mean()["decide everything"]), min(means.values()))
+    by = {r["params"]["method"] for r in result.baselines if r["method"] == "decide everything"}
+    assert by == {min(means, key=means.get)}
+
+
+def test_prices_of_the_baselines(data):
+    X, y = data
+    result = compare([ThresholdRejectClassifier(DummyClassifier())], X, y, cost_of=PRICES, cv=3)
+    assert_allclose(result.mean()["review everything"], [0.5])
+    # Without a review, the cheapest is to decide all as the first class.
+    assert_allclose(result.mean()["decide everything"], [np.mean(y == 1)], atol=0.02)
+
+
+def test_a_baseline_can_be_the_reference(data):
+    result = compare(METHODS, *data, reject_costs=[0.3], cv=3, reference="review everything")
+    assert [d.method for d in result.differences()] == ["svm", "linear", "decide everything"]
+    (svm, *_) = result.differences()
+    assert_allclose(svm.difference, result.mean()["svm"][0] - 0.3)
+
+
+def comparison(**risks):
+    """Four folds of methods with these risks; the baselines cost 0.2 and 0.3."""
+    rows = [row(m, i, risk + (0.001 * i if m != "noisy" else 0.1 * (-1) ** i))
+            for m, risk in risks.items() for i in range(4)]  # fmt: skip
+    baselines = [row("review everything", i, 0.2) for i in range(4)]
+    baselines += [row("decide everything", i, 0.3) | {"params": {"method": "a"}} for i in range(4)]
+    return Comparison(rows, next(iter(risks)), baselines)
+
+
+def test_the_verdict():
+    assert comparison(a=0.1, b=0.15).verdict() == (
+        "Lowest mean cost of a case: a, 0.1015. All others cost significantly more. Reviewing "
+        "everything costs 0.2000, not less than any method. Deciding everything (by a) costs "
+        "0.3000, not less than any method."
+    )
+    assert "a, 0.1015. That may be chance: no other method costs significantly more. " in (
+        comparison(a=0.1, noisy=0.11).verdict()
+    )
+    said = comparison(a=0.1, noisy=0.11, c=0.25, d=0.35).verdict()
+    assert "That may be chance: noisy does not cost significantly more. " in said
+    assert "Reviewing everything costs 0.2000, less than c and d. " in said
+    assert said.endswith("Deciding everything (by a) costs 0.3000, less than d.")
+    assert "0.2000, less than every method." in comparison(a=0.25).verdict()
+    alone = [row("a", i, 0.1) for i in range(2)]
+    assert Comparison(alone, "a").verdict() == "Lowest mean cost of a case: a, 0.1000."
+
+
+def test_classes_without_an_order():
+    X, y = make_synthetic_4(90, random_state=0)
+    names = np.array(["red", "green", "blue"])[np.unique(y, return_inverse=True)[1]]
+    standard, _ = standard_methods(3, 2, 90, ordered=False)
+    assert "svm" not in standard
+    assert "logistic-posterior" in standard
+    some = ["logistic-posterior", "forest-posterior"]
+    result = compare(some, X, names, reject_costs=[0.2], cv=2, inner_cv=2)
+    numbers = compare(some, X, y, reject_costs=[0.2], cv=2, inner_cv=2)
+    assert result.methods == numbers.methods == some
+    with pytest.raises(ValueError, match="'svm' needs classes in an order"):
+        compare(["svm", *some], X, names)

@@ -1,9 +1,10 @@
 """``rejo compare``: data replication and its rivals, on a table or on synthetic problems."""
 
 import argparse
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from rejo.catalogue import METHODS, find
+from rejo.catalogue import METHODS, find, need_order
 from rejo.cli import _options as options
 from rejo.cli._cases import read_cases
 from rejo.cli._files import CommandError, print_json
@@ -11,14 +12,16 @@ from rejo.cli._files import CommandError, print_json
 if TYPE_CHECKING:
     from rejo.selection import Comparison
 
-HELP = "compare data replication with other reject-option methods"
+HELP = "compare reject-option methods, ours and others"
 DESCRIPTION = (
     "Cross-validate every method on the same folds of a table, with its parameters tuned\n"
-    "inside each fold, and print the mean cost per case. With --demo, use synthetic\n"
-    "problems whose lowest possible cost is known."
+    "inside each fold, and print the mean cost of a case, beside that of reviewing and of\n"
+    "deciding every case. With --demo, use synthetic problems whose lowest possible cost is\n"
+    "known."
 )
 PROBLEMS = {"SyntheticI": "synthetic_1", "SyntheticII": "synthetic_2"}
-COSTS = (0.04, 0.12, 0.2, 0.28, 0.36)
+COSTS = (0.04, 0.12, 0.2, 0.28, 0.36)  # of a review in the synthetic problems
+TABLE_COSTS = (0.1, 0.3)
 N_TRAIN, N_TEST = 400, 20_000
 INNER_FOLDS = 3  # for tuning; more are not worth the time in a first look
 
@@ -39,9 +42,9 @@ def add(parser: Any) -> None:
     methods = "compare only these, by the names below (default: the standard ones, marked *)"
     declare("--methods", type=options.names, metavar="A,B", help=methods)
     costs = "costs of a review, where an error costs 1 (default: 0.1,0.3)"
-    declare(
-        "--reject-costs", type=options.reject_costs, default=[0.1, 0.3], metavar="W,W", help=costs
-    )
+    declare("--reject-costs", type=options.reject_costs, metavar="W,W", help=costs)
+    prices = "compare at these prices instead, such as error=5000,review=40"
+    options.add(parser, "--costs", help=prices)
     folds = "number of folds (default: 5)"
     declare("--folds", type=options.integer(2), default=5, metavar="N", help=folds)
     sample = "use a random sample of this size if there are more rows (default: 500)"
@@ -54,18 +57,10 @@ def add(parser: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Compare on the table, or on each problem, and print."""
+    if arguments.costs is not None and arguments.reject_costs is not None:
+        raise CommandError("give one of --costs and --reject-costs")
     if arguments.demo:
-        if arguments.data is not None:
-            raise CommandError(f"--demo has its own data: remove {arguments.data} or --demo")
-        results = {}
-        for title, name in PROBLEMS.items():
-            result = _compare(name, arguments.repetitions, arguments.n_jobs or 1)
-            results[title] = _result(result)
-            if not arguments.json:
-                print(f"{title}: {N_TRAIN} training points, {arguments.repetitions} training sets")
-                print(_table(result, name) + "\n", flush=True)
-        if arguments.json:
-            print_json(results)
+        _demo(arguments)
         return
     if arguments.data is None or arguments.target is None:
         raise CommandError(
@@ -76,7 +71,35 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json(_result(result) | {"note": note})
     else:
-        print(f"{note}\n\n{result}\n\n{_verdict(result)}")
+        print(f"{note}\n\n{result}\n\n{result.verdict()}")
+
+
+def _demo(arguments: argparse.Namespace) -> None:
+    """Compare on each of the synthetic problems, and print."""
+    if arguments.data is not None:
+        raise CommandError(f"--demo has its own data: remove {arguments.data} or --demo")
+    if arguments.costs is not None or arguments.reject_costs is not None:
+        raise CommandError("--demo has its own prices: remove --costs or --reject-costs, or --demo")
+    _check_names(arguments.methods, 2)
+    results = {}
+    for title, name in PROBLEMS.items():
+        result = _compare(name, arguments)
+        results[title] = _result(result)
+        if not arguments.json:
+            print(f"{title}: {N_TRAIN} training points, {arguments.repetitions} training sets")
+            print(_table(result, name) + "\n", flush=True)
+    if arguments.json:
+        print_json(results)
+
+
+def _check_names(names: list[str] | None, n_classes: int, ordered: bool = True) -> None:
+    """Refuse methods that do not exist, or not for these classes."""
+    try:
+        find(names or (), n_classes, ordered)
+    except ValueError as error:
+        raise CommandError(f"--methods: {error}") from None
+    if names is not None and len(names) < 2:
+        raise CommandError("--methods must name at least two methods, separated by commas")
 
 
 def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
@@ -85,12 +108,24 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
     from sklearn.base import clone
 
     from rejo.cli._training import candidates, encoder_for
+    from rejo.prices import price_matrix
     from rejo.selection import compare, standard_methods
-    from rejo.selection.choice import draw_rows
+    from rejo.selection.auto import draw_rows
 
     cases = read_cases(arguments)
+    K, ordered, names = len(cases.classes), cases.ordered, arguments.methods
+    _check_names(names, K, ordered)
+    prices: dict[str, Any] = {"reject_costs": arguments.reject_costs or TABLE_COSTS}
+    if arguments.costs is not None:
+        prices = {"cost_of": price_matrix(arguments.costs, cases.classes, ordered=ordered)}
+    elif max(prices["reject_costs"]) > 1 - 1 / K:
+        raise CommandError(
+            f"--reject-costs must be at most {1 - 1 / K:.3g}: with {K} classes a guess is wrong no "
+            "more often, so no case is worth a review that costs more"
+        )
     X, y = cases.X, cases.indices()
     note = f"{cases.table.path}: {len(y):,} rows. Classes: {cases.counts()}."
+    note = f"{note} {cases.about_order()}".rstrip()
     if len(y) > arguments.max_rows:
         rows = draw_rows(y, arguments.max_rows, arguments.seed)
         X, y = X.iloc[rows], y[rows]
@@ -102,69 +137,77 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
     encoder = encoder_for(cases)
     n_features = clone(encoder).fit_transform(X).shape[1]
     n_train = len(y) * (arguments.folds - 1) // arguments.folds
-    names = arguments.methods
-    try:
-        find(names or (), len(cases.classes))
-    except ValueError as error:
-        raise CommandError(f"--methods: {error}") from None
-    if names is not None and len(names) < 2:
-        raise CommandError("--methods must name at least two methods, separated by commas")
     methods, grids = standard_methods(
-        len(cases.classes), n_features, n_train, arguments.seed, prepare=encoder, names=names
+        K, n_features, n_train, arguments.seed, prepare=encoder, names=names, ordered=ordered
     )
-    for method in find(methods) if names is None else ():
-        if method.max_features and n_features > method.max_features:
-            del methods[method.name]
-            note += (
-                f" Left out: {method.name}, slow with {n_features} features (--methods can add it)."
-            )
+    left_out = {}
+    if names is None:
+        left_out = _slow(methods, n_features, n_train)
+        methods = {name: methods[name] for name in methods if name not in left_out}
+        if not ordered:
+            left_out |= dict.fromkeys(need_order(K), "needs classes in an order")
     with candidates():
         result = compare(
             methods,
             X,
             y,
-            reject_costs=arguments.reject_costs,
             param_grids={name: grids[name] for name in methods},
             cv=arguments.folds,
             inner_cv=INNER_FOLDS,
             groups=None if cases.groups is None else cases.groups[X.index],
             random_state=arguments.seed,
             n_jobs=options.n_jobs(arguments, 10**6),
+            **prices,
         )
+    result.left_out = left_out | result.left_out
     return result, note
 
 
-def _verdict(result: "Comparison") -> str:
-    """Say which method is best, and whether that may be chance."""
-    means = {method: sum(risks) / len(risks) for method, risks in result.mean().items()}
-    best = min(means, key=lambda method: means[method])
-    apart = sorted({d.method for d in result.differences() if d.high < 0})
-    better = f"Significantly better than {result.reference}: {', '.join(apart)}."
-    if not apart:
-        better = f"No method is significantly better than {result.reference}."
-    return f"Lowest mean cost: {best}, {means[best]:.4f}. {better}"
+def _slow(names: Iterable[str], n_features: int, n_samples: int) -> dict[str, str]:
+    """Methods that would take too long on a table of this size, and why."""
+    slow = {}
+    for method in find(names):
+        if method.max_features and n_features > method.max_features:
+            slow[method.name] = f"slow with {n_features} features (--methods can add it)"
+        elif method.max_samples and n_samples > method.max_samples:
+            slow[method.name] = f"slow with {n_samples:,} rows (--methods can add it)"
+    return slow
 
 
 def _result(result: "Comparison") -> dict[str, Any]:
-    rows = [{key: row[key] for key in row if key != "params"} for row in result.rows]
-    return {"reject_costs": result.reject_costs, "risk": result.mean(), "rows": rows}
+    every = [*result.rows, *result.baselines]
+    return {
+        "reject_costs": result.reject_costs,
+        "risk": result.mean(),
+        "verdict": result.verdict(),
+        "left_out": result.left_out,
+        "rows": [{key: row[key] for key in row if key != "params"} for row in every],
+    }
 
 
-def _compare(name: str, repetitions: int, n_jobs: int) -> "Comparison":
-    """Compare all methods on several training sets and one large test set."""
+def _compare(name: str, arguments: argparse.Namespace) -> "Comparison":
+    """Compare methods on several training sets and one large test set."""
     import numpy as np
 
     from rejo import datasets
     from rejo.selection import compare, standard_methods
 
-    make = getattr(datasets, f"make_{name}")
+    make, repetitions = getattr(datasets, f"make_{name}"), arguments.repetitions
     draws = [make(N_TRAIN, random_state=seed) for seed in range(1, repetitions + 1)]
     draws.append(make(N_TEST, random_state=0))
     X, y = (np.concatenate(parts) for parts in zip(*draws, strict=True))
     test = np.arange(repetitions * N_TRAIN, len(y))
     splits = [(np.arange(i * N_TRAIN, (i + 1) * N_TRAIN), test) for i in range(repetitions)]
-    methods, grids = standard_methods(2, X.shape[1], N_TRAIN)
-    return compare(methods, X, y, reject_costs=COSTS, param_grids=grids, cv=splits, n_jobs=n_jobs)
+    methods, grids = standard_methods(2, X.shape[1], N_TRAIN, names=arguments.methods)
+    return compare(
+        methods,
+        X,
+        y,
+        reject_costs=COSTS,
+        param_grids=grids,
+        cv=splits,
+        n_jobs=options.n_jobs(arguments, 10**6),
+    )
 
 
 def _table(result: "Comparison", name: str) -> str:

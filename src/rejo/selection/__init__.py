@@ -9,12 +9,13 @@ cost), ``outcomes`` and ``crossfit`` (the engines), ``cuts`` (budgets and errors
 ranking), ``path`` (rates over the reject cost), ``search`` (from a target to a model), ``chosen``
 with ``svm_cv`` and ``operating`` (estimators), ``target``, ``guarantee``, ``expected`` and
 ``summary`` (what ``operating`` is asked, promises, expects and says), ``auto`` (which model),
-``comparison`` and ``scorers``.
+``grids``, ``comparison``, ``compared`` (what its rows say) and ``scorers``.
 """
 
 from rejo.catalogue import standard_methods
 from rejo.selection.auto import Choice, choose_model, rival_curves
-from rejo.selection.comparison import Comparison, Difference, compare, corrected_t_test
+from rejo.selection.compared import Comparison, Difference, corrected_t_test
+from rejo.selection.comparison import compare
 from rejo.selection.crossfit import CrossFit, cross_fit
 from rejo.selection.guarantee import Guarantee, TargetUnattainable, simultaneous_bounds
 from rejo.selection.operating import RejectClassifierCV

@@ -2,166 +2,52 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from scipy.stats import t as student
-from sklearn.base import clone, is_classifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
+from sklearn.base import is_classifier
+from sklearn.model_selection import ParameterGrid
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from rejo import metrics
-from rejo._errors import renamed
+from rejo._errors import RejoError
 from rejo._io import progress
-from rejo.catalogue import refuse_former_names, standard_methods
-from rejo.estimators.classes import encode_classes
+from rejo._typing import Floats, Indices
+from rejo.catalogue import need_order, refuse_former_names, standard_methods
+from rejo.decisions import decide, uniform_prices
+from rejo.estimators.classes import class_indices, encode_classes
 from rejo.estimators.pipelines import cost_parameter, final_step
 from rejo.metrics import tally
-from rejo.selection.folds import check_reject_costs, described, split_shuffled
+from rejo.prices import check_reviews_pay, price_matrix, reject_cost_of
+from rejo.selection.compared import DECIDE_ALL, REVIEW_ALL, Comparison, Row
+from rejo.selection.folds import (
+    by_posteriors,
+    candidate,
+    check_reject_costs,
+    described,
+    last_step,
+    make_fold,
+    split_shuffled,
+)
+from rejo.selection.grids import Tuner, early_parameters, quiet
 from rejo.selection.outcomes import look
-from rejo.tables.errors import import_pandas
 
 REJECT_COSTS = (0.04, 0.12, 0.2, 0.28, 0.36)
-MEASURES = ("R", "E", "risk", "accepted_accuracy", "crossing_rate", "fit_seconds")
+HIGHEST = 0.5  # reject cost that a method can be trained for
 
 
-class Difference(NamedTuple):
-    """How a method differs from the reference at one reject cost, over the same splits."""
+class PricePoint(NamedTuple):
+    """Prices that methods are compared at."""
 
-    method: str
-    reject_cost: float
-    difference: float  # mean of method - reference; negative if the method has the lower value
-    low: float
-    high: float
-    p_value: float
-
-
-@dataclass(repr=False, eq=False)
-class Comparison:
-    """The rows of a comparison, and what they say.
-
-    Attributes
-    ----------
-    rows : list of dict
-        One for each method, reject cost and fold, with the keys ``method``, ``reject_cost``,
-        ``fold``, ``R`` (rejection rate), ``E`` (error rate, over all points), ``risk``
-        (``reject_cost * R + E``), ``accepted_accuracy``, ``crossing_rate`` (share of the points
-        where boundaries cross; NaN for a method without boundaries), ``fit_seconds`` (one fit
-        with the chosen parameters), ``tune_seconds``, ``n_train``, ``n_test`` and ``params``.
-    reference : str
-        The method that the others are compared with.
-    """
-
-    rows: list[dict[str, Any]]
-    reference: str
-
-    @property
-    def methods(self) -> list[str]:
-        """Names of the methods, in the order given."""
-        return list(dict.fromkeys(row["method"] for row in self.rows))
-
-    @property
-    def reject_costs(self) -> list[float]:
-        """Reject costs, ascending."""
-        return sorted({row["reject_cost"] for row in self.rows})
-
-    def to_frame(self) -> Any:
-        """All rows as a pandas DataFrame."""
-        return import_pandas("to_frame").DataFrame(self.rows)
-
-    def values(self, method: str, reject_cost: float, measure: str = "risk") -> NDArray[Any]:
-        """Return a measure of a method at a reject cost, one value per fold."""
-        if measure not in MEASURES:
-            raise ValueError(f"measure={measure!r} must be one of {', '.join(MEASURES)}.")
-        found = {
-            row["fold"]: row[measure]
-            for row in self.rows
-            if row["method"] == method and row["reject_cost"] == reject_cost
-        }
-        if not found:
-            raise ValueError(
-                f"there are no rows of method={method!r} at reject_cost={reject_cost!r}; methods: "
-                f"{self.methods}, reject costs: {self.reject_costs}."
-            )
-        return np.array([found[fold] for fold in sorted(found)])
-
-    def mean(self, measure: str = "risk") -> dict[str, list[float]]:
-        """Mean of a measure over the folds: for each method, a value for each reject cost."""
-        return {
-            method: [float(self.values(method, w, measure).mean()) for w in self.reject_costs]
-            for method in self.methods
-        }
-
-    def differences(
-        self, measure: str = "risk", *, reference: str | None = None, confidence: float = 0.95
-    ) -> list[Difference]:
-        """Compare every method with the reference, on the same folds.
-
-        The training sets of different folds share points, so the variance of the mean is larger
-        than for independent trials.  The corrected resampled t-test of Nadeau and Bengio (2003)
-        estimates it as ``(1 / J + n_test / n_train) s^2`` for ``J`` folds.
-
-        Parameters
-        ----------
-        measure : str, default="risk"
-        reference : str, default=None
-            A method; by default the reference of the comparison.
-        confidence : float, default=0.95
-            Probability that an interval contains the true difference; it is not corrected for
-            comparing many methods and reject costs.
-
-        Returns
-        -------
-        differences : list of Difference
-            With NaN where the measure is undefined on a fold: ``accepted_accuracy`` where
-            nothing is accepted, ``crossing_rate`` of a method without boundaries.
-        """
-        reference = self.reference if reference is None else reference
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence={confidence!r} must lie between 0 and 1.")
-        ratio = float(np.mean([row["n_test"] / row["n_train"] for row in self.rows]))
-        found = []
-        for method in self.methods:
-            if method == reference:
-                continue
-            for w in self.reject_costs:
-                d = self.values(method, w, measure) - self.values(reference, w, measure)
-                d = np.round(d, 12)  # differences in the last digit do not count
-                found.append(Difference(method, w, *corrected_t_test(d, ratio, confidence)))
-        return found
-
-    def __str__(self) -> str:
-        """Mean risk of the methods, with ``*`` where it differs from that of the reference."""
-        costs, risks = self.reject_costs, self.mean()
-        folds = len({row["fold"] for row in self.rows})
-        apart = {(d.method, d.reject_cost) for d in self.differences() if d.low > 0 or d.high < 0}
-        width = max(map(len, ("reject_cost", *risks)))
-        lines = [
-            f"Mean risk over {folds} folds; * differs from {self.reference} "
-            "(95 %, corrected resampled t-test)",
-            f"{'reject_cost':<{width}}" + "".join(f"{w:>9.3g} " for w in costs),
-        ]
-        for method, means in risks.items():
-            cells = [
-                f"{value:>9.4f}{'*' if (method, w) in apart else ' '}"
-                for w, value in zip(costs, means, strict=True)
-            ]
-            lines.append(f"{method:<{width}}" + "".join(cells))
-        return "\n".join(line.rstrip() for line in lines)
-
-    def __repr__(self) -> str:
-        return (
-            f"<Comparison of {len(self.methods)} methods at {len(self.reject_costs)} reject costs, "
-            f"{len(self.rows)} rows; print() shows the risks, to_frame() gives the rows>"
-        )
+    reject_cost: float | None  # where an error costs 1; None: prices differ between classes
+    prices: Floats  # (K, K + 1)
+    priced: bool  # prices were given, not a reject cost
 
 
 @described
@@ -171,6 +57,7 @@ def compare(
     y: Any,
     *,
     reject_costs: Iterable[float] = REJECT_COSTS,
+    cost_of: Any = None,
     param_grids: Mapping[str, Any] | None = None,
     cv: Any = 10,
     inner_cv: Any = 5,
@@ -183,7 +70,8 @@ def compare(
     """Compare classifiers with a reject option on the same data, splits and reject costs.
 
     For every split and every reject cost, each method is tuned on the training part (if it has
-    a grid), fitted there, and tested on the test part.
+    a grid), fitted there, and tested on the test part.  A method that decides by posteriors does
+    not depend on the reject cost: it is tuned and fitted once for all of them.
 
     Parameters
     ----------
@@ -194,16 +82,25 @@ def compare(
         ``["svm", "svm-posterior", "boosting"]`` names methods to compare.
     %X, y
     reject_costs : iterable of float, default=(0.04, 0.12, 0.2, 0.28, 0.36)
+        Prices of a rejection, where an error costs 1; at most ``1 - 1 / K`` for ``K`` classes.
+        Methods that decide by posteriors take all of these, others at most 0.5.
+    cost_of : dict, str, path, DataFrame or array-like, default=None
+        What errors and reviews cost, instead of ``reject_costs``, such as ``{"error": 5000,
+        "review": 40}``; :func:`rejo.prices.price_matrix` lists all forms.  ``risk`` is then the
+        mean cost of a case in the unit of the prices.  Methods that cannot be trained for the
+        prices are left out.
     param_grids : dict of {name: grid}, default=None
-        For a method, the values to choose from by its ``score`` (1 - risk) in ``inner_cv``
-        folds of the training part, as in :class:`sklearn.model_selection.GridSearchCV`.
+        For a method, the values to choose from in ``inner_cv`` folds of the training part, as in
+        :class:`sklearn.model_selection.GridSearchCV`: by its ``score`` (1 - risk), or by the log
+        loss of its posteriors if it decides by them.
     cv : int, splitter or iterable of (train, test), default=10
         A number means stratified, shuffled folds; by groups if ``groups`` is given.
     inner_cv : int or splitter, default=5
         The same, for tuning within the training part.
     %groups
     reference : str, default=None
-        The method that the others are compared with; by default the first.
+        The method that the others are compared with, or "review everything" or "decide
+        everything"; by default the first method.
     random_state : int, default=0
         Shuffles the folds; the same seed gives the same splits.
     %n_jobs, verbose
@@ -228,11 +125,21 @@ def compare(
     reject_cost      0.1       0.3
     replication   ...
     cut-offs      ...
+    review everything   ...
+    decide everything   ...
     """
+    X, y, groups = indexable(X, y, groups)
+    classes, k = encode_classes(y, None if _is_ordered(y) else "sorted")
+    settings = _settings(reject_costs, cost_of, classes, y)
     grids: dict[str, Any] = {}
+    left_out: dict[str, str] = {}
     listed = isinstance(estimators, Sequence) and len(estimators) > 0
     if listed and all(isinstance(name, str) for name in estimators):
-        estimators, grids = _from_catalogue(estimators, X, y, random_state)
+        ordered = _has_order(classes, y)
+        estimators, grids, left_out = _from_catalogue(
+            estimators, X, len(classes), ordered, random_state
+        )
+        y, classes = k, np.arange(len(classes))  # methods need not be told their order
     methods = _check_methods(estimators)
     grids |= param_grids or {}
     refuse_former_names({*grids, reference} - methods.keys())
@@ -242,100 +149,236 @@ def compare(
                 f"param_grids has a grid for {name!r}, which is not among the estimators: "
                 f"{list(methods)}."
             )
-    costs = check_reject_costs(reject_costs)
-    reference = next(iter(methods)) if reference is None else reference
-    if reference not in methods:
+    if reference is not None and reference not in (*methods, REVIEW_ALL, DECIDE_ALL):
         raise ValueError(f"reference={reference!r} is not among the estimators: {list(methods)}.")
-    X, y, groups = indexable(X, y, groups)
+    unable = _unable(methods, settings, classes)
+    if reference in unable or len(unable) == len(methods):
+        name = reference if reference in unable else next(iter(methods))
+        raise RejoError(
+            f"{name!r} {unable[name]}",
+            parameter="reject_costs" if cost_of is None else "cost_of",
+            remedy="Compare methods that decide by posteriors, such as 'logistic-posterior'.",
+        )
+    methods = {name: methods[name] for name in methods if name not in unable}
+    left_out |= unable
+    reference = next(iter(methods)) if reference is None else reference
     splits = split_shuffled(cv, X, y, groups, random_state)
     cells = [
         delayed(_run)(
-            name, estimator, grids.get(name), X, y, fold, split, costs, inner_cv, groups,
-            random_state,
+            name, estimator, grids.get(name), X, y, k, classes, fold, split, settings, inner_cv,
+            groups, random_state,
         )
         for fold, split in enumerate(splits)
         for name, estimator in methods.items()
     ]  # fmt: skip
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
     done = progress(parallel(cells), len(cells), "compare", show=verbose)
-    order = {name: i for i, name in enumerate(methods)}
-    rows = [row for cell in done for row in cell]
-    rows.sort(key=lambda row: (order[row["method"]], row["reject_cost"], row["fold"]))
-    return Comparison(rows, reference)
-
-
-@renamed(d="differences")
-def corrected_t_test(
-    differences: NDArray[np.float64], ratio: float, confidence: float
-) -> tuple[float, float, float, float]:
-    """Mean of paired differences over resamplings, its interval and its p-value.
-
-    Nadeau and Bengio (2003): the variance of the mean of ``J`` differences is
-    ``(1 / J + n_test / n_train) s^2``, and ``t`` has ``J - 1`` degrees of freedom.
-    ``ratio`` is ``n_test / n_train``.  All values are NaN if a difference is NaN.
-    """
-    J, mean = len(differences), float(differences.mean())
-    if np.isnan(mean):  # the measure is undefined on a fold
-        return mean, mean, mean, mean
-    if J < 2:
-        return mean, float("-inf"), float("inf"), 1.0
-    scale = np.sqrt((1.0 / J + ratio) * differences.var(ddof=1))
-    if not scale > 0:  # all differences are equal
-        return mean, mean, mean, float(mean == 0)
-    half = scale * student.ppf(0.5 + confidence / 2, J - 1)
-    p_value = 2 * student.sf(abs(mean) / scale, J - 1)
-    return mean, float(mean - half), float(mean + half), float(p_value)
+    order = {name: i for i, name in enumerate([*methods, REVIEW_ALL, DECIDE_ALL])}
+    rows, forced = [], list[Row]()
+    for cell in done:
+        rows += [row for row, _ in cell]
+        forced += [row for _, row in cell]
+    baselines = _baselines(forced, settings, splits, k)
+    for found in (rows, baselines):
+        found.sort(key=lambda row: (order[row["method"]], row["reject_cost"] or 0, row["fold"]))
+    prices = settings[0].prices if cost_of is not None else None
+    return Comparison(rows, reference, baselines, prices, left_out)
 
 
 def _run(
-    name: str, estimator: Any, grid: Any, X: Any, y: Any, fold: int, split: tuple[Any, Any],
-    costs: list[float], inner_cv: Any, groups: Any, random_state: int | None,
-) -> list[dict[str, Any]]:  # fmt: skip
-    """All rows of one method on one split."""
+    name: str, estimator: Any, grid: Any, X: Any, y: Any, k: Indices, classes: NDArray[Any],
+    fold: int, split: tuple[Any, Any], settings: list[PricePoint], inner_cv: Any, groups: Any,
+    random_state: int | None,
+) -> list[tuple[Row, Row]]:  # fmt: skip
+    """Rows of one method on one split, each with that of its decisions without rejection."""
     train, test = split
-    X_train, y_train = _safe_indexing(X, train), _safe_indexing(y, train)
-    X_test, (classes, k) = _safe_indexing(X, test), encode_classes(y, "sorted")
-    inner = None
-    if grid is not None:
+    runner = _Runner(estimator, grid, X, y, train, test)
+    if len(runner.points) > 1:
+        X_train, y_train = _safe_indexing(X, train), _safe_indexing(y, train)
         inside = None if groups is None else _safe_indexing(groups, train)
         inner = split_shuffled(inner_cv, X_train, y_train, inside, random_state)
-    parameter = cost_parameter(estimator)
+        runner.tuner = Tuner(estimator, runner.points, X_train, y_train, inner)
     rows = []
-    for w in costs:
-        model = clone(estimator)
-        if parameter is not None:
-            model.set_params(**{parameter: w})
-        start = perf_counter()
-        chosen: dict[str, Any] = {}
-        with warnings.catch_warnings():
-            if inner is not None:
-                # Grid points that do not converge lose by their score.
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                search = GridSearchCV(model, grid, cv=inner, refit=False, error_score="raise")
-                chosen = search.fit(X_train, y_train).best_params_
-                model.set_params(**clone(chosen, safe=False))
-            tuned = perf_counter()
-            model.fit(X_train, y_train)
-        fitted = perf_counter()
-        found = tally(look(model, X_test, classes).decision[0], k[test])
-        rows.append(
-            {
-                "method": name,
-                "reject_cost": w,
-                "fold": fold,
-                "R": float(found.rejection_rate),
-                "E": float(found.error_rate),
-                "risk": float(found.risk(w)),
-                "accepted_accuracy": float(found.accepted_accuracy),
-                "crossing_rate": _crossing_rate(*final_step(model, X_test)),
-                "fit_seconds": fitted - tuned,
-                "tune_seconds": tuned - start,
-                "n_train": len(y_train),
-                "n_test": len(test),
-                "params": chosen,
-            }
-        )
+    fitted: _Fitted | None = None
+    for setting in settings:
+        if fitted is None or fitted.p is None:
+            fitted = runner.fit(_price_parameters(estimator, setting, classes) or {})
+        decision, forced = fitted.decide(setting, classes)
+        common = {
+            "method": name,
+            "reject_cost": setting.reject_cost,
+            "fold": fold,
+            **_rates(decision, k[test], setting),
+            "crossing_rate": fitted.crossing_rate,
+            "fit_seconds": fitted.fit_seconds,
+            "tune_seconds": fitted.tune_seconds,
+            "n_train": len(train),
+            "n_test": len(test),
+            "params": fitted.params,
+        }
+        without = {"method": DECIDE_ALL, "params": {"method": name}}
+        rows.append((common, common | without | _rates(forced, k[test], setting)))
     return rows
+
+
+class _Fitted(NamedTuple):
+    """A method fitted on the training part of a split."""
+
+    model: Any  # the last step of a pipeline
+    X_test: Any  # as it reaches that step
+    p: Floats | None  # (n_test, K) posteriors, if it decides by them
+    params: dict[str, Any]
+    crossing_rate: float
+    fit_seconds: float
+    tune_seconds: float
+
+    def decide(self, setting: PricePoint, classes: NDArray[Any]) -> tuple[Indices, Indices]:
+        """Decisions (n_test,), -1 for a rejection, and those without rejection."""
+        if self.p is None:
+            judged = look(self.model, self.X_test, classes)
+            forced = judged.decision if judged.forced is None else judged.forced
+            return judged.decision[0], forced[0]
+        known = class_indices(self.model.classes_, classes)
+        found = decide(self.p, setting.prices[known[:, None], np.append(known, -1)])
+        place = np.append(known, -1)  # a rejection stays -1
+        return place[found.decision], place[found.forced]
+
+
+class _Runner:
+    """Tunes and fits a method on the training part of a split; what prepares it is fitted once."""
+
+    def __init__(
+        self, estimator: Any, grid: Any, X: Any, y: Any, train: Indices, test: Indices
+    ) -> None:
+        self.estimator, self.grid = estimator, grid
+        self.points = [{}] if grid is None else list(ParameterGrid(grid))
+        self.data = X, y, None, train, test
+        self.tuner: Tuner | None = None
+        self._prepared: dict[str, tuple[Any, float]] = {}
+
+    def fit(self, params: Mapping[str, Any]) -> _Fitted:
+        """Tune and fit with parameters that say what a rejection costs."""
+        start, posteriors = perf_counter(), _by_posteriors(self.estimator)
+        chosen = dict(self.points[0])
+        if self.tuner is not None:
+            chosen = self.tuner.by_log_loss() if posteriors else self.tuner.by_score(params)
+        tuned = perf_counter()
+        fold, seconds = self._prepare(chosen)
+        start_fit = perf_counter()
+        model = last_step(candidate(self.estimator, params, chosen))
+        with nullcontext() if self.grid is None else quiet():
+            model.fit(fold.X_train, fold.y_train)
+        seconds += perf_counter() - start_fit
+        p = model.predict_proba(fold.X_test) if posteriors else None
+        crossing = _crossing_rate(*final_step(model, fold.X_test))
+        return _Fitted(model, fold.X_test, p, chosen, crossing, seconds, tuned - start)
+
+    def _prepare(self, chosen: Mapping[str, Any]) -> tuple[Any, float]:
+        """Both parts as they reach the last step, and the seconds that took."""
+        key = repr(early_parameters(self.estimator, chosen))
+        if key not in self._prepared:
+            start = perf_counter()
+            fold = make_fold(candidate(self.estimator, chosen), *self.data)
+            self._prepared[key] = fold, perf_counter() - start
+        return self._prepared[key]
+
+
+def _rates(decision: Indices, y: Indices, setting: PricePoint) -> Row:
+    """What became of test cases of the classes ``y``."""
+    found = tally(decision, y)
+    paid = setting.prices[y, decision]  # -1 is the review
+    risk = paid.mean() if setting.priced else found.risk(setting.reject_cost)
+    return {
+        "R": float(found.rejection_rate),
+        "E": float(found.error_rate),
+        "risk": float(risk),
+        "accepted_accuracy": float(found.accepted_accuracy),
+    }
+
+
+def _baselines(forced: list[Row], settings: list[PricePoint], splits: Any, k: Indices) -> list[Row]:
+    """Rows of reviewing everything, and of the method that costs least without reviews."""
+    by = [row["params"]["method"] for row in forced]
+    risks = np.array([row["risk"] for row in forced])
+    cheapest = min(dict.fromkeys(by), key=lambda name: risks[np.array(by) == name].mean())
+    rows = [row for row in forced if row["params"]["method"] == cheapest]
+    nothing = {"crossing_rate": float("nan"), "fit_seconds": 0.0, "tune_seconds": 0.0, "params": {}}
+    for fold, (train, test) in enumerate(splits):
+        for setting in settings:
+            review = _rates(np.full(len(test), -1), k[test], setting)
+            row = {"method": REVIEW_ALL, "reject_cost": setting.reject_cost, "fold": fold}
+            rows.append(row | review | nothing | {"n_train": len(train), "n_test": len(test)})
+    return rows
+
+
+def _by_posteriors(estimator: Any) -> bool:
+    """Return whether a method decides at any prices, with one fit for all."""
+    return by_posteriors(estimator) and hasattr(last_step(estimator), "at")
+
+
+def _settings(
+    reject_costs: Iterable[float], cost_of: Any, classes: NDArray[Any], y: Any
+) -> list[PricePoint]:
+    """Prices to compare at."""
+    K = len(classes)
+    if cost_of is not None:
+        prices = price_matrix(cost_of, classes.tolist(), ordered=_has_order(classes, y))
+        check_reviews_pay(prices)
+        return [PricePoint(reject_cost_of(prices), prices, True)]
+    costs = check_reject_costs(reject_costs, max(HIGHEST, 1 - 1 / K))
+    return [PricePoint(w, uniform_prices(K, w), False) for w in costs]
+
+
+def _unable(
+    methods: Mapping[str, Any], settings: list[PricePoint], classes: NDArray[Any]
+) -> dict[str, str]:
+    """Methods that cannot be trained for all of the prices, and why."""
+    unable = {}
+    for name, estimator in methods.items():
+        for setting in settings:
+            if _price_parameters(estimator, setting, classes) is None:
+                w = setting.reject_cost
+                what = "these prices" if setting.priced or w is None else f"a reject cost of {w:g}"
+                unable[name] = f"cannot be trained for {what}"
+    return unable
+
+
+def _price_parameters(
+    estimator: Any, setting: PricePoint, classes: NDArray[Any]
+) -> dict[str, Any] | None:
+    """Parameters that train an estimator for these prices; ``None`` if there are none."""
+    name = cost_parameter(estimator)
+    if name is None or _by_posteriors(estimator):
+        return {}
+    if setting.reject_cost is not None:
+        return {name: setting.reject_cost} if setting.reject_cost <= HIGHEST else None
+    before, params = name.removesuffix("reject_cost"), estimator.get_params()
+    if len(classes) > 2:  # a review costs the same wherever it is; replicas cannot express that
+        return None
+    order = params.get(f"{before}class_order")
+    flipped = isinstance(order, Sequence | np.ndarray) and list(order) == classes.tolist()[::-1]
+    prices = setting.prices[::-1][:, [1, 0, 2]] if flipped else setting.prices
+    if params.get(f"{before}rule") == "score":
+        return {f"{before}cost_of": prices}
+    takes = f"{before}loss_matrix" in params
+    if takes and params.get(f"{before}surrogate") != "bartlett-wegkamp" and _has_region(prices):
+        return {f"{before}loss_matrix": prices[:, [0, 2, 1]]}  # the review lies between them
+    return None
+
+
+def _has_region(prices: Floats) -> bool:
+    """Return whether a review of some cases of two classes pays, so that it can be learned."""
+    (_, a, r), (b, _, s) = prices
+    return bool(r * b + s * a < a * b and 0 < r < a and 0 < s < b)
+
+
+def _is_ordered(y: Any) -> bool:
+    return bool(getattr(getattr(y, "dtype", None), "ordered", False))
+
+
+def _has_order(classes: NDArray[Any], y: Any) -> bool:
+    """Return whether the classes are two, numbers, or an ordered Categorical."""
+    return len(classes) == 2 or classes.dtype.kind in "biuf" or _is_ordered(y)
 
 
 def _crossing_rate(classifier: Any, X: Any) -> float:
@@ -347,8 +390,10 @@ def _crossing_rate(classifier: Any, X: Any) -> float:
     return float("nan")
 
 
-def _from_catalogue(names: Any, X: Any, y: Any, random_state: int | None) -> tuple[Any, Any]:
-    """Return methods by name, and their grids."""
+def _from_catalogue(
+    names: Any, X: Any, n_classes: int, ordered: bool, random_state: int | None
+) -> tuple[Any, Any, dict[str, str]]:
+    """Return methods by name, their grids, and standard methods that are left out."""
     if isinstance(names, str) and names != "standard":
         raise ValueError(
             f"estimators={names!r} must be 'standard', or estimators, such as "
@@ -363,7 +408,11 @@ def _from_catalogue(names: Any, X: Any, y: Any, random_state: int | None) -> tup
     if len(shape) != 2:
         raise ValueError(f"X must have two dimensions; it has the shape {shape}.")
     wanted = None if isinstance(names, str) else names
-    return standard_methods(len(np.unique(y)), shape[1], shape[0], random_state, names=wanted)
+    methods, grids = standard_methods(
+        n_classes, shape[1], shape[0], random_state, names=wanted, ordered=ordered
+    )
+    absent = [] if ordered or wanted is not None else need_order(n_classes)
+    return methods, grids, dict.fromkeys(absent, "needs classes in an order")
 
 
 def _check_methods(estimators: Any) -> dict[str, Any]:

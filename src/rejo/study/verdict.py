@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rejo._typing import Floats
-from rejo.selection.comparison import corrected_t_test
+from rejo.selection.compared import corrected_t_test
 from rejo.study.panels import Panel
 from rejo.study.paper import Claim, label
 

@@ -1,0 +1,258 @@
+"""What a comparison of methods says: means, paired differences, a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import floor, log10
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from rejo._errors import renamed
+from rejo._typing import Floats
+from rejo.tables.errors import import_pandas
+
+MEASURES = ("R", "E", "risk", "accepted_accuracy", "crossing_rate", "fit_seconds")
+REVIEW_ALL, DECIDE_ALL = "review everything", "decide everything"
+
+Row = dict[str, Any]
+
+
+class Difference(NamedTuple):
+    """How a method differs from the reference at one reject cost, over the same splits."""
+
+    method: str
+    reject_cost: float | None  # None: at prices that differ between classes
+    difference: float  # mean of method - reference; negative if the method has the lower value
+    low: float
+    high: float
+    p_value: float
+
+
+@dataclass(repr=False, eq=False)
+class Comparison:
+    """The rows of a comparison, and what they say.
+
+    Attributes
+    ----------
+    rows : list of dict
+        One for each method, reject cost and fold, with the keys ``method``, ``reject_cost``
+        (``None`` at prices that differ between classes), ``fold``, ``R`` (rejection rate), ``E``
+        (error rate, over all points), ``risk`` (``reject_cost * R + E``, or the mean cost of a
+        case at the prices), ``accepted_accuracy``, ``crossing_rate`` (share of the points where
+        boundaries cross; NaN for a method without boundaries), ``fit_seconds`` (one fit with the
+        chosen parameters; a method that decides by posteriors has one for all reject costs),
+        ``tune_seconds``, ``n_train``, ``n_test`` and ``params``.
+    reference : str
+        The method that the others are compared with.
+    baselines : list of dict
+        The same rows for two ways to do without the choice between deciding and reviewing:
+        "review everything", and "decide everything", by the method that costs least without
+        reviews, which is in ``params``.  As it is chosen by its cost on these folds, that cost
+        is slightly too low.
+    prices : ndarray of shape (n_classes, n_classes + 1) or None
+        Prices of each decision and, last, of a review, for each true class.
+    left_out : dict of {method: reason}
+    """
+
+    rows: list[Row]
+    reference: str
+    baselines: list[Row] = field(default_factory=list)
+    prices: Floats | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def methods(self) -> list[str]:
+        """Names of the methods, in the order given."""
+        return list(dict.fromkeys(row["method"] for row in self.rows))
+
+    @property
+    def reject_costs(self) -> list[Any]:
+        """Reject costs, ascending; ``[None]`` at prices that differ between classes."""
+        return sorted({row["reject_cost"] for row in self.rows})
+
+    def to_frame(self) -> Any:
+        """Rows of the methods as a pandas DataFrame."""
+        return import_pandas("to_frame").DataFrame(self.rows)
+
+    def values(self, method: str, reject_cost: float | None, measure: str = "risk") -> NDArray[Any]:
+        """Return a measure of a method, or a baseline, at a reject cost, one value per fold."""
+        if measure not in MEASURES:
+            raise ValueError(f"measure={measure!r} must be one of {', '.join(MEASURES)}.")
+        found = {
+            row["fold"]: row[measure]
+            for row in [*self.rows, *self.baselines]
+            if row["method"] == method and row["reject_cost"] == reject_cost
+        }
+        if not found:
+            raise ValueError(
+                f"there are no rows of method={method!r} at reject_cost={reject_cost!r}; methods: "
+                f"{self.methods}, reject costs: {self.reject_costs}."
+            )
+        return np.array([found[fold] for fold in sorted(found)])
+
+    def mean(self, measure: str = "risk") -> dict[str, list[float]]:
+        """Mean of a measure over the folds: for each method, a value for each reject cost.
+
+        The baselines come after the methods.
+        """
+        return {
+            method: [float(self.values(method, w, measure).mean()) for w in self.reject_costs]
+            for method in self._entries
+        }
+
+    def differences(
+        self, measure: str = "risk", *, reference: str | None = None, confidence: float = 0.95
+    ) -> list[Difference]:
+        """Compare every method, and the baselines, with the reference, on the same folds.
+
+        The training sets of different folds share points, so the variance of the mean is larger
+        than for independent trials.  The corrected resampled t-test of Nadeau and Bengio (2003)
+        estimates it as ``(1 / J + n_test / n_train) s^2`` for ``J`` folds.
+
+        Parameters
+        ----------
+        measure : str, default="risk"
+        reference : str, default=None
+            A method or a baseline; by default the reference of the comparison.
+        confidence : float, default=0.95
+            Probability that an interval contains the true difference; it is not corrected for
+            comparing many methods and reject costs.
+
+        Returns
+        -------
+        differences : list of Difference
+            With NaN where the measure is undefined on a fold: ``accepted_accuracy`` where
+            nothing is accepted, ``crossing_rate`` of a method without boundaries.
+        """
+        reference = self.reference if reference is None else reference
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence={confidence!r} must lie between 0 and 1.")
+        found = []
+        for method in self._entries:
+            if method == reference:
+                continue
+            for w in self.reject_costs:
+                d = self.values(method, w, measure) - self.values(reference, w, measure)
+                d = np.round(d, 12)  # differences in the last digit do not count
+                found.append(Difference(method, w, *corrected_t_test(d, self._ratio, confidence)))
+        return found
+
+    def verdict(self) -> str:
+        """Say which method costs least, whether that may be chance, and if reviews cost less."""
+        means = {name: float(np.mean(risks)) for name, risks in self.mean().items()}
+        methods = sorted(self.methods, key=lambda name: means[name])
+        best, *others = methods
+        places = self._places
+        said = [f"Lowest mean cost of a case: {best}, {means[best]:.{places}f}."]
+        level = [name for name in others if self._excess(name, best)[1] <= 0]
+        if level and level == others:
+            said.append("That may be chance: no other method costs significantly more.")
+        elif level:
+            do = "do" if len(level) > 1 else "does"
+            said.append(f"That may be chance: {_and(level)} {do} not cost significantly more.")
+        elif others:
+            said.append("All others cost significantly more.")
+        if self.baselines:
+            review = means[REVIEW_ALL]
+            more = [name for name in methods if np.round(means[name] - review, 12) > 0]
+            said.append(f"Reviewing everything costs {review:.{places}f}, {_than(more, methods)}.")
+            decide = means[DECIDE_ALL]
+            more = [name for name in methods if np.round(means[name] - decide, 12) > 0]
+            by = next(r["params"]["method"] for r in self.baselines if r["method"] == DECIDE_ALL)
+            said.append(
+                f"Deciding everything (by {by}) costs {decide:.{places}f}, {_than(more, methods)}."
+            )
+        return " ".join(said)
+
+    def __str__(self) -> str:
+        """Mean risk of the methods, with ``*`` where it differs from that of the reference."""
+        costs, risks = self.reject_costs, self.mean()
+        folds = len({row["fold"] for row in self.rows})
+        apart = {(d.method, d.reject_cost) for d in self.differences() if d.low > 0 or d.high < 0}
+        width = max(map(len, ("reject_cost", *risks)))
+        if self.prices is None:
+            what, head = "risk", "reject_cost".ljust(width) + "".join(f"{w:>9.3g} " for w in costs)
+        else:
+            what, head = "cost of a case", " " * width + "     cost"
+        lines = [
+            f"Mean {what} over {folds} folds; * differs from {self.reference} "
+            "(95 %, corrected resampled t-test)",
+            head,
+        ]
+        for method, means in risks.items():
+            cells = [
+                f"{value:>9.{self._places}f}{'*' if (method, w) in apart else ' '}"
+                for w, value in zip(costs, means, strict=True)
+            ]
+            lines.append(f"{method:<{width}}" + "".join(cells))
+        for reason in dict.fromkeys(self.left_out.values()):
+            names = [name for name, why in self.left_out.items() if why == reason]
+            lines.append(f"Left out, {reason}: {', '.join(names)}")
+        return "\n".join(line.rstrip() for line in lines)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Comparison of {len(self.methods)} methods at {len(self.reject_costs)} reject costs, "
+            f"{len(self.rows)} rows; print() shows the risks, to_frame() gives the rows>"
+        )
+
+    @property
+    def _entries(self) -> list[str]:
+        """Names of the methods and the baselines."""
+        return [*self.methods, *dict.fromkeys(row["method"] for row in self.baselines)]
+
+    @property
+    def _ratio(self) -> float:
+        return float(np.mean([row["n_test"] / row["n_train"] for row in self.rows]))
+
+    @property
+    def _places(self) -> int:
+        """Decimals to show: about four digits of an amount of money."""
+        if self.prices is None:
+            return 4
+        least = min(float(np.mean(risks)) for risks in self.mean().values())
+        return min(6, max(0, 3 - floor(log10(least)))) if least > 0 else 4
+
+    def _excess(self, method: str, other: str) -> tuple[float, float, float, float]:
+        """How much more a method costs than another, over all reject costs; see the t-test."""
+        gaps = np.array([self.values(method, w) - self.values(other, w) for w in self.reject_costs])
+        return corrected_t_test(gaps.mean(axis=0).round(12), self._ratio, 0.95)
+
+
+def _than(more: Sequence[str], methods: Sequence[str]) -> str:
+    """Say which of the methods cost more than a baseline."""
+    if len(more) == len(methods):
+        return "less than every method"
+    return f"less than {_and(more)}" if more else "not less than any method"
+
+
+def _and(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+@renamed(d="differences")
+def corrected_t_test(
+    differences: NDArray[np.float64], ratio: float, confidence: float
+) -> tuple[float, float, float, float]:
+    """Mean of paired differences over resamplings, its interval and its p-value.
+
+    Nadeau and Bengio (2003): the variance of the mean of ``J`` differences is
+    ``(1 / J + n_test / n_train) s^2``, and ``t`` has ``J - 1`` degrees of freedom.
+    ``ratio`` is ``n_test / n_train``.  All values are NaN if a difference is NaN.
+    """
+    J, mean = len(differences), float(differences.mean())
+    if np.isnan(mean):  # the measure is undefined on a fold
+        return mean, mean, mean, mean
+    if J < 2:
+        return mean, float("-inf"), float("inf"), 1.0
+    scale = np.sqrt((1.0 / J + ratio) * differences.var(ddof=1))
+    if not scale > 0:  # all differences are equal
+        return mean, mean, mean, float(mean == 0)
+    half = scale * student.ppf(0.5 + confidence / 2, J - 1)
+    p_value = 2 * student.sf(abs(mean) / scale, J - 1)
+    return mean, float(mean - half), float(mean + half), float(p_value)
