@@ -122,15 +122,16 @@ def describe_choice(trained: Trained) -> str:
             f"Model: {choice.name}."
         )  # fmt: skip
     lines = [f"Mean cost of a case, by {how}{_at(choice.prices)}:"]
-    width = max(len(entry.name) for entry in choice.tried)
+    baselines = {f"({what})": cost for what, cost in choice.baselines.items()}
+    width = max(map(len, [*baselines, *(entry.name for entry in choice.tried)]))
     places = money_places(choice.chosen.cost)
     for entry in choice.tried:
         loss = "" if isnan(entry.log_loss) else f"   log loss {entry.log_loss:.4f}"
         mark = "  <- chosen" if entry.name == choice.name else ""
         cost = f"{entry.cost:.{places}f} ± {entry.error:.{places}f}"
         lines.append(f"  {entry.name:<{width}}  {cost}{loss}{mark}")
-    for what, cost in choice.baselines.items():
-        lines.append(f"  {f'({what})':<{width}}  {cost:.{places}f}")
+    for what, amount in baselines.items():
+        lines.append(f"  {what:<{width}}  {amount:.{places}f}")
     lines += [f"  {line}" for line in _compared(choice)]
     return "\n".join(lines)
 
@@ -152,7 +153,10 @@ def _compared(choice: Any) -> list[str]:
         lines.append(f"Weights of the posteriors: {shares}.")
     elif params := _shown(chosen.params):
         lines.append(f"Parameters of {chosen.name}: {params}.")
-    lines += [f"{name}: not tried to the end; {why}." for name, why in choice.left_out.items()]
+    reasons = dict.fromkeys(choice.left_out.values())
+    for why in reasons:
+        names = [name for name, reason in choice.left_out.items() if reason == why]
+        lines.append(f"Left out: {', '.join(names)} ({why}).")
     return lines
 
 

@@ -241,7 +241,7 @@ def _posteriors(
     for group in _groups(points, shared):
         params = {key: value for key, value in points[group[0]].items() if key != shared}
         first = clone(model).set_params(**params)
-        values = [points[i].get(shared) for i in group]
+        values: list[Any] = [points[i].get(shared) for i in group]
         if shared == "max_iter" and values[0] is not None:
             first.set_params(max_iter=max(values)).fit(fold.X_train, fold.y_train)
             stages = dict(zip(values, group, strict=True))
