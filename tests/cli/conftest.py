@@ -19,7 +19,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def told(err):
-    """What stderr says, but for the note that the extension was not built."""
+    """What stderr says, but for the stages, and the note that the extension was not built."""
+    err = re.sub(r"^\[ *\d+ s\] .*\n", "", err, flags=re.MULTILINE)
     return re.sub(r"rejo: warning: rejo runs on its NumPy reference solver.*\n", "", err)
 
 
