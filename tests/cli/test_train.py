@@ -137,7 +137,6 @@ def test_prices_by_class(run, refused, table):
     code, out, _ = run("train", "t.csv", *words, "--costs", prices)
     assert code == 0
     assert inspect("m.rejo").table["prices"] == [[0, 50, 2], [5, 0, 2]]
-    assert "50" in out
     run("predict", "m.rejo", "t.csv", "-o", "d.csv")
     decisions = pd.read_csv("d.csv")
     queue = decisions.dropna(subset="rank").sort_values("rank")
@@ -321,11 +320,13 @@ def test_one_target_and_no_more(refused, table, words):
 
 
 def test_a_target_that_cannot_be_reached(refused, table):
-    table().to_csv("t.csv", index=False)
+    frame = table()
+    frame["grade"] = np.random.RandomState(0).permutation(frame["grade"])  # nothing to learn
+    frame.to_csv("t.csv", index=False)
     for words in (("--max-error", "0.0001"), ("--max-error", "0.001", "--confidence", "0.95")):
         line = refused(5, "train", "t.csv", *LOGISTIC, *words)
         assert line.startswith("--max-error 0.00")
-        least = float(re.search(r"is (0\.\d+), at a reject cost of", line)[1])
+        least = float(re.search(r"is (0\.\d+)", line)[1])
         assert 0 < least < 1
     assert files() == ["t.csv"]
 

@@ -200,6 +200,7 @@ def test_a_blend_is_fitted_with_the_weights_of_the_race(data):
     np.testing.assert_allclose(
         model["model"].estimator_.weights_, list(choice.weights.values()), atol=1e-9
     )
-    assert log_loss(
-        (data[1] == "low").astype(int), model.predict_proba(data[0]), classes=[0, 1]
-    ) < choice.chosen.log_loss + 0.1
+    assert (
+        log_loss((data[1] == "low").astype(int), model.predict_proba(data[0]), classes=[0, 1])
+        < choice.chosen.log_loss + 0.1
+    )

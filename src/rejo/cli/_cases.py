@@ -12,7 +12,7 @@ from rejo.cli._options import reading
 
 MIN_PER_CLASS = 5  # one for each of the five folds
 MAX_NUMBERS = 20  # as classes: more are a measurement
-MAX_CLASSES = 200
+MAX_CLASSES = 100
 
 
 class Cases(NamedTuple):

@@ -115,12 +115,10 @@ def describe_columns(encoder: Any) -> str:
 def describe_choice(trained: Trained) -> str:
     """Say which model was chosen, from which others, and how far apart they were."""
     choice = trained.choice
-    how = f"{FOLDS}-fold cross-validation of {choice.n_cases:,} cases"
+    how = f"{choice.n_folds}-fold cross-validation of {choice.n_cases:,} cases"
     if len(choice.tried) == 1:
-        params = _shown(choice.chosen.params)
-        return f"Model: {choice.name} ({params}; tuned by {how})." if params else (
-            f"Model: {choice.name}."
-        )  # fmt: skip
+        lines = [f"Model: {choice.name}, tuned by {how}."]
+        return "\n".join(lines + [f"  {line}" for line in _compared(choice)])
     lines = [f"Mean cost of a case, by {how}{_at(choice.prices)}:"]
     baselines = {f"({what})": cost for what, cost in choice.baselines.items()}
     width = max(map(len, [*baselines, *(entry.name for entry in choice.tried)]))

@@ -53,7 +53,7 @@ class NotSuited(RejoError):
     """A model that was asked for cannot be trained on these classes, or for these prices."""
 
 
-class Tried(NamedTuple):
+class Entry(NamedTuple):
     """A model that took part in the race to its end."""
 
     name: str  # in the catalogue
@@ -68,7 +68,7 @@ class Choice(NamedTuple):
 
     name: str  # of the chosen model, in the catalogue
     estimator: Pipeline  # unfitted, tuned; the steps are "prepare" and "model"
-    tried: list[Tried]  # lowest cost first
+    tried: list[Entry]  # lowest cost first
     left_out: dict[str, str]  # models that did not reach the end of the race, and why
     crossfit: CrossFit | None  # posteriors of the chosen model out of fold, if it decides by them
     rivals: dict[str, CrossFit]  # posteriors of the others
@@ -76,6 +76,7 @@ class Choice(NamedTuple):
     weights: dict[str, float]  # of the models in the blend, if there is one
     baselines: dict[str, float]  # mean cost of a case if all are reviewed, or all are decided
     n_cases: int
+    n_folds: int
     seconds: float  # that a fit of the chosen model on all cases may take
 
     def time_left(self) -> str:
@@ -83,7 +84,7 @@ class Choice(NamedTuple):
         return f"; about {_clock(self.seconds)} left"
 
     @property
-    def chosen(self) -> Tried:
+    def chosen(self) -> Entry:
         """The entry of the chosen model."""
         return next(entry for entry in self.tried if entry.name == self.name)
 
@@ -93,7 +94,7 @@ class Ending(NamedTuple):
 
     name: str
     model: Any  # unfitted
-    tried: list[Tried]
+    tried: list[Entry]
     crossfits: dict[str, CrossFit]
     weights: dict[str, float]
 
@@ -106,7 +107,7 @@ class Runner:
     model: Any  # a plain classifier, or a learner by data replication
     points: list[dict[str, Any]]
     best: dict[str, Any] = field(default_factory=dict)  # the best point of the last leg
-    seconds: float = 0.0  # that a case took in the last leg
+    times: dict[int, float] = field(default_factory=dict)  # seconds of a fit, by number of cases
     p: Any = None  # (n, K) posteriors at the best point; of the tested cases
     cost: Any = None  # (n,) cost of each tested case at the best point
 
@@ -114,6 +115,12 @@ class Runner:
     def name(self) -> str:
         """Name in the catalogue."""
         return self.method.name
+
+    def seconds(self, n: int) -> float:
+        """Time that a fit on ``n`` cases may take, from those on fewer cases."""
+        before, last = [(0, 0.0), *self.times.items()][-2:]
+        slope = max(last[1] - before[1], 0.0) / max(last[0] - before[0], 1)
+        return last[1] + slope * max(n - last[0], 0)
 
     @property
     def by_posteriors(self) -> bool:
@@ -153,8 +160,8 @@ class Race:
         tested = np.concatenate([test for _, test in parts])
         for i, runner in enumerate(runners):
             mine = done[i :: len(runners)]
-            spent = sum(seconds for seconds, _ in mine) / (len(rows) * n_folds)
-            runner.seconds = spent / len(_groups(runner.points, "max_iter"))
+            n_fits = n_folds * len(_groups(runner.points, "max_iter"))
+            runner.times[len(rows)] = sum(seconds for seconds, _ in mine) / n_fits
             self._score(runner, np.concatenate([found for _, found in mine], axis=-2), tested)
         return tested
 
@@ -350,15 +357,15 @@ def choose_model(
         runner.p = None if runner.p is None else runner.p[order]
     name, model, tried, crossfits, weights = _choose(race, runners, fold, classes, groups, asked)
     inside = [key for key in model.get_params() if key.endswith("__class_order")]
-    labels = dict.fromkeys([*inside, "class_order"], classes.tolist() if ordered else None)
+    labels = dict.fromkeys([*inside, "class_order"], classes.tolist())
     model.set_params(**labels, reject_label=reject_label)
     pipeline = Pipeline([("prepare", clone(prepare)), ("model", model)])
     crossfit = crossfits.pop(name, None)
     used = weights or {name: 1.0}
-    seconds = sum(runner.seconds * n for runner in runners if runner.name in used)
+    seconds = sum(runner.seconds(n) for runner in runners if runner.name in used)
     return Choice(
         name, pipeline, tried, left_out, crossfit, crossfits, list(prices), weights,
-        race.baselines(crossfit), n, seconds,
+        race.baselines(crossfit), n, len(folds), seconds,
     )  # fmt: skip
 
 
@@ -428,7 +435,7 @@ def _race(race: Race, runners: list[Runner], left_out: dict[str, str]) -> list[R
     for leg, m in enumerate(sizes):
         rows = np.arange(n) if m == n else draw_rows(race.k, m, race.random_state)
         left = f"; about {_clock(_left(runners, n, n_folds, race))} left" if leg else ""
-        race.tell(f"Comparing {len(runners)} kinds of model on {len(rows):,} of {n:,} cases{left}.")
+        race.tell(f"Comparing {_count(runners)} of model on {len(rows):,} of {n:,} cases{left}.")
         tested = race.run(runners, rows, min(3, n_folds))
         runners = _still_in(race, runners, race.k[tested], left_out)
     left = f"; about {_clock(_left(runners, n, n_folds, race))} left" if sizes else ""
@@ -439,10 +446,14 @@ def _race(race: Race, runners: list[Runner], left_out: dict[str, str]) -> list[R
     return runners
 
 
+def _count(runners: list[Runner]) -> str:
+    return "1 kind" if len(runners) == 1 else f"{len(runners)} kinds"
+
+
 def _left(runners: list[Runner], n: int, n_folds: int, race: Race) -> float:
     """Seconds that the last leg will take, and the final fit."""
     jobs = max(1, race.n_jobs or 1)
-    return sum(runner.seconds for runner in runners) * n * (n_folds / jobs + 1)
+    return sum(runner.seconds(n) for runner in runners) * (n_folds / jobs + 1)
 
 
 def _clock(seconds: float) -> str:
@@ -505,7 +516,7 @@ def _choose(
     name = "blend" if asked == ["blend"] and "blend" in mixed else simplest(costs, losses)
     params = {runner.name: runner.best for runner in runners}
     tried = [
-        Tried(
+        Entry(
             entry, float(cost.mean()), float(cost.std() / np.sqrt(len(cost))),
             losses.get(entry, float("nan")), params.get(entry, {}),
         )
