@@ -33,6 +33,7 @@ imports: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.bench_svm
+	$(BIN)/python -m benchmarks.bench_kernel_logistic
 	$(BIN)/python -m benchmarks.bench_linear
 	$(BIN)/python -m benchmarks.bench_mlp
 	$(BIN)/python -m benchmarks.bench_path

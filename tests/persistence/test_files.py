@@ -42,6 +42,7 @@ from rejo.baselines.surrogate import SurrogateRejectSVC
 from rejo.baselines.threshold import ThresholdRejectClassifier
 from rejo.estimators import (
     RejectClassifier,
+    RejoKernelLogistic,
     RejoLinear,
     RejoMLP,
     RejoSVC,
@@ -68,6 +69,8 @@ MODELS = {
     "svc never": RejoSVC(reject_cost=None),
     "svc loss": RejoSVC(loss_matrix=[[0, 0.3, 1], [1, 0.2, 0]]),
     "svc weights": RejoSVC(class_weight={0: 1.0, 1: 2.0}),
+    "kernel logistic": RejoKernelLogistic(),
+    "kernel logistic linear": RejoKernelLogistic(kernel="linear"),
     "linear": RejoLinear(),
     "mlp": RejoMLP(random_state=0),
     "mlp adam": RejoMLP((5, 3), solver="adam", random_state=0, max_iter=2000),

@@ -13,7 +13,13 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from rejo.estimators import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
+from rejo.estimators import (
+    RejoKernelLogistic,
+    RejoLinear,
+    RejoMLP,
+    RejoSVC,
+    ReplicationClassifier,
+)
 from rejo.persistence import to_onnx
 from rejo.selection import RejectClassifierCV, RejoSVCCV
 
@@ -26,6 +32,7 @@ MODELS = {
     "linear svc": RejoSVC(kernel="linear"),
     "rbf": RejoSVC(C=10, gamma=3.0),
     "rbf, far from 0": make_pipeline(MinMaxScaler((1000, 1002)), RejoSVC(gamma=2.0)),
+    "kernel logistic": RejoKernelLogistic(C=10, gamma=3.0),
     "poly": RejoSVC(kernel="poly", degree=3, coef0=1.0),
     "sigmoid": RejoSVC(kernel="sigmoid", gamma=0.1),
     "logistic": RejoLinear(),

@@ -32,7 +32,7 @@ def to_onnx(
 
     Parameters
     ----------
-    model : RejoSVC, RejoLinear, RejoMLP, RejectClassifierCV, RejoSVCCV or Pipeline
+    model : RejoSVC, RejoKernelLogistic, RejoLinear, RejoMLP, or one of these tuned or in a Pipeline
         A pipeline may have, before one of these, scalers (standard, min-max, max-abs, robust),
         a ``SimpleImputer``, a ``OneHotEncoder`` of numbers, and a ``ColumnTransformer`` of these.
     path : str or path-like, default=None
