@@ -198,7 +198,7 @@ def check_reviews_pay(prices: Floats) -> None:
         return
     _fail(
         f"a review never pays at these prices: no case is worth one. {_limit(prices)}",
-        "Lower the price, or use a classifier that decides all cases (reject_cost=None).",
+        "If that is too low, decide all cases, without a review.",
     )
 
 
@@ -444,7 +444,7 @@ def _resolve(cost_of: Any, classes: Sequence[Any], ordered: bool, more: bool = F
             if not (ordered or K == 2):
                 _fail(
                     f"step needs ordered classes; {', '.join(names)[:99]} have no order",
-                    "Give their order (class_order), or prices for classes or pairs.",
+                    "Give their order, or prices for classes or pairs.",
                 )
             i = np.arange(K)
             errors[:] = entry.value * np.abs(i[:, None] - i)

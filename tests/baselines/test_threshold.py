@@ -214,6 +214,22 @@ def test_with_many_classes_a_review_may_cost_more_than_half_an_error():
         model.at(0.92)
 
 
+def test_any_cut_in_the_ranking_is_a_price_of_a_review(three):
+    X, y = three
+    model = ThresholdRejectClassifier(GaussianNB(), cost_of="error=10,review=1").fit(X, y)
+    worth = model.judge(X).worth
+    order = np.argsort(-worth.round(9), kind="stable")
+    for cut in (-3.0, -0.5, 0.0, 2.0, 20.0):
+        prices = model.prices_.copy()
+        prices[:, -1] += cut
+        other = model.at(prices=prices)
+        assert_array_equal(other.reject_mask(X), worth >= cut)
+        judgement = other.judge(X)
+        assert_allclose(judgement.worth, worth - cut)
+        assert_array_equal(np.argsort(judgement.sureness.round(9), kind="stable"), order)
+        assert (judgement.sureness >= 0).all()
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -221,6 +237,9 @@ def test_with_many_classes_a_review_may_cost_more_than_half_an_error():
         ({"reject_cost": 0.1, "cost_of": {"error": 1, "review": 0.1}}, "give one of"),
         ({"reject_cost": 0.7}, "with 3 classes a guess costs at most"),
         ({"reject_cost": -1}, "'reject_cost' parameter"),
+        ({"cost_of": "error=5,review=4"}, "a review never pays.* at 3.33 or less"),
+        ({"prices": np.eye(3)}, r"finite numbers of shape \(3, 4\)"),
+        ({"prices": np.full((3, 4), np.nan)}, "finite numbers"),
     ],
 )
 def test_other_prices_that_cannot_be_are_refused(three, given, message):

@@ -283,6 +283,8 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         most = 1.0 - 1.0 / K
         if prices is not None:
             prices = np.array(prices, dtype=np.float64)
+            if not is_floats(prices, K, K + 1):
+                raise ValueError(f"prices must be finite numbers of shape {(K, K + 1)}.")
             cost = reject_cost_of(prices)
             cost = cost if cost is not None and 0 < cost <= most else None
         elif self.cost_of is not None:

@@ -28,6 +28,7 @@ def judge_posteriors(p: Floats, prices: Floats, *, rejects: bool = True) -> Judg
     (array([ 0, -1]), array([-0.1,  0.2]))
     """
     found = decide(p, prices)
+    most = prices[:, :-1].max() - min(prices[:, -1].min(), 0.0)  # that a review can be worth
     distance = np.abs(found.worth)
     if not rejects:
         best, second = np.partition(expected_costs(p, prices)[:, :-1], 1, axis=1)[:, :2].T
@@ -38,6 +39,6 @@ def judge_posteriors(p: Floats, prices: Floats, *, rejects: bool = True) -> Judg
         lower=found.lower,
         upper=found.upper,
         distance=distance,
-        sureness=np.maximum(np.max(prices[:, :-1]) - found.worth, 0.0),
+        sureness=np.maximum(most - found.worth, 0.0),
         worth=found.worth,
     )
