@@ -25,6 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from rejo._errors import RejoError
 from rejo.baselines import ThresholdRejectClassifier
 from rejo.datasets import make_synthetic_1, make_synthetic_2
+from rejo.decisions import uniform_prices
 from rejo.estimators import RejoLinear, RejoSVC
 from rejo.selection import (
     RejectClassifierCV,
@@ -33,7 +34,8 @@ from rejo.selection import (
     cross_val_outcomes,
     reject_curve,
 )
-from rejo.selection.expected import effective_size, expect
+from rejo.selection.crossfit import CrossFit
+from rejo.selection.expected import effective_sizes, expect, learning_drift
 from rejo.selection.operating import CANDIDATES
 
 PIMA = Path(os.environ.get("REJO_DATA") or os.devnull) / "pima_diabetes.csv"
@@ -245,6 +247,30 @@ def test_summary_is_plain(data):
     assert "\n" not in text
 
 
+def test_summary_says_prices_and_what_the_extremes_cost(data):
+    X, y = data
+    named = np.where(y > 0, "ill", "well")
+    costs = "error:ill=5000,error:well=300,review=40"
+    logistic = ThresholdRejectClassifier(LogisticRegression())
+    model = RejectClassifierCV(logistic, cost_of=costs).fit(X, named)
+    text = model.summary()
+    assert "on ill costs 5,000, on well 300; a review costs 40" in text
+    assert model.costs_.review_all == pytest.approx(40)
+    point = model.outcomes_[model.chosen_]
+    k = np.searchsorted(model.classes_, named)
+    assert model.costs_.chosen == pytest.approx(model.prices_[k, point.decision].mean())
+    assert model.costs_.decide_all == pytest.approx(model.prices_[k, point.forced].mean())
+    assert "if all were reviewed it would cost 40" in text
+    budget = RejectClassifierCV(logistic, cost_of=costs, review_budget=0.1).fit(X, named)
+    assert "You asked for at most 10 % of the cases to review" in budget.summary()
+    assert "5,000" in budget.summary()
+    plain = RejectClassifierCV(logistic, review_budget=0.1).fit(X, named)
+    assert plain.costs_ is None
+    assert "this sets the price of a review to 0." in plain.summary()
+    again = pickle.loads(pickle.dumps(budget))
+    assert again.summary() == budget.summary()
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -364,23 +390,45 @@ def test_steps_from_a_grid_are_not_shared(data):
 
 
 def test_folds_that_differ_by_more_than_chance_widen_the_intervals():
-    sizes = np.full(5, 80.0)
-
-    def width(*rates):
+    def width(*rates, **more):
         R = np.array([rates])
-        curve = RejectCurve(np.array([0.2]), R, np.full((1, 5), 0.05), sizes)
-        size = effective_size(curve, None, 400, 0)
-        interval = expect(float(R.mean()), 0.05, size, 1000, 0.95).rejection_rate
-        return size, interval
+        curve = RejectCurve(np.array([0.2]), R, np.full((1, 5), 0.05), np.full(5, 80.0))
+        sizes = effective_sizes(curve, 0, 400, **more)
+        assert sizes[1] == effective_sizes(curve, 0, 400, **more)[1]
+        return sizes, expect(float(R.mean()), 0.05, sizes, 1000, 0.95).rejection_rate
 
-    steady, chance, jumps = width(*[0.4] * 5), width(0.38, 0.42, 0.4, 0.45, 0.35), width(
-        0.2, 0.2, 0.75, 0.2, 0.65
-    )  # fmt: skip
-    assert steady[0] == chance[0] == pytest.approx(400 / 2.25)
-    assert jumps[0] < steady[0] / 10
+    steady, chance = width(*[0.4] * 5), width(0.38, 0.42, 0.4, 0.45, 0.35)
+    jumps = width(0.2, 0.2, 0.75, 0.2, 0.65)
+    assert steady[0] == chance[0] == pytest.approx((400 / 1.5, 400 / 1.5))
+    assert jumps[0][0] < steady[0][0] / 10
+    assert jumps[0][1] == steady[0][1]  # that the region jumps says nothing about errors
     assert jumps[1].low < 0.21
     assert jumps[1].high > 0.6
     assert steady[1].high < 0.5
+    still = width(*[0.4] * 5, drift=(0.0, 0.0))[0]
+    assert still == pytest.approx((400 / 1.25, 400 / 1.25))
+    drifting = width(*[0.4] * 5, drift=(0.05, 0.0))[0]
+    assert drifting[0] < still[0] / 3
+    assert drifting[1] == still[1]
+
+
+def test_posteriors_that_are_too_extreme_are_expected_to_calm_down():
+    rng = np.random.RandomState(0)
+    p = rng.uniform(0.02, 0.98, 4000)
+    y = (rng.uniform(size=4000) < p).astype(int)
+    fold = np.arange(4000) % 5
+
+    def drift(power):
+        odds = (p / (1 - p)) ** power
+        P = np.column_stack([1 / (1 + odds), odds / (1 + odds)])
+        crossfit = CrossFit(P, fold, np.array([0, 1]), y, None)
+        return learning_drift(crossfit, uniform_prices(2, 0.2), 0.0, 0.8)
+
+    calibrated, extreme, timid = drift(1.0), drift(1.1), drift(0.9)
+    assert np.abs(calibrated).max() < 0.005
+    assert extreme[0] > 0.003
+    assert extreme[1] < 0  # more reviews leave fewer errors
+    assert timid[0] < -0.003
 
 
 def test_a_reject_cost_without_effect_is_not_varied(data):

@@ -41,7 +41,7 @@ class Opened(NamedTuple):
         if not hasattr(self.model, "rates_"):
             return {}
         R, E = self.model.rates_
-        found = expect(R, E, self.model.n_effective_, n, level)
+        found = expect(R, E, self.model.sizes_, n, level)
         rates = zip(found._fields, found[:3], strict=False)
         return {name: rate for name, rate in rates if not isnan(rate.estimate)}
 

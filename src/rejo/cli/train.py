@@ -160,11 +160,11 @@ def _compared(choice: Any) -> list[str]:
 
 def _report_notes(trained: Trained) -> list[str]:
     """Say what was asked for, and how the rates on the page were estimated."""
-    from rejo.selection.summary import promise, reason
+    from rejo.selection.summary import promise
 
     model = trained.model
     notes = [
-        reason(model.target_, model.reject_cost_),
+        model.reason(),
         f"All rates are estimated by {FOLDS}-fold cross-validation: each case was decided by a "
         "model that had not seen it. The parameters were tuned on the same cases, so the rates are "
         "slightly optimistic.",

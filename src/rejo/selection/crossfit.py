@@ -195,6 +195,15 @@ def cut_outcomes(crossfit: CrossFit, prices: Floats, cuts: Iterable[float]) -> l
     ]
 
 
+def cut_rates(crossfit: CrossFit, prices: Floats, cut: float) -> tuple[float, float]:
+    """Shares of all cases that are reviewed at a cut, and that are decided wrongly."""
+    found = decide(crossfit.p, prices)
+    reviewed = found.worth >= cut - 1e-12 * np.abs(prices).max()
+    wrong = ~reviewed & (found.forced != crossfit.y)
+    R, E = (float(np.average(part, weights=crossfit.weight)) for part in (reviewed, wrong))
+    return R, E
+
+
 def relative_price(prices: Floats) -> float:
     """Mean price of a review / mean price of an error: the reject cost, if they are the same."""
     K = len(prices)

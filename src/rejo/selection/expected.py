@@ -6,11 +6,14 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import betabinom, chi2
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
+from scipy.stats import betabinom
 
 from rejo._state import require, storable
 from rejo._typing import Floats
 from rejo.metrics import Interval
+from rejo.selection.crossfit import CrossFit, cut_rates
 from rejo.selection.path import ROUNDING, RejectCurve
 
 
@@ -42,61 +45,120 @@ class Expected(NamedTuple):
         return Expected._make([*(Interval(*part) for part in self[:3]), *self[3:]])
 
 
-def effective_size(
+def effective_sizes(
     curve: RejectCurve,
-    sample_weight: Floats | None,
-    n_samples: int,
     chosen: int,
-    groups: Any = None,
-) -> float:
-    """Return the number of independent cases that cross-validated estimates are worth.
+    cases: float,
+    *,
+    tested: float = 1.0,
+    drift: tuple[float, float] | None = None,
+    chosen_by: str | None = None,
+) -> tuple[float, float]:
+    """Return how many independent cases the estimates are worth: of rejections, and of errors.
 
-    The training sets of ``J`` folds overlap, and the model that will be used is yet another one.
-    Nadeau and Bengio (2003) estimate the variance of a mean over the folds as
-    ``1 / J + n_test / n_train`` times that of one fold, instead of ``1 / J`` times: with five
-    folds, ``n`` cases are worth ``n / 2.25``.  This holds for folds that differ by chance alone.
-    If the rates of the ``chosen`` candidate differ by more, because its reject region changes from
-    one training set to the next, the cases are worth proportionally less.  Cases of one group may
-    all be right or wrong together, so a group is worth one case.
+    A rate ``r`` that was estimated in ``J`` folds of ``n`` cases differs from that of the model on
+    all cases for four reasons, and their variances add up.
+
+    - Chance in the cases, ``r (1 - r) / n``.  If a rate depends smoothly on the training set, what
+      the models of the folds have of it averages out to that of the model on all cases, so there
+      is little more: ``rho = n_test / n_train`` of it (1/4 in five folds), and twice that without
+      the third.
+    - A reject region that jumps from one training set to the next: ``1 / J + rho`` times
+      the variance over the folds (Nadeau and Bengio 2003) as far as it exceeds 1.5 times what
+      chance explains.
+    - Models of the folds learn from fewer cases, so their posteriors are a little more extreme, or
+      less: ``drift``, which :func:`learning_drift` estimates for the rejection rate and the
+      error rate; nine tenths of it, as the sign is not certain.  ``None`` if it is not known.
+    - A cut that was ``chosen_by`` its error rate: chance in the cases once more, of that rate.
+
+    Parameters
+    ----------
+    curve : RejectCurve
+    chosen : int
+        Index of the operating point.
+    cases : float
+        Number of independent cases; see :func:`independent_cases`.
+    tested : float, default=1.0
+        Share of the cases that were tested.
+    drift : tuple of two floats, default=None
+    chosen_by : str, default=None
+        Name of the rate that was kept below a limit.
     """
-    n = float(n_samples)
-    total = n
-    if sample_weight is not None:
-        total = float(sample_weight.sum())
-        n = total**2 / float(sample_weight @ sample_weight)  # Kish
-    if groups is not None:
-        n *= len(np.unique(groups)) / n_samples
-    share = float(curve.sizes.mean()) / total
+    J, sizes = len(curve.sizes), curve.sizes
+    share = float(sizes.mean() / sizes.sum()) * tested if J > 1 else tested
     if share >= 1:
         raise ValueError(
             "cv tests on all cases, which leaves none to learn from: give cv=5, for example."
         )
-    size = n * share / (1.0 / len(curve.sizes) + share / (1.0 - share))
-    cases = curve.sizes * n / total  # (n_folds,)
-    rates = curve.rejection_rates[chosen], curve.error_rates[chosen]
-    return size / max(_dispersion(rate, cases) for rate in rates)
+    rho = share / (1.0 - share)
+    n = cases * min(tested, 1.0)
+    found = []
+    for i, rates in enumerate((curve.rejection_rates[chosen], curve.error_rates[chosen])):
+        rate = float(np.average(rates, weights=sizes))
+        v = max(rate * (1 - rate), (1 - 1 / n) / n)  # of no cases and of one: the same
+        known = drift is not None
+        variance = (1 + (rho if known else 2 * rho)) * v / n
+        if J > 1:
+            spread = float(np.average((rates - rate) ** 2, weights=sizes)) * J / (J - 1)
+            variance += (1 / J + rho) * max(0.0, spread - 1.5 * J * v / n)
+        if drift is not None:
+            variance += (0.9 * drift[i]) ** 2
+        if i == 1 and chosen_by in ("error_rate", "accepted_error_rate"):
+            variance += v / n
+        found.append(float(v / variance))
+    return found[0], found[1]
 
 
-def _dispersion(rates: Floats, cases: Floats) -> float:
-    """Variance over the folds / variance expected by chance; 1 if chance can explain it."""
-    mean = np.average(rates, weights=cases)
-    freedom = len(rates) - 1
-    if not (0 < mean < 1 and freedom > 0):
-        return 1.0
-    total = float(cases @ (rates - mean) ** 2 / (mean * (1 - mean)))  # chi-square by chance
-    return max(1.0, total / freedom) if total > chi2.ppf(0.95, freedom) else 1.0
+def independent_cases(n_samples: int, sample_weight: Floats | None, groups: Any = None) -> float:
+    """Number of cases of equal weight that these are worth.
+
+    Cases of one group may all be right or wrong together, so a group is worth one case.
+    """
+    n = float(n_samples)
+    if sample_weight is not None:
+        n = float(sample_weight.sum()) ** 2 / float(sample_weight @ sample_weight)  # Kish
+    return n if groups is None else n * len(np.unique(groups)) / n_samples
+
+
+def learning_drift(
+    crossfit: CrossFit, prices: Floats, cut: float, share: float
+) -> tuple[float, float]:
+    """Estimate how the rates change if a model learns from all cases instead of ``share`` of them.
+
+    The power ``b`` to which the posteriors must be raised to fit the cases says how far they are
+    too extreme, below 1, or not extreme enough.  What is missing to 1 shrinks like one over the
+    number of training cases; it counts up to 0.15, beyond which it says more about the learner.
+    """
+    log_p = np.log(np.clip(crossfit.p, 1e-7, 1.0))
+    own = np.arange(len(log_p)), crossfit.y
+
+    def loss(b: float) -> float:
+        return -float(np.average(log_softmax(b * log_p, axis=1)[own], weights=crossfit.weight))
+
+    b = float(minimize_scalar(loss, bounds=(0.85, 1.15), method="bounded").x)
+    later = softmax(b / (1 - share * (1 - b)) * log_p, axis=1)
+    before, after = (cut_rates(crossfit._replace(p=p), prices, cut) for p in (crossfit.p, later))
+    return after[0] - before[0], after[1] - before[1]
 
 
 def expect(
-    rejection_rate: float, error_rate: float, size: float, n_cases: int, confidence: float
+    rejection_rate: float,
+    error_rate: float,
+    size: float | tuple[float, float],
+    n_cases: int,
+    confidence: float,
 ) -> Expected:
-    """Predict the rates of ``n_cases`` new cases from rates observed in ``size`` cases."""
+    """Predict the rates of ``n_cases`` new cases from rates observed in ``size`` cases.
+
+    ``size`` may be two numbers: one for the rejection rate and one for the error rate.
+    """
+    of_rejections, of_errors = size if isinstance(size, tuple) else (size, size)
     decided = 1.0 - rejection_rate
     accepted = error_rate / decided if decided > ROUNDING else np.nan
     return Expected(
-        _predict(rejection_rate, size, n_cases, confidence),
-        _predict(error_rate, size, n_cases, confidence),
-        _predict(accepted, size * decided, round(n_cases * decided), confidence),
+        _predict(rejection_rate, of_rejections, n_cases, confidence),
+        _predict(error_rate, of_errors, n_cases, confidence),
+        _predict(accepted, of_errors * decided, round(n_cases * decided), confidence),
         n_cases,
         confidence,
     )

@@ -15,10 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 from rejo._state import is_floats, require, storable
 from rejo.estimators.base import RejectClassifier
 from rejo.estimators.pipelines import final_classifier
-from rejo.prices import reject_cost_of
+from rejo.prices import describe_prices, reject_cost_of
 from rejo.selection.chosen import ChosenModel
 from rejo.selection.crossfit import CrossFit
-from rejo.selection.expected import Expected, effective_size, expect
+from rejo.selection.expected import (
+    Expected,
+    effective_sizes,
+    expect,
+    independent_cases,
+    learning_drift,
+)
 from rejo.selection.folds import (
     by_posteriors,
     check_cases,
@@ -30,7 +36,7 @@ from rejo.selection.folds import (
 from rejo.selection.guarantee import Guarantee
 from rejo.selection.path import RejectCurve
 from rejo.selection.search import CANDIDATES, Found, Request, prove, search_cut, search_path
-from rejo.selection.summary import summarise
+from rejo.selection.summary import MeanCosts, reason, summarise
 from rejo.selection.target import TARGETS, Target, check_prices, check_target
 
 __all__ = ["CANDIDATES", "RejectClassifierCV"]
@@ -115,8 +121,10 @@ class RejectClassifierCV(ChosenModel):
         The target of the fit: ``name`` of the parameter, the ``rate`` it limits and the ``limit``.
     rates_ : tuple of two floats
         Estimated shares of rejections and of errors, both of all cases.
+    sizes_ : tuple of two floats
+        Number of independent cases that each of these estimates is worth.
     n_effective_ : float
-        Number of independent cases that these estimates are worth.
+        The smaller of the two.
     curve_ : RejectCurve
         Rates over the folds, at 0 %, 1 %, ..., 100 % of reviews, or for each of ``reject_costs``;
         with a ``confidence``, of all candidates on the calibration cases.
@@ -128,6 +136,10 @@ class RejectClassifierCV(ChosenModel):
         Index of the operating point in ``curve_`` and ``outcomes_``.
     expected_ : Expected
         Expected rates in a batch of ``per`` new cases, with prediction intervals.
+    costs_ : MeanCosts or None
+        What a case costs on average out of fold, if prices were given: ``chosen``, as decided;
+        ``review_all`` and ``decide_all``, if every case were reviewed, or decided.  ``None`` with a
+        ``confidence``.
     guarantee_ : Guarantee or None
         What is guaranteed with ``confidence``.
     classes_, reject_label_
@@ -256,20 +268,34 @@ class RejectClassifierCV(ChosenModel):
         self.reject_cost_ = max(found.reject_cost, 1e-12)  # a cut may amount to a negative price
         self.cut_, self.prices_ = found.cut, request.prices
         self.curve_, self.outcomes_, self.chosen_ = curve, found.outcomes, i
-        self.guarantee_ = found.guarantee
+        self.guarantee_, self.costs_ = found.guarantee, found.costs
+        self._priced = self.cost_of is not None  # as fitted
         self.rates_ = float(curve.rejection_rate[i]), float(curve.error_rate[i])
-        self.n_effective_ = (
-            effective_size(curve, request.weight, len(request.k), i, request.groups)
-            if found.size is None
-            else float(found.size)
-        )
+        self.sizes_ = self._sizes(found, request)
+        self.n_effective_ = min(self.sizes_)
         target = request.target
         self.target_ = target._replace(limit=found.reject_cost) if target.rate is None else target
         last = final_classifier(found.model)
         self.classes_, self.reject_label_ = last.classes_, last.reject_label_
         self._copy_features()
         level = self.confidence or 0.95
-        self.expected_ = expect(*self.rates_, self.n_effective_, self.per or 100, level)
+        self.expected_ = expect(*self.rates_, self.sizes_, self.per or 100, level)
+
+    def _sizes(self, found: Found, request: Request) -> tuple[float, float]:
+        """Number of independent cases behind each of the two rates."""
+        if found.size is not None:
+            return float(found.size), float(found.size)
+        weight = request.weight
+        total = len(request.k) if weight is None else float(weight.sum())
+        tested = float(found.curve.sizes.sum()) / total
+        drift = None
+        if found.crossfit is not None and found.cut is not None:
+            share = 1.0 - float(found.curve.sizes.mean()) / total
+            drift = learning_drift(found.crossfit, request.ranking_prices, found.cut, share)
+        return effective_sizes(
+            found.curve, found.chosen, independent_cases(len(request.k), weight, request.groups),
+            tested=tested, drift=drift, chosen_by=request.target.rate,
+        )  # fmt: skip
 
     def expect(self, n_cases: int) -> Expected:
         """Predict the rates in a batch of ``n_cases`` new cases.
@@ -282,12 +308,20 @@ class RejectClassifierCV(ChosenModel):
         check_is_fitted(self)
         if not isinstance(n_cases, Integral) or n_cases < 1:
             raise ValueError(f"n_cases must be a positive integer; got {n_cases!r}.")
-        return expect(*self.rates_, self.n_effective_, int(n_cases), self.expected_.confidence)
+        return expect(*self.rates_, self.sizes_, int(n_cases), self.expected_.confidence)
 
     def summary(self) -> str:
         """Describe the model in a paragraph of plain words."""
         check_is_fitted(self)
-        return summarise(self.target_, self.reject_cost_, self.expected_, self.guarantee_)
+        return summarise(self.expected_, self.reason(), self.guarantee_)
+
+    def reason(self) -> str:
+        """Say what was asked for, at which prices, and what cases cost if prices were given."""
+        check_is_fitted(self)
+        prices = None
+        if self._priced:
+            prices = describe_prices(self.prices_, self.classes_.tolist())
+        return reason(self.target_, self.reject_cost_, prices, self.costs_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "expected_")
@@ -309,11 +343,13 @@ class RejectClassifierCV(ChosenModel):
 
     def _check_state(self) -> None:
         super()._check_state()
-        rates, size, cost = self.rates_, self.n_effective_, self.reject_cost_
+        rates, cost = self.rates_, self.reject_cost_
         fine = isinstance(rates, tuple) and len(rates) == 2
         fine = fine and all(isinstance(rate, float) and 0 <= rate <= 1 for rate in rates)
         require(fine and sum(rates) <= 1 + 1e-9, self, "its rates are not shares of all cases")
-        fine = isinstance(size, float) and 0 < size < np.inf
+        sizes = (*self.sizes_, self.n_effective_)
+        fine = all(isinstance(size, float) and 0 < size < np.inf for size in sizes)
+        fine = fine and isinstance(self.sizes_, tuple) and len(sizes) == 3
         require(fine, self, "the number of cases behind its rates is not a positive number")
         fine = isinstance(cost, float) and np.isfinite(cost)
         require(fine, self, f"the reject cost {cost!r:.40} is not a number")
@@ -323,6 +359,9 @@ class RejectClassifierCV(ChosenModel):
         fine = self.cut_ is None or (isinstance(self.cut_, float) and np.isfinite(self.cut_))
         require(fine, self, "its cut is not a number")
         require(isinstance(self.expected_, Expected), self, "what it expects is malformed")
+        costs = self.costs_
+        fine = costs is None or (isinstance(costs, MeanCosts) and all(np.isfinite(costs)))
+        require(fine, self, "its mean costs are malformed")
 
     def _restore_state(self) -> None:
         self.expected_ = self.expected_._restored()

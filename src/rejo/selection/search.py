@@ -56,6 +56,7 @@ from rejo.selection.folds import (
 from rejo.selection.guarantee import Guarantee, simultaneous_bounds
 from rejo.selection.outcomes import Outcomes, OutOfFold, judge_folds, look
 from rejo.selection.path import RejectCurve, fold_curve
+from rejo.selection.summary import MeanCosts
 from rejo.selection.target import Target
 
 # At a cost of 1/2 nothing is rejected between two classes.
@@ -109,8 +110,20 @@ class Found(NamedTuple):
     curve: RejectCurve  # rates at several operating points
     outcomes: list[Outcomes] | None  # at the same points
     chosen: int  # which of them it is
+    crossfit: CrossFit | None = None  # of all cases
     size: int | None = None  # number of calibration cases
     guarantee: Guarantee | None = None
+    costs: MeanCosts | None = None  # at the prices that were given
+
+
+def _mean_costs(
+    point: Outcomes, y: Indices, weight: Floats | None, prices: Floats | None
+) -> MeanCosts | None:
+    """What cases cost as they are decided, if all are reviewed, and if all are decided."""
+    if prices is None:
+        return None
+    ways = point.decision, np.full(len(y), -1), point.forced  # -1 is the last column
+    return MeanCosts(*(float(np.average(prices[y, way], weights=weight)) for way in ways))
 
 
 # ---- posteriors ---------------------------------------------------------------------------
@@ -147,7 +160,10 @@ def search_cut(request: Request, crossfit: CrossFit | None = None) -> Found:
     chosen = int(np.flatnonzero(kept == cut)[0])
     model = fit_weighted(candidate(request.estimator, params), request.X, request.y, request.weight)
     model = at_prices(model, with_cut(prices, cut))
-    return Found(model, params, costs[chosen], cut, curve, points if once else None, chosen)
+    return Found(
+        model, params, costs[chosen], cut, curve, points if once else None, chosen, crossfit,
+        costs=_mean_costs(points[chosen], crossfit.y, crossfit.weight, request.prices),
+    )  # fmt: skip
 
 
 def at_prices(model: Any, prices: Floats) -> Any:
@@ -210,8 +226,10 @@ def search_path(request: Request) -> Found:
     if cut is not None:
         model = _with_cut(model, *cut)
     model = fit_weighted(model, request.X, request.y, request.weight)
-    outcomes = judged.by_case(points)
-    return Found(model, params, costs[chosen], None, _curve(points, judged), outcomes, chosen)
+    return Found(
+        model, params, costs[chosen], None, _curve(points, judged), judged.by_case(points), chosen,
+        costs=_mean_costs(points[chosen], judged.y, judged.weight, request.prices),
+    )  # fmt: skip
 
 
 def _judge(request: Request, costs: list[float]) -> tuple[OutOfFold, list[int]]:
@@ -295,7 +313,7 @@ def prove(request: Request, confidence: float, size: float, random_state: Any) -
     best = choose(target, bounds, curve)
     proof = float(bounds[best]), target.limit, confidence, int(total[best]), len(costs)
     return Found(
-        models[best], params[best], costs[best], cuts[best], curve, None, best,
+        models[best], params[best], costs[best], cuts[best], curve, None, best, None,
         len(test), Guarantee(str(target.rate), *proof),
     )  # fmt: skip
 

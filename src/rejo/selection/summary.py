@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from rejo._state import storable
 from rejo.metrics import Interval
 from rejo.selection.expected import Expected
 from rejo.selection.guarantee import Guarantee
 from rejo.selection.target import Target
 
 
-def summarise(
-    target: Target, reject_cost: float, expected: Expected, guarantee: Guarantee | None
-) -> str:
+@storable
+class MeanCosts(NamedTuple):
+    """What a case costs on average out of fold, at the prices that were given."""
+
+    chosen: float  # by the model
+    review_all: float
+    decide_all: float
+
+
+def summarise(expected: Expected, why: str, guarantee: Guarantee | None) -> str:
     """Say what to expect, why it was chosen, and what is guaranteed."""
     n = expected.n_cases
     reviewed = round(n * expected.rejection_rate.estimate)
@@ -21,25 +31,46 @@ def summarise(
         f"({_range(expected.error_rate, n)}).",
         f"About {_percent(expected.confidence)} of batches this size fall in these ranges, if new "
         "cases are like the training cases.",
-        reason(target, reject_cost),
+        why,
     ]
     if guarantee is not None:
         sentences.append(promise(guarantee))
     return " ".join(sentences)
 
 
-def reason(target: Target, reject_cost: float) -> str:
-    """Say what was asked for, and the price of a review that follows."""
-    if target.rate is None:
-        return f"The price of a review is {reject_cost:g}, where an error costs 1."
+def reason(
+    target: Target, reject_cost: float, prices: str | None = None, costs: MeanCosts | None = None
+) -> str:
+    """Say what was asked for, and the price of a review that follows.
+
+    ``prices`` are those that were given, in words.
+    """
+    said = [] if target.rate is None else [_asked(target)]
+    if prices is not None:
+        said.append(prices)
+    elif target.rate is None:
+        said.append(f"The price of a review is {reject_cost:g}, where an error costs 1.")
+    else:
+        # A cut above every price of an error reviews nothing; below 0, everything.
+        price = f"{reject_cost:.3g}" if 0 < reject_cost < 1 else "one that is never paid"
+        said[-1] = f"{said[-1][:-1]}; this sets the price of a review to {price}"
+        said[-1] += ", where an error costs 1." if 0 < reject_cost < 1 else "."
+    if costs is not None:
+        said.append(
+            f"A case then costs {_amount(costs.chosen)} on average; if all were reviewed it would "
+            f"cost {_amount(costs.review_all)}, if all were decided {_amount(costs.decide_all)}."
+        )
+    return " ".join(said)
+
+
+def _asked(target: Target) -> str:
     rate, fewest = {
         "rejection_rate": ("of the cases to review", "errors"),
         "error_rate": ("errors among all cases", "reviews"),
         "accepted_error_rate": ("errors among the decided cases", "reviews"),
-    }[target.rate]
+    }[str(target.rate)]
     return (
-        f"You asked for at most {_percent(target.limit)} {rate}, with as few {fewest} as possible; "
-        f"this sets the price of a review to {reject_cost:g}, where an error costs 1."
+        f"You asked for at most {_percent(target.limit)} {rate}, with as few {fewest} as possible."
     )
 
 
@@ -62,6 +93,10 @@ def _range(rate: Interval[float], n: int) -> str:
 
 def _number(value: float) -> str:
     return "0" if value == 0 else f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def _percent(share: float) -> str:
