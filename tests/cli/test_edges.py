@@ -14,7 +14,7 @@ from rejo import load, save  # noqa: E402
 from rejo.cli import _options  # noqa: E402
 from rejo.persistence import inspect  # noqa: E402
 from rejo.report._prices import HIGHEST_PRICE, LEAST_PRICE  # noqa: E402
-from rejo.selection import choice  # noqa: E402
+from rejo.selection.auto import draw_rows  # noqa: E402
 
 PRICE = ("--target", "grade", "--id", "case", "--model", "logistic", "--reject-cost", "0.2")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -23,9 +23,7 @@ COMMAND = [sys.executable, "-c", "import sys; from rejo.cli import main; sys.exi
 
 @pytest.mark.parametrize("extra", [0, 1, 2])
 def test_a_table_just_larger_than_what_is_tuned_on(run, table, monkeypatch, extra):
-    monkeypatch.setattr(choice.choose_family, "__kwdefaults__", {
-        **choice.choose_family.__kwdefaults__, "max_cases": 100,
-    })  # fmt: skip
+    monkeypatch.setattr("rejo.selection.auto.LEGS", (70,))  # of 100 cases, not of 99
     classes = ("low", "middle", "high")
     table(100 + extra, classes).to_csv("t.csv", index=False)
     words = (*PRICE, "--order", ",".join(classes), "-o", "m.rejo")
@@ -35,13 +33,13 @@ def test_a_table_just_larger_than_what_is_tuned_on(run, table, monkeypatch, extr
 
 def test_draws_keep_shares_and_rare_classes():
     y = np.repeat(["a", "b", "c"], [6000, 3000, 12])
-    rows = choice.draw_rows(y, 300, random_state=1)
+    rows = draw_rows(y, 300, random_state=1)
     assert len(np.unique(rows)) == len(rows)
     counts = dict(zip(*np.unique(y[rows], return_counts=True), strict=True))
     assert counts == {"a": 200, "b": 100, "c": 10}
-    assert (choice.draw_rows(y, 300, random_state=1) == rows).all()
-    assert not np.array_equal(choice.draw_rows(y, 300, random_state=2), rows)
-    assert (choice.draw_rows(y, len(y)) == np.arange(len(y))).all()
+    assert (draw_rows(y, 300, random_state=1) == rows).all()
+    assert not np.array_equal(draw_rows(y, 300, random_state=2), rows)
+    assert (draw_rows(y, len(y)) == np.arange(len(y))).all()
 
 
 def test_the_number_of_processes_leaves_no_trace(run, table):

@@ -21,7 +21,8 @@ def test_json(run, model):
     assert found["path"] == str(model)
     assert found["classes"] == ["bad", "good"]
     assert found["reject_label"] == "review"
-    assert found["table"] == {"target": "grade", "id": "case", "by": "region"}
+    columns = {"target": "grade", "id": "case", "by": "region"}
+    assert found["table"] == columns | {"ordered": True}
     assert found["operating_point"]["reject_cost"] == 0.2
     assert found["n_training_rows"] == 0
 
