@@ -6,6 +6,7 @@
 - ``_restore_state(self)``, which restores what does not come back from a file as it was;
 - ``_operating_point(self)``, which returns the costs that it was fitted for, and its target;
 - ``_training_rows``, the names of the attributes that hold rows of the training set;
+- ``_weighted``, the names of the attributes with the names, the fitted members and their weights;
 - ``_not_saved``, the names of the attributes that copies, pickles and files do not get;
 - ``_to_onnx(self, graph, X)``, which adds the computation of the boundary scores to an ONNX graph.
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import zipfile
+from dataclasses import replace
 from importlib import import_module
 from inspect import isabstract
 from pathlib import Path
@@ -35,6 +36,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from rejo.baselines.blend import BlendClassifier
 from rejo.baselines.embedded import EmbeddedRejectSVC
 from rejo.baselines.frank_hall import FrankHallReject
 from rejo.baselines.pairs import TwoClassifierReject
@@ -62,6 +64,19 @@ from rejo.persistence._trusted import OWN
 from rejo.selection import RejectClassifierCV, RejoSVCCV
 from rejo.tables import TableEncoder
 
+BLEND = BlendClassifier(
+    [
+        ("logistic", LogisticRegression()),
+        ("ordinal", RejoLinear(reject_cost=None)),
+        ("kernel", make_pipeline(Nystroem(n_components=9, random_state=0), LogisticRegression())),
+        ("boosting", HistGradientBoostingClassifier(max_iter=5)),
+        ("forest", RandomForestClassifier(5, min_samples_leaf=3, random_state=0)),
+        ("unused", GaussianNB()),
+    ],
+    weights=[3, 2, 2, 1, 1, 0],
+    cv=2,
+)
+
 MODELS = {
     "svc": RejoSVC(),
     "svc linear": RejoSVC(kernel="linear", C=10),
@@ -88,6 +103,10 @@ MODELS = {
     "threshold temperature": ThresholdRejectClassifier(GaussianNB(), calibration="temperature"),
     "threshold boundaries": ThresholdRejectClassifier(RejoSVC(reject_cost=None)),
     "threshold score": ThresholdRejectClassifier(LinearSVC(), rule="score"),
+    "threshold never": ThresholdRejectClassifier(LogisticRegression(), reject_cost=None),
+    "threshold class": ThresholdRejectClassifier(LogisticRegression(), rule="class"),
+    "prices": ThresholdRejectClassifier(GaussianNB(), cost_of=[[0, 50, 4], [30, 0, 4]]),
+    "blend": ThresholdRejectClassifier(BLEND),
     "two": TwoClassifierReject(LogisticRegression()),
     "frank hall": FrankHallReject(LogisticRegression(), per_split=1),
     "embedded": EmbeddedRejectSVC(random_state=0),
@@ -203,6 +222,89 @@ def applicants(data):
         }
     )
     return frame, np.array(["good", "bad"])[y]
+
+
+def test_a_blend_on_a_table_comes_back_and_says_what_is_in_it(applicants, path):
+    frame, labels = applicants
+    steps = [("prepare", TableEncoder()), ("model", ThresholdRejectClassifier(BLEND))]
+    model = RejectClassifierCV(Pipeline(steps), review_budget=0.3, reject_costs=[0.1, 0.3], cv=2)
+    save(model.fit(frame, labels), path)
+    loaded, file = open_file(path)
+    same(loaded, model, frame)
+    np.testing.assert_array_equal(loaded.predict_proba(frame), model.predict_proba(frame))
+    np.testing.assert_array_equal(loaded.judge(frame).worth, model.judge(frame).worth)
+    assert [line.strip() for line in file.estimators.splitlines()] == [
+        "RejectClassifierCV",
+        "Pipeline",
+        "TableEncoder",
+        "ThresholdRejectClassifier",
+        "BlendClassifier",
+        "33.3 % logistic: LogisticRegression",
+        "22.2 % ordinal: RejoLinear",
+        "22.2 % kernel: Pipeline",
+        "Nystroem, 9 training rows",
+        "LogisticRegression",
+        "11.1 % boosting: HistGradientBoostingClassifier",
+        "11.1 % forest: RandomForestClassifier",
+        "DecisionTreeClassifier x 5",
+    ]
+    assert file.n_training_rows == 9
+    assert "; chosen for at most 30.0 % to review" in str(file)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+def test_prices_are_said_in_words(n_classes, data, path):
+    X, _ = data
+    y = np.arange(len(X)) % n_classes
+    prices = np.column_stack([5000 * (1 - np.eye(n_classes)), np.full(n_classes, 12.5)])
+    save(ThresholdRejectClassifier(GaussianNB(), cost_of=prices).fit(X, y), path)
+    said = str(inspect(path))
+    if n_classes > 5:
+        assert "errors cost 5,000 to 5,000, reviews 12.5 to 12.5" in said
+    else:
+        assert "\n  1  5,000      0" in said
+    assert inspect(path).operating_point == {"prices": prices.tolist()}
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (RejoLinear(reject_cost=0.15), "a review costs 0.15, where an error costs 1"),
+        (RejoLinear(reject_cost=None), "decides every case"),
+        (RejoLinear(loss_matrix=[[0, 0.3, 1], [1, 0.2, 0]]), "loss matrix [[0.0, 0.3, 1.0]"),
+    ],
+)
+def test_an_operating_point_is_said_in_words(model, words, data, path):
+    save(model.fit(*data), path)
+    assert f"\noperating point: {words}" in str(inspect(path))
+
+
+def test_what_a_file_says_of_its_operating_point_is_shown_as_it_is_if_it_makes_no_sense(data, path):
+    save(RejoLinear().fit(*data), path)
+    for point in ({}, {"prices": [1]}, {"reject_cost": "low"}, {"reject_cost": 0.2, "target": 3}):
+        file = replace(inspect(path), operating_point=point)
+        assert f"operating point: {json.dumps(point)}\n" in str(file)
+
+
+@pytest.mark.parametrize("name", ["threshold", "blend", "prices"])
+def test_a_model_by_posteriors_keeps_nothing_of_each_training_case(name, data, path):
+    X, y = data
+    model = RejectClassifierCV(MODELS[name], reject_cost=0.2, cv=2).fit(X, y)
+    save(model, path)
+    with zipfile.ZipFile(path) as archive:
+        arrays = [name for name in archive.namelist() if name.endswith(".npy")]
+        shapes = [np.load(archive.open(name)).shape for name in arrays]
+    assert all(len(X) not in shape for shape in shapes)
+
+
+@pytest.mark.parametrize("kind", ["frame", "path"])
+def test_prices_in_a_form_that_no_file_holds_are_named(kind, data, path):
+    pd = pytest.importorskip("pandas")
+    model = ThresholdRejectClassifier(GaussianNB()).fit(*data)
+    model = model.at(cost_of=[[0, 5, 1], [3, 0, 1]])
+    model.cost_of = pd.DataFrame(model.prices_) if kind == "frame" else Path("prices.csv")
+    with pytest.raises(ModelFileError, match=r"cost_of is a .*Give cost_of as text"):
+        save(model, path)
 
 
 def test_a_table_comes_back_with_its_model(applicants, path):

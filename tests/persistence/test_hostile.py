@@ -14,14 +14,14 @@ import zipfile
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from rejo.baselines import ThresholdRejectClassifier
+from rejo.baselines import BlendClassifier, ThresholdRejectClassifier
 from rejo.estimators import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
 from rejo.persistence import ModelFileError, inspect, load, save
 from rejo.persistence._container import pack, payload_hash, unpack
@@ -31,6 +31,15 @@ from rejo.tables import TableEncoder
 pd = pytest.importorskip("pandas")
 
 # ---- good files, and how to change them ---------------------------------------------------
+
+
+def blend():
+    members = [
+        ("logistic", LogisticRegression()),
+        ("forest", RandomForestClassifier(2, max_depth=2, random_state=0)),
+        ("boosting", HistGradientBoostingClassifier(max_iter=2)),
+    ]
+    return BlendClassifier(members, weights=[1, 1, 2], temperature=0.8)
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +62,8 @@ def good(data, tmp_path_factory):
         "priced": ThresholdRejectClassifier(LogisticRegression(), cost_of="error=50,review=5").fit(
             X, y
         ),
+        "blend": ThresholdRejectClassifier(blend(), cost_of=[[0, 5, 0.5], [3, 0, 0.5]]).fit(X, y),
+        "chow": ThresholdRejectClassifier(SVC(), reject_cost=0.3).fit(X, y),
         "boosted": ReplicationClassifier(
             HistGradientBoostingClassifier(max_iter=3, categorical_features=[0], max_bins=30)
         ).fit(np.column_stack([grid[:, 0] + 1, X[:, 1]]), y),
@@ -748,9 +759,25 @@ def boosted_split_on_categories_that_are_not_there(edit):
     edit.members[file] = npy(nodes)
 
 
-def add_attribute(edit, name, node):
-    """Give the model one more attribute."""
-    inner = edit.schema["content"]
+@hostile("boosted", "columns do not agree")
+def boosted_splits_on_more_features_than_there_are(edit):
+    edit.scalar("estimator_.n_features_in_", 1)
+
+
+@hostile("boosted", "columns do not agree")
+def boosted_columns_that_are_left_out(edit):
+    steps = edit.node("estimator_._preprocessor.transformers_")["content"]
+    forget(edit, steps[1]["content"][1], "drop")
+
+
+@hostile("blend", "columns do not agree")
+def boosted_member_that_takes_bins(edit):
+    add_attribute(edit, "_in_fit", {**SCALAR, "content": "true"}, member(edit, 2))
+
+
+def add_attribute(edit, name, node, part=None):
+    """Give the model, or a part of it, one more attribute."""
+    inner = (edit.schema if part is None else part)["content"]
     kind = next(k for k in inner["key_types"]["content"] if k["__class__"] == "str")
     inner["content"][name] = {"__module__": "builtins", "__id__": next(NUMBERS), **node}
     inner["key_types"]["content"].append({**kind, "__id__": next(NUMBERS)})
@@ -792,6 +819,130 @@ def support_vectors_without_classes(edit):
     names = list(edit.schema["content"]["content"])
     edit.schema["content"]["key_types"]["content"].pop(names.index("classes_"))
     del edit.schema["content"]["content"]["classes_"]
+
+
+# ---- posteriors and prices ----------------------------------------------------------------
+
+PRICES = {
+    "a_price_that_is_no_number": (lambda L: changed(L, (0, 1), np.nan), "number for each outcome"),
+    "a_price_without_end": (lambda L: changed(L, (1, 2), np.inf), "number for each outcome"),
+    "a_negative_price": (lambda L: changed(L, (0, 1), -1.0), "price that cannot be"),
+    "a_huge_price": (lambda L: changed(L, (0, 1), 1e200), "price that cannot be"),
+    "a_price_of_a_right_decision": (lambda L: changed(L, (1, 1), 1.0), "price that cannot be"),
+    "prices_without_a_review": (lambda L: L[:, :2].copy(), "number for each outcome"),
+    "prices_of_another_class": (lambda L: np.ones((3, 4)), "number for each outcome"),
+    "prices_that_are_integers": (lambda L: L.astype(int), "number for each outcome"),
+}
+WEIGHTS = {
+    "a_negative_weight": lambda w: np.array([-0.5, 1.0, 0.5]),
+    "a_weight_that_is_no_number": lambda w: changed(w, 0, np.nan),
+    "weights_above_one_in_all": lambda w: 2 * w,
+    "a_weight_too_few": lambda w: np.array([0.5, 0.5]),
+    "weights_in_a_table": lambda w: w[None],
+}
+FLOORS = {
+    "a_negative_floor": lambda f: -f,
+    "a_floor_that_is_no_number": lambda f: f * np.nan,
+    "a_floor_for_too_many_classes": lambda f: np.append(f, 0.0),
+    "a_floor_above_one": lambda f: f + 1.0,
+}
+TEMPERATURES = {
+    "a_temperature_of_zero": 0.0,
+    "a_negative_temperature": -1.0,
+    "a_temperature_that_is_no_number": float("nan"),
+    "a_temperature_without_end": float("inf"),
+    "a_temperature_that_is_a_word": "hot",
+}
+
+
+def member(edit, i):
+    """Node of a classifier in the blend."""
+    return edit.node("estimator_.estimators_")["content"][i]
+
+
+def register_blends():
+    def array(path, change, message, model="blend"):
+        return hostile(model, message), lambda edit: edit.array(path, change)
+
+    def scalar(path, value, message):
+        return hostile("blend", message), lambda edit: edit.scalar(path, value)
+
+    found = {name: array("prices_", *entry) for name, entry in PRICES.items()}
+    for name, change in WEIGHTS.items():
+        found[name] = array("estimator_.weights_", change, "weights are not shares")
+    for name, change in FLOORS.items():
+        found[name] = array("estimator_.floor_", change, "floor is malformed")
+    for name, value in TEMPERATURES.items():
+        found[name] = scalar("estimator_.temperature_", value, "temperature is malformed")
+    found["prices_that_are_not_the_reject_cost"] = array(
+        "prices_", lambda L: changed(L, (0, 2), 0.1), "the reject cost do not agree", "chow"
+    )
+    for name, (register, change) in found.items():
+        change.__name__ = name
+        register(change)
+
+
+register_blends()
+
+
+@hostile("blend", "reject cost do not agree")
+def a_reject_cost_that_is_not_in_the_prices(edit):
+    edit.scalar("reject_cost_", 0.1)
+
+
+@hostile("blend", "LogisticRegression has other classes")
+def a_member_with_other_classes(edit):
+    edit.members[member(edit, 0)["content"]["content"]["classes_"]["file"]] = npy(np.arange(3, 5))
+
+
+@hostile("blend", "LogisticRegression has other features")
+def a_member_with_other_features(edit):
+    member(edit, 0)["content"]["content"]["n_features_in_"] = Column._scalar(5)
+
+
+@hostile("blend", "a classifier is missing")
+def a_member_that_is_missing(edit):
+    forget(edit, member(edit, 0))
+
+
+@hostile("blend", "more or fewer classifiers than names")
+def a_member_without_a_name(edit):
+    forget(edit, member(edit, 0))
+    edit.node("estimator_.estimators_")["content"].pop(0)
+
+
+@hostile("blend", "a int stands where a classifier is expected")
+def a_member_that_is_a_number(edit):
+    forget(edit, member(edit, 0), 3)
+
+
+@hostile("blend", "a StandardScaler stands where a classifier is expected")
+def a_member_that_is_no_classifier(edit):
+    node = member(edit, 0)
+    node["__module__"], node["__class__"] = "sklearn.preprocessing._data", "StandardScaler"
+
+
+@hostile("blend", "not pairs of a name and a classifier")
+def members_without_names(edit):
+    edit.node("estimator_.estimators")["content"][0] = Column._scalar("logistic")
+
+
+@hostile("blend", "two or more classes")
+def a_blend_of_one_class(edit):
+    edit.array("estimator_.classes_", np.ones_like)
+
+
+@hostile("chow", "a int stands where a classifier is expected")
+def a_calibrator_that_is_a_number(edit):
+    forget(edit, edit.node("calibrator_"), 3)
+
+
+def forget(edit, node, value=None):
+    """Replace a node by a plain value, and leave out the arrays that nothing else uses."""
+    node.clear()
+    node.update(Column._scalar(value))
+    used = {found["file"] for found in walk(edit.schema)}
+    edit.members = {name: data for name, data in edit.members.items() if name in used}
 
 
 # ---- tables -------------------------------------------------------------------------------

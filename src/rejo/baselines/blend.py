@@ -18,13 +18,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rejo._state import is_floats, require, storable
 from rejo._typing import Floats, Indices
-from rejo.baselines._wrapped import fit_clone, posteriors
+from rejo.baselines._wrapped import check_member, fit_clone, posteriors
 from rejo.estimators.classes import check_targets
 from rejo.estimators.inner import array_options, is_frame, take_rows
 
 PRIOR = 50.0  # cases that the equal weights count for when weights are learned
 STEPS = 500  # of the EM algorithm
 RANGE = (0.25, 4.0)  # of a temperature that is learned
+COLDEST = 1e-6  # temperature
 LEAST = 1e-12  # a posterior below this is a rounding error
 
 
@@ -77,10 +78,12 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
     array([1., 1., 1.])
     """
 
+    _weighted = ("estimators", "estimators_", "weights_")
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimators": [list],
         "weights": [StrOptions({"learn", "equal"}), "array-like"],
-        "temperature": [StrOptions({"learn"}), Interval(Real, 0.0, None, closed="neither")],
+        "temperature": [StrOptions({"learn"}), Interval(Real, COLDEST, 1 / COLDEST, closed="both")],
         "cv": ["cv_object"],
         "n_jobs": [Integral, None],
     }
@@ -167,18 +170,27 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
         return tags
 
     def _check_state(self) -> None:
-        w, n = self.weights_, len(self.estimators)
-        require(is_floats(w, n) and len(self.estimators_) == n, self, "its weights are malformed")
-        require((w >= 0).all() and 0.99 < w.sum() < 1.01, self, "its weights do not add up to 1")
-        fine = is_floats(self.floor_, len(self.classes_)) and (self.floor_ >= 0).all()
-        require(fine and self.floor_.sum() <= 1, self, "its floor is malformed")
-        T = self.temperature_
-        require(isinstance(T, float) and 0.01 < T < 100, self, "its temperature is malformed")
-        for estimator, weight in zip(self.estimators_, w, strict=True):
-            require((estimator is None) == (weight == 0), self, "a classifier is missing")
-            if estimator is not None:
-                check_is_fitted(estimator)
         self._validate_params()
+        classes, w, n = self.classes_, self.weights_, len(self.estimators)
+        fine = isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2
+        fine = fine and len(set(classes.tolist())) == len(classes)
+        require(fine, self, "classes_ is not an array of two or more classes")
+        fine = all(isinstance(e, tuple) and len(e) == 2 and isinstance(e[0], str)
+                   for e in self.estimators)  # fmt: skip
+        require(fine, self, "its estimators are not pairs of a name and a classifier")
+        fine = isinstance(self.estimators_, list) and len(self.estimators_) == n
+        require(fine, self, "it has more or fewer classifiers than names")
+        shares = is_floats(w, n) and (w >= 0).all() and abs(w.sum() - 1) < 1e-6
+        require(shares, self, "its weights are not shares, one for each classifier")
+        shares = is_floats(self.floor_, len(classes)) and (self.floor_ >= 0).all()
+        require(shares and self.floor_.sum() <= 1, self, "its floor is malformed")
+        T = self.temperature_
+        fine = isinstance(T, float) and COLDEST <= T <= 1 / COLDEST
+        require(fine, self, "its temperature is malformed")
+        for member, weight in zip(self.estimators_, w, strict=True):
+            require((member is None) == (weight == 0), self, "a classifier is missing")
+            if member is not None:
+                check_member(self, member, classes, self.n_features_in_, "predict_proba")
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """``X`` as an array or CSR; a DataFrame, for pipelines that take one, as it is."""

@@ -19,6 +19,7 @@ from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import (
     Fold,
     Wrapper,
+    check_member,
     fit_clone,
     held_out_scores,
     known_labels,
@@ -264,6 +265,13 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         fine = (prices[:, :-1] >= 0).all() and np.abs(prices).max() <= 2 * HIGHEST
         fine = fine and not prices.diagonal().any()
         require(fine, self, "prices_ hold a price that cannot be")
+        cost = self.reject_cost_
+        if self.cost_of is None:
+            most = self._highest_reject_cost
+            fine = np.array_equal(prices, uniform_prices(K, most if cost is None else cost))
+        else:
+            fine = cost is None or cost == reject_cost_of(prices)
+        require(fine, self, "prices_ and the reject cost do not agree")
         require(isinstance(self._ordered, bool), self, "it does not know if classes_ are ordered")
         require(self._rule in ("chow", "class", "score"), self, "its rule is unknown")
         if self._rule != "chow":
@@ -272,8 +280,14 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
             fine = len(cutoffs) == (self._n_boundaries if scores else K)
             require(fine, self, "cutoffs_ and classes_ do not agree")
             require(not scores or is_sorted(cutoffs), self, "cutoffs_ are not in rising order")
-        require(len(self._labels) == K, self, "its labels and classes_ do not agree")
-        check_is_fitted(self.estimator_)
+        fine = np.array_equal(self._labels, self.classes_)
+        fine = fine or np.array_equal(self._labels, np.arange(K))
+        require(fine, self, "its labels and classes_ do not agree")
+        uses_scores = self._rule == "score" or self.calibrator_ is not None
+        methods = ("decision_function", "predict_proba")[0 if uses_scores else 1 :]
+        check_member(self, self.estimator_, self._labels, self.n_features_in_, *methods)
+        if self.calibrator_ is not None:
+            check_member(self, self.calibrator_, np.arange(K), None, "predict_proba")
 
     # ---- prices ---------------------------------------------------------------------------
 

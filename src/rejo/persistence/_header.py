@@ -25,6 +25,7 @@ from rejo.persistence._schema import Node, Schema, type_name
 from rejo.persistence._trusted import ESTIMATORS, KNOWN
 
 FORMAT, VERSION = "rejo-model", 2  # 2: thresholds_ rise
+MOST_CLASSES = 5  # whose prices are shown one by one
 MAX_TABLE_DEPTH, MAX_TABLE_VALUES = 4, 10_000
 
 RATES = {
@@ -32,6 +33,8 @@ RATES = {
     "error_rate": "wrong",
     "accepted_error_rate": "wrong of the decided",
 }
+
+TARGETS = {"review_budget": "to review", "max_error": "wrong"}
 
 FITTED = re.compile(r"[a-zA-Z]\w*_|steps|transformer_list|_preprocessor")
 
@@ -95,11 +98,12 @@ class ModelFile:
                 f"CONTAINS {self.n_training_rows} TRAINING ROWS: anyone who can read this file can "
                 "read them"
             )
+        point, *prices = _say_point(self.operating_point, self.classes)
         facts = {
             "saved": f"{self.date} by " + ", ".join(f"{k} {v}" for k, v in self.versions.items()),
             "classes": f"{self.classes}, rejected: {self.reject_label!r}",
             "features": self.n_features,
-            "operating point": json.dumps(self.operating_point),
+            "operating point": point,
             "expected": None if self.expected is None else _say_expected(self.expected),
             "table": None if self.table is None else json.dumps(self.table, ensure_ascii=False),
             "data hash": self.data_hash,
@@ -108,8 +112,50 @@ class ModelFile:
         }
         lines = [f"{self.path}: {self.size} bytes, {rows}"]
         lines += ["  " + line for line in self.estimators.splitlines()]
-        lines += [f"{name}: {value}" for name, value in facts.items() if value is not None]
+        for name, value in facts.items():
+            lines += [] if value is None else [f"{name}: {value}"]
+            lines += prices if name == "operating point" else []
         return "\n".join(map(printable, lines))
+
+
+def _say_point(point: dict[str, Any], classes: list[Any]) -> list[str]:
+    """Return what is paid and what was asked for, in plain words, and a table of few prices."""
+    try:
+        said, table = _say_prices(point, classes)
+        for name, what in TARGETS.items():
+            if name in point.get("target", {}):
+                said += f"; chosen for at most {percent(point['target'][name])} {what}"
+        if proof := point.get("guarantee"):
+            bound, confidence = percent(proof["bound"]), percent(proof["confidence"], 0)
+            said += f"; at most {bound} {RATES[proof['rate']]}, with {confidence} confidence"
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        return [json.dumps(point)]
+    return [said, *table]
+
+
+def _say_prices(point: dict[str, Any], classes: list[Any]) -> tuple[str, list[str]]:
+    if "loss_matrix" in point:
+        return f"loss matrix {json.dumps(point['loss_matrix'])}", []
+    if "prices" not in point:
+        cost = point["reject_cost"]
+        said = "decides every case"
+        return (said if cost is None else f"a review costs {cost:g}, where an error costs 1"), []
+    prices = np.array(point["prices"], dtype=np.float64)
+    K = len(classes)
+    if prices.shape != (K, K + 1):
+        raise ValueError("the prices are not those of the classes")
+    errors, reviews = prices[:, :-1][~np.eye(K, dtype=bool)], prices[:, -1]
+    if K > MOST_CLASSES:
+        ranges = [f"{values.min():,.10g} to {values.max():,.10g}" for values in (errors, reviews)]
+        return f"lowest expected cost: errors cost {ranges[0]}, reviews {ranges[1]}", []
+    cells = [["", *map(str, classes), "review"]]
+    cells += [
+        [str(c), *(f"{x:,.10g}" for x in row)] for c, row in zip(classes, prices, strict=True)
+    ]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    rows = [zip(row, widths, strict=True) for row in cells]
+    said = "lowest expected cost, by these prices of decisions on each true class"
+    return said, ["  " + "  ".join(text.rjust(width) for text, width in row) for row in rows]
 
 
 def _say_expected(expected: dict[str, Any]) -> str:
@@ -311,8 +357,23 @@ def _tree(schema: Schema, node: Node, depth: int, rows: dict[int, int]) -> list[
             count = f", {n_rows} training rows" if n_rows else ""
             lines.append("  " * depth + node["__class__"] + count)
             depth += 1
+            if KNOWN[name].weighted:
+                return lines + _members(schema, node, depth, rows)
     below = [line for child in children for line in _tree(schema, child, depth, rows)]
     for line, same in groupby(below):  # say "x 100" for the hundred equal trees of a forest
         n = len(list(same))
         lines.append(line if n == 1 else f"{line} x {n}")
+    return lines
+
+
+def _members(schema: Schema, node: Node, depth: int, rows: dict[int, int]) -> list[str]:
+    """The lines of each member of a weighted mean, with its weight and its name."""
+    attributes = schema.attributes(node)
+    names, members, weights = (attributes[key] for key in KNOWN[type_name(node)].weighted)
+    lines = []
+    pairs = zip(names["content"], members["content"], schema.value(weights), strict=True)
+    for name, member, weight in pairs:
+        below = _tree(schema, member, depth, rows)
+        label = f"{percent(weight)} {schema.value(name['content'][0])}: "
+        lines += ["  " * depth + label + line.lstrip() for line in below[:1]] + below[1:]
     return lines

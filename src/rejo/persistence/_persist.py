@@ -27,6 +27,7 @@ MAX_BYTES = 1 << 31
 OTHER_TYPES = "Use one of the types in rejo.persistence.TRUSTED_TYPES"
 BOOSTER = "Use HistGradientBoostingClassifier, or keep the booster in its own format"
 ALTERNATIVES = {  # to types that cannot be saved, by a word of their names
+    "cost_of": "Give cost_of as text, such as 'error=5000,review=40', or as an array",
     "kernel": "Use a kernel by name, or kernel='precomputed' with your own matrix",
     "SearchCV": "Fit with the best parameters that the search found",
     "xgboost": BOOSTER,

@@ -20,6 +20,7 @@ class Known(NamedTuple):
     name: str
     check: Callable[[Any], None] | None = None  # refuses attributes that do not agree
     rows: tuple[str, ...] = ()  # attributes that hold rows of the training set
+    weighted: tuple[str, ...] = ()  # attributes with names, members and their weights
     onnx: Callable[[Any, Any, str], str] | None = None  # (object, graph, name of X) -> name
     not_saved: tuple[str, ...] = ()  # attributes that are never written
     restore: Callable[[Any], None] | None = None  # restores what skops does not

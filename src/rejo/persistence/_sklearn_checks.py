@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 from sklearn.utils.validation import check_is_fitted
@@ -89,6 +91,8 @@ def check_forest(model: Any) -> None:
 def check_boosted(model: Any) -> None:
     """Trees lead nowhere outside themselves, and their parts agree."""
     p, K = model._n_features, len(model.classes_)
+    fine = p == model.n_features_in_ and not getattr(model, "_in_fit", False)
+    require(fine and _keeps_columns(model._preprocessor, p), model, "its columns do not agree")
     n_trees = 1 if K == 2 else K
     fine = model.n_trees_per_iteration_ == n_trees and all(
         len(trees) == n_trees for trees in model._predictors
@@ -120,6 +124,21 @@ def check_boosted(model: Any) -> None:
         sorts = inner[inner["is_categorical"] != 0]
         known = (sorts["bitset_idx"] < len(sets)) & (categorical[sorts["feature_idx"]] != 0)
         require(known.all(), model, "a split refers to categories that do not exist")
+
+
+def _keeps_columns(step: Any, n_columns: int) -> bool:
+    """Return whether what encodes the categories of a boosting puts out a column for each."""
+    if step is None:
+        return True
+    parts = [(type(part), where) for _, part, where in step.transformers_ if part != "drop"]
+    masks = np.array([where for _, where in parts])
+    return (
+        isinstance(step, ColumnTransformer)
+        and [kind for kind, _ in parts] == [OrdinalEncoder, FunctionTransformer]
+        and masks.dtype == bool
+        and masks.shape == (2, n_columns)
+        and bool((masks[0] != masks[1]).all())
+    )
 
 
 def check_libsvm(model: Any) -> None:

@@ -30,6 +30,7 @@ def _own(name: str, cls: type) -> Known:
         name,
         check=getattr(cls, "_check_state", None),
         rows=getattr(cls, "_training_rows", ()),
+        weighted=getattr(cls, "_weighted", ()),
         onnx=getattr(cls, "_to_onnx", None),
         not_saved=getattr(cls, "_not_saved", ()),
         restore=getattr(cls, "_restore_state", None),
