@@ -8,7 +8,9 @@
 - ``_training_rows``, the names of the attributes that hold rows of the training set;
 - ``_weighted``, the names of the attributes with the names, the fitted members and their weights;
 - ``_not_saved``, the names of the attributes that copies, pickles and files do not get;
-- ``_to_onnx(self, graph, X)``, which adds the computation of the boundary scores to an ONNX graph.
+- ``_to_onnx(self, graph, X)``, which adds the computation of the boundary scores to an ONNX graph;
+- ``_posteriors_to_onnx(self, graph, X)`` and ``_decision_to_onnx(self, graph, X)``, which add what
+  ``predict_proba`` and ``decision_function`` return.
 
 A file may hold anything in any attribute.  Compiled code takes shapes and indices as they are, so
 ``_check_state`` must bound each one that a prediction uses.  Any exception that it raises is a

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 
 from rejo._typing import Floats, Indices
 
-TIE = 1e-12  # costs that differ by less than this share of the highest price are equal
+TIE = 1e-12  # posteriors, and costs by the highest price, that differ by less are equal
 
 __all__ = ["Decided", "decide", "expected_costs", "imperfect_reviews", "uniform_prices"]
 
@@ -94,7 +94,8 @@ def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     Returns
     -------
     decided : Decided
-        Of equally cheap decisions, the likelier class is taken.
+        Of equally cheap decisions, the likelier class is taken, and of equally likely classes the
+        first.
     """
     p = np.asarray(p, dtype=np.float64)
     costs = expected_costs(p, prices)  # (n, K + 1)
@@ -102,7 +103,8 @@ def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     two = np.argsort(-p, axis=1, kind="stable")[:, :2]
     best = costs[:, :-1].min(axis=1)
     level = costs[:, :-1] <= best[:, None] + slack
-    forced = np.where(level, p, -1.0).argmax(axis=1)
+    among = np.where(level, p, -1.0)
+    forced = (among >= among.max(axis=1, keepdims=True) - TIE).argmax(axis=1)
     worth = best - costs[:, -1]
     return Decided(
         decision=np.where(worth >= -slack, -1, forced),

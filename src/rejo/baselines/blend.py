@@ -192,6 +192,24 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
             if member is not None:
                 check_member(self, member, classes, self.n_features_in_, "predict_proba")
 
+    def _posteriors_to_onnx(self, graph: Any, X: str) -> str:
+        members = zip(self.estimators, self.estimators_, self.weights_, strict=True)
+        parts, faults = [], []
+        for (name, _), member, weight in members:
+            if member is not None:
+                try:
+                    p = graph.posteriors(member, X, self.classes_)
+                except (TypeError, ValueError) as error:
+                    faults.append(f"{name}: {error}")
+                else:
+                    parts.append(graph.add("Mul", p, np.array(weight)))
+        if faults:
+            raise TypeError("to_onnx cannot export members of the blend. " + " ".join(faults))
+        p = graph.add("Add", graph.add("Sum", *parts), self.floor_[None, :])
+        logs = graph.add("Log", graph.add("Max", p, np.array(LEAST)))
+        logs = graph.add("Div", logs, np.array(self.temperature_))
+        return str(graph.add("Softmax", logs, axis=1))
+
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """``X`` as an array or CSR; a DataFrame, for pipelines that take one, as it is."""
         if is_frame(X):

@@ -289,6 +289,20 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         if self.calibrator_ is not None:
             check_member(self, self.calibrator_, np.arange(K), None, "predict_proba")
 
+    def _posteriors_to_onnx(self, graph: Any, X: str) -> str:
+        if self.calibrator_ is None:
+            return str(graph.posteriors(self.estimator_, X, self._labels))
+        scores = graph.decision(self.estimator_, X, self._labels)
+        return str(graph.posteriors(self.calibrator_, scores))
+
+    def _to_onnx(self, graph: Any, X: str) -> str:
+        if self._rule != "score":
+            raise ValueError(
+                f"rule={self._rule!r} cannot be exported to ONNX: use 'chow' or 'score'."
+            )
+        scores = graph.decision(self.estimator_, X, self._labels)
+        return str(graph.add("Sub", scores, self.cutoffs_[None, :]))
+
     # ---- prices ---------------------------------------------------------------------------
 
     def _set_prices(self, classes: NDArray[Any], ordered: bool, prices: Any = None) -> None:

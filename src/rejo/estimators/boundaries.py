@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -203,6 +203,31 @@ class PosteriorsMixin(BoundaryClassifier):
         labels, costs = super()._set_classes(classes, n_boundaries)
         self._odds_offsets = None if self._no_odds() else odds_offsets(costs)
         return labels, costs
+
+    def _posteriors_to_onnx(self, graph: Any, X: str) -> str:
+        """The same as :func:`boundary_posteriors`, in an ONNX graph."""
+        offsets: Any = self._odds_offsets
+        f = graph.add("Sub", graph.apply(self, X), offsets[None, :])
+        f = graph.add("Clip", f, np.array(-LARGEST_LOGIT), np.array(LARGEST_LOGIT))
+        m = len(self.classes_) - 1
+        if self._rejects:
+            f = graph.add("Reshape", f, np.array([-1, m, 2]))
+            f = graph.add("ReduceMean", f, axes=[2], keepdims=0)
+        if m == 1:
+            return str(graph.two_columns(graph.add("Sigmoid", f)))
+        f = graph.falling(f, m)
+        above = graph.add("Sigmoid", f)
+        below = graph.add("Sigmoid", graph.add("Neg", f))
+        low, high = np.arange(m - 1), np.arange(1, m)
+        pick = partial(graph.add, "Gather", axis=1)
+        gap = graph.add("Exp", graph.add("Sub", pick(f, high), pick(f, low)))
+        middle = graph.add("Mul", pick(above, low), pick(below, high))
+        middle = graph.add("Mul", middle, graph.add("Sub", np.array(1.0), gap))
+        p = graph.add(
+            "Concat", pick(below, np.array([0])), middle, pick(above, np.array([m - 1])), axis=1
+        )
+        total = graph.add("ReduceSum", p, np.array([1]), keepdims=1)
+        return str(graph.add("Div", p, total))
 
     def _check_state(self) -> None:
         super()._check_state()

@@ -1,7 +1,8 @@
 """The scoring of a model as an ONNX graph, for runtimes without Python.
 
-The graph counts boundaries as ``predict`` does, in double precision throughout: the two differ by
-the rounding of single operations, far below what separates a point from a boundary.
+The graph counts boundaries, or compares expected costs, as ``predict`` does, in double precision
+throughout: the two differ by the rounding of single operations, far below what separates a point
+from a boundary, or two costs that are not equal.
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import rejo
 from rejo._io import WholeFile
+from rejo.decisions import TIE
 from rejo.estimators import RejectClassifier
 from rejo.estimators.pipelines import final_classifier
 from rejo.persistence._container import check_free
 from rejo.persistence._header import plain
 from rejo.persistence._trusted import KNOWN, OWN, known
 
-OPSET, IR = 17, 8
+OPSETS = {"": 17, "ai.onnx.ml": 5}  # the second one has trees in double precision
+IR = 8
 
 
 def to_onnx(
@@ -32,9 +36,13 @@ def to_onnx(
 
     Parameters
     ----------
-    model : RejoSVC, RejoKernelLogistic, RejoLinear, RejoMLP, or one of these tuned or in a Pipeline
-        A pipeline may have, before one of these, scalers (standard, min-max, max-abs, robust),
-        a ``SimpleImputer``, a ``OneHotEncoder`` of numbers, and a ``ColumnTransformer`` of these.
+    model : RejectClassifier or Pipeline
+        ``RejoSVC``, ``RejoLinear``, ``RejoMLP`` or ``RejoKernelLogistic``; or a
+        ``ThresholdRejectClassifier`` around one of the last three, ``LogisticRegression``, trees,
+        a forest, ``HistGradientBoostingClassifier`` or a ``BlendClassifier`` of these; or the
+        choice of a ``RejectClassifierCV`` among them.  A pipeline may have, before one of these,
+        scalers (standard, min-max, max-abs, robust), a ``SimpleImputer``, a ``OneHotEncoder`` of
+        numbers, a ``ColumnTransformer`` of these, and ``Nystroem``.
     path : str or path-like, default=None
         Where to write the graph, if anywhere.
     overwrite : bool, default=False
@@ -45,7 +53,9 @@ def to_onnx(
     graph : onnx.ModelProto
         Input ``X``, double (n, n_features).  Outputs ``label`` (n,), as ``predict``; ``index``,
         int64 (n,), the class as an index into ``classes_``, -1 if rejected; and ``scores``, double
-        (n, n_boundaries), as ``boundary_scores``.
+        (n, n_boundaries), as ``boundary_scores``.  A model that decides by posteriors has, instead
+        of ``scores``, ``posteriors``, double (n, n_classes), as ``predict_proba``, and ``worth``,
+        double (n,), what a review is expected to save, as ``judge``.
 
     Notes
     -----
@@ -55,11 +65,14 @@ def to_onnx(
         check_free(Path(path), overwrite)
     check_is_fitted(model)
     graph = _Graph()
-    scores = graph.apply(model, "X")
     decider = final_classifier(model)
     if not isinstance(decider, RejectClassifier):
-        raise _unsupported(decider, True)
-    proto = graph.finish(scores, int(model.n_features_in_), decider)
+        raise _unsupported(decider, "a model")
+    if decider.decides_by_posteriors:
+        index, outputs = graph.by_posteriors(graph.posteriors(model, "X"), decider)
+    else:
+        index, outputs = graph.by_scores(graph.apply(model, "X"), decider)
+    proto = graph.finish(index, outputs, int(model.n_features_in_), decider)
     if path is not None:
         with WholeFile(path, overwrite=overwrite) as file:
             file.write(proto.SerializeToString())
@@ -82,16 +95,61 @@ class _Graph:
         """Add a fitted classifier, which gives boundary scores, or a transformer."""
         if part is None or (isinstance(part, str) and part == "passthrough"):
             return X
-        said = known(part)
-        if said is None or said.onnx is None:
-            raise _unsupported(part, hasattr(part, "predict"))
-        return said.onnx(part, self, X)
+        what = "a model" if hasattr(part, "predict") else "a step of a pipeline"
+        return self._said(part, "onnx", what)(part, self, X)
+
+    def posteriors(self, part: Any, X: str, labels: Any = None) -> str:
+        """Add the posteriors (n, K) of a fitted classifier, in the order of the labels."""
+        part, X = self._before(part, X)
+        p = self._said(part, "posteriors", "a classifier with posteriors")(part, self, X)
+        columns = _columns(part, labels)
+        return p if columns == sorted(columns) else self.add("Gather", p, np.array(columns), axis=1)
+
+    def decision(self, part: Any, X: str, labels: Any) -> str:
+        """Add the scores of ``decision_function``: (n, 1) for two labels, else (n, K)."""
+        part, X = self._before(part, X)
+        f = self._said(part, "decision", "a classifier with scores to calibrate")(part, self, X)
+        columns = _columns(part, labels)
+        if columns == sorted(columns):
+            return f
+        if len(columns) == 2:
+            return self.add("Neg", f)
+        return self.add("Gather", f, np.array(columns), axis=1)
+
+    def _before(self, part: Any, X: str) -> tuple[Any, str]:
+        """The last step of pipelines and the chosen model of searches, and what reaches it."""
+        while isinstance(part, Pipeline) or hasattr(part, "best_estimator_"):
+            if isinstance(part, Pipeline):
+                for _, step in part.steps[:-1]:
+                    X = self.apply(step, X)
+            part = part.steps[-1][1] if isinstance(part, Pipeline) else part.best_estimator_
+        return part, X
+
+    def _said(self, part: Any, way: str, what: str) -> Any:
+        """Return the function that adds a part in one of the ways."""
+        function = getattr(known(part), way, None)
+        if function is None:
+            raise _unsupported(part, what, way)
+        return function
 
     def add(self, operator: str, *inputs: Any, **attributes: Any) -> str:
         """Add a node; inputs are names of others, or constants."""
         names = [name if isinstance(name, str) else self.constant(name) for name in inputs]
         output = f"{operator}_{len(self.nodes)}"
         self.nodes.append(self.onnx.helper.make_node(operator, names, [output], **attributes))
+        return output
+
+    def times(self, column: str, factor: float) -> str:
+        """Add a column (n, 1) times a number.
+
+        ONNX Runtime would fuse a plain product with a MatMul next to it, in single precision.
+        """
+        return self.add("MatMul", column, np.array([[float(factor)]]))
+
+    def falling(self, values: str, n_columns: int) -> str:
+        """Add the values (n, n_columns), the highest of each row first."""
+        output = self.add("TopK", values, np.array([n_columns]), axis=1)
+        self.nodes[-1].output.append(f"{output}_columns")
         return output
 
     def cast(self, value: str, kind: str) -> str:
@@ -112,27 +170,72 @@ class _Graph:
         self.constants.append(proto)
         return name
 
-    def index(self, scores: str, rejects: bool) -> str:
+    def kernel(
+        self, X: str, Z: Any, kind: str, gamma: float, degree: int = 3, coef0: float = 0.0
+    ) -> str:
+        """Kernel values (n, m) of the rows of ``X`` with the rows of an array ``Z``."""
+        if kind == "rbf":
+            centre = Z.mean(axis=0)  # distances lose no digits to a common offset
+            Z, X = Z - centre, self.add("Sub", X, centre)
+            squares = self.add("ReduceSum", self.add("Mul", X, X), np.array([1]), keepdims=1)
+            D = self.add("Add", self.add("MatMul", X, -2.0 * Z.T), squares)
+            D = self.add("Max", self.add("Add", D, (Z**2).sum(axis=1)[None, :]), np.array(0.0))
+            return self.add("Exp", self.add("Mul", D, np.array(-gamma)))
+        K = self.add("MatMul", X, gamma * Z.T)  # one product, as in `times`
+        K = self.add("Add", K, np.array(float(coef0)))
+        if kind == "sigmoid":
+            return self.add("Tanh", K)
+        return self.add("Pow", K, np.array(float(degree)))
+
+    def two_columns(self, p: str) -> str:
+        """Posteriors (n, 2) from those of the second class (n, 1)."""
+        return self.add("Concat", self.add("Sub", np.array(1.0), p), p, axis=1)
+
+    def from_logits(self, f: str, n_classes: int) -> str:
+        """Posteriors (n, K) from log-odds (n, 1) of two classes, or logarithms (n, K)."""
+        if n_classes > 2:
+            return self.add("Softmax", f, axis=1)
+        return self.two_columns(self.add("Sigmoid", f))
+
+    def by_scores(self, scores: str, decider: Any) -> tuple[str, dict[str, Any]]:
         """Count the boundaries below each point: the class, or -1 between two boundaries."""
         above = self.cast(self.add("Greater", scores, np.array(0.0)), "INT64")
-        count = self.add("ReduceSum", above, np.array([1]), keepdims=0)
-        if not rejects:
-            return count
-        two = np.array(2)
-        between = self.add("Equal", self.add("Mod", count, two), np.array(1))
-        return self.add("Where", between, np.array(-1), self.add("Div", count, two))
-
-    def finish(self, scores: str, n_features: int, decider: Any) -> Any:
-        """Return the whole model, with the decisions by the scores."""
-        helper, T = self.onnx.helper, self.onnx.TensorProto
-        labels, rejects = _labels(decider), decider.reject_label_ is not None
-        index = self.index(scores, rejects)
-        kind = {"f": T.DOUBLE, "U": T.STRING, "S": T.STRING}.get(labels.dtype.kind, T.INT64)
+        index = self.add("ReduceSum", above, np.array([1]), keepdims=0)
+        rejects = decider.reject_label_ is not None
+        if rejects:
+            two = np.array(2)
+            between = self.add("Equal", self.add("Mod", index, two), np.array(1))
+            index = self.add("Where", between, np.array(-1), self.add("Div", index, two))
         Q = (len(decider.classes_) - 1) * (2 if rejects else 1)
+        return index, {"scores": (scores, ["n", Q])}
+
+    def by_posteriors(self, p: str, decider: Any) -> tuple[str, dict[str, Any]]:
+        """The class with the lowest expected cost, or -1; as :func:`rejo.decisions.decide`."""
+        prices, K = decider.prices_, len(decider.classes_)
+        slack = TIE * np.abs(prices).max()
+        costs = self.add("MatMul", p, prices[:, :-1])
+        best = self.add("ReduceMin", costs, axes=[1], keepdims=1)
+        level = self.add("LessOrEqual", costs, self.add("Add", best, np.array(slack)))
+        among = self.add("Where", level, p, np.array(-1.0))
+        top = self.add("Sub", self.add("ReduceMax", among, axes=[1], keepdims=1), np.array(TIE))
+        likeliest = self.cast(self.add("GreaterOrEqual", among, top), "INT32")
+        index = self.add("ArgMax", likeliest, axis=1, keepdims=0)  # the first of equal ones
+        review = self.add("MatMul", p, prices[:, -1:])
+        worth = self.add("Squeeze", self.add("Sub", best, review), np.array([1]))
+        if decider.reject_label_ is not None:
+            reject = self.add("GreaterOrEqual", worth, np.array(-slack))
+            index = self.add("Where", reject, np.array(-1), index)
+        return index, {"posteriors": (p, ["n", K]), "worth": (worth, ["n"])}
+
+    def finish(self, index: str, more: dict[str, Any], n_features: int, decider: Any) -> Any:
+        """Return the whole model: the decisions, and the doubles they follow from."""
+        helper, T = self.onnx.helper, self.onnx.TensorProto
+        labels = _labels(decider)
+        kind = {"f": T.DOUBLE, "U": T.STRING, "S": T.STRING}.get(labels.dtype.kind, T.INT64)
         outputs = {
             "label": (self.add("Gather", labels, index), kind, ["n"]),
             "index": (index, T.INT64, ["n"]),
-            "scores": (scores, T.DOUBLE, ["n", Q]),
+            **{name: (value, T.DOUBLE, shape) for name, (value, shape) in more.items()},
         }
         for name, (value, _, _) in outputs.items():
             self.nodes.append(helper.make_node("Identity", [value], [name]))
@@ -145,7 +248,10 @@ class _Graph:
         )
         proto = helper.make_model(
             graph,
-            opset_imports=[helper.make_opsetid("", OPSET)],
+            opset_imports=[
+                helper.make_opsetid(domain, OPSETS[domain])
+                for domain in sorted({"", *(node.domain for node in self.nodes)})
+            ],
             ir_version=IR,
             producer_name="rejo",
             producer_version=rejo.__version__,
@@ -171,9 +277,16 @@ def _labels(decider: Any) -> Any:
     return np.array(labels)
 
 
-def _unsupported(part: Any, classifies: bool) -> TypeError:
+def _columns(part: Any, labels: Any) -> list[int]:
+    """Column of each label in what a classifier puts out."""
+    classes = np.asarray(part.classes_).tolist()
+    return [classes.index(label) for label in (classes if labels is None else labels.tolist())]
+
+
+def _unsupported(part: Any, what: str, way: str = "onnx") -> TypeError:
     able = [name.rpartition(".")[2] for name, said in KNOWN.items()
-            if said.onnx is not None and (name in OWN) == classifies]  # fmt: skip
-    what = "a model" if classifies else "a step of a pipeline"
-    names = f"{', '.join(sorted(able))}" + (" or a pipeline" if classifies else "")
+            if getattr(said, way) is not None
+            and (way != "onnx" or (name in OWN) == (what == "a model"))]  # fmt: skip
+    names = ", ".join(sorted(name.lstrip("_") for name in able))
+    names += " or a pipeline" if what == "a model" else ""
     return TypeError(f"to_onnx cannot export {type(part).__name__} as {what}: use {names}.")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from rejo.persistence import _sklearn_checks as checks
 from rejo.persistence import _sklearn_onnx as onnx
+from rejo.persistence import _trees_onnx as trees
 
 
 class Known(NamedTuple):
@@ -22,6 +23,8 @@ class Known(NamedTuple):
     rows: tuple[str, ...] = ()  # attributes that hold rows of the training set
     weighted: tuple[str, ...] = ()  # attributes with names, members and their weights
     onnx: Callable[[Any, Any, str], str] | None = None  # (object, graph, name of X) -> name
+    posteriors: Callable[[Any, Any, str], str] | None = None  # the same, for predict_proba
+    decision: Callable[[Any, Any, str], str] | None = None  # the same, for decision_function
     not_saved: tuple[str, ...] = ()  # attributes that are never written
     restore: Callable[[Any], None] | None = None  # restores what skops does not
 
@@ -50,27 +53,44 @@ ESTIMATORS = (
     *_known("preprocessing._polynomial", "PolynomialFeatures"),
     *_known("decomposition._pca", "PCA"),
     *_known("decomposition._truncated_svd", "TruncatedSVD"),
-    *_known("kernel_approximation", "Nystroem", rows=COMPONENTS),
+    *_known("kernel_approximation", "Nystroem", rows=COMPONENTS, onnx=onnx.nystroem),
     *_known("kernel_approximation", "RBFSampler"),
     *_known("feature_selection._univariate_selection", "SelectKBest SelectPercentile"),
     *_known("feature_selection._variance_threshold", "VarianceThreshold"),
-    *_known("linear_model._logistic", "LogisticRegression LogisticRegressionCV"),
-    *_known("linear_model._ridge", "RidgeClassifier"),
-    *_known("linear_model._stochastic_gradient", "SGDClassifier"),
-    *_known("linear_model._perceptron", "Perceptron"),
-    *_known("svm._classes", "LinearSVC"),
+    *_known(
+        "linear_model._logistic",
+        "LogisticRegression LogisticRegressionCV",
+        posteriors=onnx.logistic,
+        decision=onnx.linear,
+    ),
+    *_known("linear_model._ridge", "RidgeClassifier", decision=onnx.linear),
+    *_known("linear_model._stochastic_gradient", "SGDClassifier", decision=onnx.linear),
+    *_known("linear_model._perceptron", "Perceptron", decision=onnx.linear),
+    *_known("svm._classes", "LinearSVC", decision=onnx.linear),
     *_known("svm._classes", "NuSVC SVC", checks.check_libsvm, rows=VECTORS),
     *_known("naive_bayes", "BernoulliNB ComplementNB GaussianNB MultinomialNB"),
     *_known("discriminant_analysis", "LinearDiscriminantAnalysis"),
     *_known("neural_network._multilayer_perceptron", "MLPClassifier"),
     *_known(
-        "tree._classes", "DecisionTreeClassifier ExtraTreeClassifier", checks.check_decision_tree
+        "tree._classes",
+        "DecisionTreeClassifier ExtraTreeClassifier",
+        checks.check_decision_tree,
+        posteriors=trees.forest,
     ),
-    *_known("ensemble._forest", "ExtraTreesClassifier RandomForestClassifier", checks.check_forest),
     *_known(
-        f"{BOOSTING}.gradient_boosting", "HistGradientBoostingClassifier", checks.check_boosted
+        "ensemble._forest",
+        "ExtraTreesClassifier RandomForestClassifier",
+        checks.check_forest,
+        posteriors=trees.forest,
     ),
-    *_known("calibration", "CalibratedClassifierCV"),
+    *_known(
+        f"{BOOSTING}.gradient_boosting",
+        "HistGradientBoostingClassifier",
+        checks.check_boosted,
+        posteriors=trees.boosting,
+        decision=trees.boosting_scores,
+    ),
+    *_known("calibration", "CalibratedClassifierCV", posteriors=onnx.sigmoid),
     *_known("frozen._frozen", "FrozenEstimator"),
     *_known("isotonic", "IsotonicRegression"),
 )

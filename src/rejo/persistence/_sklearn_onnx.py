@@ -1,4 +1,4 @@
-"""scikit-learn's transformers as parts of an ONNX graph: ``(step, graph, name of X) -> name``."""
+"""Classes of scikit-learn as parts of an ONNX graph: ``(object, graph, name of X) -> name``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ def scale(step: Any, graph: Any, X: str) -> str:
     """``(X - centre) / scale``, each if there is one."""
     for operator, names in (("Sub", ("mean_", "center_")), ("Div", ("scale_",))):
         value = next((v for name in names if (v := getattr(step, name, None)) is not None), None)
-        X = X if value is None else graph.add(operator, X, value)
+        if operator == "Div" and value is not None and len(value) == 1:
+            X = graph.times(X, 1.0 / value[0])
+        elif value is not None:
+            X = graph.add(operator, X, value)
     return X
 
 
@@ -72,3 +75,49 @@ def columns(step: Any, graph: Any, X: str) -> str:
         block = graph.add("Gather", X, places, axis=1)
         blocks.append(block if passed else graph.apply(part, block))
     return str(graph.add("Concat", *blocks, axis=1))
+
+
+def nystroem(step: Any, graph: Any, X: str) -> str:
+    """Kernel values with some training rows, and a linear map of them."""
+    if step.kernel != "rbf" or step.kernel_params:
+        raise ValueError(
+            f"to_onnx exports a Nystroem with kernel='rbf' and its gamma; got {step!r}."
+        )
+    gamma = 1.0 / step.n_features_in_ if step.gamma is None else float(step.gamma)
+    K = graph.kernel(X, step.components_, "rbf", gamma)
+    return str(graph.add("MatMul", K, step.normalization_.T))
+
+
+def linear(model: Any, graph: Any, X: str) -> str:
+    """Scores of a linear classifier: (n, 1) of two classes, or (n, K)."""
+    scores = graph.add("MatMul", X, np.asarray(model.coef_, dtype=np.float64).T)
+    return str(graph.add("Add", scores, np.asarray(model.intercept_, dtype=np.float64)))
+
+
+def logistic(model: Any, graph: Any, X: str) -> str:
+    """Posteriors of a logistic regression, binary or multinomial."""
+    K = len(model.classes_)
+    asked = getattr(model, "multi_class", "auto")  # until scikit-learn 1.8
+    if asked not in ("auto", "deprecated") or (model.solver == "liblinear" and K > 2):
+        raise ValueError(
+            "to_onnx exports a LogisticRegression that is binary or multinomial; got "
+            f"{model!r}. Leave out multi_class, and use another solver than 'liblinear'."
+        )
+    return str(graph.from_logits(linear(model, graph, X), K))
+
+
+def sigmoid(model: Any, graph: Any, X: str) -> str:
+    """Posteriors by Platt's sigmoid of the scores of two classes, averaged over the folds."""
+    if len(model.classes_) > 2 or model.method != "sigmoid":
+        raise ValueError(
+            "to_onnx exports a calibration by a sigmoid, of two classes; this one is "
+            f"{model.method!r} for {len(model.classes_)} classes."
+        )
+    p = []
+    for part in model.calibrated_classifiers_:
+        f = graph.decision(part.estimator, X, model.classes_)
+        (curve,) = part.calibrators
+        f = graph.add("Add", graph.times(f, -curve.a_), np.array(-float(curve.b_)))
+        p.append(graph.add("Sigmoid", f))
+    mean = graph.add("Div", graph.add("Sum", *p), np.array(float(len(p))))
+    return str(graph.two_columns(mean))

@@ -32,6 +32,8 @@ def _own(name: str, cls: type) -> Known:
         rows=getattr(cls, "_training_rows", ()),
         weighted=getattr(cls, "_weighted", ()),
         onnx=getattr(cls, "_to_onnx", None),
+        posteriors=getattr(cls, "_posteriors_to_onnx", None),
+        decision=getattr(cls, "_decision_to_onnx", None),
         not_saved=getattr(cls, "_not_saved", ()),
         restore=getattr(cls, "_restore_state", None),
     )
