@@ -68,12 +68,13 @@ BLEND = BlendClassifier(
     [
         ("logistic", LogisticRegression()),
         ("ordinal", RejoLinear(reject_cost=None)),
+        ("points", RejoKernelLogistic(reject_cost=None)),
         ("kernel", make_pipeline(Nystroem(n_components=9, random_state=0), LogisticRegression())),
         ("boosting", HistGradientBoostingClassifier(max_iter=5)),
         ("forest", RandomForestClassifier(5, min_samples_leaf=3, random_state=0)),
         ("unused", GaussianNB()),
     ],
-    weights=[3, 2, 2, 1, 1, 0],
+    weights=[2, 2, 2, 2, 1, 1, 0],
     cv=2,
 )
 
@@ -233,22 +234,24 @@ def test_a_blend_on_a_table_comes_back_and_says_what_is_in_it(applicants, path):
     same(loaded, model, frame)
     np.testing.assert_array_equal(loaded.predict_proba(frame), model.predict_proba(frame))
     np.testing.assert_array_equal(loaded.judge(frame).worth, model.judge(frame).worth)
+    n_pivots = len(model.best_estimator_[-1].estimator_.estimators_[2].pivots_)
     assert [line.strip() for line in file.estimators.splitlines()] == [
         "RejectClassifierCV",
         "Pipeline",
         "TableEncoder",
         "ThresholdRejectClassifier",
         "BlendClassifier",
-        "33.3 % logistic: LogisticRegression",
-        "22.2 % ordinal: RejoLinear",
-        "22.2 % kernel: Pipeline",
+        "20.0 % logistic: LogisticRegression",
+        "20.0 % ordinal: RejoLinear",
+        f"20.0 % points: RejoKernelLogistic, {n_pivots} training rows",
+        "20.0 % kernel: Pipeline",
         "Nystroem, 9 training rows",
         "LogisticRegression",
-        "11.1 % boosting: HistGradientBoostingClassifier",
-        "11.1 % forest: RandomForestClassifier",
+        "10.0 % boosting: HistGradientBoostingClassifier",
+        "10.0 % forest: RandomForestClassifier",
         "DecisionTreeClassifier x 5",
     ]
-    assert file.n_training_rows == 9
+    assert file.n_training_rows == n_pivots + 9
     assert "; chosen for at most 30.0 % to review" in str(file)
 
 
@@ -286,11 +289,21 @@ def test_what_a_file_says_of_its_operating_point_is_shown_as_it_is_if_it_makes_n
         assert f"operating point: {json.dumps(point)}\n" in str(file)
 
 
-@pytest.mark.parametrize("name", ["threshold", "blend", "prices"])
-def test_a_model_by_posteriors_keeps_nothing_of_each_training_case(name, data, path):
+@pytest.mark.parametrize("name", ["threshold", "blend", "threshold sigmoid"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        {"reject_cost": 0.2},
+        {"cost_of": "error:0=50,error:1=30,review=4"},
+        {"cost_of": "error:0=50,error:1=30,review=4", "review_budget": 0.3},
+        {"max_error": 0.2, "confidence": 0.5},
+    ],
+)
+def test_a_model_by_posteriors_keeps_nothing_of_each_training_case(name, target, data, path):
     X, y = data
-    model = RejectClassifierCV(MODELS[name], reject_cost=0.2, cv=2).fit(X, y)
+    model = RejectClassifierCV(MODELS[name], **target, cv=2, random_state=0).fit(X, y)
     save(model, path)
+    same(load(path), model, X)
     with zipfile.ZipFile(path) as archive:
         arrays = [name for name in archive.namelist() if name.endswith(".npy")]
         shapes = [np.load(archive.open(name)).shape for name in arrays]

@@ -63,6 +63,9 @@ def good(data, tmp_path_factory):
             X, y
         ),
         "blend": ThresholdRejectClassifier(blend(), cost_of=[[0, 5, 0.5], [3, 0, 0.5]]).fit(X, y),
+        "by posteriors": RejectClassifierCV(
+            ThresholdRejectClassifier(LogisticRegression()), reject_cost=0.3, cv=2
+        ).fit(X, y),
         "chow": ThresholdRejectClassifier(SVC(), reject_cost=0.3).fit(X, y),
         "boosted": ReplicationClassifier(
             HistGradientBoostingClassifier(max_iter=3, categorical_features=[0], max_bins=30)
@@ -885,6 +888,21 @@ def register_blends():
 register_blends()
 
 
+@hostile("by posteriors", "not those it decides by")
+def a_cut_that_is_not_in_the_prices(edit):
+    edit.scalar("cut_", 0.05)
+
+
+@hostile("by posteriors", "not those it decides by")
+def no_cut(edit):
+    edit.scalar("cut_", None)
+
+
+@hostile("by posteriors", "not those it decides by")
+def prices_that_it_does_not_decide_by(edit):
+    edit.array("prices_", lambda L: 2 * L)
+
+
 @hostile("blend", "reject cost do not agree")
 def a_reject_cost_that_is_not_in_the_prices(edit):
     edit.scalar("reject_cost_", 0.1)
@@ -932,7 +950,7 @@ def a_blend_of_one_class(edit):
     edit.array("estimator_.classes_", np.ones_like)
 
 
-@hostile("chow", "a int stands where a classifier is expected")
+@hostile("chow", "a int stands where a calibrator is expected")
 def a_calibrator_that_is_a_number(edit):
     forget(edit, edit.node("calibrator_"), 3)
 

@@ -59,6 +59,7 @@ def members():
     return [
         ("logistic", LogisticRegression()),
         ("ordinal", RejoLinear(reject_cost=None)),
+        ("points", RejoKernelLogistic(gamma=1.0, reject_cost=None)),
         ("network", RejoMLP((3,), reject_cost=None, random_state=0)),
         ("kernel", make_pipeline(Nystroem(n_components=9, random_state=0), LogisticRegression())),
         ("boosting", HistGradientBoostingClassifier(max_iter=10)),
@@ -72,7 +73,7 @@ POSTERIORS = {
     "tiny forest": ThresholdRejectClassifier(ExtraTreesClassifier(3, random_state=0)),
     "stumps": ThresholdRejectClassifier(DecisionTreeClassifier(min_samples_leaf=100)),  # one leaf
     "blend": ThresholdRejectClassifier(
-        BlendClassifier(members(), weights=[3, 2, 1, 1, 2, 2], temperature=0.7)
+        BlendClassifier(members(), weights=[3, 2, 1, 1, 1, 2, 2], temperature=0.7)
     ),
     "one member left": ThresholdRejectClassifier(
         BlendClassifier([members()[0], ("unused", GaussianNB())], weights=[1, 0], temperature=1)
@@ -81,6 +82,7 @@ POSTERIORS = {
         StandardScaler(),
         ThresholdRejectClassifier(make_pipeline(RobustScaler(), LogisticRegression())),
     ),
+    "temperature": ThresholdRejectClassifier(LinearSVC(), calibration="temperature", cv=2),
     "never": ThresholdRejectClassifier(LogisticRegression(), reject_cost=None),
     "chosen": RejectClassifierCV(
         Pipeline([("a", StandardScaler()), ("b", ThresholdRejectClassifier(LogisticRegression()))]),
@@ -90,6 +92,7 @@ POSTERIORS = {
     ),
 }
 TWO_CLASSES = {
+    "two edges of a kernel": ThresholdRejectClassifier(RejoKernelLogistic(reject_cost=0.1)),
     "two edges": ThresholdRejectClassifier(RejoLinear(reject_cost=0.1)),
     "sigmoid": ThresholdRejectClassifier(LinearSVC(), calibration="sigmoid"),
     "boosting, sigmoid": ThresholdRejectClassifier(
@@ -171,7 +174,7 @@ def test_posteriors_of_three_classes_at_all_prices(name, ordered, points):
 def test_classes_in_another_order(ordered, points):
     X, y = ordered
     names = np.array(["low", "middle", "high"])
-    blend = BlendClassifier(members()[:1] + members()[4:], weights="equal", temperature=1.0)
+    blend = BlendClassifier(members()[:1] + members()[5:], weights="equal", temperature=1.0)
     model = ThresholdRejectClassifier(blend, class_order=names.tolist()).fit(X, names[y])
     assert model.classes_.tolist() != sorted(names)
     same_by_posteriors(model, points)

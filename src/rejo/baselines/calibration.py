@@ -130,13 +130,34 @@ def calibrated(calibrator: Any, scores: Floats) -> Floats:
     return np.asarray(calibrator.predict_proba(scores.reshape(len(scores), -1)))
 
 
+def calibrated_to_onnx(calibrator: Any, graph: Any, scores: str, n_classes: int) -> str:
+    """Add the posteriors (n, K) of scores, (n, 1) for two classes, to an ONNX graph."""
+    if not isinstance(calibrator, TemperatureScaling):
+        return str(graph.posteriors(calibrator, scores))
+    scaled = graph.times(scores, calibrator.beta_, 1 if n_classes == 2 else n_classes)
+    return str(graph.from_logits(scaled, n_classes))
+
+
+def check_calibrator(owner: Any, calibrator: Any, n_classes: int) -> None:
+    """Refuse, in a model file, what is no map from scores to posteriors of this many classes."""
+    fine = hasattr(calibrator, "fit") and hasattr(calibrator, "predict_proba")
+    require(fine, owner, f"a {type(calibrator).__name__} stands where a calibrator is expected")
+    check_is_fitted(calibrator)
+    if isinstance(calibrator, CumulativeSigmoids):
+        fine = len(calibrator.sigmoids_) == n_classes - 1
+    elif not isinstance(calibrator, TemperatureScaling):
+        fine = np.array_equal(calibrator.classes_, np.arange(n_classes))
+    require(fine, owner, f"its {type(calibrator).__name__} has other classes")
+
+
 def _fit_sklearn(scores: Floats, y: Indices, weight: Floats, method: str) -> Any:
     """Let scikit-learn fit a map from scores (n, n_scores)."""
     everything = np.arange(len(scores))
     calibrator = CalibratedClassifierCV(
         GivenScores(), method=method, cv=[(everything, everything)], ensemble=False
     )
-    return calibrator.fit(scores, y, sample_weight=weight)
+    calibrator.fit(scores, y, sample_weight=weight)
+    return calibrator.set_params(cv=None)  # which has an entry for each point
 
 
 def _two_columns(scores: Floats) -> Floats:

@@ -28,7 +28,13 @@ from rejo.baselines._wrapped import (
     scores,
     set_pairwise,
 )
-from rejo.baselines.calibration import METHODS, calibrated, fit_calibrator
+from rejo.baselines.calibration import (
+    METHODS,
+    calibrated,
+    calibrated_to_onnx,
+    check_calibrator,
+    fit_calibrator,
+)
 from rejo.baselines.cutoffs import best_cutoffs, class_thresholds
 from rejo.decisions import uniform_prices
 from rejo.estimators.base import Judgement, RejectClassifier
@@ -284,16 +290,18 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         fine = fine or np.array_equal(self._labels, np.arange(K))
         require(fine, self, "its labels and classes_ do not agree")
         uses_scores = self._rule == "score" or self.calibrator_ is not None
-        methods = ("decision_function", "predict_proba")[0 if uses_scores else 1 :]
-        check_member(self, self.estimator_, self._labels, self.n_features_in_, *methods)
+        others = ("decision_function", "boundary_scores") if uses_scores else ()
+        check_member(
+            self, self.estimator_, self._labels, self.n_features_in_, "predict_proba", *others
+        )
         if self.calibrator_ is not None:
-            check_member(self, self.calibrator_, np.arange(K), None, "predict_proba")
+            check_calibrator(self, self.calibrator_, K)
 
     def _posteriors_to_onnx(self, graph: Any, X: str) -> str:
         if self.calibrator_ is None:
             return str(graph.posteriors(self.estimator_, X, self._labels))
         scores = graph.decision(self.estimator_, X, self._labels)
-        return str(graph.posteriors(self.calibrator_, scores))
+        return calibrated_to_onnx(self.calibrator_, graph, scores, len(self.classes_))
 
     def _to_onnx(self, graph: Any, X: str) -> str:
         if self._rule != "score":

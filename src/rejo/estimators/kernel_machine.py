@@ -206,16 +206,4 @@ class KernelMachine(ParallelBoundaries):
                 "or 'sigmoid'."
             )
         Z = self._basis.toarray() if issparse(self._basis) else self._basis
-        if self.kernel == "rbf":
-            centre = Z.mean(axis=0)  # distances lose no digits to a common offset
-            Z, X = Z - centre, graph.add("Sub", X, centre)
-            squares = graph.add("ReduceSum", graph.add("Mul", X, X), np.array([1]), keepdims=1)
-            D = graph.add("Add", graph.add("MatMul", X, -2.0 * Z.T), squares)
-            D = graph.add("Max", graph.add("Add", D, (Z**2).sum(axis=1)[None, :]), np.array(0.0))
-            return graph.add("Exp", graph.add("Mul", D, np.array(-self._gamma)))
-        # A factor of its own would be fused with the product, in single precision.
-        K = graph.add("MatMul", X, self._gamma * Z.T)
-        K = graph.add("Add", K, np.array(float(self.coef0)))
-        if self.kernel == "sigmoid":
-            return graph.add("Tanh", K)
-        return graph.add("Pow", K, np.array(float(self.degree)))
+        return graph.kernel(X, Z, self.kernel, self._gamma, self.degree, self.coef0)

@@ -102,7 +102,7 @@ class _Graph:
         """Add the posteriors (n, K) of a fitted classifier, in the order of the labels."""
         part, X = self._before(part, X)
         p = self._said(part, "posteriors", "a classifier with posteriors")(part, self, X)
-        columns = _columns(part, labels)
+        columns = [] if labels is None else _columns(part, labels)
         return p if columns == sorted(columns) else self.add("Gather", p, np.array(columns), axis=1)
 
     def decision(self, part: Any, X: str, labels: Any) -> str:
@@ -139,12 +139,12 @@ class _Graph:
         self.nodes.append(self.onnx.helper.make_node(operator, names, [output], **attributes))
         return output
 
-    def times(self, column: str, factor: float) -> str:
-        """Add a column (n, 1) times a number.
+    def times(self, values: str, factor: float, n_columns: int = 1) -> str:
+        """Add values (n, n_columns) times a number.
 
         ONNX Runtime would fuse a plain product with a MatMul next to it, in single precision.
         """
-        return self.add("MatMul", column, np.array([[float(factor)]]))
+        return self.add("MatMul", values, float(factor) * np.eye(n_columns))
 
     def falling(self, values: str, n_columns: int) -> str:
         """Add the values (n, n_columns), the highest of each row first."""
@@ -280,7 +280,7 @@ def _labels(decider: Any) -> Any:
 def _columns(part: Any, labels: Any) -> list[int]:
     """Column of each label in what a classifier puts out."""
     classes = np.asarray(part.classes_).tolist()
-    return [classes.index(label) for label in (classes if labels is None else labels.tolist())]
+    return [classes.index(label) for label in labels.tolist()]
 
 
 def _unsupported(part: Any, what: str, way: str = "onnx") -> TypeError:

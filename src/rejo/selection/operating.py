@@ -13,11 +13,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from rejo._state import is_floats, require, storable
+from rejo.decisions import uniform_prices
 from rejo.estimators.base import RejectClassifier
 from rejo.estimators.pipelines import final_classifier
 from rejo.prices import describe_prices, reject_cost_of
 from rejo.selection.chosen import ChosenModel
-from rejo.selection.crossfit import CrossFit
+from rejo.selection.crossfit import CrossFit, with_cut
 from rejo.selection.expected import (
     Expected,
     effective_sizes,
@@ -358,6 +359,11 @@ class RejectClassifierCV(ChosenModel):
         require(fine, self, "prices_ are not a number for each outcome")
         fine = self.cut_ is None or (isinstance(self.cut_, float) and np.isfinite(self.cut_))
         require(fine, self, "its cut is not a number")
+        if self.decides_by_posteriors:
+            prices = uniform_prices(K, 0.0) if self.prices_ is None else self.prices_
+            ours, cut = final_classifier(self.best_estimator_).prices_, self.cut_
+            fine = cut is not None and np.allclose(with_cut(prices, cut), ours, rtol=1e-9)
+            require(fine, self, "its prices and its cut are not those it decides by")
         require(isinstance(self.expected_, Expected), self, "what it expects is malformed")
         costs = self.costs_
         fine = costs is None or (isinstance(costs, MeanCosts) and all(np.isfinite(costs)))
