@@ -134,8 +134,7 @@ def test_prices_by_class(run, refused, table):
     table(200).to_csv("t.csv", index=False)
     words = ("--target", "grade", "--id", "case", "--model", "logistic-posterior", "-o", "m.rejo")
     prices = "error:bad=50,error:good=5,review=2"
-    code, out, _ = run("train", "t.csv", *words, "--costs", prices)
-    assert code == 0
+    assert run("train", "t.csv", *words, "--costs", prices)[0] == 0
     assert inspect("m.rejo").table["prices"] == [[0, 50, 2], [5, 0, 2]]
     run("predict", "m.rejo", "t.csv", "-o", "d.csv")
     decisions = pd.read_csv("d.csv")
@@ -372,7 +371,7 @@ def test_a_model_that_is_not_known(refused, table):
 
 
 def test_stages_are_told_with_the_time_left(table, capsys, monkeypatch):
-    monkeypatch.setattr("rejo.selection.auto.LEGS", (60,))
+    monkeypatch.setattr("rejo.selection.race.LEGS", (60,))
     table(200).to_csv("t.csv", index=False)
     names = "logistic-posterior,kernel-posterior"
     assert cli.main(["train", "t.csv", *FIXED[:4], "--model", names, "-o", "m.rejo"]) == 0

@@ -11,8 +11,16 @@ from rejo import make_synthetic_1
 from rejo.baselines.blend import BlendClassifier
 from rejo.decisions import decide, uniform_prices
 from rejo.metrics import log_loss
-from rejo.selection import auto
-from rejo.selection.auto import NotSuited, blend, choose_model, clearly_less, draw_rows, simplest
+from rejo.selection import auto, race
+from rejo.selection.auto import (
+    Finalist,
+    NotSuited,
+    blend,
+    choose_model,
+    clearly_less,
+    simplest,
+)
+from rejo.selection.race import draw_rows
 
 FAST = ["logistic-posterior", "kernel-posterior"]
 
@@ -42,11 +50,10 @@ def test_the_estimator_is_ready_to_be_fitted(choice, data):
 
 def test_the_costs_are_those_of_the_posteriors_out_of_fold(choice, data):
     y = (data[1] == "high").astype(int)
-    crossfits = {choice.name: choice.crossfit, **choice.rivals}
     for entry in choice.tried:
-        if entry.name not in crossfits:
+        if entry.crossfit is None:
             continue
-        p = crossfits[entry.name].p
+        p = entry.crossfit.p
         np.testing.assert_allclose(p.sum(axis=1), 1.0)
         paid = [L[y, decide(p, L).decision].mean() for L in choice.prices]
         assert entry.cost == pytest.approx(np.mean(paid))
@@ -75,7 +82,7 @@ def test_it_is_repeatable(data):
     )
     for found in (again, parallel):
         assert found.name == first.name
-        assert [entry[:3] for entry in found.tried] == [entry[:3] for entry in first.tried]
+        assert [entry.cost for entry in found.tried] == [entry.cost for entry in first.tried]
         np.testing.assert_array_equal(found.crossfit.p, first.crossfit.p)
     assert not np.array_equal(other.crossfit.p, first.crossfit.p)
 
@@ -118,14 +125,14 @@ def test_prices_that_data_replication_cannot_be_trained_for(data):
 
 def test_cases_are_drawn_for_the_first_legs(data, monkeypatch):
     legs = []
-    run = auto.Race.run
+    leg = race.Race.leg
 
     def watched(self, runners, rows, n_folds):
         legs.append((len(rows), n_folds))
-        return run(self, runners, rows, n_folds)
+        return leg(self, runners, rows, n_folds)
 
-    monkeypatch.setattr(auto, "LEGS", (50, 100))
-    monkeypatch.setattr(auto.Race, "run", watched)
+    monkeypatch.setattr(race, "LEGS", (50, 100))
+    monkeypatch.setattr(race.Race, "leg", watched)
     lines = []
     choose_model(StandardScaler(), *data, models=FAST, tell=lines.append)
     assert legs == [(50, 3), (100, 3), (240, 5)]
@@ -161,27 +168,59 @@ def test_a_blend_is_no_worse_than_its_members_by_log_loss():
     assert found.weights["a"] == pytest.approx(found.weights["b"], abs=0.15)
 
 
+def finalists(costs, losses):
+    """Models with these costs (n,) by case; those without a log loss have no posteriors."""
+    return [
+        Finalist(
+            name, None, {}, {}, object() if name in losses else None, cost,
+            losses.get(name, np.nan), 1.0,
+        )
+        for name, cost in costs.items()
+    ]  # fmt: skip
+
+
 def test_the_simplest_of_the_best_wins():
-    n = 400
     rng = np.random.default_rng(0)
-    base = rng.uniform(size=n)
+    base = rng.uniform(size=400)
+    noisy = rng.permutation(base)
 
     def pick(costs, losses):
-        return simplest({name: base * c for name, c in costs.items()}, losses)
+        return simplest(finalists(costs, losses))
 
-    three = ("logistic-posterior", "forest-posterior", "blend")
-    # Within half a percent by cost and by log loss: the first in the catalogue.
-    assert pick(dict(zip(three, (1.004, 1, 1), strict=True)), dict.fromkeys(three, 0.5)) == three[0]
-    # A cost that chance explains does not make up for posteriors that are worse.
-    losses = dict(zip(three, (0.52, 0.51, 0.5), strict=True))
-    assert pick(dict(zip(three, (1, 1.002, 1.003), strict=True)), losses) == "logistic-posterior"
-    noisy = {name: rng.permutation(base) for name in three}
-    assert simplest(noisy, losses) == "blend"
-    # A learner without posteriors has to cost clearly less.
-    costs = {"svm": base * 0.9, "blend": base}
-    assert simplest(costs, {"blend": 0.5}) == "svm"
-    assert simplest({"svm": rng.permutation(base), "blend": base}, {"blend": 0.5}) == "blend"
-    assert simplest({"svm": base, "mlp": base * 0.99}, {}) == "mlp"
+    names = ("logistic-posterior", "forest-posterior", "blend")
+    alike = dict.fromkeys(names, 0.5)
+    # Within half a percent, by cost and by log loss: the first in the catalogue.
+    assert pick({names[0]: base * 1.004, names[1]: base, names[2]: base}, alike) == names[0]
+    assert pick({names[0]: base * 1.02, names[1]: base, names[2]: base}, alike) == names[1]
+    # A cost that is lower by chance does not make up for worse posteriors ...
+    losses = dict(zip(names, (0.53, 0.51, 0.5), strict=True))
+    assert pick({names[0]: noisy * 0.99, names[1]: base, names[2]: base}, losses) == "blend"
+    # ... but one that is clearly lower does.
+    assert pick({names[0]: base * 0.9, names[1]: base, names[2]: base}, losses) == names[0]
+    # So it is for a learner without posteriors.
+    assert pick({"svm": base * 0.9, "blend": base}, {"blend": 0.5}) == "svm"
+    assert pick({"svm": noisy * 0.99, "blend": base}, {"blend": 0.5}) == "blend"
+    assert pick({"svm": base, "mlp": base * 0.99}, {}) == "mlp"
+
+
+def test_other_prices_need_no_other_race(choice, data):
+    prices = np.array([[0, 7.0, 0.5], [1.0, 0, 0.5]])
+    again = choice.at(prices)
+    direct = choose_model(
+        StandardScaler(), *data, models=FAST, prices=[prices], class_order=["low", "high"]
+    )
+    assert {entry.name: entry.cost for entry in again.tried} == pytest.approx(
+        {entry.name: entry.cost for entry in direct.tried}
+    )
+    assert again.name == direct.name
+    assert again.baselines["reviewing every case"] == pytest.approx(0.5)
+    assert choice.prices != again.prices
+
+
+def test_curves_of_the_others_need_no_fit(choice):
+    rows = choice.rival_curves([0.1, 0.3])
+    assert len(rows) == 2 * 5 * (sum(e.crossfit is not None for e in choice.tried) - 1)
+    assert all(0 <= row["R"] <= 1 and row["E"] <= 1 for row in rows)
 
 
 def test_what_is_clearly_less():
@@ -198,7 +237,7 @@ def test_a_blend_is_fitted_with_the_weights_of_the_race(data):
     assert isinstance(inner, BlendClassifier)
     model = choice.estimator.fit(*data)
     np.testing.assert_allclose(
-        model["model"].estimator_.weights_, list(choice.weights.values()), atol=1e-9
+        model["model"].estimator_.weights_, list(choice.chosen.weights.values()), atol=1e-9
     )
     assert (
         log_loss((data[1] == "low").astype(int), model.predict_proba(data[0]), classes=[0, 1])

@@ -51,8 +51,6 @@ def write_report(
 
 def judge_training(cases: Cases, trained: Trained, *, seed: int, n_jobs: int) -> dict[str, Any]:
     """Return what a report says of the training cases, by cross-validation."""
-    from rejo.selection import rival_curves
-
     model, choice = trained
     y = cases.indices()
     tried = [
@@ -73,7 +71,7 @@ def judge_training(cases: Cases, trained: Trained, *, seed: int, n_jobs: int) ->
         "chosen": chosen,
         "axis": "review_share" if model.decides_by_posteriors else "reject_cost",
         "size": model.n_effective_,
-        "rivals": rival_curves(choice),
+        "rivals": choice.rival_curves(),
         "tried": tried if len(tried) > 1 else [],
         "ordered": cases.ordered,
     }

@@ -110,7 +110,7 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
     from rejo.cli._training import candidates, encoder_for
     from rejo.prices import price_matrix
     from rejo.selection import compare, standard_methods
-    from rejo.selection.auto import draw_rows
+    from rejo.selection.race import draw_rows
 
     cases = read_cases(arguments)
     K, ordered, names = len(cases.classes), cases.ordered, arguments.methods

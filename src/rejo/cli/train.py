@@ -145,8 +145,8 @@ def _compared(choice: Any) -> list[str]:
             f"{chosen.name} {why}; its cost is {more} above that of {cheapest.name}, which chance "
             "explains."
         )
-    if choice.weights:
-        parts = sorted(choice.weights.items(), key=lambda item: -item[1])
+    if chosen.weights:
+        parts = sorted(chosen.weights.items(), key=lambda item: -item[1])
         shares = ", ".join(f"{name} {percent(weight)}" for name, weight in parts)
         lines.append(f"Weights of the posteriors: {shares}.")
     elif params := _shown(chosen.params):
@@ -206,9 +206,13 @@ def _result(
         "ordered": cases.ordered,
         "family": choice.name,
         "params": choice.chosen.params,
-        "tried": [entry._asdict() for entry in choice.tried],
+        "tried": [
+            {"name": e.name, "cost": e.cost, "error": e.error, "log_loss": e.log_loss}
+            for e in choice.tried
+        ],
         "left_out_models": choice.left_out,
-        "weights": choice.weights,
+        "weights": choice.chosen.weights,
+        "baselines": choice.baselines,
         "reject_cost": float(model.reject_cost_),
         "operating_point": found.operating_point,
         "expected": found.expected,

@@ -8,12 +8,12 @@ The modules, in the order to read them: ``folds`` (checked cases, folds, one fit
 cost), ``outcomes`` and ``crossfit`` (the engines), ``cuts`` (budgets and errors as cuts in a
 ranking), ``path`` (rates over the reject cost), ``search`` (from a target to a model), ``chosen``
 with ``svm_cv`` and ``operating`` (estimators), ``target``, ``guarantee``, ``expected`` and
-``summary`` (what ``operating`` is asked, promises, expects and says), ``auto`` (which model),
-``grids``, ``comparison``, ``compared`` (what its rows say) and ``scorers``.
+``summary`` (what ``operating`` is asked, promises, expects and says), ``race`` and ``auto`` (which
+model), ``grids``, ``comparison``, ``compared`` (what its rows say) and ``scorers``.
 """
 
 from rejo.catalogue import standard_methods
-from rejo.selection.auto import Choice, choose_model, rival_curves
+from rejo.selection.auto import Choice, choose_model
 from rejo.selection.compared import Comparison, Difference, corrected_t_test
 from rejo.selection.comparison import compare
 from rejo.selection.crossfit import CrossFit, cross_fit
@@ -43,7 +43,6 @@ __all__ = [
     "make_reject_scorer",
     "ranking_outcomes",
     "reject_curve",
-    "rival_curves",
     "simultaneous_bounds",
     "standard_methods",
 ]
