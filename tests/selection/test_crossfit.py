@@ -20,8 +20,9 @@ from sklearn.tree import DecisionTreeClassifier
 from rejo.baselines import ThresholdRejectClassifier
 from rejo.decisions import decide
 from rejo.selection import RejectClassifierCV, TargetUnattainable, cross_fit, reject_curve
-from rejo.selection.crossfit import cut_outcomes, cuts_of, with_cut
+from rejo.selection.crossfit import cut_curve, cut_outcomes, cuts_of, with_cut
 from rejo.selection.cuts import find_cut, rank_cuts
+from rejo.selection.path import fold_curve
 from rejo.selection.target import Target
 
 
@@ -170,6 +171,22 @@ def test_a_cut_is_a_price_of_a_review(data, seed):
         assert np.mean(point.decision < 0) == pytest.approx(cuts.rejection_rate[i])
         order = np.argsort(point.sureness, kind="stable")
         assert (np.sort(found.worth)[::-1] == found.worth[order]).all()
+
+
+def test_a_curve_is_that_of_the_outcomes(data):
+    rng = np.random.RandomState(0)
+    crossfit = cross_fit(LogisticRegression(), *data)._replace(weight=rng.uniform(1, 2, 300))
+    prices = np.array([[0, 500, 40], [100, 0, 40.0]])
+    cuts = cuts_of(crossfit, prices).cut[::30]
+    points = cut_outcomes(crossfit, prices, cuts)
+    decision = np.array([point.decision for point in points])
+    wanted = fold_curve(
+        [point.reject_cost for point in points],
+        decision, crossfit.y, crossfit.fold, crossfit.weight,
+    )  # fmt: skip
+    found = cut_curve(crossfit, prices, cuts)
+    for name in ("reject_costs", "rejection_rates", "error_rates", "sizes"):
+        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), atol=1e-12)
 
 
 # ---- operating points ---------------------------------------------------------------------

@@ -35,6 +35,7 @@ from rejo.selection import (
     reject_curve,
 )
 from rejo.selection.crossfit import CrossFit
+from rejo.selection.cuts import CutRanking
 from rejo.selection.expected import effective_sizes, expect, learning_drift
 from rejo.selection.operating import CANDIDATES
 
@@ -523,3 +524,52 @@ def test_steps_before_the_last_are_fitted_once_a_fold(data, monkeypatch, grid, f
     pipeline = make_pipeline(CountingScaler(), RejoLinear())
     RejectClassifierCV(pipeline, review_budget=0.3, param_grid=grid, cv=4).fit(*data)
     assert CountingScaler.fits == 4 * fits + 1  # and once for the model on all cases
+
+
+# ---- cuts in the ranking of a learner -----------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("budget", [0.05, 0.5])
+def test_a_cut_in_the_ranking_is_saved(n_classes, budget, tmp_path):
+    pytest.importorskip("skops")
+    from rejo.persistence import load, save
+
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-1, 1, (200, 2))
+    score = X.sum(axis=1) + rng.normal(0, 0.3, 200)
+    y = np.digitize(score, [-0.5, 0.5][: n_classes - 1])
+    pipeline = make_pipeline(StandardScaler(), RejoLinear())
+    model = RejectClassifierCV(pipeline, review_budget=budget, reject_costs=[0.2]).fit(X, y)
+    last = model.best_estimator_[-1]
+    assert isinstance(last, CutRanking)
+    save(model, tmp_path / "model.rejo")
+    again = load(tmp_path / "model.rejo")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.summary() == model.summary()
+    # The nearest to the region of the learner are reviewed first, or last.
+    own = last.estimator_.judge(model.best_estimator_[0].transform(X))
+    reviewed, rejected = model.reject_mask(X), own.decision < 0
+    if last.widen:
+        assert reviewed[rejected].all()
+    else:
+        assert not reviewed[~rejected].any()
+    changed, part = reviewed != rejected, ~rejected if last.widen else rejected
+    assert (own.sureness[part & reviewed] <= last.limit).all()
+    assert (own.sureness[part & ~reviewed] > last.limit).all()
+    assert changed.any()
+    assert hasattr(model, "boundary_scores") == (n_classes == 2)
+    if n_classes == 2:
+        counts = (model.boundary_scores(X) > 0).sum(axis=1)
+        np.testing.assert_array_equal(counts == 1, reviewed)
+
+
+def test_a_cut_among_three_classes_is_not_exported(data):
+    pytest.importorskip("onnx")
+    from rejo.persistence import to_onnx
+
+    X, _ = data
+    y = np.digitize(X[:, 0] + X[:, 1], [0.8, 1.2])
+    model = RejectClassifierCV(RejoLinear(), review_budget=0.3, reject_costs=[0.2]).fit(X, y)
+    with pytest.raises(TypeError, match="three or more classes"):
+        to_onnx(model)

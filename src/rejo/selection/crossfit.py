@@ -34,6 +34,7 @@ from rejo.selection.folds import (
     tests_once,
 )
 from rejo.selection.outcomes import Outcomes
+from rejo.selection.path import RejectCurve
 
 TIE = 1e-9  # what differs by less than this share of the highest price is equal: no cut between
 
@@ -180,11 +181,12 @@ def cut_outcomes(crossfit: CrossFit, prices: Floats, cuts: Iterable[float]) -> l
     found = decide(crossfit.p, prices)
     slack = 1e-12 * np.abs(prices).max()
     sureness = np.maximum(prices[:, :-1].max() - found.worth, 0.0)
+    forced: Any = found.forced.astype(np.int16)  # there may be many cases and many cuts
     return [
         Outcomes(
             reject_cost=relative_price(with_cut(prices, cut)),
-            decision=np.where(found.worth >= cut - slack, -1, found.forced),
-            forced=found.forced,
+            decision=np.where(found.worth >= cut - slack, np.int16(-1), forced),
+            forced=forced,
             lower=found.lower,
             sureness=sureness,
             score=None,
@@ -193,6 +195,25 @@ def cut_outcomes(crossfit: CrossFit, prices: Floats, cuts: Iterable[float]) -> l
         )
         for cut in cuts
     ]
+
+
+def cut_curve(crossfit: CrossFit, prices: Floats, cuts: Sequence[float]) -> RejectCurve:
+    """Rates at each cut and fold, by a sort and a cumulative sum."""
+    found = decide(crossfit.p, prices)
+    levels = np.asarray(cuts) - 1e-12 * np.abs(prices).max()
+    weight = np.ones(len(crossfit.y)) if crossfit.weight is None else crossfit.weight
+    wrong = weight * (found.forced != crossfit.y)
+    R, E, sizes = [], [], []
+    for j in range(int(crossfit.fold.max()) + 1):
+        rows = np.flatnonzero(crossfit.fold == j)
+        rows = rows[np.argsort(found.worth[rows], kind="stable")]
+        decided = np.searchsorted(found.worth[rows], levels)  # (n_cuts,) cases below the cut
+        below, bad = (np.append(0.0, np.cumsum(part[rows])) for part in (weight, wrong))
+        R.append(1.0 - below[decided] / below[-1])
+        E.append(bad[decided] / below[-1])
+        sizes.append(below[-1])
+    costs = [relative_price(with_cut(prices, cut)) for cut in cuts]
+    return RejectCurve(np.array(costs), np.array(R).T, np.array(E).T, np.array(sizes))
 
 
 def cut_rates(crossfit: CrossFit, prices: Floats, cut: float) -> tuple[float, float]:

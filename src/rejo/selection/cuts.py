@@ -85,7 +85,7 @@ def share_cuts(cuts: Cuts, shares: Iterable[float]) -> Indices:
     return np.unique(np.searchsorted(cuts.rejection_rate, limits, side="right") - 1)
 
 
-def find_cut(cuts: Cuts, target: Target) -> int:
+def find_cut(cuts: Cuts, target: Target, stacklevel: int = 4) -> int:
     """Return the cut that meets a target with the fewest reviews, or the most within a budget.
 
     The error rate of a handful of cases means nothing, so at least 10 cases, and one in a hundred,
@@ -108,7 +108,7 @@ def find_cut(cuts: Cuts, target: Target) -> int:
             f"({100 * decided / n:.2g} %). So few cases say little about their error rate. Raise "
             f"{target.name}, or find a better estimator.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
     return found
 

@@ -25,6 +25,7 @@ from rejo.estimators.pipelines import final_classifier
 from rejo.metrics import tally
 from rejo.selection.crossfit import (
     CrossFit,
+    cut_curve,
     cut_outcomes,
     cuts_of,
     fit_folds,
@@ -154,15 +155,13 @@ def search_cut(request: Request, crossfit: CrossFit | None = None) -> Found:
         cut = float(cuts.cut[find_cut(cuts, request.target)])
     kept = np.unique(np.append(kept, cut))
     points = cut_outcomes(crossfit, prices, kept)
-    costs = [point.reject_cost for point in points]
-    decision = np.array([point.decision for point in points])
-    curve = fold_curve(costs, decision, crossfit.y, crossfit.fold, crossfit.weight)
+    curve = cut_curve(crossfit, prices, kept.tolist())
     chosen = int(np.flatnonzero(kept == cut)[0])
     model = fit_weighted(candidate(request.estimator, params), request.X, request.y, request.weight)
     model = at_prices(model, with_cut(prices, cut))
     return Found(
-        model, params, costs[chosen], cut, curve, points if once else None, chosen, crossfit,
-        costs=_mean_costs(points[chosen], crossfit.y, crossfit.weight, request.prices),
+        model, params, points[chosen].reject_cost, cut, curve, points if once else None, chosen,
+        crossfit, costs=_mean_costs(points[chosen], crossfit.y, crossfit.weight, request.prices),
     )  # fmt: skip
 
 
@@ -257,7 +256,8 @@ def _finish(
     """Move along the ranking to the target; the cut is None if the point is there already."""
     wrong = point.forced != judged.y
     cuts = sureness_cuts(point.decision, point.sureness, wrong, judged.weight)
-    cut = limit_at(float(cuts.cut[find_cut(cuts, target)]), point.decision, point.sureness)
+    place = find_cut(cuts, target, stacklevel=5)
+    cut = limit_at(float(cuts.cut[place]), point.decision, point.sureness)
     decision = cut_decision(point.decision, point.forced, point.sureness, *cut)
     if np.array_equal(decision < 0, point.decision < 0):
         return None, point
