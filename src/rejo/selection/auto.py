@@ -381,12 +381,13 @@ def simplest(tried: Sequence[Finalist]) -> str:
     best = entries.get("blend") or min(decided, key=lambda entry: entry.cost)
     if clearly_less(cheapest.costs, best.costs):
         best = cheapest
-    for name in METHODS:
-        entry = entries.get(name)
-        close = entry is not None and entry.cost <= CLOSE * best.cost
-        if close and (entry is best or entry.log_loss <= CLOSE * best.log_loss):
-            return name
-    return best.name
+    close = [
+        entry.name
+        for entry in tried
+        if entry is best
+        or (entry.cost <= CLOSE * best.cost and entry.log_loss <= CLOSE * best.log_loss)
+    ]
+    return min(close, key=list(METHODS).index)
 
 
 def clearly_less(cost: Floats, other: Floats) -> bool:
