@@ -336,7 +336,7 @@ _POSTERIORS = (
 )  # fmt: skip
 _BLEND = Method(
     name="blend", label="mean of the posteriors of several models, and prices", build=_blend,
-    trained=True, unordered=True, posteriors=True, standard=True,
+    trained=True, unordered=True, posteriors=True,
 )  # fmt: skip
 
 _RIVALS = (

@@ -21,18 +21,20 @@ def row(out, title):
 @pytest.fixture
 def quick(monkeypatch):
     """All methods, with one point of each grid."""
-    methods = rejo.selection.standard_methods
+    methods = rejo.selection.comparison.methods_to_compare
     names = []
 
     def first_points(*args, **options):
         found, grids = methods(*args, **options)
         names[:] = found
+        for name in {"auto", "blend"} & set(found):
+            found[name].models = ["logistic-posterior"]
         return found, {
             name: {key: list(values)[:1] for key, values in grid.items()}
             for name, grid in grids.items()
         }
 
-    monkeypatch.setattr("rejo.selection.standard_methods", first_points)
+    monkeypatch.setattr("rejo.selection.comparison.methods_to_compare", first_points)
     return names
 
 
@@ -68,9 +70,10 @@ def test_methods_are_chosen_by_name(run, table, quick):
     assert "differs from embedded" in out  # the first is the reference
     assert len(row(out, "kernel-logistic")) == 1
     assert "svm-pair" not in out
-    code, out, _ = run(*words, "boosting,logistic-posterior")  # not among the standard ones
+    code, out, _ = run(*words, "auto,boosting")  # not among the standard ones
     assert code == 0
-    assert len(row(out, "logistic-posterior")) == 1
+    assert len(row(out, "boosting")) == 1
+    assert "differs from auto" in out
     for names, problem in {
         "svm,svm-triple": "'svm-triple' is not a method; methods: logistic, svm",
         "svm,SVM-2C": "'SVM-2C' is now called 'svm-pair'",
@@ -98,10 +101,10 @@ def test_json(run, table, quick):
 
 
 def test_synthetic_problems(run, monkeypatch):
-    def methods(n_classes, n_features, n_samples, names):
+    def methods(names, problem):
         return {"ours": rejo.RejoSVC(gamma=2)}, {"ours": {"C": [0.1, 10]}}
 
-    monkeypatch.setattr("rejo.selection.standard_methods", methods)
+    monkeypatch.setattr("rejo.selection.comparison.methods_to_compare", methods)
     code, out, err = run("compare", "--demo", "--repetitions", "2")
     assert (code, err) == (0, "")
     first, second = out.split("\n\n")[:2]

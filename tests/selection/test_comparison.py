@@ -20,9 +20,18 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from rejo import RejoLinear, RejoSVC, ThresholdRejectClassifier, TwoClassifierReject, compare
+from rejo.catalogue import ProblemSize
 from rejo.datasets import make_synthetic_1, make_synthetic_4
+from rejo.decisions import uniform_prices
 from rejo.metrics import error_rate, rejection_rate
-from rejo.selection import Comparison, RejectClassifierCV, corrected_t_test, standard_methods
+from rejo.selection import (
+    Comparison,
+    RejectClassifierCV,
+    choose_model,
+    corrected_t_test,
+    standard_methods,
+)
+from rejo.selection.comparison import Automatic, methods_to_compare
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +233,7 @@ def test_the_standard_methods(n_classes):
         "standard", X, y, reject_costs=[0.2], cv=2, inner_cv=2,
         param_grids={name: {key: v[:1] for key, v in grid.items()} for name, grid in grids.items()},
     )  # fmt: skip
-    assert result.methods == list(methods)
+    assert result.methods == ["auto", *methods]
     assert max(result.mean()["kernel-logistic"]) < 0.5 * (1 - 1 / n_classes)
 
 
@@ -551,3 +560,34 @@ def test_classes_without_an_order():
     assert result.methods == numbers.methods == some
     with pytest.raises(ValueError, match="'svm' needs classes in an order"):
         compare(["svm", *some], X, names)
+
+
+def test_what_train_would_choose(data):
+    X, y = data
+    few = ("logistic-posterior", "kernel-posterior")
+    methods = {"auto": Automatic(models=few), "chow": ThresholdRejectClassifier(SVC())}
+    result = compare(methods, X, y, reject_costs=[0.1, 0.3], cv=2)
+    prices = [uniform_prices(2, w) for w in (0.1, 0.3)]
+    for fold, (train, test) in enumerate(
+        StratifiedKFold(2, shuffle=True, random_state=0).split(X, y)
+    ):
+        choice = choose_model(StandardScaler(), X[train], y[train], models=few, prices=prices)
+        model = choice.estimator.fit(X[train], y[train])
+        for w in (0.1, 0.3):
+            (row,) = (
+                r for r in result.rows
+                if (r["method"], r["fold"], r["reject_cost"]) == ("auto", fold, w)
+            )  # fmt: skip
+            decisions = model[-1].at(w).predict(model[:-1].transform(X[test]))
+            assert_allclose(row["R"], np.mean(decisions == model[-1].reject_label_))
+            assert row["params"]["model"] == choice.name
+            assert row["tune_seconds"] > 0
+    trained = compare({"auto": Automatic(models=("logistic",))}, X, y, reject_costs=[0.1], cv=2)
+    assert [r["params"]["model"] for r in trained.rows] == ["logistic"] * 2
+
+
+def test_auto_and_blend_are_methods():
+    methods, grids = methods_to_compare(["blend", "svm", "auto"], ProblemSize(3, 2, 90))
+    assert list(methods) == list(grids) == ["blend", "svm", "auto"]
+    assert methods["blend"].models == ("blend",)
+    assert all(isinstance(methods[name], Automatic) for name in ("auto", "blend"))

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from rejo.catalogue import METHODS, find, need_order
+from rejo.catalogue import METHODS, ProblemSize, find, need_order
 from rejo.cli import _options as options
 from rejo.cli._cases import read_cases
 from rejo.cli._files import CommandError, print_json
@@ -29,10 +29,12 @@ INNER_FOLDS = 3  # for tuning; more are not worth the time in a first look
 def add(parser: Any) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    lines = [("auto", True, "what rejo train would choose")]
+    for method in METHODS.values():
+        label = method.label + ", two classes only" * (not method.multiclass)
+        lines.append((method.name, method.standard, label))
     parser.epilog = "methods:\n" + "\n".join(
-        f"  {method.name + ' *' * method.standard:<19} {method.label}"
-        + ", two classes only" * (not method.multiclass)
-        for method in METHODS.values()
+        f"  {name + ' *' * standard:<26} {label}" for name, standard, label in lines
     )
     options.add(parser, "data", nargs="?")
     options.add(parser, *options.LABELLED[1:])
@@ -95,7 +97,7 @@ def _demo(arguments: argparse.Namespace) -> None:
 def _check_names(names: list[str] | None, n_classes: int, ordered: bool = True) -> None:
     """Refuse methods that do not exist, or not for these classes."""
     try:
-        find(names or (), n_classes, ordered)
+        find([name for name in names or () if name != "auto"], n_classes, ordered)
     except ValueError as error:
         raise CommandError(f"--methods: {error}") from None
     if names is not None and len(names) < 2:
@@ -109,7 +111,8 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
 
     from rejo.cli._training import candidates, encoder_for
     from rejo.prices import price_matrix
-    from rejo.selection import compare, standard_methods
+    from rejo.selection import compare
+    from rejo.selection.comparison import methods_to_compare
     from rejo.selection.race import draw_rows
 
     cases = read_cases(arguments)
@@ -137,9 +140,8 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
     encoder = encoder_for(cases)
     n_features = clone(encoder).fit_transform(X).shape[1]
     n_train = len(y) * (arguments.folds - 1) // arguments.folds
-    methods, grids = standard_methods(
-        K, n_features, n_train, arguments.seed, prepare=encoder, names=names, ordered=ordered
-    )
+    problem = ProblemSize(K, n_features, n_train, arguments.seed, ordered)
+    methods, grids = methods_to_compare(names, problem, encoder)
     left_out = {}
     if names is None:
         left_out = _slow(methods, n_features, n_train)
@@ -166,7 +168,7 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
 def _slow(names: Iterable[str], n_features: int, n_samples: int) -> dict[str, str]:
     """Methods that would take too long on a table of this size, and why."""
     slow = {}
-    for method in find(names):
+    for method in find(name for name in names if name != "auto"):
         if method.max_features and n_features > method.max_features:
             slow[method.name] = f"slow with {n_features} features (--methods can add it)"
         elif method.max_samples and n_samples > method.max_samples:
@@ -190,7 +192,8 @@ def _compare(name: str, arguments: argparse.Namespace) -> "Comparison":
     import numpy as np
 
     from rejo import datasets
-    from rejo.selection import compare, standard_methods
+    from rejo.selection import compare
+    from rejo.selection.comparison import methods_to_compare
 
     make, repetitions = getattr(datasets, f"make_{name}"), arguments.repetitions
     draws = [make(N_TRAIN, random_state=seed) for seed in range(1, repetitions + 1)]
@@ -198,7 +201,8 @@ def _compare(name: str, arguments: argparse.Namespace) -> "Comparison":
     X, y = (np.concatenate(parts) for parts in zip(*draws, strict=True))
     test = np.arange(repetitions * N_TRAIN, len(y))
     splits = [(np.arange(i * N_TRAIN, (i + 1) * N_TRAIN), test) for i in range(repetitions)]
-    methods, grids = standard_methods(2, X.shape[1], N_TRAIN, names=arguments.methods)
+    problem = ProblemSize(2, X.shape[1], N_TRAIN)
+    methods, grids = methods_to_compare(arguments.methods, problem)
     return compare(
         methods,
         X,

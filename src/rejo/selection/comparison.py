@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.model_selection import ParameterGrid
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -19,12 +20,13 @@ from rejo import metrics
 from rejo._errors import RejoError
 from rejo._io import progress
 from rejo._typing import Floats, Indices
-from rejo.catalogue import need_order, refuse_former_names, standard_methods
+from rejo.catalogue import ProblemSize, need_order, refuse_former_names, standard_methods
 from rejo.decisions import decide, uniform_prices
 from rejo.estimators.classes import class_indices, encode_classes
 from rejo.estimators.pipelines import cost_parameter, final_step
 from rejo.metrics import tally
 from rejo.prices import check_reviews_pay, price_matrix, reject_cost_of
+from rejo.selection.auto import Choice, choose_model
 from rejo.selection.compared import DECIDE_ALL, REVIEW_ALL, Comparison, Row
 from rejo.selection.folds import (
     by_posteriors,
@@ -40,6 +42,45 @@ from rejo.selection.outcomes import look
 
 REJECT_COSTS = (0.04, 0.12, 0.2, 0.28, 0.36)
 HIGHEST = 0.5  # reject cost that a method can be trained for
+CHOSEN = {"auto": None, "blend": ("blend",)}  # methods by choose_model, and its models
+
+
+class Automatic(ClassifierMixin, BaseEstimator):
+    """The model that ``rejo train`` would choose, as a method to compare.
+
+    Parameters
+    ----------
+    prepare : transformer, default=None
+        Turns the cases into standardised numbers; ``None``: a ``StandardScaler``.
+    models : tuple of str, default=None
+        Models of the catalogue to choose from; ``None``: all that suit the table.
+    ordered : bool, default=True
+        Whether three or more classes have an order.
+    random_state : int, default=0
+    """
+
+    def __init__(
+        self, prepare: Any = None, models: Any = None, ordered: bool = True, random_state: Any = 0
+    ) -> None:
+        self.prepare, self.models = prepare, models
+        self.ordered, self.random_state = ordered, random_state
+
+    def choose(
+        self, X: Any, y: Any, classes: NDArray[Any], prices: Sequence[Floats], groups: Any
+    ) -> Choice:
+        """Choose a model for these cases, by the mean cost at all of these prices."""
+        known = np.flatnonzero(np.isin(np.arange(len(classes)), class_indices(y, classes)))
+        return choose_model(
+            StandardScaler() if self.prepare is None else self.prepare,
+            X,
+            y,
+            models=self.models,
+            prices=[_among(L, known) for L in prices],
+            class_order=classes[known].tolist(),
+            ordered=self.ordered,
+            groups=groups,
+            random_state=self.random_state,
+        )
 
 
 class PricePoint(NamedTuple):
@@ -77,9 +118,10 @@ def compare(
     ----------
     estimators : dict of {name: estimator}, list of estimators, list of str, or "standard"
         Classifiers with a parameter ``reject_cost``, also inside a pipeline or a search.  A
-        classifier without that parameter is used as it is: it never rejects.  "standard" is data
-        replication and its rivals, each with a grid (:func:`standard_methods`); a list such as
-        ``["svm", "svm-posterior", "boosting"]`` names methods to compare.
+        classifier without that parameter is used as it is: it never rejects.  "standard" is what
+        ``rejo train`` would choose ("auto"), data replication and its rivals, each with a grid
+        (:func:`standard_methods`); a list such as ``["auto", "svm", "svm-posterior"]`` names
+        methods to compare.
     %X, y
     reject_costs : iterable of float, default=(0.04, 0.12, 0.2, 0.28, 0.36)
         Prices of a rejection, where an error costs 1; at most ``1 - 1 / K`` for ``K`` classes.
@@ -192,10 +234,17 @@ def _run(
 ) -> list[tuple[Row, Row]]:  # fmt: skip
     """Rows of one method on one split, each with that of its decisions without rejection."""
     train, test = split
+    X_train, y_train = _safe_indexing(X, train), _safe_indexing(y, train)
+    inside = None if groups is None else _safe_indexing(groups, train)
+    chosen: tuple[Row, float] | None = None
+    if isinstance(estimator, Automatic):
+        start = perf_counter()
+        prices = [setting.prices for setting in settings]
+        choice = estimator.choose(X_train, y_train, classes, prices, inside)
+        chosen = {"model": choice.name, **choice.chosen.params}, perf_counter() - start
+        estimator, grid = choice.estimator, {}
     runner = _Runner(estimator, grid, X, y, train, test)
     if len(runner.points) > 1:
-        X_train, y_train = _safe_indexing(X, train), _safe_indexing(y, train)
-        inside = None if groups is None else _safe_indexing(groups, train)
         inner = split_shuffled(inner_cv, X_train, y_train, inside, random_state)
         runner.tuner = Tuner(estimator, runner.points, X_train, y_train, inner)
     rows = []
@@ -203,6 +252,8 @@ def _run(
     for setting in settings:
         if fitted is None or fitted.p is None:
             fitted = runner.fit(_price_parameters(estimator, setting, classes) or {})
+            if chosen is not None:
+                fitted = fitted._replace(params=chosen[0], tune_seconds=chosen[1])
         decision, forced = fitted.decide(setting, classes)
         common = {
             "method": name,
@@ -239,7 +290,7 @@ class _Fitted(NamedTuple):
             forced = judged.decision if judged.forced is None else judged.forced
             return judged.decision[0], forced[0]
         known = class_indices(self.model.classes_, classes)
-        found = decide(self.p, setting.prices[known[:, None], np.append(known, -1)])
+        found = decide(self.p, _among(setting.prices, known))
         place = np.append(known, -1)  # a rejection stays -1
         return place[found.decision], place[found.forced]
 
@@ -281,6 +332,11 @@ class _Runner:
             fold = make_fold(candidate(self.estimator, chosen), *self.data)
             self._prepared[key] = fold, perf_counter() - start
         return self._prepared[key]
+
+
+def _among(prices: Floats, known: Indices) -> Floats:
+    """Prices of some of the classes."""
+    return prices[known[:, None], np.append(known, -1)]
 
 
 def _rates(decision: Indices, y: Indices, setting: PricePoint) -> Row:
@@ -407,12 +463,35 @@ def _from_catalogue(
     shape = np.shape(X)
     if len(shape) != 2:
         raise ValueError(f"X must have two dimensions; it has the shape {shape}.")
-    wanted = None if isinstance(names, str) else names
-    methods, grids = standard_methods(
-        n_classes, shape[1], shape[0], random_state, names=wanted, ordered=ordered
+    absent = [] if ordered or not isinstance(names, str) else need_order(n_classes)
+    methods, grids = methods_to_compare(
+        None if isinstance(names, str) else names,
+        ProblemSize(n_classes, shape[1], shape[0], random_state, ordered),
     )
-    absent = [] if ordered or wanted is not None else need_order(n_classes)
     return methods, grids, dict.fromkeys(absent, "needs classes in an order")
+
+
+def methods_to_compare(
+    names: Iterable[str] | None, problem: ProblemSize, prepare: Any = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return methods by name, "auto" and a tuned "blend" among them, and their grids.
+
+    By default these are "auto" and the standard methods.  ``prepare`` is the first step of each, as
+    for :func:`rejo.catalogue.standard_methods`.
+    """
+    wanted = None if names is None else list(names)
+    built, grids = standard_methods(
+        problem.n_classes, problem.n_features, problem.n_samples, problem.random_state,
+        prepare=prepare, ordered=problem.ordered,
+        names=None if wanted is None else [name for name in wanted if name not in CHOSEN],
+    )  # fmt: skip
+    methods = {
+        name: Automatic(prepare, CHOSEN[name], problem.ordered, problem.random_state)
+        if name in CHOSEN
+        else built[name]
+        for name in (["auto", *built] if wanted is None else wanted)
+    }
+    return methods, {name: grids.get(name, {}) for name in methods}
 
 
 def _check_methods(estimators: Any) -> dict[str, Any]:
