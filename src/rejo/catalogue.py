@@ -343,7 +343,7 @@ _RIVALS = (
     _rival(_SVM, "cutoffs", standard=True, posteriors=False, paper=("SVM-1C", "FH-1C")),
     _rival(_SVM, "pair", standard=True, paper=("SVM-2C", "FH-2C")),
     _rival(_SVM, "posterior", standard=True, paper=("Chow-SVC", "Chow-SVC")),
-    _rival(_SVM, "class", standard=True),
+    _rival(_SVM, "class"),
     _rival(_MLP, "cutoffs", paper=("MLP-1C", "")),
     _rival(_MLP, "pair", standard=True, paper=("MLP-2C", "")),
     _rival(_MLP, "class"),
