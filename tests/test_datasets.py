@@ -222,15 +222,20 @@ def test_bayes_rates_are_the_table(name):
 def test_bayes_risk_is_the_integral_of_the_rejection_rate(name):
     """For the Bayes rule w R + E is the integral of R(u) over u from 0 to w."""
     n = 200
-    middles = (np.arange(n) + 0.5) * 0.5 / n
-    rejected = np.array([bayes_rates(name, u).rejection_rate for u in middles])
-    integral = np.cumsum(rejected) * 0.5 / n
-    for i in (19, 79, 139, 199):
-        rates = bayes_rates(name, 0.5 * (i + 1) / n)
-        assert rates.risk == pytest.approx(
-            0.5 * (i + 1) / n * rates.rejection_rate + rates.error_rate
-        )
+    step = (1 - 1 / len(LABELS[name])) / n  # up to the highest cost at which a rejection can pay
+    rejected = np.array([bayes_rates(name, (i + 0.5) * step).rejection_rate for i in range(n)])
+    integral = np.cumsum(rejected) * step
+    for i in (19, 79, 139, 198):
+        rates = bayes_rates(name, (i + 1) * step)
+        assert rates.risk == pytest.approx((i + 1) * step * rates.rejection_rate + rates.error_rate)
         assert rates.risk == pytest.approx(integral[i], abs=2e-4)
+
+
+@each_problem
+def test_at_the_highest_cost_nothing_is_rejected(name):
+    rates = bayes_rates(name, 1 - 1 / len(LABELS[name]))
+    assert rates.rejection_rate == pytest.approx(0, abs=1e-3)
+    assert rates.risk == pytest.approx(rates.error_rate, abs=1e-3)
 
 
 @each_problem
@@ -253,8 +258,10 @@ def test_wrong_arguments_are_named():
     with pytest.raises(ValueError, match=r"X must have shape \(n_samples, 2\), got \(2,\)"):
         posterior("synthetic_1", [0, 0])
     for cost in (0, 0.6, float("nan")):
-        with pytest.raises(ValueError, match="reject_cost must be above 0 and at most"):
+        with pytest.raises(ValueError, match="at most 0.5, since synthetic_1 has 2 classes"):
             bayes_risk("synthetic_1", cost)
+    with pytest.raises(ValueError, match="at most 0.8, since synthetic_3 has 5 classes"):
+        bayes_risk("synthetic_3", 0.81)
     with pytest.raises(TypeError, match="reject_cost must be a number"):
         bayes_risk("synthetic_1", "0.2")
 

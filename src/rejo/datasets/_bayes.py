@@ -3,7 +3,8 @@
 The Bayes rule for the 0 / reject cost / 1 risk is Chow's (1970): with p the posterior of the
 most probable class, reject if ``1 - p > reject_cost``, else choose that class. Its risk is the mean
 of ``min(1 - p, reject_cost)``, which is also the integral of its rejection rate over the costs from
-0 to ``reject_cost``.
+0 to ``reject_cost``. With K classes ``1 - p`` is at most ``1 - 1 / K``: a rejection that costs more
+never pays.
 """
 
 from functools import cache
@@ -94,8 +95,8 @@ def bayes_rates(name: str, reject_cost: float) -> BayesRates:
     name : {"synthetic_1", "synthetic_2", "synthetic_3", "synthetic_4"}
         The problem.
     reject_cost : float
-        Cost of a rejection, above 0 and at most 0.5. A wrong class costs 1, no matter how far from
-        the right one.
+        Cost of a rejection, above 0 and at most ``1 - 1 / n_classes``. A wrong class costs 1, no
+        matter how far from the right one.
 
     Returns
     -------
@@ -113,8 +114,12 @@ def bayes_rates(name: str, reject_cost: float) -> BayesRates:
     _check_name(name)
     if isinstance(reject_cost, bool) or not isinstance(reject_cost, Real):
         raise TypeError(f"reject_cost must be a number, got {reject_cost!r}")
-    if not 0 < reject_cost <= 0.5:
-        raise ValueError(f"reject_cost must be above 0 and at most 0.5, got {reject_cost!r}")
+    K = len(_CUTS[name]) // 2 + 1 if name in _CUTS else _N_CLOUDS[name]
+    if not 0 < reject_cost <= 1 - 1 / K:
+        raise ValueError(
+            f"reject_cost must be above 0 and at most {1 - 1 / K:.3g}, since {name} has {K} "
+            f"classes; got {reject_cost!r}"
+        )
     doubt, mass = _doubt(name)
     rejected = float(mass[doubt > reject_cost].sum())
     risk = float(np.minimum(doubt, reject_cost) @ mass)

@@ -66,10 +66,12 @@ def empirical_risk(
     reject_cost: float,
     sample_weight: Weights = None,
 ) -> float:
-    """Mean cost of a point, ``reject_cost * R + E``: what data replication minimises.
+    """Mean cost of a point, ``reject_cost * R + E``.
 
-    :func:`expected_cost` is the same in money, with reviewers who make mistakes;
-    :func:`ordinal_risk` lets errors cost more the further off they are.
+    For two classes it is what data replication minimises; for more, that is an ordinal loss.
+    :func:`expected_cost` is the same in money, with prices that differ between classes and
+    reviewers who make mistakes; :func:`ordinal_risk` lets errors cost more the further off they
+    are.
 
     Parameters
     ----------
