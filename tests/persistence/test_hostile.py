@@ -286,12 +286,17 @@ def wrong_checksum(edit):
 
 @hostile("linear", "Upgrade rejo")
 def newer_format(edit):
-    edit.header["format_version"] = 3
+    edit.header["format_version"] = 4
 
 
 @hostile("linear", "earlier version of rejo.*Train the model again")
 def older_format(edit):
     edit.header["format_version"] = 1
+
+
+@hostile("linear", "in format 2; this one reads format 3. Train the model again")
+def format_without_prices(edit):
+    edit.header["format_version"] = 2
 
 
 @hostile("linear", "format version")

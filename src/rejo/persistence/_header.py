@@ -24,7 +24,7 @@ from rejo.persistence._refusals import any_error, ensure
 from rejo.persistence._schema import Node, Schema, type_name
 from rejo.persistence._trusted import ESTIMATORS, KNOWN
 
-FORMAT, VERSION = "rejo-model", 2  # 2: thresholds_ rise
+FORMAT, VERSION = "rejo-model", 3  # 2: thresholds_ rise; 3: prices_ decide
 MOST_CLASSES = 5  # whose prices are shown one by one
 MAX_TABLE_DEPTH, MAX_TABLE_VALUES = 4, 10_000
 
