@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -66,7 +67,7 @@ def judge_training(cases: Cases, trained: Trained, *, seed: int, n_jobs: int) ->
     if points is None:  # the cases that prove a guarantee had not been judged
         points, chosen = _judge_all(cases, trained, seed=seed, n_jobs=n_jobs)
     return {
-        "points": points,
+        "points": in_prices(points, model),
         "y": y,
         "chosen": chosen,
         "axis": "review_share" if model.decides_by_posteriors else "reject_cost",
@@ -75,6 +76,18 @@ def judge_training(cases: Cases, trained: Trained, *, seed: int, n_jobs: int) ->
         "tried": tried if len(tried) > 1 else [],
         "ordered": cases.ordered,
     }
+
+
+def in_prices(points: Sequence[Any], model: Any, *, known: bool = True) -> list[Any]:
+    """Let a review of each case be worth what it is at the prices that a report shows.
+
+    Without prices a report takes those at which the operating point is best.  If the prices are
+    not ``known`` to the model, neither is what a review is worth.
+    """
+    if points[0].worth is None or (known and getattr(model, "prices_", None) is not None):
+        return list(points)
+    shift = getattr(model, "reject_cost_", 0.0) if hasattr(model, "cut_") else 0.0
+    return [replace(point, worth=point.worth - shift if known else None) for point in points]
 
 
 def _judge_all(cases: Cases, trained: Trained, *, seed: int, n_jobs: int) -> tuple[Any, int]:

@@ -11,7 +11,7 @@ from rejo.cli import _options as options
 from rejo.cli._cases import count_groups
 from rejo.cli._files import CommandError, check_apart, print_json, warn
 from rejo.cli._model_file import Opened, open_model, vague, warn_of_unseen
-from rejo.cli._reporting import check_report, write_report
+from rejo.cli._reporting import check_report, in_prices, write_report
 
 HELP = "test a model on cases whose classes are known"
 DESCRIPTION = (
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> None:
     name = Path(path).name
     write_report(
         arguments,
-        points,
+        in_prices(points, opened.model, known=arguments.costs is None),
         y,
         opened.classes,
         chosen=chosen,

@@ -69,7 +69,8 @@ def to_onnx(
     if not isinstance(decider, RejectClassifier):
         raise _unsupported(decider, "a model")
     if decider.decides_by_posteriors:
-        index, outputs = graph.by_posteriors(graph.posteriors(model, "X"), decider)
+        cut = getattr(model, "cut_", None) or 0.0  # in the prices that decide
+        index, outputs = graph.by_posteriors(graph.posteriors(model, "X"), decider, cut)
     else:
         index, outputs = graph.by_scores(graph.apply(model, "X"), decider)
     proto = graph.finish(index, outputs, int(model.n_features_in_), decider)
@@ -209,7 +210,7 @@ class _Graph:
         Q = (len(decider.classes_) - 1) * (2 if rejects else 1)
         return index, {"scores": (scores, ["n", Q])}
 
-    def by_posteriors(self, p: str, decider: Any) -> tuple[str, dict[str, Any]]:
+    def by_posteriors(self, p: str, decider: Any, cut: float) -> tuple[str, dict[str, Any]]:
         """The class with the lowest expected cost, or -1; as :func:`rejo.decisions.decide`."""
         prices, K = decider.prices_, len(decider.classes_)
         slack = TIE * np.abs(prices).max()
@@ -225,6 +226,7 @@ class _Graph:
         if decider.reject_label_ is not None:
             reject = self.add("GreaterOrEqual", worth, np.array(-slack))
             index = self.add("Where", reject, np.array(-1), index)
+        worth = self.add("Add", worth, np.array(cut)) if cut else worth
         return index, {"posteriors": (p, ["n", K]), "worth": (worth, ["n"])}
 
     def finish(self, index: str, more: dict[str, Any], n_features: int, decider: Any) -> Any:

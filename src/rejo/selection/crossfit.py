@@ -192,6 +192,7 @@ def cut_outcomes(crossfit: CrossFit, prices: Floats, cuts: Iterable[float]) -> l
             score=None,
             bands=None,
             fold=crossfit.fold,
+            worth=found.worth,
         )
         for cut in cuts
     ]

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rejo._state import is_floats, require, storable
 from rejo.decisions import uniform_prices
-from rejo.estimators.base import RejectClassifier
+from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.pipelines import final_classifier
 from rejo.prices import describe_prices, reject_cost_of
 from rejo.selection.chosen import ChosenModel
@@ -297,6 +297,17 @@ class RejectClassifierCV(ChosenModel):
             found.curve, found.chosen, independent_cases(len(request.k), weight, request.groups),
             tested=tested, drift=drift, chosen_by=request.target.rate,
         )  # fmt: skip
+
+    def judge(self, X: Any) -> Judgement:
+        """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`.
+
+        What a review is worth is at ``prices_``, or at a price of 1 for an error and 0 for a
+        review: then it is the probability that the decision is wrong.
+        """
+        found = super().judge(X)
+        if found.worth is None or self.cut_ is None:
+            return found
+        return found._replace(worth=found.worth + self.cut_)  # the cut was added to the price
 
     def expect(self, n_cases: int) -> Expected:
         """Predict the rates in a batch of ``n_cases`` new cases.

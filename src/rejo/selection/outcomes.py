@@ -67,6 +67,8 @@ class Outcomes:
         Scores between which a case goes to review; None if that depends on more than the score.
     fold : ndarray of int of shape (n_samples,)
         Number of the fold whose model judged the case.
+    worth : ndarray of shape (n_samples,) or None
+        What a review is expected to save, in the unit of the prices; None without posteriors.
     """
 
     reject_cost: float
@@ -77,6 +79,7 @@ class Outcomes:
     score: Floats | None
     bands: Floats | None
     fold: Indices
+    worth: Floats | None = None
 
     def take(self, cases: Indices) -> Outcomes:
         """Outcomes of these cases, in this order."""
@@ -85,7 +88,7 @@ class Outcomes:
         return replace(self, **kept)
 
 
-PER_CASE = ("decision", "forced", "lower", "sureness", "score", "fold")
+PER_CASE = ("decision", "forced", "lower", "sureness", "score", "fold", "worth")
 
 
 class Judged(NamedTuple):
@@ -266,9 +269,14 @@ def ranking_outcomes(model: Any, X: Any, shares: Iterable[float]) -> tuple[list[
     if not isinstance(last, RejectClassifier):
         raise TypeError(f"{type(last).__name__} is not a classifier with a reject option.")
     cost = np.nan if last.reject_cost_ is None else float(last.reject_cost_)
-    judged = look(last, Z, last.classes_)
+    if last.decides_by_posteriors:
+        found = last.judge(Z)
+        judged, worth = _from_judgement(found), found.worth
+    else:
+        judged, worth = look(last, Z, last.classes_), None
     n = judged.decision.shape[1]
     own = judged.at(0, cost, np.arange(n), np.zeros(n, dtype=np.intp))
+    own = replace(own, worth=worth)
     rejected = own.decision < 0
     order = np.lexsort((own.sureness, ~rejected))
     reviews = int(rejected.sum())
