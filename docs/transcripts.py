@@ -3,8 +3,9 @@
 A block of console text in Markdown is a transcript: lines that begin with ``$`` are commands, the
 others are what they printed. ``python docs/transcripts.py`` runs all commands of the pages, one
 page after the other in a fresh folder with the tables made here, and writes their output into the
-pages. ``--check`` writes nothing and fails if the words have changed: numbers, dates and hashes may
-differ from machine to machine. ``--quick`` leaves out the blocks that are marked as slow.
+pages, without the lines that tell of stages and times. ``--check`` writes nothing and fails if the
+words have changed: numbers, dates and hashes may differ from machine to machine. ``--quick`` leaves
+out the blocks that are marked as slow.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import pandas as pd
 import rejo
 
 PAGES = [Path(__file__).with_name("command-line.md")]
+STAGE = re.compile(r"^\[ *\d+ s\] .*\n", re.MULTILINE)
 BLOCK = re.compile(
     r"^(?P<slow><!-- slow -->\n)?```console\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -90,7 +92,7 @@ def transcript(command: str, folder: Path, environment: dict[str, str]) -> str:
     )
     quiet = (0, 141)  # 141: `head` had enough
     end = "" if result.returncode in quiet else f"(exit code {result.returncode})\n"
-    return f"$ {command}\n{result.stdout}{end}"
+    return f"$ {command}\n{STAGE.sub('', result.stdout)}{end}"
 
 
 def words(text: str) -> list[str]:
