@@ -25,7 +25,7 @@ class Opened(NamedTuple):
         """Return the judgement of each row of ``X``."""
         from rejo.estimators.pipelines import final_step
 
-        last, X = final_step(self.model, X)
+        last, X = (self.model, X) if hasattr(self.model, "judge") else final_step(self.model, X)
         return last.judge(X)
 
     def note_unseen(self, X: Any, found: dict[str, Counter[str]]) -> None:

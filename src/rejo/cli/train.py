@@ -139,11 +139,10 @@ def _compared(choice: Any) -> list[str]:
     cheapest, chosen = choice.tried[0], choice.chosen
     lines = []
     if chosen is not cheapest:
-        more = percent(chosen.cost / cheapest.cost - 1) if cheapest.cost > 0 else "a little"
-        why = "has the lowest log loss" if choice.name == "blend" else "is simpler"
+        less = percent(1 - cheapest.cost / chosen.cost)
+        why = "is simpler" if chosen.log_loss > cheapest.log_loss else "has the lower log loss"
         lines.append(
-            f"{chosen.name} {why}; its cost is {more} above that of {cheapest.name}, which chance "
-            "explains."
+            f"{cheapest.name} costs {less} less here, which chance explains; {chosen.name} {why}."
         )
     if chosen.weights:
         parts = sorted(chosen.weights.items(), key=lambda item: -item[1])

@@ -268,6 +268,8 @@ def ranking_outcomes(model: Any, X: Any, shares: Iterable[float]) -> tuple[list[
     last, Z = final_step(model, X)
     if not isinstance(last, RejectClassifier):
         raise TypeError(f"{type(last).__name__} is not a classifier with a reject option.")
+    if isinstance(model, RejectClassifier) and model.decides_by_posteriors:
+        last, Z = model, X  # it knows the user's prices, the last step those with the cut
     cost = np.nan if last.reject_cost_ is None else float(last.reject_cost_)
     if last.decides_by_posteriors:
         found = last.judge(Z)
