@@ -1,17 +1,29 @@
 """Classification with a reject option: decide the clear cases, send the doubtful ones to review.
 
-A classifier that must always answer also answers where it cannot know. Give it a third answer,
-"review", at a price between that of a right and that of a wrong decision, and the best it can do is
-to keep a *reject region* between the classes. Training two classifiers for the two edges of that
-region lets them cross. The data replication method of Cardoso and colleagues trains one: it puts
-the reject class between its neighbours on an ordered scale, copies every point once for each
-boundary, marks each copy with a constant extra feature, and gives it the label and the cost of an
-error that belong to that boundary. An ordinary binary classifier on the copies then yields a single
-function with ordered thresholds, so that boundaries never cross. The same table serves K ordered
-classes with K - 1 reject regions, and ordinal classification with none.
+A classifier that must always answer also answers where it cannot know. Give it one more answer,
+"review", at a price between that of a right and that of a wrong decision. There are two ways to
+use it.
+
+*Posteriors and prices.* Estimate the probability of each class. The expected cost of each decision,
+and of a review, follows from the prices, and the lowest is taken. This works for any prices and any
+classes; it is as good as the posteriors.
+
+*Learned boundaries.* Keep a *reject region* between the classes, and learn its edges. Training two
+classifiers for the two edges lets them cross. The data replication method of Cardoso and colleagues
+trains one: it puts the reject class between its neighbours on an ordered scale, copies every point
+once for each boundary, marks each copy with a constant extra feature, and gives it the label and
+the cost of an error that belong to that boundary. An ordinary binary classifier on the copies then
+yields a single function with ordered thresholds, so that boundaries never cross. The same table
+serves K ordered classes with K - 1 reject regions, and ordinal classification with none. For two
+classes it minimises the price of errors and reviews; for more, a loss that grows with the distance
+from the true class.
 
 The modules, in the order to read them:
 
+``rejo.decisions``
+    from posteriors and prices to decisions, and to what a review is worth
+``rejo.prices``
+    prices as people have them, as a matrix
 ``rejo.replication``
     the reduction: labels, costs and extension of the copies, and the way back
 ``rejo.solvers``
@@ -22,16 +34,22 @@ The modules, in the order to read them:
     scikit-learn classifiers: :class:`RejoSVC`, :class:`RejoKernelLogistic`, :class:`RejoLinear`,
     :class:`RejoMLP`, and :class:`ReplicationClassifier` over any other binary classifier
 ``rejo.baselines``
-    the rivals: cut-offs on one classifier, two classifiers, support vector machines with losses
-    of their own
+    decisions by the posteriors of any classifier (:class:`ThresholdRejectClassifier`), blends of
+    posteriors, and the rivals: cut-offs, two classifiers, support vector machines with losses of
+    their own
 ``rejo.catalogue``
     all methods by name, and what they can do
 ``rejo.selection``
-    comparisons, paths over the reject cost, operating points with guarantees
+    which model is best for a table, comparisons, paths over the reject cost, operating points with
+    guarantees
 ``rejo.datasets``
     the synthetic problems of the paper, with their true posteriors, and real tables
 ``rejo.displays``
     pictures: reject regions, curves, confusion, review budgets
+``rejo.tables``
+    CSV and Parquet files, and features from them
+``rejo.report``
+    a page about operating points and what they cost
 ``rejo.persistence``
     model files that are safe to open, and export to ONNX
 ``rejo.torch``
