@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 COSTS = (0.5, 4.0, 32.0, 256.0)  # C of a support vector machine
 WIDTHS = (0.3, 1.5, 6.0)  # gamma x number of features, for standardised features
+SMOOTH_WIDTHS = (0.06, 0.3, 1.5)  # the same for a logistic loss, which prefers wider kernels
 DECAYS = (1e-2, 1e-1, 1.0, 10.0)  # weight decay of a network
 PENALTIES = (0.003, 0.03, 0.3, 3.0, 30.0)  # C of a logistic regression
 STAGES = (25, 50, 75, 100, 150, 200)  # trees of a booster
@@ -125,7 +126,8 @@ def _boosting(problem: ProblemSize) -> Built:
 def _kernel_logistic(problem: ProblemSize) -> Built:
     from rejo.estimators import RejoKernelLogistic
 
-    return Built(RejoKernelLogistic(), _machine_grid(problem))
+    gammas = [width / problem.n_features for width in SMOOTH_WIDTHS]
+    return Built(RejoKernelLogistic(), {"C": COSTS, "gamma": gammas})
 
 
 # ---- posteriors and prices -----------------------------------------------------------------
