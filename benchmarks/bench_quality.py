@@ -124,12 +124,13 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def version_of(method: str) -> str:
-    """Of scikit-learn for the rivals, else of rejo with the commit."""
+    """Of scikit-learn for the rivals, else of rejo with the commit that last changed it."""
     return f"scikit-learn {sklearn.__version__}" if method in quality.RIVALS else OURS
 
 
 def _ours() -> str:
-    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--exclude=*"]
+    root = str(Path(__file__).parents[1])
+    git = ["git", "-C", root, "log", "-1", "--format=%h", "--", "src/rejo"]
     try:
         commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):  # not a clone
