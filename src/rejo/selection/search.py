@@ -60,7 +60,7 @@ from rejo.selection.path import RejectCurve, fold_curve
 from rejo.selection.summary import MeanCosts
 from rejo.selection.target import Target
 
-# At a cost of 1/2 nothing is rejected between two classes.
+# At 1/2, the two edges of a learned reject region are one, and nothing is rejected.
 CANDIDATES = (0.02, *REJECT_COSTS, 0.5)
 SHARES = np.linspace(0.0, 1.0, 101)  # of reviews, at which outcomes are kept
 
