@@ -175,7 +175,7 @@ def _against(costs: Costs, others: list[str]) -> Iterator[str]:
     yield (
         "Ratio: cost of `auto` divided by that of the method, mean over the tables. Wins, ties and "
         "losses of `auto`: by the test, on the mean over the six prices. Seconds: tuning and "
-        "training on one core, for all six prices, median; `auto` starts anew for each.\n"
+        "training on one core, for all six prices, median.\n"
     )
     yield from _header(["method", "mean ratio", "lowest", "highest", "wins", "ties", "losses", "s"])
     for other in others:
