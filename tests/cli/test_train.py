@@ -378,7 +378,7 @@ def test_stages_are_told_with_the_time_left(table, capsys, monkeypatch):
     lines = re.findall(r"^\[ *\d+ s\] (.*)$", capsys.readouterr().err, re.MULTILINE)
     assert lines[0].startswith("Comparing 2 kinds of model on 60 of 200 cases")
     assert lines[-1].startswith("Fitting ")
-    assert all(re.search(r"about \d+ s left", line) for line in lines[1:])
+    assert all(re.search(r"about \d+ (s|min) left", line) for line in lines[1:])
 
 
 def test_auto_leaves_slow_machines_out(run, table, monkeypatch):

@@ -69,6 +69,13 @@ class Runner:
         """Return the model at its best point, unfitted."""
         return clone(self.model).set_params(**self.best)
 
+    @property
+    def n_fits(self) -> int:
+        """Number of fits in a fold; those that differ in the number of trees share one."""
+        shared = "max_iter" if hasattr(self.model, "staged_predict_proba") else None
+        kinds = [{k: v for k, v in point.items() if k != shared} for point in self.points]
+        return len({repr(kind) for kind in kinds})
+
     def seconds(self, n: int) -> float:
         """Time that a fit on ``n`` cases may take, from those on fewer cases."""
         before, last = [(0, 0.0), *self.times.items()][-2:]
@@ -150,11 +157,20 @@ class Race:
             for r in runners
         ]
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
-        done = list(progress(parallel(cells), len(cells), "fitting"))
+        done: list[tuple[float, Any]] = []
+        for cell in progress(parallel(cells), len(cells), "fitting"):
+            done.append(cell)
+            if len(done) == len(runners) and not runners[0].times:  # the first fold of all
+                spent = sum(seconds for seconds, _ in done)
+                for runner, (seconds, _) in zip(runners, done, strict=True):
+                    runner.times[len(rows)] = seconds / runner.n_fits
+                rest = spent * (n_folds - 1) / max(1, self.n_jobs or 1)
+                self.tell(f"One of {n_folds} folds is done{self._left(runners, rest)}.")
         tested = np.concatenate([test for _, test in parts])
         for i, runner in enumerate(runners):
             mine = done[i :: len(runners)]
-            runner.times[len(rows)] = sum(seconds for seconds, _ in mine) / len(mine)
+            spent = sum(seconds for seconds, _ in mine)
+            runner.times[len(rows)] = spent / (len(mine) * runner.n_fits)
             self._score(runner, np.concatenate([found for _, found in mine], axis=-2), tested)
         return tested
 
@@ -217,12 +233,13 @@ class Race:
                 kept.append(runner)
         return kept
 
-    def _left(self, runners: list[Runner]) -> str:
-        """Say how long the last leg and the final fit may take; nothing before the first leg."""
+    def _left(self, runners: list[Runner], rest: float = 0.0) -> str:
+        """Say how long the rest, the last leg and the final fit may take; at first nothing."""
         n, jobs = len(self.k), max(1, self.n_jobs or 1)
         if not runners[0].times:
             return ""
-        total = sum(runner.seconds(n) for runner in runners) * (len(self.folds) / jobs + 1)
+        last = sum(runner.seconds(n) for runner in runners if runner.by_posteriors)
+        total = rest + last * (len(self.folds) / jobs + 1)
         return f"; about {clock(total)} left"
 
 
