@@ -177,7 +177,9 @@ def _kernel(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
 def _cumulative_kernel(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
     from rejo.estimators import RejoKernelLogistic
 
-    return RejoKernelLogistic(reject_cost=None), _machine_grid(problem)
+    widths = sorted({*SMOOTH_WIDTHS, *WIDTHS})
+    grid = {"C": COSTS, "gamma": [width / problem.n_features for width in widths]}
+    return RejoKernelLogistic(reject_cost=None), grid
 
 
 def _trees(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
