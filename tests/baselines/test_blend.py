@@ -1,0 +1,162 @@
+"""The blend of posteriors: weights by log loss, shrunk; a temperature and a floor."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+from rejo import BlendClassifier, ThresholdRejectClassifier, make_synthetic_1, make_synthetic_4
+from rejo.baselines.blend import class_floor, learn_temperature, learn_weights, tempered
+from rejo.metrics import log_loss
+
+MEMBERS = [("line", LogisticRegression()), ("bayes", GaussianNB())]
+
+
+def drawn(n=500, m=3, K=3, seed=0):
+    """Posteriors (m, n, K) of models that err by different amounts, and classes (n,)."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(n, K)) * 2
+    truth = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    y = np.array([rng.choice(K, p=p) for p in truth])
+    noisy = logits + rng.normal(size=(m, n, K)) * np.linspace(0.3, 3, m)[:, None, None]
+    p = np.exp(noisy)
+    return p / p.sum(axis=2, keepdims=True), y
+
+
+def loss_of(weights, p, y):
+    mixed = np.tensordot(weights, p, 1)[np.arange(len(y)), y]
+    return -np.log(np.maximum(mixed, 1e-300)).mean()
+
+
+def test_no_other_weights_have_a_lower_log_loss():
+    p, y = drawn()
+    w = learn_weights(p, y, prior=0.0)
+
+    def free(z):
+        e = np.exp(z - z.max())
+        return loss_of(e / e.sum(), p, y)
+
+    best = min(minimize(free, start).fun for start in np.random.default_rng(1).normal(size=(5, 3)))
+    assert loss_of(w, p, y) == pytest.approx(best, abs=1e-6)
+    assert w[0] == w.max()  # the model with the least noise
+    assert w.sum() == pytest.approx(1)
+
+
+def test_few_cases_stay_close_to_equal_weights():
+    p, y = drawn(2000)
+    gaps = [np.abs(learn_weights(p[:, :n], y[:n]) - 1 / 3).max() for n in (5, 100, 2000)]
+    assert gaps[0] < 0.1
+    assert gaps[0] < gaps[1] < gaps[2]
+
+
+def test_a_weight_of_two_is_the_case_twice():
+    p, y = drawn(60)
+    weight = np.arange(60) % 3
+    rows = np.repeat(np.arange(60), weight)
+    assert_allclose(learn_weights(p, y, weight), learn_weights(p[:, rows], y[rows]), atol=1e-6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(0.4, 2.5), st.integers(0, 1000))
+def test_the_temperature_undoes_one(T, seed):
+    p, y = drawn(3000, m=1, seed=seed)
+    sharp = p[0] ** (1 / T)
+    sharp /= sharp.sum(axis=1, keepdims=True)
+    assert learn_temperature(sharp, y) == pytest.approx(learn_temperature(p[0], y) / T, rel=0.02)
+
+
+def test_tempered_posteriors_add_up_and_keep_their_order():
+    p, _ = drawn(50, m=1)
+    for T in (0.3, 1.0, 3.0):
+        found = tempered(p[0], T)
+        assert_allclose(found.sum(axis=1), 1)
+        assert (found.argmax(axis=1) == p[0].argmax(axis=1)).all()
+    assert_allclose(tempered(p[0], 1.0), p[0])
+    extreme = tempered(np.array([[0.0, 1.0]]), 0.5)
+    assert np.isfinite(extreme).all()
+
+
+def test_no_class_is_impossible():
+    X, y = make_synthetic_4(120, random_state=0)
+    forest = RandomForestClassifier(5, random_state=0)
+    p = BlendClassifier([("forest", forest)], temperature=1.0).fit(X, y).predict_proba(X)
+    assert (clone(forest).fit(X, y).predict_proba(X) == 0).any()
+    assert p.min() > 0
+    floor = class_floor(np.array([0, 0, 0, 1]))
+    assert_allclose(floor, np.array([0.75, 0.25]) / 5)
+
+
+def test_the_blend_is_the_weighted_mean():
+    X, y = make_synthetic_1(200, random_state=0)
+    blend = BlendClassifier(MEMBERS, weights=[3, 1], temperature=1.0).fit(X, y)
+    parts = [clone(model).fit(X, y).predict_proba(X) for _, model in MEMBERS]
+    mixed = 0.75 * parts[0] + 0.25 * parts[1] + blend.floor_
+    assert_allclose(blend.predict_proba(X), mixed / mixed.sum(axis=1, keepdims=True))
+    assert (blend.predict(X) == blend.classes_[mixed.argmax(axis=1)]).all()
+
+
+def test_learned_weights_find_the_better_member():
+    X, y = make_synthetic_1(400, random_state=0)
+    forest = RandomForestClassifier(50, min_samples_leaf=5, random_state=0)
+    members = [("good", forest), ("useless", DummyClassifier(strategy="uniform"))]
+    blend = BlendClassifier(members).fit(X, y)
+    assert blend.weights_[0] > 0.7
+    X_new, y_new = make_synthetic_1(4000, random_state=1)
+    alone = clone(forest).fit(X, y).predict_proba(X_new)
+    k = (y_new > 0).astype(int)
+    assert log_loss(k, blend.predict_proba(X_new), classes=[0, 1]) < log_loss(
+        k, alone, classes=[0, 1]
+    )
+
+
+def test_a_member_without_weight_is_not_fitted():
+    X, y = make_synthetic_1(100, random_state=0)
+    blend = BlendClassifier(MEMBERS, weights=[1, 0], temperature=1.0).fit(X, y)
+    assert blend.estimators_[1] is None
+    assert np.isfinite(blend.predict_proba(X)).all()
+
+
+def test_parameters_of_the_members():
+    blend = BlendClassifier(MEMBERS)
+    assert blend.get_params()["line__C"] == 1.0
+    assert clone(blend).set_params(line__C=3).get_params()["line__C"] == 3
+    assert blend.get_params()["line__C"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"weights": [1, 2, 3]}, "weights must be 2 non-negative numbers"),
+        ({"weights": [-1, 2]}, "weights must be 2 non-negative numbers"),
+        ({"weights": [0, 0]}, "weights must be 2 non-negative numbers"),
+        ({"estimators": []}, "one or more, with different names"),
+        ({"estimators": [MEMBERS[0], MEMBERS[0]]}, "one or more, with different names"),
+        ({"temperature": -1.0}, "temperature"),
+    ],
+)
+def test_wrong_parameters(params, message):
+    X, y = make_synthetic_1(60, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        BlendClassifier(**{"estimators": MEMBERS} | params).fit(X, y)
+
+
+def test_a_class_with_one_case():
+    X, y = make_synthetic_1(60, random_state=0)
+    y = np.where(np.arange(60) == 3, 7, y)
+    with pytest.raises(ValueError, match="class 7 has one case"):
+        BlendClassifier(MEMBERS).fit(X, y)
+
+
+def test_it_decides_inside_a_classifier_with_a_reject_option():
+    X, y = make_synthetic_4(300, random_state=0)
+    names = np.array(["ash", "birch", "cedar"])[np.unique(y, return_inverse=True)[1]]
+    model = ThresholdRejectClassifier(BlendClassifier(MEMBERS), reject_cost=0.3).fit(X, names)
+    assert set(model.predict(X)) <= {"ash", "birch", "cedar", "reject"}
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1)
