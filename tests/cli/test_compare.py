@@ -47,7 +47,7 @@ def test_every_method_is_printed(run, table, quick):
     assert (code, err) == (0, "")
     assert out.startswith("t.csv: 60 rows. Classes: bad (30), good (30).\n")
     left_out = (
-        {"embedded"} if re.search(r"Left out, slow with \d+ features .*embedded", out) else set()
+        {"embedded"} if re.search(r"Left out \(slow with \d+ features .*embedded", out) else set()
     )
     means = {}
     for name in set(quick) - left_out:
@@ -159,7 +159,7 @@ def test_prices_by_class(run, table, quick):
     code, out, err = run(*words, "--costs", "error:bad=5000,error:good=300,review=40")
     assert (code, err) == (0, "")
     assert "Mean cost of a case over 2 folds" in out
-    assert "Left out, cannot be trained for these prices: svm-class" in out
+    assert "Left out (cannot be trained for these prices): svm-class" in out
     assert row(out, "review everything")[0] == 40
     assert "Reviewing everything costs 40.00" in out
 
@@ -170,7 +170,7 @@ def test_classes_without_an_order(run, refused, table, quick):
     code, out, err = run("compare", *WORDS, "--reject-costs", "0.2,0.6")
     assert (code, err) == (0, "")
     assert out.count("taken as unordered") == 1
-    assert re.search("Left out, needs classes in an order: .*mlp", out)
+    assert re.search(r"Left out \(needs classes in an order\): .*mlp", out)
     assert len(row(out, "logistic-posterior")) == 2
     words = ("compare", *WORDS, "--methods", "svm,logistic-posterior")
     assert "--methods: 'svm' needs classes in an order" in refused(2, *words)

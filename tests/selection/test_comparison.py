@@ -442,7 +442,7 @@ def test_two_classes_with_prices_of_their_own(data):
     }
     result = compare(methods, X, y, cost_of=prices, cv=3)
     assert result.left_out == {"class": "cannot be trained for these prices"}
-    assert "Left out, cannot be trained for these prices: class" in str(result)
+    assert "Left out (cannot be trained for these prices): class" in str(result)
     splits = StratifiedKFold(3, shuffle=True, random_state=0).split(X, y)
     by_hand = []
     for train, test in splits:
@@ -533,8 +533,8 @@ def comparison(**risks):
 def test_the_verdict():
     assert comparison(a=0.1, b=0.15).verdict() == (
         "Lowest mean cost of a case: a, 0.1015. All others cost significantly more. Reviewing "
-        "everything costs 0.2000, not less than any method. Deciding everything (by a) costs "
-        "0.3000, not less than any method."
+        "everything costs 0.2000, more than every method. Deciding everything (by a) costs "
+        "0.3000, more than every method."
     )
     assert "a, 0.1015. That may be chance: no other method costs significantly more. " in (
         comparison(a=0.1, noisy=0.11).verdict()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import floor, log10
 from typing import Any, NamedTuple
@@ -145,6 +145,7 @@ class Comparison:
         """Say which method costs least, whether that may be chance, and if reviews cost less."""
         means = {name: float(np.mean(risks)) for name, risks in self.mean().items()}
         methods = sorted(self.methods, key=lambda name: means[name])
+        costs = {name: means[name] for name in methods}
         best, *others = methods
         places = self._places
         said = [f"Lowest mean cost of a case: {best}, {means[best]:.{places}f}."]
@@ -157,14 +158,11 @@ class Comparison:
         elif others:
             said.append("All others cost significantly more.")
         if self.baselines:
-            review = means[REVIEW_ALL]
-            more = [name for name in methods if np.round(means[name] - review, 12) > 0]
-            said.append(f"Reviewing everything costs {review:.{places}f}, {_than(more, methods)}.")
-            decide = means[DECIDE_ALL]
-            more = [name for name in methods if np.round(means[name] - decide, 12) > 0]
+            review, decide = means[REVIEW_ALL], means[DECIDE_ALL]
             by = next(r["params"]["method"] for r in self.baselines if r["method"] == DECIDE_ALL)
+            said.append(f"Reviewing everything costs {review:.{places}f}, {_than(review, costs)}.")
             said.append(
-                f"Deciding everything (by {by}) costs {decide:.{places}f}, {_than(more, methods)}."
+                f"Deciding everything (by {by}) costs {decide:.{places}f}, {_than(decide, costs)}."
             )
         return " ".join(said)
 
@@ -191,7 +189,7 @@ class Comparison:
             lines.append(f"{method:<{width}}" + "".join(cells))
         for reason in dict.fromkeys(self.left_out.values()):
             names = [name for name, why in self.left_out.items() if why == reason]
-            lines.append(f"Left out, {reason}: {', '.join(names)}")
+            lines.append(f"Left out ({reason}): {', '.join(names)}")
         return "\n".join(line.rstrip() for line in lines)
 
     def __repr__(self) -> str:
@@ -223,11 +221,15 @@ class Comparison:
         return corrected_t_test(gaps.mean(axis=0).round(12), self._ratio, 0.95)
 
 
-def _than(more: Sequence[str], methods: Sequence[str]) -> str:
-    """Say which of the methods cost more than a baseline."""
-    if len(more) == len(methods):
+def _than(baseline: float, costs: Mapping[str, float]) -> str:
+    """Say which methods cost more than a baseline."""
+    gaps = {name: round(cost - baseline, 12) for name, cost in costs.items()}
+    more = [name for name, gap in gaps.items() if gap > 0]
+    if len(more) == len(gaps):
         return "less than every method"
-    return f"less than {_and(more)}" if more else "not less than any method"
+    if more:
+        return f"less than {_and(more)}"
+    return "more than every method" if max(gaps.values()) < 0 else "no less than any method"
 
 
 def _and(names: Sequence[str]) -> str:
