@@ -21,6 +21,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rejo._io import percent, progress
 from rejo._typing import Floats, Indices
+from rejo.baselines.blend import class_floor
 from rejo.catalogue import Method, ProblemSize
 from rejo.decisions import decide
 from rejo.metrics import log_loss
@@ -178,6 +179,11 @@ class Race:
         """Cost (n,) of each case if posteriors decide, mean over the prices."""
         return paid(np.array([decide(p, L).decision for L in self.at]), y, self.at)
 
+    def loss(self, p: Floats, y: Indices) -> float:
+        """Log loss of posteriors (n, K) in a blend, where no class is impossible."""
+        floor = class_floor(self.k)
+        return log_loss(y, (p + floor) / (1 + floor.sum()), classes=np.arange(self.K))
+
     def _encode(self, rows: Indices, parts: Splits) -> list[Fold]:
         """Prepare the cases of each fold, once for all candidates and legs on the same rows."""
         if self._encoded is None or not np.array_equal(self._encoded[0], rows):
@@ -194,7 +200,7 @@ class Race:
         """Find the best point; keep its posteriors, and the cost of each case."""
         y = self.k[tested]
         if runner.by_posteriors:  # found: (n_points, n, K)
-            losses = [log_loss(y, p, classes=np.arange(self.K)) for p in found]
+            losses = [self.loss(p, y) for p in found]
             best = int(np.argmin(np.round(losses, 9)))
             runner.p = found[best]
             runner.cost = self.cost(runner.p, y)
@@ -214,7 +220,7 @@ class Race:
         """
         lowest = min(runner.cost.mean() for runner in runners)
         losses = {
-            runner.name: log_loss(y, runner.p, classes=np.arange(self.K))
+            runner.name: self.loss(runner.p, y)
             for runner in runners
             if runner.by_posteriors
         }
