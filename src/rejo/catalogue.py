@@ -60,8 +60,6 @@ class Method:
     trained: bool = False  # offered by `rejo train --model`, and tried by "auto"
     blended: bool = False  # decides by posteriors, which "auto" also blends with those of others
     standard: bool = False  # in compare("standard") and `rejo compare`
-    rival_of: str = ""  # the learner whose plain classifier it is built around
-    reported: bool = False  # compared with the chosen model on a report
     multiclass: bool = True  # takes more than two classes
     unordered: bool = False  # classes may have no order
     posteriors: bool = False  # has predict_proba, at least for two classes
@@ -223,10 +221,10 @@ def _blend(problem: ProblemSize) -> Built:
 
 _WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "cutoffs": ("two cut-offs", {"posteriors": True}),
-    "pair": ("two classifiers", {"reported": True}),
+    "pair": ("two classifiers", {}),
     "posterior": (
         "posteriors and prices",
-        {"reported": True, "unordered": True, "posteriors": True},
+        {"unordered": True, "posteriors": True},
     ),
     "class": ("a threshold for each class", {"unordered": True, "posteriors": True}),
 }
@@ -257,7 +255,6 @@ def _rival(learner: Method, way: str, **options: Any) -> Method:
         name=f"{learner.name}-{way}",
         label=f"{learner.label.partition(',')[0]}, {label}",
         build=build,
-        rival_of=learner.name,
         **(traits | options),
     )
 
@@ -305,7 +302,7 @@ _BY_POSTERIORS: dict[str, Any] = {"trained": True, "posteriors": True, "blended"
 _POSTERIORS = (
     Method(
         name="logistic-posterior", label="logistic regression, posteriors and prices",
-        build=_by_posteriors(_multinomial), unordered=True, rival_of="logistic", reported=True,
+        build=_by_posteriors(_multinomial), unordered=True,
         standard=True, **_BY_POSTERIORS,
     ),
     Method(
@@ -325,12 +322,12 @@ _POSTERIORS = (
     ),
     Method(
         name="mlp-posterior", label="neural network, posteriors and prices",
-        build=_by_posteriors(_network), unordered=True, rival_of="mlp", reported=True,
+        build=_by_posteriors(_network), unordered=True,
         standard=True, max_samples=20_000, max_features=200, **_BY_POSTERIORS,
     ),
     Method(
         name="boosting-posterior", label="gradient boosting, posteriors and prices",
-        build=_by_posteriors(_trees), unordered=True, rival_of="boosting", reported=True,
+        build=_by_posteriors(_trees), unordered=True,
         standard=True, **_BY_POSTERIORS,
     ),
     Method(

@@ -573,3 +573,17 @@ def test_the_model_can_be_used_from_python(run, table):
     model = load("m.rejo")
     assert isinstance(model, RejectClassifierCV)
     assert np.mean(model.predict_forced(table()) == table()["grade"]) > 0.7
+
+
+def test_twelve_classes_without_an_order(run, table):
+    frame = table(600, tuple(f"kind {letter}" for letter in "abcdefghijkl"))
+    frame.to_csv("t.csv", index=False)
+    words = ("--target", "grade", "--id", "case", "--drop", "since", "-o", "m.rejo", "--overwrite")
+    words += ("--model", "logistic-posterior,forest-posterior")
+    code, out, err = run("train", "t.csv", *words, "--review-budget", "0.1")
+    assert (code, err) == (0, "")
+    assert "The classes are taken as unordered." in out
+    model = load("m.rejo")
+    assert 0.1 - 1.5 / 600 < model.rates_[0] <= 0.1
+    result = train(run, "t.csv", *words, "--reject-cost", "0.9")
+    assert result["reject_cost"] == 0.9

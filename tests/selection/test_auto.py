@@ -8,6 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from rejo import make_synthetic_1
+from rejo._errors import RejoError
 from rejo.baselines.blend import BlendClassifier
 from rejo.decisions import decide, uniform_prices
 from rejo.metrics import log_loss
@@ -243,3 +244,30 @@ def test_a_blend_is_fitted_with_the_weights_of_the_race(data):
         log_loss((data[1] == "low").astype(int), model.predict_proba(data[0]), classes=[0, 1])
         < choice.chosen.log_loss + 0.1
     )
+
+
+def test_a_class_that_is_too_rare(data):
+    X, y = data
+    with pytest.raises(RejoError, match="a class has one case"):
+        choose_model(StandardScaler(), X, np.where(np.arange(len(y)) == 7, "new", y), models=FAST)
+    few = np.where(np.isin(np.arange(len(y)), [3, 50, 90]), "new", y)
+    choice = choose_model(
+        StandardScaler(), X, few, models=["logistic-posterior"], class_order="sorted", ordered=False
+    )
+    assert choice.n_folds == 3
+    assert np.isfinite(choice.chosen.log_loss)
+
+
+def test_a_class_in_one_group(data):
+    X, _ = data
+    y = np.where(np.arange(len(X)) < 20, "bad", "good")
+    with pytest.raises(RejoError, match="one class only"):
+        choose_model(
+            StandardScaler(), X, y, models=["logistic-posterior"], groups=np.arange(len(X)) // 20
+        )
+
+
+def test_a_price_of_nothing(data):
+    prices = [np.array([[0, 0.0, 0.1], [1.0, 0, 0.1]])]  # some errors cost nothing
+    choice = choose_model(StandardScaler(), *data, models=["logistic-posterior"], prices=prices)
+    assert choice.chosen.cost == 0

@@ -1,6 +1,7 @@
 """From labelled cases to a model at its operating point, and a report about it."""
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -109,10 +110,11 @@ def _tuning_rows(cases: Cases, seed: int) -> Any:
     from rejo.tables import TableError
 
     rows, _ = train_test_split(np.arange(len(cases.y)), test_size=CALIBRATION, random_state=seed)
-    if absent := set(cases.classes) - set(cases.y[rows].tolist()):
+    kept = Counter(cases.y[rows].tolist())
+    if few := [label for label in cases.classes if kept[label] < 2]:
         raise TableError(
-            f"the class {min(absent)!r} is so rare that all its rows would be set aside for "
-            "--confidence",
+            f"the class {few[0]!r} is so rare that all its rows, or all but one, would be set "
+            "aside for --confidence",
             where=cases.table.path,
             remedy="Give more of them, or leave out --confidence.",
         )

@@ -14,7 +14,7 @@ from rejo.cli._cases import Cases, read_cases
 from rejo.cli._files import CommandError, check_apart, check_output, print_json, require
 from rejo.cli._model_file import TABLES, vague
 from rejo.cli._reporting import check_report, judge_training, write_report
-from rejo.cli._training import FOLDS, Trained, prepare_of, train
+from rejo.cli._training import Trained, prepare_of, train
 
 HELP = "train a model that decides clear cases and sends the others to review"
 DESCRIPTION = (
@@ -141,8 +141,9 @@ def _compared(choice: Any) -> list[str]:
     if chosen is not cheapest:
         less = percent(1 - cheapest.cost / chosen.cost)
         why = "is simpler" if chosen.log_loss > cheapest.log_loss else "has the lower log loss"
+        why = "knows posteriors" if isnan(cheapest.log_loss) else why
         lines.append(
-            f"{cheapest.name} costs {less} less here, which chance explains; {chosen.name} {why}."
+            f"{cheapest.name} costs {less} less here, which may be chance; {chosen.name} {why}."
         )
     if chosen.weights:
         parts = sorted(chosen.weights.items(), key=lambda item: -item[1])
@@ -164,7 +165,7 @@ def _report_notes(trained: Trained) -> list[str]:
     model = trained.model
     notes = [
         model.reason(),
-        f"All rates are estimated by {FOLDS}-fold cross-validation: each case was decided by a "
+        "All rates are estimated by cross-validation: each case was decided by a "
         "model that had not seen it. The parameters were tuned on the same cases, so the rates are "
         "slightly optimistic.",
     ]

@@ -19,12 +19,14 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
+from rejo._errors import RejoError
 from rejo._io import percent, progress
 from rejo._typing import Floats, Indices
 from rejo.baselines.blend import class_floor
 from rejo.catalogue import Method, ProblemSize
 from rejo.decisions import decide
 from rejo.metrics import log_loss
+from rejo.prices import reject_cost_of
 from rejo.selection.folds import Fold, Splits, shuffled_folds, split_cases
 from rejo.selection.grids import grid_posteriors, quiet
 from rejo.selection.outcomes import judge_path
@@ -149,9 +151,11 @@ class Race:
             (np.intersect1d(train, rows), np.intersect1d(test, rows))
             for train, test in self.folds[:n_folds]
         ]
+        # A few cases, in whole groups, may leave a fold with one class to learn from.
+        parts = [part for part in parts if len(np.unique(self.k[part[0]])) > 1]
         folds = self._encode(rows, parts)
         # What a review costs where an error costs 1, for learners that are trained for that.
-        costs = [float(L[0, -1] / L[0, 1]) for L in self.at]
+        costs = [reject_cost_of(L) or 0.5 for L in self.at]
         cells = [
             delayed(_run_cell)(r.model, r.by_posteriors, r.points, fold, self.K, costs)
             for fold in folds
@@ -219,11 +223,7 @@ class Race:
         and only as long as it costs less than all that decide by posteriors.
         """
         lowest = min(runner.cost.mean() for runner in runners)
-        losses = {
-            runner.name: self.loss(runner.p, y)
-            for runner in runners
-            if runner.by_posteriors
-        }
+        losses = {runner.name: self.loss(runner.p, y) for runner in runners if runner.by_posteriors}
         kept = []
         for runner in runners:
             cost = runner.cost.mean()
@@ -244,7 +244,8 @@ class Race:
         n, jobs = len(self.k), max(1, self.n_jobs or 1)
         if not runners[0].times:
             return ""
-        last = sum(runner.seconds(n) for runner in runners if runner.by_posteriors)
+        some = [runner for runner in runners if runner.by_posteriors] or runners
+        last = sum(runner.seconds(n) for runner in some)
         total = rest + last * (len(self.folds) / jobs + 1)
         return f"; about {clock(total)} left"
 
@@ -272,10 +273,27 @@ def paid(decisions: Indices, y: Indices, prices: Sequence[Floats]) -> Floats:
 
 
 def split_stratified(cv: int, X: Any, k: Indices, groups: Any, random_state: int | None) -> Splits:
-    """Return stratified, shuffled folds; a rare class may be missing in some."""
+    """Return stratified, shuffled folds, fewer than ``cv`` if a class has fewer cases.
+
+    A rare class may still be missing in a test part, and with groups in a training part.
+    """
+    n_folds = min(cv, int(np.bincount(k).min()))
+    if n_folds < 2:
+        raise RejoError(
+            "a class has one case, and cross-validation needs two",
+            parameter="y",
+            remedy="Give more cases of it, or leave it out.",
+        )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        return split_cases(shuffled_folds(cv, groups, random_state), X, k, groups)
+        folds = split_cases(shuffled_folds(n_folds, groups, random_state), X, k, groups)
+    if any(len(np.unique(k[train])) < 2 for train, _ in folds):
+        raise RejoError(
+            "a fold of whole groups leaves cases of one class only to learn from",
+            parameter="groups",
+            remedy="Give smaller groups, or more cases of the rare class in other groups.",
+        )
+    return folds
 
 
 def clock(seconds: float) -> str:
