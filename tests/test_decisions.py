@@ -135,6 +135,17 @@ def test_ties_go_to_the_review_and_then_to_the_likelier_class():
     assert level.forced.tolist() == [1]
 
 
+@given(problems(), st.data())
+def test_a_case_without_posteriors_goes_to_the_review(problem, data):
+    p, prices = np.array(problem[0]), problem[1]
+    row = data.draw(st.integers(0, len(p) - 1))
+    p[row, data.draw(st.integers(0, p.shape[1] - 1))] = np.nan
+    found, before = decide(p, prices), decide(problem[0], prices)
+    assert found.decision[row] == -1
+    others = np.arange(len(p)) != row
+    assert_array_equal(found.decision[others], before.decision[others])
+
+
 def test_a_class_that_never_pays_is_never_decided():
     prices = [[0, 1, 0.1], [100, 0, 0.1]]  # to miss the second class is too dear
     p = np.column_stack([np.linspace(0, 0.99, 50), 1 - np.linspace(0, 0.99, 50)])

@@ -95,7 +95,7 @@ def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     -------
     decided : Decided
         Of equally cheap decisions, the likelier class is taken, and of equally likely classes the
-        first.
+        first.  A case whose posteriors are NaN goes to the review.
     """
     p = np.asarray(p, dtype=np.float64)
     costs = expected_costs(p, prices)  # (n, K + 1)
@@ -107,7 +107,7 @@ def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     forced = (among >= among.max(axis=1, keepdims=True) - TIE).argmax(axis=1)
     worth = best - costs[:, -1]
     return Decided(
-        decision=np.where(worth >= -slack, -1, forced),
+        decision=np.where(worth < -slack, forced, -1),  # NaN is no reason to decide
         forced=forced,
         lower=two.min(axis=1),
         upper=two.max(axis=1),

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit
 from sklearn.naive_bayes import GaussianNB
 
 from rejo import BlendClassifier, ThresholdRejectClassifier, make_synthetic_1, make_synthetic_4
@@ -152,6 +153,22 @@ def test_a_class_with_one_case():
     y = np.where(np.arange(60) == 3, 7, y)
     with pytest.raises(ValueError, match="class 7 has one case"):
         BlendClassifier(MEMBERS).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "cv", [ShuffleSplit(2, test_size=0.2), RepeatedStratifiedKFold(n_splits=3)]
+)
+def test_folds_that_do_not_test_each_case_once_are_refused(cv):
+    X, y = make_synthetic_1(60, random_state=0)
+    with pytest.raises(ValueError, match="cv must test each case once"):
+        BlendClassifier(MEMBERS, cv=cv).fit(X, y)
+
+
+def test_a_fold_that_holds_out_a_whole_class_is_refused():
+    X, y = make_synthetic_1(60, random_state=0)
+    first = np.flatnonzero(y == y[0]), np.flatnonzero(y != y[0])
+    with pytest.raises(ValueError, match="cv holds out all cases of class"):
+        BlendClassifier(MEMBERS, cv=[first, first[::-1]]).fit(X, y)
 
 
 def test_it_decides_inside_a_classifier_with_a_reject_option():

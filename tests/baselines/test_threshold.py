@@ -527,3 +527,29 @@ def test_data_that_cannot_work_are_refused(three):
         ThresholdRejectClassifier(SVC).fit(X, y)
     with pytest.raises(NotFittedError):
         ThresholdRejectClassifier(SVC()).predict(X)
+
+
+# ---- values that are not numbers --------------------------------------------------------------
+
+
+class Overflowing(LogisticRegression):
+    """Its values are NaN where a feature is large."""
+
+    def predict_proba(self, X):
+        return np.where(X[:, :1] > 1e6, np.nan, super().predict_proba(X))
+
+    def decision_function(self, X):
+        return np.where(X[:, 0] > 1e6, np.nan, super().decision_function(X))
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"rule": "class"}, {"rule": "score"}, {"calibration": "sigmoid"}]
+)
+def test_posteriors_that_are_not_numbers_are_no_decision(params, binary):
+    X, y = binary
+    model = ThresholdRejectClassifier(Overflowing(), **params).fit(X, y)
+    new = X[:5].copy()
+    new[3, 0] = 1e9
+    model.predict(X[:5])
+    with pytest.raises(ValueError, match=r"estimator=Overflowing .* 1 of 5 cases.*row 3"):
+        model.predict(new)

@@ -118,6 +118,11 @@ def scores(estimator: Any, X: Any, labels: NDArray[Any], least: float = LEAST) -
     they come from these; or one for each pair of classes, or for each boundary (n, K - 1), if the
     classifier has these.
     """
+    values = _scores(estimator, X, labels, least)
+    return _no_nan(values, estimator, "scores")
+
+
+def _scores(estimator: Any, X: Any, labels: NDArray[Any], least: float) -> Floats:
     columns = _columns(estimator, labels)
     if not (hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")):
         middles = _middles(estimator, X, columns)
@@ -143,7 +148,20 @@ def moderate_scores(estimator: Any, X: Any, labels: NDArray[Any]) -> Floats:
 def posteriors(estimator: Any, X: Any, labels: NDArray[Any]) -> Floats:
     """Posteriors (n, K) of a fitted classifier, a column for each label in their order."""
     p = np.asarray(estimator.predict_proba(X), dtype=np.float64)
-    return p[:, _columns(estimator, labels)]
+    return _no_nan(p[:, _columns(estimator, labels)], estimator, "posteriors")
+
+
+def _no_nan(values: Floats, estimator: Any, what: str) -> Floats:
+    """Refuse values by which no case can be decided."""
+    bad = np.isnan(values) if what == "scores" else ~np.isfinite(values)
+    if bad.any():
+        rows = np.unique(np.nonzero(bad)[0])
+        raise ValueError(
+            f"estimator={_name(estimator)} gives {what} that are not numbers for {len(rows)} of "
+            f"{len(values)} cases; the first is row {rows[0]}. Check the values of these cases, "
+            "and scale features that are very large."
+        )
+    return values
 
 
 def held_out_scores(

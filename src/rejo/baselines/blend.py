@@ -53,7 +53,7 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
         Below 1 the posteriors move towards 0 and 1, above 1 towards each other.
     cv : int, splitter or iterable, default=5
         Folds in which the weights and the temperature are learned; a number means stratified,
-        shuffled folds.
+        shuffled folds.  Each case is tested once.
     n_jobs : int, default=None
         Number of fits in parallel.
 
@@ -250,6 +250,7 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
             )
         shuffled = StratifiedKFold(n_folds, shuffle=True, random_state=0)
         folds = list((shuffled if isinstance(self.cv, Integral) else check_cv(self.cv)).split(X, k))
+        _check_folds(folds, k, classes)
         cells = [
             (m, test, delayed(fit_clone)(
                 clone(estimator), take_rows(X, train), y[train],
@@ -263,6 +264,22 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
         for (m, test, _), fit in zip(cells, fits, strict=True):
             p[m, test] = posteriors(fit, take_rows(X, test), classes)
         return p
+
+
+def _check_folds(folds: list[tuple[Indices, Indices]], k: Indices, classes: NDArray[Any]) -> None:
+    tested = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(k))
+    if len(tested) > len(k) or (tested != 1).any():
+        raise ValueError(
+            "cv must test each case once: a blend learns from one held-out posterior of each. Use "
+            "cv=5, StratifiedKFold or GroupKFold."
+        )
+    for train, _ in folds:
+        missing = np.setdiff1d(np.arange(len(classes)), k[train])
+        if len(missing):
+            raise ValueError(
+                f"cv holds out all cases of class {classes.tolist()[missing[0]]!r} at once, so "
+                "none are left to learn from. Use folds that leave some in."
+            )
 
 
 def learn_weights(
