@@ -210,6 +210,7 @@ def _compare(name: str, arguments: argparse.Namespace) -> "Comparison":
         reject_costs=COSTS,
         param_grids=grids,
         cv=splits,
+        inner_cv=INNER_FOLDS,
         n_jobs=options.n_jobs(arguments, 10**6),
     )
 
