@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
@@ -156,6 +157,19 @@ def test_a_handful_of_decisions_proves_nothing():
     assert info.value.attainable == pytest.approx(0.5)  # of ten
 
 
+def test_cases_without_weight_do_not_count():
+    rng = np.random.RandomState(0)
+    value, wrong = rng.uniform(size=60), rng.uniform(size=60) < 0.3
+    value[50:] -= 1  # the surest
+    weight = np.where(np.arange(60) < 50, 1.0, 0.0)
+    all_, some = (
+        rank_cuts(value[:n], wrong[:n], weight[:n], ends=(2.0, -2.0), tie=0.0) for n in (60, 50)
+    )
+    for name in ("rejection_rate", "error_rate", "n_decided", "accepted_error_rate"):
+        assert_array_equal(getattr(all_, name)[:51], getattr(some, name))
+    assert np.isnan(all_.accepted_error_rate[50:]).all()
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_cut_is_a_price_of_a_review(data, seed):
     """The outcomes at a cut are the decisions at prices with the cut in the review column."""
@@ -238,6 +252,20 @@ def test_a_given_cross_fit_gives_the_same_model(data):
         shared.set_params(param_grid={"estimator__C": [1]}).fit(
             X, y, crossfit=cross_fit(LogisticRegression(), X, y)
         )
+
+
+def test_a_cross_fit_with_other_weights_is_refused(data):
+    X, y = data
+    w = np.random.RandomState(0).uniform(0.5, 2, len(y))
+    plain, weighted = (cross_fit(logistic(), X, y, sample_weight=part) for part in (None, w))
+    model = RejectClassifierCV(logistic(), review_budget=0.1)
+    for crossfit, weight in ((plain, w), (weighted, None), (weighted, 2 * w)):
+        with pytest.raises(ValueError, match="crossfit and sample_weight differ"):
+            model.fit(X, y, sample_weight=weight, crossfit=crossfit)
+    model.fit(X, y, sample_weight=w, crossfit=weighted)
+    same = clone(model).fit(X, y, sample_weight=w)
+    assert model.sizes_ == pytest.approx(same.sizes_)
+    model.fit(X, y, sample_weight=np.ones(len(y)), crossfit=plain)
 
 
 def test_prices_are_the_cut_at_zero(data):

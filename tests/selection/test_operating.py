@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
@@ -27,6 +28,7 @@ from rejo.baselines import ThresholdRejectClassifier
 from rejo.datasets import make_synthetic_1, make_synthetic_2
 from rejo.decisions import uniform_prices
 from rejo.estimators import RejoLinear, RejoSVC
+from rejo.prices import price_matrix
 from rejo.selection import (
     RejectClassifierCV,
     RejectCurve,
@@ -183,6 +185,54 @@ def test_prices_become_a_reject_cost(data):
     np.testing.assert_array_equal(by_cost.predict(data[0]), plain.predict(data[0]))
     assert by_cost.score(*data) == pytest.approx(plain.score(*data))
     assert "0.12" in by_cost.summary()
+
+
+FORMS = [
+    "error=100,review=10",
+    "error:-1=100,error:1=50,review=10",
+    "-1>1=100,1>-1=50,review:-1=10,review:1=12",
+    "step=100,review=10",
+    "error=100,review=1,accuracy=0.9",
+    {"error": 100, "review": 10},
+    {"error": {-1: 100, 1: 50}, "review": 10},
+    {"error": {-1: {1: 100}, 1: {-1: 50}}, "review": {-1: 10, 1: 12}},
+    {"error:-1": 100, "error:1": 50, "review": 10},
+    {(-1, 1): 100, (1, -1): 50, "review": 10},
+    [[0, 100, 10], [50, 0, 10]],
+    np.array([[0, 100, 10], [50, 0, 10]]),
+    pd.DataFrame([[0, 100, 10], [50, 0, 10]], [-1, 1], [-1, 1, "review"]),
+    Path("prices.csv"),
+    "prices.csv",
+]
+
+
+@pytest.mark.parametrize("more", [{}, {"review_budget": 0.1}], ids=["alone", "budget"])
+@pytest.mark.parametrize("cost_of", FORMS, ids=repr)
+def test_prices_of_every_form(data, cost_of, more, tmp_path, monkeypatch):
+    X, y = data
+    monkeypatch.chdir(tmp_path)
+    Path("prices.csv").write_text("true class,-1,1,review\n-1,,100,10\n1,50,,10\n")
+    logistic = ThresholdRejectClassifier(LogisticRegression())
+    model = RejectClassifierCV(logistic, cost_of=cost_of, **more).fit(X, y)
+    prices = price_matrix(cost_of, [-1, 1])
+    assert_array_equal(model.prices_, prices)
+    if not more:
+        alone = ThresholdRejectClassifier(LogisticRegression(), cost_of=cost_of).fit(X, y)
+        assert_array_equal(model.predict(X), alone.predict(X))
+        assert model.target_.limit == model.reject_cost_
+    # The score is at these prices, wherever the cut is.
+    paid = prices[np.searchsorted(model.classes_, y), model.judge(X).decision].mean()
+    assert model.score(X, y) == pytest.approx(1 - paid)
+
+
+@pytest.mark.parametrize("estimator", [machine(), ThresholdRejectClassifier(LogisticRegression())])
+@pytest.mark.parametrize(
+    "cost_of",
+    [{"error": 0, "review": 4}, {"error": "much", "review": 4}, {"error": None, "review": 4}, 7],
+)
+def test_impossible_prices_are_named(data, estimator, cost_of):
+    with pytest.raises(RejoError, match=r"cost_of|price|error"):
+        RejectClassifierCV(estimator, cost_of=cost_of).fit(*data)
 
 
 def test_a_grid_is_tuned_at_each_cost(data):
@@ -411,6 +461,20 @@ def test_folds_that_differ_by_more_than_chance_widen_the_intervals():
     drifting = width(*[0.4] * 5, drift=(0.05, 0.0))[0]
     assert drifting[0] < still[0] / 3
     assert drifting[1] == still[1]
+
+
+def test_cases_that_are_tested_again_are_not_new_cases():
+    """Folds of repeats are as small as those of one round, so chance explains as much in them."""
+    rates = np.array([[0.2, 0.2, 0.75, 0.2, 0.65]])
+
+    def sizes(repeats):
+        R, n = np.tile(rates, repeats), 5 * repeats
+        curve = RejectCurve(np.array([0.2]), R, np.full((1, n), 0.05), np.full(n, 80.0))
+        return effective_sizes(curve, 0, 400, tested=float(repeats))
+
+    once, often = sizes(1), sizes(20)
+    assert once[0] < often[0] < 2.5 * once[0]  # there is less chance in the folds themselves
+    assert often[1] == pytest.approx(once[1])
 
 
 def test_posteriors_that_are_too_extreme_are_expected_to_calm_down():

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from rejo._errors import RejoError
 from rejo._state import is_floats, is_sorted, require, storable
@@ -39,9 +39,9 @@ from rejo.baselines.cutoffs import best_cutoffs, class_thresholds
 from rejo.decisions import uniform_prices
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.boundaries import judge_scores
-from rejo.estimators.classes import Targets, check_sample_weight, check_targets, same_kind
+from rejo.estimators.classes import Targets, check_targets
 from rejo.estimators.inner import take_rows
-from rejo.estimators.posteriors import judge_posteriors
+from rejo.estimators.posteriors import judge_posteriors, mean_price
 from rejo.prices import HIGHEST, check_reviews_pay, price_matrix, reject_cost_of
 from rejo.replication import costs_from_loss
 
@@ -350,15 +350,7 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         return {"prices": self.prices_}
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
-        """Mean price of the decisions and reviews; a class not seen in training costs the most."""
-        index, K = self._decide(X), len(self.classes_)
-        check_consistent_length(index, y)
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, len(index))
-        place = {label: k for k, label in enumerate(self.classes_.tolist())}
-        true = [place.get(label, K) for label in same_kind(y, self.classes_).tolist()]
-        prices = np.vstack([self.prices_, self.prices_.max(axis=0)])  # (K + 1, K + 1)
-        return float(np.average(prices[true, index], weights=sample_weight))
+        return mean_price(self.prices_, self.classes_, self._decide(X), y, sample_weight)
 
     # ---- the choice of the cut-offs -------------------------------------------------------
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from rejo._typing import Floats
+import numpy as np
+from sklearn.utils.validation import check_consistent_length
+
+from rejo._typing import Floats, Indices
 from rejo.decisions import decide, expected_costs
 from rejo.estimators.base import Judgement
+from rejo.estimators.classes import check_sample_weight, same_kind
 
 
 def judge_posteriors(p: Floats, prices: Floats, *, rejects: bool = True) -> Judgement:
@@ -42,3 +46,19 @@ def judge_posteriors(p: Floats, prices: Floats, *, rejects: bool = True) -> Judg
         sureness=np.maximum(most - found.worth, 0.0),
         worth=found.worth,
     )
+
+
+def mean_price(
+    prices: Floats, classes: Any, decision: Indices, y: Any, sample_weight: Any = None
+) -> float:
+    """Mean price of decisions (n,), as indices, and reviews, -1, of cases with the labels ``y``.
+
+    A class that is not among ``classes`` (K,) costs as much as the worst of them.
+    """
+    check_consistent_length(decision, y)
+    if sample_weight is not None:
+        sample_weight = check_sample_weight(sample_weight, len(decision))
+    place = {label: k for k, label in enumerate(classes.tolist())}
+    true = [place.get(label, len(place)) for label in same_kind(y, classes).tolist()]
+    prices = np.vstack([prices, prices.max(axis=0)])  # (K + 1, K + 1)
+    return float(np.average(prices[true, decision], weights=sample_weight))

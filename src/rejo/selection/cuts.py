@@ -23,6 +23,7 @@ from rejo._state import require, storable
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.selection.guarantee import TargetUnattainable
+from rejo.selection.path import ROUNDING
 from rejo.selection.target import RATES, Target
 
 LEAST = 10  # decided cases: a rate among fewer means nothing
@@ -41,13 +42,14 @@ class Cuts(NamedTuple):
     cut: Floats  # (m,) falling
     rejection_rate: Floats  # (m,) rising; share of all cases
     error_rate: Floats  # (m,) share of all cases that are decided, and wrongly
-    n_decided: Indices  # (m,) number of cases, whatever their weights
+    n_decided: Indices  # (m,) number of cases with a weight above 0
 
     @property
     def accepted_error_rate(self) -> Floats:
         """Wrong decisions / decisions (m,); NaN where nothing is decided."""
-        some = self.n_decided > 0
-        return np.where(some, self.error_rate / np.where(some, 1 - self.rejection_rate, 1), np.nan)
+        decided = 1.0 - self.rejection_rate
+        some = decided > ROUNDING
+        return np.where(some, self.error_rate / np.where(some, decided, 1), np.nan)
 
 
 def rank_cuts(
@@ -68,6 +70,7 @@ def rank_cuts(
     value, w = value[order], np.ones(len(value)) if weight is None else weight[order]
     bad = np.append(0.0, np.cumsum(w * np.asarray(wrong)[order]))  # (n + 1,) among the first
     top = np.append(0.0, np.cumsum(w))
+    count = np.append(0, np.cumsum(w > 0))
     at = np.concatenate([[0], 1 + np.flatnonzero(value[:-1] - value[1:] > tie), [len(value)]])
     middle = (value[at[1:-1] - 1] + value[at[1:-1]]) / 2
     total = top[-1]
@@ -75,7 +78,7 @@ def rank_cuts(
         np.concatenate([[ends[0]], middle, [ends[1]]]),
         top[at] / total,
         np.maximum(bad[-1] - bad[at], 0.0) / total,
-        len(value) - at,
+        count[-1] - count[at],
     )
 
 

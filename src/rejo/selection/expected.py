@@ -79,7 +79,7 @@ def effective_sizes(
     cases : float
         Number of independent cases; see :func:`independent_cases`.
     tested : float, default=1.0
-        Share of the cases that were tested.
+        Number of tests / number of cases: above 1 if cases were tested several times.
     drift : tuple of two floats, default=None
     chosen_by : str, default=None
         Name of the rate that was kept below a limit.
@@ -100,7 +100,8 @@ def effective_sizes(
         variance = (1 + (rho if known else 2 * rho)) * v / n
         if J > 1:
             spread = float(np.average((rates - rate) ** 2, weights=sizes)) * J / (J - 1)
-            variance += (1 / J + rho) * max(0.0, spread - 1.5 * J * v / n)
+            chance = v * J / (cases * tested)  # in a fold of average size
+            variance += (1 / J + rho) * max(0.0, spread - 1.5 * chance)
         if drift is not None:
             variance += (0.9 * drift[i]) ** 2
         if i == 1 and chosen_by in ("error_rate", "accepted_error_rate"):

@@ -16,6 +16,7 @@ from rejo._state import is_floats, require, storable
 from rejo.decisions import uniform_prices
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.pipelines import final_classifier
+from rejo.estimators.posteriors import mean_price
 from rejo.prices import describe_prices, reject_cost_of
 from rejo.selection.chosen import ChosenModel
 from rejo.selection.crossfit import CrossFit, with_cut
@@ -90,9 +91,10 @@ class RejectClassifierCV(ChosenModel):
         Share of the cases, drawn at random, that is held out for the guarantee.  The model is not
         fitted on them afterwards: the guarantee is for the model that they tested.
     param_grid : dict or list of dict, default=None
-        Parameters of the estimator to choose from, as in ``GridSearchCV``: those with the lowest
-        cost at the given prices or, for posteriors without prices, the lowest log loss; for other
-        learners, the lowest ``reject_cost * R + E`` at each reject cost.
+        Parameters of the estimator to choose from, as in ``GridSearchCV``.  For posteriors, those
+        with the lowest cost if prices alone are the target and, with a budget or an allowed error,
+        the lowest log loss; for other learners, the lowest ``reject_cost * R + E`` at each reject
+        cost.
     reject_costs : sequence of float, default=None
         The candidates for ``review_budget`` and ``max_error``, of learners that are trained for
         one reject cost, and of a guarantee: with a ``confidence``, fewer of them give tighter
@@ -235,7 +237,8 @@ class RejectClassifierCV(ChosenModel):
             as one case in the prediction intervals.  Neither can be combined with ``confidence``.
         crossfit : CrossFit, default=None
             Posteriors of these cases out of fold, by :func:`~rejo.selection.cross_fit` of the same
-            estimator, if they exist already; then only the model on all cases is fitted.
+            estimator with the same weights, if they exist already; then only the model on all
+            cases is fitted.  ``cv`` does not matter then.
         """
         self._validate_params()
         self.__dict__.pop("expected_", None)  # not fitted until this fit reaches its target
@@ -297,6 +300,12 @@ class RejectClassifierCV(ChosenModel):
             found.curve, found.chosen, independent_cases(len(request.k), weight, request.groups),
             tested=tested, drift=drift, chosen_by=request.target.rate,
         )  # fmt: skip
+
+    def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
+        if self.prices_ is None:
+            return super()._mean_cost(X, y, sample_weight)
+        # The model decides at these prices plus the cut, which is not what a review costs.
+        return mean_price(self.prices_, self.classes_, self._decide(X), y, sample_weight)
 
     def judge(self, X: Any) -> Judgement:
         """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`.

@@ -195,10 +195,16 @@ def _tune(request: Request, splits: Any) -> tuple[CrossFit, dict[str, Any]]:
 
 
 def _check_crossfit(crossfit: CrossFit, request: Request) -> None:
-    """Refuse a cross-fit of other cases."""
+    """Refuse a cross-fit of other cases, or with other weights."""
     same = len(crossfit.y) == len(request.k) and np.array_equal(crossfit.y, request.k)
     if not (same and np.array_equal(crossfit.classes, request.classes)):
         raise ValueError("crossfit is not of these cases: its classes or its y differ.")
+    one = np.ones(len(request.k))
+    given, ours = (one if w is None else w for w in (crossfit.weight, request.weight))
+    if not np.array_equal(given, ours):
+        raise ValueError(
+            "crossfit and sample_weight differ: give both cross_fit and fit the same sample_weight."
+        )
     if request.param_grid is not None:
         raise ValueError("crossfit is of one estimator: leave param_grid out.")
 

@@ -36,8 +36,7 @@ def check_target(params: Mapping[str, Any]) -> Target:
     """Read the target from parameters of ``RejectClassifierCV``; a missing one is not given.
 
     Prices may be given alone, or with a budget or an allowed error, where they say which errors
-    matter most.  The ``limit`` of prices that are not two numbers is NaN: see
-    :func:`check_prices`.
+    matter most.  Their ``limit`` is NaN: :func:`check_prices` reads them.
     """
     params = {"error": "accepted", "reject_cost": "auto", **params}
     if params["reject_cost"] is None:
@@ -66,8 +65,7 @@ def check_target(params: Mapping[str, Any]) -> Target:
         rate = {"accepted": "accepted_error_rate", "overall": "error_rate"}[params["error"]]
         return Target(name, rate, float(value))
     if name == "cost_of":
-        two = isinstance(value, Mapping) and value.keys() == {"error", "review"}
-        return Target(name, None, value["review"] / value["error"] if two else np.nan)
+        return Target(name, None, np.nan)
     if not (_is_number(value) and 0 < value < 1):
         raise ValueError(f"reject_cost must be a number in (0, 1); got {value!r}.")
     return Target(name, None, float(value))
