@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
 from rejo._errors import RejoError
-from rejo.decisions import decide, uniform_prices
+from rejo.decisions import decide, imperfect_reviews, uniform_prices
 from rejo.prices import (
     check_reviews_pay,
     describe_prices,
@@ -298,6 +298,35 @@ def test_reviews_that_never_pay_are_refused_with_the_price_at_which_they_would()
     check_reviews_pay(price_matrix("error=3,review=0", LOAN))
 
 
+def test_the_price_at_which_a_review_would_pay_is_without_the_reviewers_mistakes():
+    with pytest.raises(RejoError, match=r"never pays .* would not pay at any price"):
+        check_reviews_pay("error=100,review=10,accuracy=0.4", LOAN)
+    with pytest.raises(RejoError, match=r"It would pay at 10 or less"):
+        check_reviews_pay("error=100,review=20,accuracy=0.6", LOAN)
+    check_reviews_pay("error=100,review=9.9,accuracy=0.6", LOAN)
+    with pytest.raises(RejoError, match=r"a review costs 120, .* worst error or more \(100\)"):
+        check_reviews_pay("error=100,review=120,accuracy=0.6", LOAN)
+
+
+@given(matrices(), st.floats(0, 1))
+@settings(max_examples=60)
+def test_with_mistakes_too_a_review_pays_up_to_the_limit(given_, accuracy):
+    _, prices = given_
+    prices = prices / prices.max() + 0.01
+    np.fill_diagonal(prices, 0.0)
+    mistakes = imperfect_reviews(prices, accuracy)[:, -1] - prices[:, -1]
+    limit = highest_review_price(prices, mistakes)
+    if np.isnan(limit).any():
+        prices[:, -1] = 1.001 * mistakes  # reviews that cost next to nothing
+    else:
+        assume(limit.max() > 1e-3)
+        prices[:, -1] = mistakes + 0.99 * limit
+        check_reviews_pay(prices)
+        prices[:, -1] = mistakes + 1.01 * limit
+    with pytest.raises(RejoError, match=r"never pays|worst error"):
+        check_reviews_pay(prices)
+
+
 def test_the_reject_cost_of_one_price_for_errors():
     assert reject_cost_of(price_matrix("error=50,review=10", GRADES)) == 0.2
     assert reject_cost_of(price_matrix("error=50,review=10,review:bad=9", GRADES)) is None
@@ -353,6 +382,13 @@ def test_the_reject_cost_of_one_price_for_errors():
             "error=5,review=3",
             LOAN,
             "An error costs 5 and a review 3. A review never pays. It would pay at 2.50 or less.",
+        ),
+        (
+            "error=100,review=10,accuracy=0.4",
+            LOAN,
+            "An error costs 100 and a review 10. Reviewers are right in 40 % of the cases. A "
+            "review never pays. It would not pay at any price, because reviewers are wrong so "
+            "often.",
         ),
     ],
 )

@@ -152,13 +152,20 @@ def read_prices(text: str) -> dict[str, float]:
     return {_key(entry): entry.value for entry in _entries(text)}
 
 
-def highest_review_price(prices: Floats) -> Floats:
+def highest_review_price(prices: Floats, mistakes: Floats | None = None) -> Floats:
     """Price (K,) of a review, up to which a review pays for some posterior.
 
-    It is the value of a game: the largest ``f`` with ``min_d p @ L[:, d] >= f * p @ r`` for some
-    posterior ``p``, times the review prices ``r``.  With ``q = p / (p @ r)`` that is the linear
-    program ``max f`` so that ``q @ L >= f``, ``q @ r = 1``, ``q >= 0``.  If an error costs 1, it
-    is ``1 - 1 / K``.
+    It is the value of a game: the largest ``f >= 0`` with ``min_d p @ L[:, d] >= f * p @ r`` for
+    some posterior ``p``, times the review prices ``r``.  With ``q = p / (p @ r)`` that is the
+    linear program ``max f`` so that ``q @ L >= f``, ``q @ r = 1``, ``q >= 0``.  If an error costs
+    1, it is ``1 - 1 / K``.
+
+    Parameters
+    ----------
+    prices : ndarray of shape (n_classes, n_classes + 1)
+    mistakes : ndarray of shape (n_classes,), default=None
+        What the reviewers' mistakes add to the price of a review, which is in ``prices`` without
+        them.  If there are so many that no price of a review would pay, the result is NaN.
 
     Examples
     --------
@@ -171,6 +178,8 @@ def highest_review_price(prices: Floats) -> Floats:
 
     K, top = len(prices), prices.max()
     loss, review = prices[:, :-1] / top, prices[:, -1] / top
+    if mistakes is not None:
+        loss = loss - mistakes[:, None] / top  # only differences within a row matter
     if not review.any():
         review = np.ones(K)
     best = linprog(
@@ -182,22 +191,35 @@ def highest_review_price(prices: Floats) -> Floats:
     )
     if best.status == 3:  # unbounded: some class has free reviews
         return np.full(K, np.inf)
+    if best.status == 2:  # infeasible: a review does not pay even for nothing
+        return np.full(K, np.nan)
     return review * top * -best.fun
 
 
-def check_reviews_pay(prices: Floats) -> None:
-    """Refuse prices at which no case is worth a review, with those at which some are."""
-    errors, review = prices[:, :-1], prices[:, -1]
+def check_reviews_pay(
+    cost_of: Any, classes: Sequence[Any] | None = None, *, ordered: bool = True
+) -> None:
+    """Refuse prices at which no case is worth a review, with those at which some are.
+
+    Parameters
+    ----------
+    cost_of, classes, ordered
+        As for :func:`price_matrix`.  Without ``classes``, ``cost_of`` is a matrix.
+    """
+    if classes is None:
+        classes = range(len(cost_of))
+    found = _complete(_resolve(cost_of, classes, ordered))
+    errors, review = found.errors, found.reviews
     if review.min() >= errors.max():
         _fail(
             f"a review costs {_money(review.min())}, as much as the worst error or more "
             f"({_money(errors.max())})",
-            "A review must be cheaper than the error it prevents; are the two prices swapped?",
+            "A review must cost less than the error it prevents; are the two prices swapped?",
         )
-    if _reviews_pay(prices):
+    if _reviews_pay(found.matrix()):
         return
     _fail(
-        f"a review never pays at these prices: no case is worth one. {_limit(prices)}",
+        f"a review never pays at these prices: no case is worth one. {_limit(found)}",
         "If that is too low, decide all cases, without a review.",
     )
 
@@ -230,8 +252,7 @@ def describe_prices(cost_of: Any, classes: Sequence[Any], *, ordered: bool = Tru
     elif not _is_one(found.accuracy):
         each = [f"{_share(a)} for {name}" for a, name in zip(found.accuracy, names, strict=True)]
         said += f" Reviewers are right in {', '.join(each)}."
-    prices = found.matrix()
-    return said if _reviews_pay(prices) else f"{said} A review never pays. {_limit(prices)}"
+    return said if _reviews_pay(found.matrix()) else f"{said} A review never pays. {_limit(found)}"
 
 
 def reject_cost_of(prices: Floats) -> float | None:
@@ -533,11 +554,15 @@ def _reviews_pay(prices: Floats) -> bool:
     return bool((review <= limit * (1 + SLACK)).all())
 
 
-def _limit(prices: Floats) -> str:
-    limit = highest_review_price(prices)
+def _limit(found: Prices) -> str:
+    """At which price of a review, as it was given, without mistakes, one would pay."""
+    mistakes = found.matrix()[:, -1] - found.reviews
+    limit = highest_review_price(np.column_stack([found.errors, found.reviews]), mistakes)
+    if np.isnan(limit).any():
+        return "It would not pay at any price, because reviewers are wrong so often."
     if _is_one(limit):
         return f"It would pay at {_money(limit[0])} or less."
-    return f"It would pay at {percent(limit.sum() / prices[:, -1].sum())} of its prices or less."
+    return f"It would pay at {percent(limit.sum() / found.reviews.sum())} of its prices or less."
 
 
 # ---- words -------------------------------------------------------------------------------

@@ -322,6 +322,16 @@ def test_summary_says_prices_and_what_the_extremes_cost(data):
     assert again.summary() == budget.summary()
 
 
+def test_the_summary_says_the_prices_as_they_were_given():
+    X, y = make_synthetic_1(200, random_state=0)
+    chow = ThresholdRejectClassifier(LogisticRegression())
+    model = RejectClassifierCV(chow, cost_of="error=100,review=10,accuracy=0.9").fit(X, y)
+    said = "An error costs 100 and a review 10. Reviewers are right in 90 % of the cases."
+    assert said in model.summary()
+    model.cost_of = None  # a parameter that changes later changes nothing that was fitted
+    assert said in model.summary()
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [

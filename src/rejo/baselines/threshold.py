@@ -326,7 +326,7 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         elif self.cost_of is not None:
             ordered_ = ordered or K == 2 or classes.dtype.kind in "biuf"
             prices = price_matrix(self.cost_of, classes.tolist(), ordered=ordered_)
-            check_reviews_pay(prices)
+            check_reviews_pay(self.cost_of, classes.tolist(), ordered=ordered_)
             cost = reject_cost_of(prices)
         elif cost is not None and cost > most:
             raise RejoError(

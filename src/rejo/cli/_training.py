@@ -77,7 +77,8 @@ def _prices(cases: Cases, target: Mapping[str, Any]) -> list[Any] | None:
     prices = check_prices(given, np.array(cases.classes), ordered=cases.ordered, posteriors=True)
     if prices is None:
         return None
-    check_reviews_pay(prices)
+    if target.get("cost_of") is not None:
+        check_reviews_pay(target["cost_of"], cases.classes, ordered=cases.ordered)
     return [prices]
 
 

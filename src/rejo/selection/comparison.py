@@ -379,7 +379,7 @@ def _settings(
     K = len(classes)
     if cost_of is not None:
         prices = price_matrix(cost_of, classes.tolist(), ordered=_has_order(classes, y))
-        check_reviews_pay(prices)
+        check_reviews_pay(cost_of, classes.tolist(), ordered=_has_order(classes, y))
         return [PricePoint(reject_cost_of(prices), prices, True)]
     costs = check_reject_costs(reject_costs, max(HIGHEST, 1 - 1 / K))
     return [PricePoint(w, uniform_prices(K, w), False) for w in costs]

@@ -273,7 +273,6 @@ class RejectClassifierCV(ChosenModel):
         self.cut_, self.prices_ = found.cut, request.prices
         self.curve_, self.outcomes_, self.chosen_ = curve, found.outcomes, i
         self.guarantee_, self.costs_ = found.guarantee, found.costs
-        self._priced = self.cost_of is not None  # as fitted
         self.rates_ = float(curve.rejection_rate[i]), float(curve.error_rate[i])
         self.sizes_ = self._sizes(found, request)
         self.n_effective_ = min(self.sizes_)
@@ -281,6 +280,9 @@ class RejectClassifierCV(ChosenModel):
         self.target_ = target._replace(limit=found.reject_cost) if target.rate is None else target
         last = final_classifier(found.model)
         self.classes_, self.reject_label_ = last.classes_, last.reject_label_
+        self._prices_said = None  # in words as given: prices_ hold the reviewers' mistakes too
+        if self.cost_of is not None:
+            self._prices_said = describe_prices(self.cost_of, self.classes_.tolist())
         self._copy_features()
         level = self.confidence or 0.95
         self.expected_ = expect(*self.rates_, self.sizes_, self.per or 100, level)
@@ -339,10 +341,7 @@ class RejectClassifierCV(ChosenModel):
     def reason(self) -> str:
         """Say what was asked for, at which prices, and what cases cost if prices were given."""
         check_is_fitted(self)
-        prices = None
-        if self._priced:
-            prices = describe_prices(self.prices_, self.classes_.tolist())
-        return reason(self.target_, self.reject_cost_, prices, self.costs_)
+        return reason(self.target_, self.reject_cost_, self._prices_said, self.costs_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "expected_")
@@ -377,6 +376,8 @@ class RejectClassifierCV(ChosenModel):
         K = len(self.classes_)
         fine = self.prices_ is None or is_floats(self.prices_, K, K + 1)
         require(fine, self, "prices_ are not a number for each outcome")
+        said = self._prices_said
+        require(said is None or isinstance(said, str), self, "its prices in words are not text")
         fine = self.cut_ is None or (isinstance(self.cut_, float) and np.isfinite(self.cut_))
         require(fine, self, "its cut is not a number")
         if self.decides_by_posteriors:
