@@ -34,8 +34,9 @@ from rejo.estimators import (
     RejoSVC,
     ReplicationClassifier,
 )
-from rejo.estimators.boundaries import BoundaryClassifier, PosteriorsMixin
+from rejo.estimators.boundaries import BoundaryClassifier
 from rejo.estimators.pipelines import final_step, forced_of
+from rejo.estimators.posteriors import PosteriorsMixin
 from rejo.metrics import tally
 from rejo.solvers.linear import LOSSES
 

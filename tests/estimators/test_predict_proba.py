@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from rejo import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
-from rejo.estimators.boundaries import boundary_posteriors, odds_offsets
+from rejo.estimators.posteriors import boundary_posteriors, odds_offsets
 from rejo.replication import costs_from_loss, replica_costs, replica_labels
 from rejo.selection import RejectClassifierCV
 

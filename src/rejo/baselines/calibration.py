@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rejo._state import require, storable
 from rejo._typing import Floats, Indices
-from rejo.estimators.boundaries import boundary_posteriors
+from rejo.estimators.posteriors import boundary_posteriors
 
 METHODS = ("sigmoid", "isotonic", "temperature")
 RANGE = 10.0  # of the logarithm of the factor, for scores of size 1
@@ -96,7 +96,8 @@ class CumulativeSigmoids(BaseEstimator):
         fine = isinstance(self.sigmoids_, list) and len(self.sigmoids_) > 0
         require(fine, self, "it has no sigmoids")
         for sigmoid in self.sigmoids_:
-            require(isinstance(sigmoid, CalibratedClassifierCV), self, "a sigmoid is none")
+            fine = isinstance(sigmoid, CalibratedClassifierCV)
+            require(fine, self, "it holds a map that is not a sigmoid")
             check_is_fitted(sigmoid)
 
 

@@ -6,17 +6,15 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import product
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rejo._state import is_floats, is_sorted, require
@@ -33,7 +31,6 @@ from rejo.replication import costs_from_loss, decode, replica_costs, replica_lab
 from rejo.solvers.types import path_order
 
 LARGEST_CAP = 1e100  # squares of gradients and duals must stay finite
-LARGEST_LOGIT = 700.0  # exp of it is finite
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -137,103 +134,6 @@ class BoundaryClassifier(RejectClassifier):
         self._set_labels(classes, reject)
         self._loss = self.loss_matrix  # as fitted, even if the parameter changes later
         return labels, costs
-
-
-def _has_posteriors(model: PosteriorsMixin) -> bool:
-    """Return whether there is a predict_proba: by the parameters, or by the fit if there is one."""
-    fault = model._no_odds()
-    if hasattr(model, "classes_"):
-        if model._odds_offsets is not None:
-            return True
-        fault = fault or (
-            f"with {len(model.classes_)} classes, the costs it was fitted with leave no posteriors "
-            "(fit it with reject_cost=None)"
-        )
-    if fault:
-        raise AttributeError(f"this {type(model).__name__} has no predict_proba: {fault}.")
-    return True
-
-
-class PosteriorsMixin(BoundaryClassifier):
-    """The method :meth:`predict_proba`, for scores that estimate log-odds.
-
-    A subclass whose loss does not always estimate them says so by :meth:`_no_odds`, and one whose
-    scores are not the log-odds computes :meth:`_log_odds`.
-    """
-
-    _odds_offsets: Floats | None = None  # (n_boundaries,) as fitted; None if no posteriors
-
-    @available_if(_has_posteriors)
-    def predict_proba(self, X: Any) -> Floats:
-        """Posterior of every class.
-
-        It exists after a fit on two classes, or with ``reject_cost=None``.  With more than two
-        classes, costs of rejection leave scores that no posterior can be read off.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.  As in scikit-learn, ``class_weight`` and
-            ``sample_weight`` count as if there were more points of a class.
-
-        Notes
-        -----
-        :meth:`predict` counts boundaries.  Of three or more classes it therefore returns the
-        median of the posterior, which is not always the likeliest class.
-        """
-        check_is_fitted(self)
-        offsets: Any = self._odds_offsets
-        return boundary_posteriors(self._log_odds(X) - offsets, rejects=self._rejects)
-
-    def _log_odds(self, X: Any) -> Floats:
-        """Log-odds (n_samples, n_boundaries) of the costs above and below each boundary."""
-        return self.boundary_scores(X)
-
-    def _no_odds(self) -> str | None:
-        """Return why the parameters exclude posteriors, if they do."""
-        return None
-
-    def _set_classes(
-        self, classes: NDArray[Any], n_boundaries: int | None = None
-    ) -> tuple[Floats, Floats]:
-        labels, costs = super()._set_classes(classes, n_boundaries)
-        self._odds_offsets = None if self._no_odds() else odds_offsets(costs)
-        return labels, costs
-
-    def _posteriors_to_onnx(self, graph: Any, X: str) -> str:
-        """The same as :func:`boundary_posteriors`, in an ONNX graph."""
-        offsets: Any = self._odds_offsets
-        f = graph.add("Sub", graph.apply(self, X), offsets[None, :])
-        f = graph.add("Clip", f, np.array(-LARGEST_LOGIT), np.array(LARGEST_LOGIT))
-        m = len(self.classes_) - 1
-        if self._rejects:
-            f = graph.add("Reshape", f, np.array([-1, m, 2]))
-            f = graph.add("ReduceMean", f, axes=[2], keepdims=0)
-        if m == 1:
-            return str(graph.two_columns(graph.add("Sigmoid", f)))
-        f = graph.falling(f, m)
-        above = graph.add("Sigmoid", f)
-        below = graph.add("Sigmoid", graph.add("Neg", f))
-        low, high = np.arange(m - 1), np.arange(1, m)
-        pick = partial(graph.add, "Gather", axis=1)
-        gap = graph.add("Exp", graph.add("Sub", pick(f, high), pick(f, low)))
-        middle = graph.add("Mul", pick(above, low), pick(below, high))
-        middle = graph.add("Mul", middle, graph.add("Sub", np.array(1.0), gap))
-        p = graph.add(
-            "Concat", pick(below, np.array([0])), middle, pick(above, np.array([m - 1])), axis=1
-        )
-        total = graph.add("ReduceSum", p, np.array([1]), keepdims=1)
-        return str(graph.add("Div", p, total))
-
-    def _check_state(self) -> None:
-        super()._check_state()
-        offsets = self._odds_offsets
-        fine = offsets is None or is_floats(offsets, self._n_boundaries)
-        require(fine, self, "its posteriors are malformed")
 
 
 class ParallelBoundaries(BoundaryClassifier):
@@ -370,59 +270,6 @@ def judge_scores(scores: Floats, *, rejects: bool) -> Judgement:
 def middle_scores(scores: Floats, *, rejects: bool) -> Floats:
     """Score (..., n_classes - 1) for the middle between neighbouring classes."""
     return scores[..., 0::2] + scores[..., 1::2] if rejects else scores
-
-
-def odds_offsets(costs: ArrayLike) -> Floats | None:
-    """What the costs (K, Q) of the replicas add to the log-odds of the classes, if they only add.
-
-    A loss that estimates log-odds brings the score of replica ``q`` at the boundary above class
-    ``j`` to ``log(sum_{k > j} c_kq p_k / sum_{k <= j} c_kq p_k)``.  If all classes above the
-    boundary cost ``a_q`` and all below it ``b_q``, this is ``logit P(y > j) + log(a_q / b_q)``.
-
-    Returns
-    -------
-    offsets : ndarray of shape (n_boundaries,) or None
-        ``log(a_q / b_q)``; ``None`` if costs differ on one side of a boundary, or are 0.
-
-    Examples
-    --------
-    >>> from rejo.replication import replica_costs
-    >>> odds_offsets(replica_costs(2, reject_cost=0.2)).round(3)
-    array([ 1.386, -1.386])
-    >>> odds_offsets(replica_costs(3, reject_cost=None))
-    array([0., 0.])
-    >>> odds_offsets(replica_costs(3, reject_cost=0.2)) is None
-    True
-    """
-    costs = np.asarray(costs, dtype=np.float64)
-    K, Q = costs.shape
-    q = np.arange(Q)
-    j = q // (Q // (K - 1))  # the class just below each boundary
-    above, below = costs[j + 1, q], costs[j, q]
-    level = np.where(np.arange(K)[:, None] > j, above, below)
-    if not ((level > 0).all() and np.allclose(costs, level, rtol=1e-9, atol=0.0)):
-        return None
-    return np.log(above) - np.log(below)
-
-
-def boundary_posteriors(logits: Floats, *, rejects: bool) -> Floats:
-    """Posteriors (n, K) from estimates (n, Q) of ``logit P(y > j)``, one or two for each ``j``.
-
-    Two estimates, at the two edges of a reject region, are averaged.  Crossing ones are sorted.
-
-    Examples
-    --------
-    >>> boundary_posteriors(np.array([[1.0, -1.0], [900.0, -900.0]]), rejects=False).round(3)
-    array([[0.269, 0.462, 0.269],
-           [0.   , 1.   , 0.   ]])
-    """
-    f = np.clip(logits, -LARGEST_LOGIT, LARGEST_LOGIT)
-    f = -np.sort(-middle_scores(f, rejects=rejects) / (2 if rejects else 1), axis=1)
-    p = np.empty((len(f), f.shape[1] + 1))
-    p[:, 0], p[:, -1] = expit(-f[:, 0]), expit(f[:, -1])
-    # expit(f_j) - expit(f_j+1), without the cancellation
-    p[:, 1:-1] = expit(f[:, :-1]) * expit(-f[:, 1:]) * -np.expm1(np.diff(f, axis=1))
-    return p / p.sum(axis=1, keepdims=True)
 
 
 @lru_cache(maxsize=512)

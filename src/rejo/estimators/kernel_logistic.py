@@ -13,9 +13,10 @@ from sklearn.utils._param_validation import Interval
 
 from rejo._state import require, storable
 from rejo._typing import Floats
-from rejo.estimators.boundaries import PathMixin, PosteriorsMixin
+from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.classes import Targets
 from rejo.estimators.kernel_machine import KernelMachine, Training
+from rejo.estimators.posteriors import PosteriorsMixin
 from rejo.solvers.kernel_logistic import LogisticProblem, LogisticSolution
 from rejo.solvers.types import Step
 

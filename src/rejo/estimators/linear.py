@@ -17,8 +17,9 @@ from sklearn.utils.validation import validate_data
 
 from rejo._state import is_floats, require, storable
 from rejo._typing import Floats
-from rejo.estimators.boundaries import PathMixin, PosteriorsMixin
+from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.classes import Targets, times_class_weight
+from rejo.estimators.posteriors import PosteriorsMixin
 from rejo.solvers import linear
 from rejo.solvers.types import Step
 

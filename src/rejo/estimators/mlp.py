@@ -16,8 +16,9 @@ from sklearn.utils.metaestimators import available_if
 
 from rejo._state import is_floats, require, storable
 from rejo._typing import Floats, Indices
-from rejo.estimators.boundaries import ParallelBoundaries, PosteriorsMixin
+from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import times_class_weight
+from rejo.estimators.posteriors import PosteriorsMixin
 from rejo.solvers import mlp
 from rejo.solvers.mlp import Data, Moments, Network, NetworkSolution
 

@@ -24,8 +24,9 @@ from rejo._io import percent
 from rejo._state import is_floats, require, storable
 from rejo._typing import Floats, Indices
 from rejo.estimators import inner
-from rejo.estimators.boundaries import BoundaryClassifier, PosteriorsMixin, middle_scores
+from rejo.estimators.boundaries import BoundaryClassifier, middle_scores
 from rejo.estimators.pipelines import final_classifier
+from rejo.estimators.posteriors import PosteriorsMixin
 from rejo.replication import extend_rows, extension_vectors, replicate
 
 CHUNK = 8_000_000  # values of the replicated rows held at a time in a prediction

@@ -30,7 +30,7 @@ class ReliabilityTable(NamedTuple):
 
     n_points: Floats  # (n_bins,) or the sum of their weights
     predicted: Floats  # (n_bins,) mean posterior
-    observed: Floats  # (n_bins,) share of the points of which it came true
+    observed: Floats  # (n_bins,) share of points where it came true
     low: Floats  # (n_bins,) limits of the Wilson interval of that share
     high: Floats
     error: float  # expected calibration error: mean over the points of |observed - predicted|
