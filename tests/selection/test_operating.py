@@ -235,6 +235,36 @@ def test_impossible_prices_are_named(data, estimator, cost_of):
         RejectClassifierCV(estimator, cost_of=cost_of).fit(*data)
 
 
+@pytest.mark.parametrize(
+    "cost_of", [None, "error=100,review=10", "-1>1=9,1>-1=5,review:-1=1,review:1=2"]
+)
+@pytest.mark.parametrize(
+    ("target", "reviewed", "said"),
+    [
+        ({"review_budget": 0, "per": 100}, 0.0, "this sends no case to review."),
+        ({"review_budget": 100, "per": 100}, 1.0, "this sends every case to review."),
+        ({"review_budget": 0.2}, 0.2, "this sets the price of a review to 0."),
+    ],
+)
+def test_any_budget_is_a_model_that_can_be_saved_and_fitted_again(
+    data, cost_of, target, reviewed, said, tmp_path
+):
+    from rejo.persistence import load, save
+
+    X, y = data
+    logistic = ThresholdRejectClassifier(LogisticRegression())
+    model = RejectClassifierCV(logistic, cost_of=cost_of, **target).fit(X, y)
+    assert model.rates_[0] == pytest.approx(reviewed)
+    if cost_of is None:
+        assert said in model.summary()
+    clone(model.best_estimator_).fit(X, y)
+    for saved in (model, model.best_estimator_):
+        save(saved, tmp_path / "model.rejo", overwrite=True)
+        again = load(tmp_path / "model.rejo")
+        assert_array_equal(again.predict(X), saved.predict(X))
+        assert again.reject_cost_ == saved.reject_cost_
+
+
 def test_a_grid_is_tuned_at_each_cost(data):
     grid = {"C": [0.1, 10], "gamma": [1.0, 4.0]}
     model = RejectClassifierCV(machine(), reject_cost=0.2, param_grid=grid).fit(*data)

@@ -218,7 +218,8 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
             As the parameters of the class.
         prices : ndarray of shape (n_classes, n_classes + 1), default=None
             Taken as they are, for :func:`rejo.decisions.decide`: what a review costs may be any
-            number, also one at which none or every point is reviewed.  Give one of the three.
+            number, also one at which none or every point is reviewed.  Such prices, which ``fit``
+            would refuse, leave the parameters as they are.  Give one of the three.
 
         Returns
         -------
@@ -247,6 +248,8 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
             model.reject_cost = reject_cost
         model.cost_of = cost_of if prices is None else prices
         model._validate_params()
+        if prices is not None and not model._can_fit(prices):
+            model.cost_of = self.cost_of  # a clone must be able to fit
         model._set_prices(self.classes_, self._ordered, prices)
         return model
 
@@ -272,11 +275,9 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         fine = fine and not prices.diagonal().any()
         require(fine, self, "prices_ hold a price that cannot be")
         cost = self.reject_cost_
-        if self.cost_of is None:
-            most = self._highest_reject_cost
-            fine = np.array_equal(prices, uniform_prices(K, most if cost is None else cost))
-        else:
-            fine = cost is None or cost == reject_cost_of(prices)
+        fine = cost == reject_cost_of(prices)
+        if cost is None:  # at a cut in the ranking, or without rejection
+            fine = self._rejects or self._is_uniform
         require(fine, self, "prices_ and the reject cost do not agree")
         require(isinstance(self._ordered, bool), self, "it does not know if classes_ are ordered")
         require(self._rule in ("chow", "class", "score"), self, "its rule is unknown")
@@ -317,6 +318,7 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         """Store the classes, whether they have an order, and the prices."""
         K, cost = len(classes), self.reject_cost
         most = 1.0 - 1.0 / K
+        rejects = not (prices is None and self.cost_of is None and cost is None)
         if prices is not None:
             prices = np.array(prices, dtype=np.float64)
             if not is_floats(prices, K, K + 1):
@@ -337,15 +339,29 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
             )
         else:
             prices = uniform_prices(K, most if cost is None else cost)
-        self._set_labels(classes, rejects=self.cost_of is not None or cost is not None)
+        self._set_labels(classes, rejects=rejects)
         self.reject_cost_, self.prices_, self._ordered = cost, prices, ordered
+
+    def _can_fit(self, prices: Any) -> bool:
+        """Return whether ``fit`` takes these prices as ``cost_of``."""
+        try:
+            check_reviews_pay(price_matrix(prices, self.classes_.tolist()))
+        except ValueError:
+            return False
+        return True
 
     @property
     def _highest_reject_cost(self) -> float:
         return 1.0 - 1.0 / len(self.classes_)
 
+    @property
+    def _is_uniform(self) -> bool:
+        """Whether an error costs 1, and a review the reject cost."""
+        cost = self._highest_reject_cost if self.reject_cost_ is None else self.reject_cost_
+        return np.array_equal(self.prices_, uniform_prices(len(self.classes_), cost))
+
     def _operating_point(self) -> dict[str, Any]:
-        if self.cost_of is None:
+        if self.cost_of is None and self._is_uniform:
             return super()._operating_point()
         return {"prices": self.prices_}
 

@@ -309,6 +309,11 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return (len(self.classes_) - 1) * (1 if self.reject_label_ is None else 2)
 
     @property
+    def _lowest_reject_cost(self) -> float:
+        """Price that a rejection must exceed."""
+        return 0.0
+
+    @property
     def _highest_reject_cost(self) -> float:
         """Above this, data replication has no reject region between two neighbouring classes."""
         return 0.5
@@ -329,9 +334,9 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         label, cost = self.reject_label_, getattr(self, "reject_cost_", None)
         fine = label is None or (np.isscalar(label) and label not in labels)
         require(fine, self, f"the reject label {label!r:.40} is also a class, or not a label")
-        most = self._highest_reject_cost
-        fine = cost is None or (isinstance(cost, (int, float)) and 0 < cost <= most)
-        require(fine, self, f"the reject cost {cost!r:.40} is not in (0, {most:g}]")
+        least, most = self._lowest_reject_cost, self._highest_reject_cost
+        fine = cost is None or (isinstance(cost, (int, float)) and least < cost <= most)
+        require(fine, self, f"the reject cost {cost!r:.40} is not in ({least:g}, {most:g}]")
         self._validate_params()
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:

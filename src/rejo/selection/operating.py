@@ -111,7 +111,8 @@ class RejectClassifierCV(ChosenModel):
     reject_cost_ : float
         Price of a review, where an error costs 1, at which the model decides: the one that was
         given, that was found, or to which the cut amounts (of the mean prices, if they differ
-        between classes).
+        between classes).  If a cut reviews every case it is 0 or less, and if it reviews none it
+        may be 1 or more.
     prices_ : ndarray of shape (n_classes, n_classes + 1) or None
         The prices that were given, as in :mod:`rejo.decisions`.
     cut_ : float or None
@@ -269,7 +270,7 @@ class RejectClassifierCV(ChosenModel):
     def _store(self, found: Found, request: Request) -> None:
         i, curve = found.chosen, found.curve
         self.best_estimator_, self.best_params_ = found.model, found.params
-        self.reject_cost_ = max(found.reject_cost, 1e-12)  # a cut may amount to a negative price
+        self.reject_cost_ = found.reject_cost
         self.cut_, self.prices_ = found.cut, request.prices
         self.curve_, self.outcomes_, self.chosen_ = curve, found.outcomes, i
         self.guarantee_, self.costs_ = found.guarantee, found.costs
@@ -357,9 +358,15 @@ class RejectClassifierCV(ChosenModel):
             point["prices"] = self.prices_
         return point if self.guarantee_ is None else point | {"guarantee": self.guarantee_}
 
+    # A cut may review nothing at all, or everything.
+
+    @property
+    def _lowest_reject_cost(self) -> float:
+        return -np.inf if self.decides_by_posteriors else 0.0
+
     @property
     def _highest_reject_cost(self) -> float:
-        return np.inf if self.decides_by_posteriors else 0.5  # a cut may review nothing at all
+        return np.inf if self.decides_by_posteriors else 0.5
 
     def _check_state(self) -> None:
         super()._check_state()

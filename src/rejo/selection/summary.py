@@ -51,10 +51,11 @@ def reason(
     elif target.rate is None:
         said.append(f"The price of a review is {reject_cost:g}, where an error costs 1.")
     else:
-        # A cut above every price of an error reviews nothing; below 0, everything.
-        price = f"{reject_cost:.3g}" if 0 < reject_cost < 1 else "one that is never paid"
-        said[-1] = f"{said[-1][:-1]}; this sets the price of a review to {price}"
-        said[-1] += ", where an error costs 1." if 0 < reject_cost < 1 else "."
+        # A cut above every price of an error reviews nothing; a price of 0, everything.
+        follows = f"sets the price of a review to {reject_cost:.3g}, where an error costs 1"
+        if not 0 < reject_cost < 1:
+            follows = f"sends {'no' if reject_cost > 0 else 'every'} case to review"
+        said[-1] = f"{said[-1][:-1]}; this {follows}."
     if costs is not None:
         said.append(
             f"A case then costs {_amount(costs.chosen)} on average; if all were reviewed it would "
