@@ -14,9 +14,14 @@ from sklearn.tree import DecisionTreeClassifier
 from rejo import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier, make_synthetic_1
 from rejo.baselines import ThresholdRejectClassifier
 from rejo.selection import cross_val_outcomes, ranking_outcomes, reject_curve
-from rejo.selection.path import curve_of
+from rejo.selection.path import fold_curve
 
 COSTS = [0.04, 0.2, 0.4]
+
+
+def curve_of(points, y):
+    decision = np.array([point.decision for point in points])
+    return fold_curve([point.reject_cost for point in points], decision, y, points[0].fold)
 
 
 @pytest.fixture(scope="module")

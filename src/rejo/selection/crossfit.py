@@ -17,6 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rejo._io import progress
 from rejo._typing import Floats, Indices
+from rejo.decisions import TIE as ROUNDING
 from rejo.decisions import decide
 from rejo.estimators.classes import class_indices
 from rejo.selection.cuts import Cuts, rank_cuts
@@ -176,16 +177,20 @@ def with_cut(prices: Floats, cut: float) -> Floats:
     return prices
 
 
+def _level(prices: Floats, cut: Any) -> Any:
+    """Worth from which a case is reviewed: a tie at the cut, up to rounding, goes to the review."""
+    return cut - ROUNDING * np.abs(prices).max()
+
+
 def cut_outcomes(crossfit: CrossFit, prices: Floats, cuts: Iterable[float]) -> list[Outcomes]:
     """What becomes of every case at each cut in the ranking by worth at these prices."""
     found = decide(crossfit.p, prices)
-    slack = 1e-12 * np.abs(prices).max()
     sureness = np.maximum(prices[:, :-1].max() - found.worth, 0.0)
     forced: Any = found.forced.astype(np.int16)  # there may be many cases and many cuts
     return [
         Outcomes(
             reject_cost=relative_price(with_cut(prices, cut)),
-            decision=np.where(found.worth >= cut - slack, np.int16(-1), forced),
+            decision=np.where(found.worth >= _level(prices, cut), np.int16(-1), forced),
             forced=forced,
             lower=found.lower,
             sureness=sureness,
@@ -201,7 +206,7 @@ def cut_outcomes(crossfit: CrossFit, prices: Floats, cuts: Iterable[float]) -> l
 def cut_curve(crossfit: CrossFit, prices: Floats, cuts: Sequence[float]) -> RejectCurve:
     """Rates at each cut and fold, by a sort and a cumulative sum."""
     found = decide(crossfit.p, prices)
-    levels = np.asarray(cuts) - 1e-12 * np.abs(prices).max()
+    levels = _level(prices, np.asarray(cuts))
     weight = np.ones(len(crossfit.y)) if crossfit.weight is None else crossfit.weight
     wrong = weight * (found.forced != crossfit.y)
     R, E, sizes = [], [], []
@@ -220,7 +225,7 @@ def cut_curve(crossfit: CrossFit, prices: Floats, cuts: Sequence[float]) -> Reje
 def cut_rates(crossfit: CrossFit, prices: Floats, cut: float) -> tuple[float, float]:
     """Shares of all cases that are reviewed at a cut, and that are decided wrongly."""
     found = decide(crossfit.p, prices)
-    reviewed = found.worth >= cut - 1e-12 * np.abs(prices).max()
+    reviewed = found.worth >= _level(prices, cut)
     wrong = ~reviewed & (found.forced != crossfit.y)
     R, E = (float(np.average(part, weights=crossfit.weight)) for part in (reviewed, wrong))
     return R, E
@@ -235,8 +240,7 @@ def relative_price(prices: Floats) -> float:
 def mean_costs(crossfit: CrossFit, prices: Floats, cut: float = 0.0) -> Floats:
     """What each case costs (n,) at these prices if worths of at least ``cut`` are reviewed."""
     found = decide(crossfit.p, prices)
-    slack = 1e-12 * np.abs(prices).max()
-    reviewed = found.worth >= cut - slack
+    reviewed = found.worth >= _level(prices, cut)
     column = np.where(reviewed, prices.shape[1] - 1, found.forced)
     return prices[crossfit.y, column]
 

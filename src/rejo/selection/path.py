@@ -17,7 +17,7 @@ from rejo.selection.folds import (
     described,
     split_cases,
 )
-from rejo.selection.outcomes import Outcomes, costs_for, judge_folds
+from rejo.selection.outcomes import costs_for, judge_folds
 from rejo.tables.errors import import_pandas
 
 ROUNDING = 1e-12  # a share of decided cases below this is a rounding error of summed weights
@@ -130,13 +130,6 @@ def reject_curve(
     splits = split_cases(cv, X, y, groups)
     judged = judge_folds(estimator, X, y, costs, splits, sample_weight=weight, n_jobs=n_jobs)
     return fold_curve(costs, judged.points[0].decision, judged.y, judged.fold, judged.weight)
-
-
-def curve_of(outcomes: Sequence[Outcomes], y: Indices) -> RejectCurve:
-    """Return the rates at each operating point and fold; ``y`` as indices into the classes."""
-    costs = [point.reject_cost for point in outcomes]
-    decision = np.array([point.decision for point in outcomes])
-    return fold_curve(costs, decision, y, outcomes[0].fold)
 
 
 def fold_curve(
