@@ -39,7 +39,7 @@ from rejo.baselines.cutoffs import best_cutoffs, class_thresholds
 from rejo.decisions import uniform_prices
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.boundaries import judge_scores
-from rejo.estimators.classes import Targets, check_targets
+from rejo.estimators.classes import Targets, check_targets, is_ordered
 from rejo.estimators.inner import take_rows
 from rejo.estimators.posteriors import judge_posteriors, mean_price
 from rejo.prices import HIGHEST, check_reviews_pay, price_matrix, reject_cost_of
@@ -171,7 +171,7 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         if len(classes) > 2 and method is not None:
             set_pairwise(estimator, method == "sigmoid")
         self._labels = known_labels(estimator, classes)
-        self._set_prices(classes, self.class_order is not None or _is_ordered(y))
+        self._set_prices(classes, self.class_order is not None or is_ordered(y))
         self._rule = self.rule  # as fitted, even if the parameter changes later
         chooses = method is not None or (self.rule != "chow" and self.reject_label_ is not None)
         folds = self._folds(X, y, targets) if chooses and not isinstance(self.cv, str) else None
@@ -453,13 +453,9 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
 
     def _order(self, y: Any) -> Any:
         """Order of the classes; that of strings is alphabetical, as none is needed."""
-        if self.class_order is None and not _is_ordered(y):
+        if self.class_order is None and not is_ordered(y):
             return "sorted"
         return self.class_order
-
-
-def _is_ordered(y: Any) -> bool:
-    return bool(getattr(getattr(y, "dtype", None), "ordered", False))
 
 
 def _judge_by_class(p: Floats, thresholds: Floats, rejects: bool) -> Judgement:

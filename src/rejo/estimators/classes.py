@@ -64,7 +64,7 @@ def encode_classes(y: Any, class_order: Any = None) -> tuple[NDArray[Any], Indic
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1 and hasattr(y, "iloc"):
         column_or_1d(y, warn=True)
         y = y.iloc[:, 0]
-    if class_order is None and getattr(getattr(y, "dtype", None), "ordered", False):
+    if class_order is None and is_ordered(y):
         codes = np.asarray(getattr(y, "cat", y).codes)  # a Series or a Categorical
         if (codes < 0).any():
             raise ValueError("y contains missing values (NaN); drop these rows first.")
@@ -95,6 +95,11 @@ def encode_classes(y: Any, class_order: Any = None) -> tuple[NDArray[Any], Indic
         raise ValueError(f"y has classes that class_order={order} does not name: {missing}.")
     rank = np.argsort([position[label] for label in classes.tolist()])
     return classes[rank], np.argsort(rank)[k]
+
+
+def is_ordered(y: Any) -> bool:
+    """Return whether ``y`` is an ordered pandas Categorical."""
+    return bool(getattr(getattr(y, "dtype", None), "ordered", False))
 
 
 def class_indices(y: Any, classes: NDArray[Any]) -> Indices:

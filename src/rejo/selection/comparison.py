@@ -22,7 +22,7 @@ from rejo._io import progress
 from rejo._typing import Floats, Indices
 from rejo.catalogue import ProblemSize, need_order, refuse_former_names, standard_methods
 from rejo.decisions import decide, uniform_prices
-from rejo.estimators.classes import class_indices, encode_classes
+from rejo.estimators.classes import class_indices, encode_classes, is_ordered
 from rejo.estimators.pipelines import cost_parameter, final_step
 from rejo.metrics import tally
 from rejo.prices import check_reviews_pay, price_matrix, reject_cost_of
@@ -171,7 +171,7 @@ def compare(
     decide everything   ...
     """
     X, y, groups = indexable(X, y, groups)
-    classes, k = encode_classes(y, None if _is_ordered(y) else "sorted")
+    classes, k = encode_classes(y, None if is_ordered(y) else "sorted")
     settings = _settings(reject_costs, cost_of, classes, y)
     grids: dict[str, Any] = {}
     left_out: dict[str, str] = {}
@@ -428,13 +428,9 @@ def _has_region(prices: Floats) -> bool:
     return bool(r * b + s * a < a * b and 0 < r < a and 0 < s < b)
 
 
-def _is_ordered(y: Any) -> bool:
-    return bool(getattr(getattr(y, "dtype", None), "ordered", False))
-
-
 def _has_order(classes: NDArray[Any], y: Any) -> bool:
     """Return whether the classes are two, numbers, or an ordered Categorical."""
-    return len(classes) == 2 or classes.dtype.kind in "biuf" or _is_ordered(y)
+    return len(classes) == 2 or classes.dtype.kind in "biuf" or is_ordered(y)
 
 
 def _crossing_rate(classifier: Any, X: Any) -> float:

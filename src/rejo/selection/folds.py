@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import _safe_split
 
 from rejo._docs import shared_parameters
 from rejo._typing import Floats, Indices
-from rejo.estimators.classes import check_sample_weight, encode_classes
+from rejo.estimators.classes import check_sample_weight, encode_classes, is_ordered
 from rejo.estimators.pipelines import cost_parameter
 
 REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))  # the paper's 0.04, 0.08, ..., 0.48
@@ -152,7 +152,7 @@ def known_classes(estimator: Any, y: Any) -> tuple[NDArray[Any], Indices]:
     params = estimator.get_params()
     names = [name for name in params if name.rpartition("__")[2] == "class_order"]
     order = params.get(min(names, key=lambda name: name.count("__"), default=""))
-    if order is None and not getattr(getattr(y, "dtype", None), "ordered", False):
+    if order is None and not is_ordered(y):
         order = "sorted"
     return encode_classes(y, order)
 

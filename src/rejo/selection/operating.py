@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from rejo._state import is_floats, require, storable
 from rejo.decisions import uniform_prices
 from rejo.estimators.base import Judgement, RejectClassifier
+from rejo.estimators.classes import is_ordered
 from rejo.estimators.pipelines import final_classifier
 from rejo.estimators.posteriors import mean_price
 from rejo.prices import describe_prices, reject_cost_of
@@ -248,7 +249,7 @@ class RejectClassifierCV(ChosenModel):
         classes, k = known_classes(self.estimator, y)
         posteriors = by_posteriors(self.estimator)
         prices = check_prices(
-            self.get_params(deep=False), classes, ordered=_is_ordered(self._learner, classes, y),
+            self.get_params(deep=False), classes, ordered=_has_order(self._learner, classes, y),
             posteriors=posteriors,
         )  # fmt: skip
         request = Request(
@@ -439,8 +440,8 @@ class RejectClassifierCV(ChosenModel):
         return tags
 
 
-def _is_ordered(learner: Any, classes: Any, y: Any) -> bool:
+def _has_order(learner: Any, classes: Any, y: Any) -> bool:
     """Return whether a price for each step between classes makes sense."""
     order = learner.get_params(deep=False).get("class_order")
-    named = order is not None or bool(getattr(getattr(y, "dtype", None), "ordered", False))
+    named = order is not None or is_ordered(y)
     return named or len(classes) == 2 or classes.dtype.kind in "biuf"
