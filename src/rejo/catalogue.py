@@ -323,7 +323,7 @@ _POSTERIORS = (
     Method(
         name="mlp-posterior", label="neural network, posteriors and prices",
         build=_by_posteriors(_network), unordered=True,
-        standard=True, max_samples=20_000, max_features=200, **_BY_POSTERIORS,
+        standard=True, max_samples=5_000, max_features=200, **_BY_POSTERIORS,
     ),
     Method(
         name="boosting-posterior", label="gradient boosting, posteriors and prices",

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,6 +22,7 @@ from rejo.selection.auto import (
     clearly_less,
     simplest,
 )
+from rejo.selection.crossfit import cross_fit
 from rejo.selection.race import draw_rows
 
 FAST = ["logistic-posterior", "kernel-posterior"]
@@ -271,3 +273,20 @@ def test_a_price_of_nothing(data):
     prices = [np.array([[0, 0.0, 0.1], [1.0, 0, 0.1]])]  # some errors cost nothing
     choice = choose_model(StandardScaler(), *data, models=["logistic-posterior"], prices=prices)
     assert choice.chosen.cost == 0
+
+
+def test_all_steps_of_a_pipeline_take_part_in_the_race():
+    """Three rings, which only a kernel can tell apart."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 100)
+    angle = rng.uniform(0, 2 * np.pi, 300)
+    radius = 1 + y + 0.2 * rng.normal(size=300)
+    X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    choice = choose_model(StandardScaler(), X, y, models=FAST)
+    losses = {entry.name: entry.log_loss for entry in choice.tried}
+    assert losses["kernel-posterior"] < 0.5
+    assert "logistic-posterior" in choice.left_out
+    honest = cross_fit(choice.estimator, X, y, cv=StratifiedKFold(5, shuffle=True, random_state=0))
+    assert log_loss(y, honest.p, classes=[0, 1, 2]) == pytest.approx(
+        choice.chosen.log_loss, rel=0.05
+    )

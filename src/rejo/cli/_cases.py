@@ -42,7 +42,8 @@ class Cases(NamedTuple):
         if self.ordered:
             return ""
         order = shlex.quote(",".join(self.classes))
-        order = order if len(order) <= 60 else "LOWEST,...,HIGHEST"
+        if len(order) > 60 or any("," in label for label in self.classes):
+            order = "LOWEST,...,HIGHEST"
         return one_line(
             f"The classes are taken as unordered. If they have an order, give it: --order {order}."
         )

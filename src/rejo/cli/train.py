@@ -138,7 +138,7 @@ def _compared(choice: Any) -> list[str]:
     """Why this model, and how it compares with deciding and reviewing every case."""
     cheapest, chosen = choice.tried[0], choice.chosen
     lines = []
-    if chosen is not cheapest:
+    if chosen.cost > 1.0005 * cheapest.cost:
         less = percent(1 - cheapest.cost / chosen.cost)
         why = "is simpler" if chosen.log_loss > cheapest.log_loss else "has the lower log loss"
         why = "knows posteriors" if isnan(cheapest.log_loss) else why

@@ -31,7 +31,7 @@ from rejo.selection.folds import check_cases, described
 from rejo.selection.race import Race, Runner, clock, paid, split_stratified
 
 REJECT_COSTS = (0.08, 0.24, 0.4)  # at which models are compared if there are no prices
-MANY = 20_000  # cases above which three folds say enough
+MANY = 8_000  # cases above which three folds say enough
 CLOSE = 1.005  # a simpler model within this factor wins
 PRIOR = 50.0  # cases that equal weights in a blend count for
 LEAST_WEIGHT = 0.03  # in a blend; others are left out
@@ -201,7 +201,7 @@ def choose_model(
     ordered : bool, default=True
         Whether three or more classes have an order.  If not, only models that need none are tried.
     cv : int, default=5
-        Number of stratified, shuffled folds; at most three for more than 20,000 cases.
+        Number of stratified, shuffled folds; at most three for more than 8,000 cases.
     %groups
     random_state : int, default=0
     %n_jobs

@@ -97,7 +97,7 @@ def check_fold_weights(splits: Splits, sample_weight: Floats | None) -> None:
 
 def check_reject_costs(reject_costs: Iterable[float], highest: float = 0.5) -> list[float]:
     """Return the costs ascending, without duplicates; above the ``highest`` nothing is rejected."""
-    wanted = f"in (0, {highest:.3g}]"
+    wanted = f"in (0, {highest:.6g}]"
     try:
         costs = sorted({float(w) for w in reject_costs})
     except TypeError:

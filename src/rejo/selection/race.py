@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
 from rejo._errors import RejoError
 from rejo._io import percent, progress
 from rejo._typing import Floats, Indices
+from rejo.baselines import ThresholdRejectClassifier
 from rejo.baselines.blend import class_floor
 from rejo.catalogue import Method, ProblemSize
 from rejo.decisions import decide
@@ -258,6 +260,9 @@ def _run_cell(
     start, classes = monotonic(), np.arange(n_classes)
     with quiet():
         if by_posteriors:
+            if isinstance(model, Pipeline):  # all of its steps belong to the model
+                model = ThresholdRejectClassifier(model)
+                points = [{f"estimator__{k}": v for k, v in point.items()} for point in points]
             found: Any = grid_posteriors(model, points, fold, classes)
         else:
             models = (clone(model).set_params(**point) for point in points)

@@ -87,7 +87,7 @@ def check_prices(
             return None
         if cost > highest:
             raise RejoError(
-                f"reject_cost must be a number in (0, {highest:.3g}]; got {cost!r}",
+                f"reject_cost must be a number in (0, {highest:.6g}]; got {cost!r}",
                 parameter="reject_cost",
                 remedy=f"Above {highest:.3g} this classifier rejects nothing.",
             )
