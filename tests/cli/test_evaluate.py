@@ -214,3 +214,15 @@ def test_wide_ranges_are_said(run, table):
         _, out, _ = run("evaluate", "m.rejo", "new.csv")
         assert "match what was expected" in out
         assert ("The ranges are wide" in out) == wide
+
+
+def test_costs_are_told_if_there_are_prices(run, model, cases):
+    code, out, _ = run("evaluate", model, cases, "--costs", "error=50,review=8", "--json")
+    assert code == 0
+    found = json.loads(out)
+    expected = 50 * found["seen"]["error_rate"]["estimate"]
+    expected += 8 * found["seen"]["rejection_rate"]["estimate"]
+    assert found["costs"]["decided"] == pytest.approx(expected)
+    assert found["costs"]["review_all"] == pytest.approx(8)
+    _, out, _ = run("evaluate", model, cases, "--costs", "error=50,review=8")
+    assert "if all were reviewed it would have cost 8" in out

@@ -57,11 +57,13 @@ def run(arguments: argparse.Namespace) -> None:
     expected = opened.expect(n, 0.95)
     surprises = _surprises(rates, expected)
     notes = surprises or _agreement(opened, expected)
+    costs = _costs(points[chosen], y, _prices(arguments, opened))
     if arguments.json:
         print_json({
             "n_cases": len(y),
             "seen": {name: rate._asdict() for name, rate in rates.items()},
             "expected": {name: rate._asdict() for name, rate in expected.items()},
+            "costs": costs,
             "surprises": surprises,
             "report": None if arguments.report is None else str(arguments.report),
         })  # fmt: skip
@@ -69,6 +71,12 @@ def run(arguments: argparse.Namespace) -> None:
         of = "" if n == len(y) else f" of {n:,} different {groups!r}"
         print(f"{path}: {len(y):,} cases{of}, decided by {arguments.model}.\n")
         print(_compare(rates, expected) + "\n")
+        if costs is not None:
+            print(
+                f"At these prices a case cost {costs['decided']:,.4g} on average; if all were "
+                f"reviewed it would have cost {costs['review_all']:,.4g}, if all were decided "
+                f"{costs['decide_all']:,.4g}."
+            )
         print("\n".join(notes))
         if by is not None and arguments.report is None:
             print(f"\nBy {by}: see --report.")
@@ -144,6 +152,20 @@ def _prices(arguments: argparse.Namespace, opened: Opened) -> Any:
     if arguments.costs is None:
         return opened.table.get("prices")
     return price_matrix(arguments.costs, opened.classes, ordered=opened.table.get("ordered", True))
+
+
+def _costs(point: Any, y: Any, prices: Any) -> dict[str, float] | None:
+    """Mean cost of a case at these prices (K, K + 1), and if all were reviewed or decided."""
+    import numpy as np
+
+    if prices is None:
+        return None
+    paid = np.asarray(prices)
+    return {
+        "decided": float(paid[y, point.decision].mean()),  # -1: the review, last
+        "review_all": float(paid[y, -1].mean()),
+        "decide_all": float(paid[y, point.forced].mean()),
+    }
 
 
 def _texts(column: Any) -> Any:
