@@ -466,7 +466,7 @@ def test_reject_costs_above_a_half():
     assert result.left_out == {"svm": "cannot be trained for a reject cost of 0.6"}
     low, high = (result.values("chow", w, "R").mean() for w in (0.3, 0.6))
     assert low > high
-    with pytest.raises(ValueError, match=r"numbers in \(0, 0\.667\]"):
+    with pytest.raises(ValueError, match=r"numbers in \(0, 0\.666667\]"):
         compare(methods, X, y, reject_costs=[0.7], cv=3)
 
 

@@ -314,7 +314,7 @@ def test_reject_costs_up_to_a_guess_among_all_classes():
     np.testing.assert_array_equal(
         model.predict(X), logistic().set_params(reject_cost=0.6).fit(X, names).predict(X)
     )
-    with pytest.raises(ValueError, match=r"in \(0, 0.667\]"):
+    with pytest.raises(ValueError, match=r"in \(0, 0.666667\]"):
         RejectClassifierCV(logistic(), reject_cost=0.7).fit(X, names)
     curve = reject_curve(logistic(), X, names, reject_costs=[0.3, 0.6])
     assert curve.rejection_rate[0] > curve.rejection_rate[1]
