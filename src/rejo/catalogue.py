@@ -284,12 +284,12 @@ _LEARNERS = (
     ),
     Method(
         name="mlp", label="neural network, data replication", build=_mlp,
-        trained=True, standard=True, posteriors=True, max_samples=20_000, max_features=200,
+        trained=True, standard=True, posteriors=True, max_samples=5_000, max_features=200,
         paper=("rejoNN", "rejoNN"),
     ),
     Method(
         name="boosting", label="gradient boosting, data replication", build=_boosting,
-        trained=True, posteriors=True, max_samples=20_000, max_features=200,
+        trained=True, posteriors=True, max_samples=5_000, max_features=200,
     ),
     Method(
         name="kernel-logistic", label="kernel logistic regression, data replication",

@@ -52,7 +52,10 @@ def train(
     except NotSuited as error:
         raise CommandError(f"--model: {error}") from None
     options = common | {"cv": folds_for(cases, seed), "calibration_size": CALIBRATION}
-    model = RejectClassifierCV(choice.estimator, **target, **options)
+    estimator = choice.estimator
+    if choice.crossfit is not None:
+        estimator.set_params(model__cost_of=None)  # the operating point comes from the target
+    model = RejectClassifierCV(estimator, **target, **options)
     crossfit = None if "confidence" in target else choice.crossfit
     tell(f"Fitting {choice.name} on all {len(cases.y):,} cases{choice.time_left()}.")
     with candidates():

@@ -98,8 +98,16 @@ class Choice:
 
     @property
     def estimator(self) -> Pipeline:
-        """The chosen model, unfitted; the steps are "prepare" and "model"."""
-        return Pipeline([("prepare", clone(self.prepare)), ("model", clone(self.chosen.model))])
+        """The chosen model, unfitted; the steps are "prepare" and "model".
+
+        If it was chosen at one matrix of prices, it decides by these.
+        """
+        model = clone(self.chosen.model)
+        if len(self.prices) == 1 and self.crossfit is not None:
+            model.set_params(cost_of=self.prices[0])
+        elif len(self.prices) == 1:
+            model.set_params(reject_cost=reject_cost_of(self.prices[0]))
+        return Pipeline([("prepare", clone(self.prepare)), ("model", model)])
 
     @property
     def crossfit(self) -> CrossFit | None:
@@ -369,16 +377,16 @@ def blend(parts: Mapping[str, Floats], fold: Indices, y: Indices, prior: float =
 def simplest(tried: Sequence[Finalist]) -> str:
     """Name of the simplest of the models that are as good as the best.
 
-    The best is the blend, unless another model costs clearly less.  A simpler model, one that
-    stands before it in the catalogue, wins if it is within half a percent: in its cost and, as a
-    few hundred cases cannot tell costs apart so finely, in its log loss too.
+    The best is the model with the lowest log loss, which is mostly the blend, unless another costs
+    clearly less.  A simpler model, one that stands before it in the catalogue, wins if it is within
+    half a percent: in its cost and, as a few hundred cases cannot tell costs apart so finely, in
+    its log loss too.
     """
-    entries = {entry.name: entry for entry in tried}
     cheapest = min(tried, key=lambda entry: entry.cost)
     decided = [entry for entry in tried if entry.crossfit is not None]
     if not decided:
         return cheapest.name
-    best = entries.get("blend") or min(decided, key=lambda entry: entry.cost)
+    best = min(decided, key=lambda entry: entry.log_loss)
     if clearly_less(cheapest.costs, best.costs):
         best = cheapest
     close = [

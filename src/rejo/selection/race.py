@@ -24,7 +24,7 @@ from rejo._errors import RejoError
 from rejo._io import percent, progress
 from rejo._typing import Floats, Indices
 from rejo.baselines import ThresholdRejectClassifier
-from rejo.baselines.blend import class_floor
+from rejo.baselines.blend import class_floor, learn_temperature, tempered
 from rejo.catalogue import Method, ProblemSize
 from rejo.decisions import decide
 from rejo.metrics import log_loss
@@ -224,11 +224,18 @@ class Race:
         A learner by data replication is trained anew for each price, so only the best one stays,
         and only as long as it costs less than all that decide by posteriors.
         """
-        lowest = min(runner.cost.mean() for runner in runners)
-        losses = {runner.name: self.loss(runner.p, y) for runner in runners if runner.by_posteriors}
+        costs = {runner.name: float(runner.cost.mean()) for runner in runners}
+        losses = {}
+        for runner in runners:
+            if runner.by_posteriors:  # as it would be calibrated in the end
+                p = runner.p + class_floor(self.k)
+                p = tempered(p, learn_temperature(p, y))
+                losses[runner.name] = log_loss(y, p, classes=np.arange(self.K))
+                costs[runner.name] = float(self.cost(p, y).mean())
+        lowest = min(costs.values())
         kept = []
         for runner in runners:
-            cost = runner.cost.mean()
+            cost = costs[runner.name]
             behind = cost > lowest
             if runner.by_posteriors:
                 lost = losses[runner.name] > LOST * min(losses.values())

@@ -153,6 +153,9 @@ def search_cut(request: Request, crossfit: CrossFit | None = None) -> Found:
     cut, kept = 0.0, cuts.cut[share_cuts(cuts, SHARES)]
     if request.target.rate is not None:
         cut = float(cuts.cut[find_cut(cuts, request.target)])
+        if request.prices is not None:  # the limit counts where prices would not keep it
+            budget = request.target.rate == "rejection_rate"
+            cut = max(cut, 0.0) if budget else min(cut, 0.0)
     kept = np.unique(np.append(kept, cut))
     points = cut_outcomes(crossfit, prices, kept)
     curve = cut_curve(crossfit, prices, kept.tolist())

@@ -45,7 +45,7 @@ def reason(
 
     ``prices`` are those that were given, in words.
     """
-    said = [] if target.rate is None else [_asked(target)]
+    said = [] if target.rate is None else [_asked(target, priced=prices is not None)]
     if prices is not None:
         said.append(prices)
     elif target.rate is None:
@@ -64,15 +64,14 @@ def reason(
     return " ".join(said)
 
 
-def _asked(target: Target) -> str:
+def _asked(target: Target, priced: bool) -> str:
     rate, fewest = {
         "rejection_rate": ("of the cases to review", "errors"),
         "error_rate": ("errors among all cases", "reviews"),
         "accepted_error_rate": ("errors among the decided cases", "reviews"),
     }[str(target.rate)]
-    return (
-        f"You asked for at most {_percent(target.limit)} {rate}, with as few {fewest} as possible."
-    )
+    aim = "at the lowest cost" if priced else f"with as few {fewest} as possible"
+    return f"You asked for at most {_percent(target.limit)} {rate}, {aim}."
 
 
 def promise(guarantee: Guarantee) -> str:
