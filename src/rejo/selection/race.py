@@ -19,6 +19,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 from rejo._errors import RejoError
 from rejo._io import percent, progress
@@ -158,8 +159,10 @@ class Race:
         folds = self._encode(rows, parts)
         # What a review costs where an error costs 1, for learners that are trained for that.
         costs = [reject_cost_of(L) or 0.5 for L in self.at]
+        # More threads than cores wait for each other, which takes far longer than the work.
+        threads = None if self.n_jobs in (None, 1) else 1
         cells = [
-            delayed(_run_cell)(r.model, r.by_posteriors, r.points, fold, self.K, costs)
+            delayed(_run_cell)(r.model, r.by_posteriors, r.points, fold, self.K, costs, threads)
             for fold in folds
             for r in runners
         ]
@@ -261,11 +264,11 @@ class Race:
 
 def _run_cell(
     model: Any, by_posteriors: bool, points: list[dict[str, Any]], fold: Fold, n_classes: int,
-    costs: list[float],
+    costs: list[float], threads: int | None,
 ) -> tuple[float, Any]:  # fmt: skip
     """Seconds, and posteriors (n_points, n_test, K) or decisions (n_points, n_costs, n_test, 1)."""
     start, classes = monotonic(), np.arange(n_classes)
-    with quiet():
+    with quiet(), threadpool_limits(threads):
         if by_posteriors:
             if isinstance(model, Pipeline):  # all of its steps belong to the model
                 model = ThresholdRejectClassifier(model)
