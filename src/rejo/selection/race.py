@@ -288,16 +288,17 @@ def paid(decisions: Indices, y: Indices, prices: Sequence[Floats]) -> Floats:
 
 
 def split_stratified(cv: int, X: Any, k: Indices, groups: Any, random_state: int | None) -> Splits:
-    """Return stratified, shuffled folds, fewer than ``cv`` if a class has fewer cases.
+    """Return stratified, shuffled folds, of which every training part has two classes.
 
-    A rare class may still be missing in a test part, and with groups in a training part.
+    So there are at most as many as the second largest class has cases.  A rarer class may be
+    missing in some parts; models that have not seen it give it no chance.
     """
-    n_folds = min(cv, int(np.bincount(k).min()))
+    n_folds = min(cv, int(np.sort(np.bincount(k))[-2]))
     if n_folds < 2:
         raise RejoError(
-            "a class has one case, and cross-validation needs two",
+            "all cases but one are of one class, and cross-validation needs two of another",
             parameter="y",
-            remedy="Give more cases of it, or leave it out.",
+            remedy="Give more cases of the other classes.",
         )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
