@@ -24,10 +24,10 @@ INTRO = """# What is paid on new cases
 
 <!-- Written by `python -m benchmarks.bench_quality --table docs/quality.md`; do not edit. -->
 
-`auto` is what `rejo train` chooses by itself. Here it is compared with each learner by data
-replication, and with what a scikit-learn user would write in ten lines: logistic regression,
-gradient boosting, a random forest (each with its defaults) and a calibrated `SVC`, all deciding by
-the same rule, the lowest expected cost.
+`auto` is what `rejo train` chooses by itself. Here it is compared with what a scikit-learn user
+would write in ten lines: logistic regression, gradient boosting, a random forest (each with its
+defaults) and a calibrated `SVC`, all deciding by the same rule, the lowest expected cost. The
+learners by data replication are in the tables if the run included them.
 
 {n_tables} problems, {n_splits} splits each: 60 % of a table, at most {max_train:,} cases, to train
 on; at most 6,000 of the others to test on. The synthetic problems have 400 training points. Six
