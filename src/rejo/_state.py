@@ -1,31 +1,46 @@
 """What a class says about its fitted state, for the code that stores, inspects and exports it.
 
-``@storable`` allows the objects of a class to stand in a model file.  Such a class may also have
+``@storable`` allows the objects of a class to stand in a model file.  Such a class has
 
-- ``_check_state(self)``, which refuses, with :func:`require`, fitted attributes that do not agree;
-- ``_restore_state(self)``, which restores what does not come back from a file as it was;
+- ``_fitted``, the attributes that a file keeps, each with what it must be (:func:`floats`,
+  :func:`indices`, :func:`number`, ...).  Those of its bases belong to it.  An attribute that is
+  neither named there nor a parameter is not saved, and refused if a file has it;
+
+and may have
+
+- ``_sizes(self)``, which returns the names of lengths that the shapes in ``_fitted`` use; ``p``,
+  the number of features, and ``K``, the number of classes, are known;
+- ``_check_state(self)``, which refuses, with :func:`require`, attributes that do not agree;
+- ``_restore_state(self)``, which computes what is not saved because it follows from the rest;
 - ``_operating_point(self)``, which returns the costs that it was fitted for, and its target;
 - ``_training_rows``, the names of the attributes that hold rows of the training set;
 - ``_weighted``, the names of the attributes with the names, the fitted members and their weights;
-- ``_not_saved``, the names of the attributes that copies, pickles and files do not get;
+- ``_not_saved``, the names of the attributes that copies and pickles do not get either;
 - ``_to_onnx(self, graph, X)``, which adds the computation of the boundary scores to an ONNX graph;
 - ``_posteriors_to_onnx(self, graph, X)`` and ``_decision_to_onnx(self, graph, X)``, which add what
   ``predict_proba`` and ``decision_function`` return.
 
 A file may hold anything in any attribute.  Compiled code takes shapes and indices as they are, so
-``_check_state`` must bound each one that a prediction uses.  Any exception that it raises is a
-refusal.
+``_fitted`` and ``_check_state`` must bound each one that a prediction uses.  Any exception that
+they raise is a refusal.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.sparse import issparse
 
 T = TypeVar("T")
+Sizes = dict[str, int]
+Size = int | str | None  # a length, the name of one, or any
 
 STORABLE: dict[str, type] = {}  # by full name
+LARGEST = 1e100  # of a number in a model: its square is far from an overflow
 
 
 class StateError(ValueError):
@@ -46,15 +61,293 @@ def require(holds: Any, part: Any, problem: str) -> None:
 
 def is_floats(value: Any, *shape: int | None) -> bool:
     """Return whether a value is an array of finite floats of this shape; ``None``: any length."""
-    return (
-        isinstance(value, np.ndarray)
-        and value.dtype == np.float64
-        and value.ndim == len(shape)
-        and all(m in (None, n) for m, n in zip(shape, value.shape, strict=True))
-        and bool(np.isfinite(value).all())
-    )
+    return floats(*shape).fits(value, {})
 
 
 def is_sorted(values: Any) -> bool:
     """Return whether the values of an array rise, or stay equal, along its last axis."""
     return bool((np.diff(values) >= 0).all())
+
+
+# ---- what an attribute must be ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Must:
+    """What an attribute must be, in words and as a test."""
+
+    words: str
+    test: Callable[[Any, Sizes], bool]
+    needed: bool = True
+
+    def fits(self, value: Any, sizes: Sizes) -> bool:
+        """Return whether a value is as it must be; lengths that were unknown become known."""
+        return bool(self.test(value, sizes))
+
+
+def floats(
+    *shape: Size, low: float = -LARGEST, high: float = LARGEST, dtype: str = "float64"
+) -> Must:
+    """Return what an array of numbers between ``low`` and ``high`` must be, in C order.
+
+    A name in ``shape`` stands for a length: the first array that uses it says how long it is.
+    """
+
+    def test(value: Any, sizes: Sizes) -> bool:
+        fine = _is_array(value, dtype, shape, sizes)
+        # A comparison with NaN is false.
+        return fine and bool(((value >= low) & (value <= high)).all())
+
+    return Must(f"{dtype} {_shape_words(shape)}, {_range_words(low, high)}", test)
+
+
+def indices(
+    *shape: Size, low: int = 0, below: Size = None, dtype: str | tuple[str, ...] = "int64"
+) -> Must:
+    """Return what an array of whole numbers from ``low`` to less than ``below`` must be."""
+    dtypes = (dtype,) if isinstance(dtype, str) else dtype
+
+    def test(value: Any, sizes: Sizes) -> bool:
+        fine = any(_is_array(value, d, shape, sizes) for d in dtypes)
+        end = sizes[below] if isinstance(below, str) else below
+        fine = fine and bool((value >= low).all())
+        return fine and (end is None or bool((value < end).all()))
+
+    end = "" if below is None else f", below {below}"
+    return Must(f"{' or '.join(dtypes)} {_shape_words(shape)}, from {low}{end}", test)
+
+
+def flags(*shape: Size) -> Must:
+    """Return what an array of true and false must be."""
+    return Must(
+        f"bool {_shape_words(shape)}", lambda value, sizes: _is_array(value, "bool", shape, sizes)
+    )
+
+
+def number(low: float = -LARGEST, high: float = LARGEST) -> Must:
+    """Return what a number must be: Python's or NumPy's, not bool."""
+
+    def test(value: Any, sizes: Sizes) -> bool:
+        fine = isinstance(value, Real) and not _is_bool(value)
+        return fine and bool(low <= value <= high)
+
+    return Must(f"a number, {_range_words(low, high)}", test)
+
+
+def count(low: int = 0, high: Size = 1 << 31) -> Must:
+    """Return what a whole number must be, from ``low`` to ``high``."""
+
+    def test(value: Any, sizes: Sizes) -> bool:
+        end = sizes[high] if isinstance(high, str) else high
+        fine = isinstance(value, Integral) and not _is_bool(value)
+        return fine and low <= value and (end is None or value <= end)
+
+    return Must(f"a whole number from {low} to {high}", test)
+
+
+def exactly(size: Size) -> Must:
+    """Return what a whole number must be that says a length again."""
+
+    def test(value: Any, sizes: Sizes) -> bool:
+        known = sizes[size] if isinstance(size, str) else size
+        return isinstance(value, Integral) and not _is_bool(value) and value == known
+
+    return Must(f"{size}", test)
+
+
+def one_of(*values: Any) -> Must:
+    """Return what must be one of some strings, numbers or ``None``, of the same type."""
+
+    def test(value: Any, sizes: Sizes) -> bool:
+        return any(type(value) is type(known) and value == known for known in values)
+
+    return Must(" or ".join(map(repr, values)), test)
+
+
+def text() -> Must:
+    """Return what must be a string."""
+    return Must("a string", lambda value, sizes: type(value) is str)
+
+
+def flag() -> Must:
+    """Return what must be true or false."""
+    return Must("true or false", lambda value, sizes: type(value) is bool)
+
+
+def labels(size: Size = "K") -> Must:
+    """Return what the classes must be: two or more different numbers or strings."""
+
+    def test(value: Any, sizes: Sizes) -> bool:
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufUSO":
+            return False
+        found = value.tolist()
+        fine = value.ndim == 1 and len(found) >= 2 and _match((size,), value.shape, sizes)
+        fine = fine and all(isinstance(x, (str, bytes, bool, int, float)) for x in found)
+        return fine and len(set(found)) == len(found) and all(x == x for x in found)
+
+    return Must(f"{size} different numbers or strings", test)
+
+
+def names(size: Size = "p") -> Must:
+    """Return what an array of different names must be."""
+
+    def test(value: Any, sizes: Sizes) -> bool:
+        fine = isinstance(value, np.ndarray) and value.dtype == object
+        fine = fine and _match((size,), value.shape, sizes)
+        found = value.tolist() if fine else []
+        return fine and all(type(x) is str for x in found) and len(set(found)) == len(found)
+
+    return Must(f"{size} different strings", test)
+
+
+def part(*kinds: type) -> Must:
+    """Return what must be a part of one of these classes; if it is an estimator, a fitted one.
+
+    The part itself is checked by what its own class says.
+    """
+
+    def test(value: Any, sizes: Sizes) -> bool:
+        return isinstance(value, kinds) and is_fitted(value)
+
+    return Must("a " + " or ".join(kind.__name__ for kind in kinds), test)
+
+
+def each(item: Must, size: Size = None) -> Must:
+    """Return what must be a list of items that are all so."""
+
+    def test(value: Any, sizes: Sizes) -> bool:
+        fine = type(value) is list and _match((size,), (len(value),), sizes)
+        return fine and all(item.fits(entry, sizes) for entry in value)
+
+    return Must(f"a list {_shape_words((size,))} of: {item.words}", test)
+
+
+def maybe(must: Must) -> Must:
+    """Return what may also be ``None``."""
+    return replace(
+        must,
+        words=f"{must.words}; or none",
+        test=lambda value, sizes: value is None or must.fits(value, sizes),
+    )
+
+
+def either(*musts: Must) -> Must:
+    """Return what must be one thing or another."""
+
+    def test(value: Any, sizes: Sizes) -> bool:
+        for must in musts:
+            tried = dict(sizes)
+            if must.fits(value, tried):
+                sizes.update(tried)
+                return True
+        return False
+
+    return Must("; or ".join(must.words for must in musts), test)
+
+
+def optional(must: Must) -> Must:
+    """Return what an attribute must be if there is one."""
+    return replace(must, needed=False)
+
+
+def sparse_rows(*shape: Size, low: float = -LARGEST, high: float = LARGEST) -> Must:
+    """Return what a sparse matrix must be: CSR in canonical format, float64 and int32."""
+
+    def test(value: Any, sizes: Sizes) -> bool:
+        if not issparse(value) or value.format != "csr" or not _match(shape, value.shape, sizes):
+            return False
+        n, p = value.shape
+        fine = indices(n + 1, dtype="int32").fits(value.indptr, {})
+        fine = fine and value.indptr[0] == 0 and is_sorted(value.indptr)
+        nnz = int(value.indptr[-1]) if fine else 0
+        fine = fine and indices(nnz, below=p, dtype="int32").fits(value.indices, {})
+        fine = fine and floats(nnz, low=low, high=high).fits(value.data, {})
+        if not fine:
+            return False
+        rows = np.repeat(np.arange(n), np.diff(value.indptr))
+        places = rows * np.int64(p) + value.indices
+        return bool((np.diff(places) > 0).all())  # sorted, none twice
+
+    return Must(f"sparse rows {_shape_words(shape)}, {_range_words(low, high)}", test)
+
+
+def check_fitted(
+    part: Any, fitted: Mapping[str, Must], parameters: set[str], sizes: Sizes | None = None
+) -> None:
+    """Refuse an object unless it has its parameters and exactly the attributes that it must have.
+
+    ``p`` and ``K`` are known if it has ``n_features_in_`` and ``classes_``.
+    """
+    held = vars(part)
+    lost = sorted(parameters - held.keys())
+    require(not lost, part, f"it lacks the parameter {', '.join(lost)[:80]}")
+    strange = sorted(held.keys() - parameters - fitted.keys())
+    require(not strange, part, f"it has an attribute {', '.join(strange)[:80]!r} that it must not")
+    known = {} if sizes is None else dict(sizes)
+    for size, name in (("p", "n_features_in_"), ("K", "classes_")):
+        if name in held and name in fitted:
+            fine = fitted[name].fits(held[name], known)
+            require(fine, part, f"{name} is not {fitted[name].words}")
+            known.setdefault(size, held[name] if size == "p" else len(held[name]))
+    for name, must in fitted.items():
+        if name not in held:
+            require(not must.needed, part, f"it lacks {name}")
+            continue
+        require(must.fits(held[name], known), part, f"{name} is not {must.words}")
+
+
+def fitted_of(cls: type) -> dict[str, Must]:
+    """Return ``_fitted`` of a class and of its bases, the bases first."""
+    found: dict[str, Must] = {}
+    for base in reversed(cls.__mro__):
+        found |= vars(base).get("_fitted", {})
+    return found
+
+
+def is_fitted(value: Any) -> bool:
+    """Return whether a value is not an estimator, or a fitted one."""
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        if hasattr(value, "get_params"):
+            check_is_fitted(value)
+    except (NotFittedError, TypeError):
+        return False
+    return True
+
+
+def _is_array(value: Any, dtype: str, shape: tuple[Size, ...], sizes: Sizes) -> bool:
+    return (
+        type(value) is np.ndarray
+        and value.dtype == np.dtype(dtype)
+        and value.dtype.isnative
+        and value.flags.c_contiguous
+        and value.flags.aligned
+        and _match(shape, value.shape, sizes)
+    )
+
+
+def _match(shape: tuple[Size, ...], found: tuple[int, ...], sizes: Sizes) -> bool:
+    """Compare lengths; those that are not known yet become known."""
+    if len(shape) != len(found):
+        return False
+    for size, length in zip(shape, found, strict=True):
+        known = sizes.setdefault(size, length) if isinstance(size, str) else size
+        if known is not None and known != length:
+            return False
+    return True
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, (bool, np.bool_))
+
+
+def _shape_words(shape: tuple[Size, ...]) -> str:
+    return "(" + ", ".join("any" if size is None else str(size) for size in shape) + ")"
+
+
+def _range_words(low: float, high: float) -> str:
+    if (low, high) == (-LARGEST, LARGEST):
+        return "finite"
+    return f"{low:g} to {high:g}"

@@ -643,7 +643,7 @@ def a_negative_price(edit):
     edit.array("prices_", lambda prices: -prices)
 
 
-@hostile("priced", "price that cannot be")
+@hostile("priced", "price")
 def a_price_beyond_all_bounds(edit):
     edit.array("prices_", lambda prices: prices * 1e300)
 
@@ -835,7 +835,7 @@ PRICES = {
     "a_price_that_is_no_number": (lambda L: changed(L, (0, 1), np.nan), "number for each outcome"),
     "a_price_without_end": (lambda L: changed(L, (1, 2), np.inf), "number for each outcome"),
     "a_negative_price": (lambda L: changed(L, (0, 1), -1.0), "price that cannot be"),
-    "a_huge_price": (lambda L: changed(L, (0, 1), 1e200), "price that cannot be"),
+    "a_huge_price": (lambda L: changed(L, (0, 1), 1e200), "price"),
     "a_price_of_a_right_decision": (lambda L: changed(L, (1, 1), 1.0), "price that cannot be"),
     "prices_without_a_review": (lambda L: L[:, :2].copy(), "number for each outcome"),
     "prices_of_another_class": (lambda L: np.ones((3, 4)), "number for each outcome"),

@@ -17,13 +17,17 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from rejo._state import STORABLE, require
+from rejo._state import STORABLE, Must, check_fitted, optional, require
 from rejo.estimators import RejectClassifier
 from rejo.persistence._refusals import ModelFileError
 from rejo.persistence._trusted import known
 
-# Set on an estimator before it is fitted.
-SETTINGS = {"_metadata_request", "_sklearn_output_config"}
+# Set on an estimator before it is fitted: set_output.
+FRAMES = Must(
+    "the kind of output",
+    lambda value, sizes: value in ({}, {"transform": "default"}, {"transform": "pandas"}),
+)
+SETTINGS = {"_sklearn_output_config": optional(FRAMES)}
 
 
 def rejecting_part(model: Any) -> Any:
@@ -41,7 +45,7 @@ def rejecting_part(model: Any) -> Any:
 
 
 def check_and_restore(model: Any) -> None:
-    """Refuse a model whose parts do not agree; let each restore what skops does not."""
+    """Refuse a model whose parts do not agree; let each compute what follows from the rest."""
     parts = [*_parts(model)]
     for part in parts:
         if issparse(part):
@@ -55,9 +59,17 @@ def check_and_restore(model: Any) -> None:
             continue
         held = sorted(vars(part).keys() & set(said.not_saved)) if said.not_saved else []
         require(not held, part, f"it holds {', '.join(held)}, which no model file has")
+        if said.fitted is not None:
+            sizes = {} if said.sizes is None else said.sizes(part)
+            check_fitted(part, {**said.fitted, **SETTINGS}, parameters_of(type(part)), sizes)
         for method in (said.check, said.restore):
             if method is not None:
                 method(part)
+
+
+def parameters_of(cls: Any) -> set[str]:
+    """Names of the parameters of an estimator; empty for other classes."""
+    return set(cls._get_param_names()) if issubclass(cls, BaseEstimator) else set()
 
 
 def _parts(root: Any) -> Iterator[Any]:
@@ -85,7 +97,7 @@ def _is_prototype(part: Any) -> bool:
     if not isinstance(part, BaseEstimator) or isinstance(part, Pipeline):
         return False
     fitted = {name for name in vars(part) if name.startswith("_") or name.endswith("_")}
-    return fitted <= SETTINGS
+    return fitted <= SETTINGS.keys()
 
 
 def _check_names(part: Any) -> None:

@@ -7,9 +7,10 @@ file and touches no memory but its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from rejo._state import Must
 from rejo.persistence import _sklearn_checks as checks
 from rejo.persistence import _sklearn_onnx as onnx
 from rejo.persistence import _trees_onnx as trees
@@ -20,13 +21,15 @@ class Known(NamedTuple):
 
     name: str
     check: Callable[[Any], None] | None = None  # refuses attributes that do not agree
+    fitted: Mapping[str, Must] | None = None  # what it keeps besides parameters, and how it must be
+    sizes: Callable[[Any], dict[str, int]] | None = None  # lengths that ``fitted`` names
     rows: tuple[str, ...] = ()  # attributes that hold rows of the training set
     weighted: tuple[str, ...] = ()  # attributes with names, members and their weights
     onnx: Callable[[Any, Any, str], str] | None = None  # (object, graph, name of X) -> name
     posteriors: Callable[[Any, Any, str], str] | None = None  # the same, for predict_proba
     decision: Callable[[Any, Any, str], str] | None = None  # the same, for decision_function
     not_saved: tuple[str, ...] = ()  # attributes that are never written
-    restore: Callable[[Any], None] | None = None  # restores what skops does not
+    restore: Callable[[Any], None] | None = None  # computes what follows from the rest
 
 
 def _known(module: str, names: str, *check: Any, **more: Any) -> tuple[Known, ...]:

@@ -15,7 +15,7 @@ import rejo.baselines
 import rejo.estimators
 import rejo.selection
 import rejo.tables  # noqa: F401  (the classes of these rooms are in STORABLE once imported)
-from rejo._state import STORABLE
+from rejo._state import STORABLE, fitted_of
 from rejo.persistence import _sklearn
 from rejo.persistence._sklearn import Known
 
@@ -29,6 +29,8 @@ def _own(name: str, cls: type) -> Known:
     return Known(
         name,
         check=getattr(cls, "_check_state", None),
+        fitted=fitted_of(cls) or None,
+        sizes=getattr(cls, "_sizes", None),
         rows=getattr(cls, "_training_rows", ()),
         weighted=getattr(cls, "_weighted", ()),
         onnx=getattr(cls, "_to_onnx", None),
