@@ -8,7 +8,7 @@
 
 and may have
 
-- ``_sizes(self)``, which returns the names of lengths that the shapes in ``_fitted`` use; ``p``,
+- ``_lengths(self)``, which returns the names of lengths that the shapes in ``_fitted`` use; ``p``,
   the number of features, and ``K``, the number of classes, are known;
 - ``_check_state(self)``, which refuses, with :func:`require`, attributes that do not agree;
 - ``_restore_state(self)``, which computes what is not saved because it follows from the rest;

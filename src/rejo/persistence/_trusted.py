@@ -30,7 +30,7 @@ def _own(name: str, cls: type) -> Known:
         name,
         check=getattr(cls, "_check_state", None),
         fitted=fitted_of(cls) or None,
-        sizes=getattr(cls, "_sizes", None),
+        sizes=getattr(cls, "_lengths", None),
         rows=getattr(cls, "_training_rows", ()),
         weighted=getattr(cls, "_weighted", ()),
         onnx=getattr(cls, "_to_onnx", None),
