@@ -27,7 +27,7 @@ they raise is a refusal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -272,16 +272,16 @@ def sparse_rows(*shape: Size, low: float = -LARGEST, high: float = LARGEST) -> M
 
 
 def check_fitted(
-    part: Any, fitted: Mapping[str, Must], parameters: set[str], sizes: Sizes | None = None
+    part: Any, fitted: Mapping[str, Must], parameters: Collection[str], sizes: Sizes | None = None
 ) -> None:
     """Refuse an object unless it has its parameters and exactly the attributes that it must have.
 
     ``p`` and ``K`` are known if it has ``n_features_in_`` and ``classes_``.
     """
     held = vars(part)
-    lost = sorted(parameters - held.keys())
+    lost = sorted(set(parameters) - held.keys())
     require(not lost, part, f"it lacks the parameter {', '.join(lost)[:80]}")
-    strange = sorted(held.keys() - parameters - fitted.keys())
+    strange = sorted(held.keys() - set(parameters) - fitted.keys())
     require(not strange, part, f"it has an attribute {', '.join(strange)[:80]!r} that it must not")
     known = {} if sizes is None else dict(sizes)
     for size, name in (("p", "n_features_in_"), ("K", "classes_")):

@@ -1,40 +1,55 @@
-"""Arrays in a model file, checked as bytes before NumPy or SciPy read them.
+"""Arrays in a model file, checked as bytes and read without NumPy's or SciPy's own readers.
 
 NumPy would read object arrays as pickles, and a header as whatever ``ast.literal_eval`` makes of
 it.  Here only what ``numpy.save`` writes for numbers and strings is accepted, with exactly as many
-bytes after the header as its shape needs.
+bytes after the header as its shape needs.  Records are those of scikit-learn's trees, to the bit.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
 from io import BytesIO
 from math import prod
 from typing import Any, NamedTuple
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
+from numpy.lib.format import dtype_to_descr
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, csr_matrix, load_npz
 
+from rejo.persistence._container import pack, read_zip
 from rejo.persistence._refusals import ModelFileError, ensure
 
 MAGIC = b"\x93NUMPY\x01\x00"
 HEADER = re.compile(
-    r"\{'descr': (?P<descr>'(?P<type>[<|][biufSU]\d{1,6})'|\[(?P<fields>[^\[\]]*)\]), "
+    r"\{'descr': (?:'(?P<type>[<|](?:b1|[iu][1248]|f[248]|[SU][1-9]\d{0,5}))'"
+    r"|(?P<record>\[[^\[\]]*\])), "
     r"'fortran_order': (?P<fortran>True|False), "
     r"'shape': \((?P<shape>(?:\d{1,15}(?:, ?\d{1,15})*,?)?)\), \} *\n"
 )
-FIELD = re.compile(r"\('\w*', '([<|][biufV]\d{1,6})'\)(?:, )?")
-SPARSE_PARTS = {"_is_array.npy", "data.npy", "format.npy", "indices.npy", "indptr.npy", "shape.npy"}
+SPARSE_MEMBER = re.compile(r"(?:data|indices|indptr|shape)\.npy")
+MOST_DIMENSIONS = 4
+MOST_COLUMNS = (1 << 31) - 1  # indices have 32 bits
+MOST_EMPTY = 1_000_000  # lengths of an array without values are not bounded by its bytes
 
 
 class Layout(NamedTuple):
     """What the header of an array says, checked against its length."""
 
-    type: str | None  # such as "<f8"; None: fields with types of their own
+    dtype: np.dtype[Any]
     shape: tuple[int, ...]
     fortran: bool
     start: int  # of the values
+
+
+@cache
+def _records() -> dict[str, np.dtype[Any]]:
+    """The records that trees consist of, by what numpy.save writes for them."""
+    from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
+    from sklearn.tree._tree import NODE_DTYPE
+
+    return {repr(dtype_to_descr(dtype)): dtype for dtype in (PREDICTOR_RECORD_DTYPE, NODE_DTYPE)}
 
 
 def check_array(name: str, data: bytes) -> Layout:
@@ -46,55 +61,79 @@ def check_array(name: str, data: bytes) -> Layout:
         found = HEADER.fullmatch(data[10:start].decode("latin1"))
     if found is None:
         raise ModelFileError(f"{name} is not an array of numbers or strings in NumPy's format")
+    if found["record"] is None:
+        dtype = np.dtype(found["type"])
+    else:
+        ensure(found["record"] in _records(), f"{name} has records that are not those of a tree")
+        dtype = _records()[found["record"]]
     shape = tuple(int(n) for n in found["shape"].replace(" ", "").split(",") if n)
-    types, other = [found["type"]], ""
-    if found["fields"] is not None:
-        types, other = FIELD.findall(found["fields"]), FIELD.sub("", found["fields"])
-    ensure(types and not other, f"{name} has fields of other types than numbers")
-    item = sum(int(t[2:]) * (4 if t[1] == "U" else 1) for t in types)
-    size, held = prod(shape) * item, len(data) - start
-    problem = f"{name} holds {held} bytes, but its shape {shape} asks for {size}"
-    ensure(len(shape) <= 8 and size == held, problem)
-    return Layout(found["type"], shape, found["fortran"] == "True", start)
+    size, held = prod(shape) * dtype.itemsize, len(data) - start
+    fine = len(shape) <= MOST_DIMENSIONS and size == held
+    fine = fine and (size > 0 or prod(n for n in shape if n) <= MOST_EMPTY)
+    ensure(fine, f"{name} holds {held} bytes, but its shape {shape} asks for {size}")
+    return Layout(dtype, shape, found["fortran"] == "True", start)
 
 
 def read_array(name: str, data: bytes) -> NDArray[Any]:
-    """Values of an array of numbers or strings, without NumPy's own reader."""
+    """Return an array of its own memory, aligned and in C order."""
     layout = check_array(name, data)
-    ensure(layout.type is not None, f"{name} is a table where an array is expected")
-    values = np.frombuffer(data, dtype=layout.type, offset=layout.start)
-    return values.reshape(layout.shape, order="F" if layout.fortran else "C")
+    values = np.frombuffer(data, dtype=layout.dtype, offset=layout.start)
+    values = values.reshape(layout.shape, order="F" if layout.fortran else "C")
+    made = np.empty(layout.shape, layout.dtype)
+    made[...] = values
+    if made.dtype.kind == "b":
+        ensure(
+            (made.view(np.uint8) <= 1).all(), f"{name} holds values that are neither true nor false"
+        )
+    return made
 
 
-def check_sparse(name: str, data: bytes, limit: int) -> tuple[tuple[int, ...], int]:
-    """Shape and size in memory of a sparse matrix in SciPy's format: a zip file of arrays."""
-    problem = f"{name} is not a sparse matrix in SciPy's format"
-    try:
-        with ZipFile(BytesIO(data)) as archive:
-            parts = archive.infolist()
-            names = [part.filename for part in parts]
-            fine = SPARSE_PARTS - {"_is_array.npy"} <= set(names) <= SPARSE_PARTS
-            ensure(fine and len(set(names)) == len(names), problem)
-            size = sum(part.file_size for part in parts)
-            ensure(size <= limit, f"{name} would grow to more than {limit} bytes")
-            for part in parts:
-                usual = part.compress_type in (ZIP_STORED, ZIP_DEFLATED) and not part.flag_bits & 1
-                ensure(usual, f"{name} is packed in an unusual way")
-            values = {part: read_array(f"{name}/{part}", archive.read(part)) for part in names}
-    except ModelFileError:
-        raise
-    except Exception:  # the zip reader lets many kinds through on broken files
-        raise ModelFileError(problem) from None
-    kind, shape = values["format.npy"], values["shape.npy"]
-    lengths = [values[f"{part}.npy"].shape for part in ("data", "indices", "indptr")]
-    agree = (
-        (kind.dtype.kind, kind.size) == ("S", 1)
-        and kind.item() in (b"csr", b"csc")
-        and (shape.dtype.kind, shape.shape) == ("i", (2,))
-        and shape.min() >= 0
-        and all(values[f"{part}.npy"].dtype.kind == "i" for part in ("indices", "indptr"))
-        and lengths[0] == lengths[1]
-        and lengths[2] == (shape[0 if kind.item() == b"csr" else 1] + 1,)
-    )
-    ensure(agree, f"{name}: the parts of the sparse matrix do not agree")
-    return tuple(shape.tolist()), size
+def repack_sparse(data: bytes) -> bytes:
+    """Return a sparse matrix that ``scipy.sparse.save_npz`` wrote in the form that is read here.
+
+    That is CSR with sorted indices, none twice, and nothing compressed.
+    """
+    rows = csr_array(load_npz(BytesIO(data)))
+    rows.sum_duplicates()
+    parts = {
+        "data": rows.data,
+        "indices": rows.indices.astype(np.int32),
+        "indptr": rows.indptr.astype(np.int32),
+        "shape": np.array(rows.shape, np.int64),
+    }
+    return pack({f"{part}.npy": array_bytes(values) for part, values in parts.items()})
+
+
+def array_bytes(values: NDArray[Any]) -> bytes:
+    """Return an array in NumPy's format."""
+    buffer = BytesIO()
+    np.save(buffer, values, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def check_sparse(name: str, data: bytes) -> tuple[int, ...]:
+    """Return the shape of a sparse matrix, whose parts agree."""
+    return read_sparse(name, data, "csr_matrix").shape
+
+
+def read_sparse(name: str, data: bytes, kind: str) -> Any:
+    """Return sparse rows, as a ``csr_matrix`` or a ``csr_array``."""
+    problem = f"{name} is not a sparse matrix in the format of model files"
+    parts = read_zip(data, SPARSE_MEMBER)
+    ensure(len(parts) == 4, problem)
+    values = {
+        part.removesuffix(".npy"): read_array(f"{name}/{part}", content)
+        for part, content in parts.items()
+    }
+    shape, indices, indptr = values["shape"], values["indices"], values["indptr"]
+    fine = (shape.dtype, shape.shape) == (np.int64, (2,)) and shape.min() >= 0
+    ensure(fine and values["data"].dtype == np.float64, problem)
+    n, p = shape.tolist()
+    fine = indices.dtype == indptr.dtype == np.int32 and p <= MOST_COLUMNS
+    fine = fine and indptr.shape == (n + 1,) and values["data"].shape == indices.shape
+    fine = fine and indices.ndim == 1 and indptr[0] == 0 and indptr[-1] == len(indices)
+    fine = fine and (np.diff(indptr) >= 0).all()
+    fine = fine and ((indices >= 0) & (indices < p)).all()
+    ensure(fine, f"{name}: the parts of the sparse matrix do not agree")
+    made = csr_matrix if kind == "csr_matrix" else csr_array
+    return made((values["data"], indices, indptr), shape=(n, p))

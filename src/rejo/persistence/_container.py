@@ -1,6 +1,8 @@
-"""The zip file around a model.  Nothing in it is compressed, so it cannot be a zip bomb.
+"""The zip file around a model, and what opening it may cost.
 
-Names, sizes and packing of all members are checked in the directory before one is read.
+Of all that a zip file may be, this reads the plainest form, which :func:`pack` writes: members one
+after the other without gaps, stored and not compressed, then a directory that says the same once
+more.  So nothing grows when it is read, and every other zip program can open the file too.
 """
 
 from __future__ import annotations
@@ -8,66 +10,149 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import struct
+import zlib
 from collections.abc import Mapping
-from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from rejo.persistence._refusals import ORIGIN, ModelFileError, ensure, first_line
 
 HEADER, SCHEMA = "rejo.json", "schema.json"
 MEMBER = re.compile(r"rejo\.json|schema\.json|\d{1,20}\.np[yz]", re.ASCII)
-MAX_MEMBERS = 1_000_000
 MAX_HEADER = 1 << 20
+MAX_BYTES = 1 << 28
+PIECE = 1 << 20
+
+# What opening a file takes: each byte is read, and becomes a byte of an array; a byte of JSON
+# becomes up to 40 bytes of dicts, lists and strings.
+COPIES, JSON_COPIES = 2, 40
+
+LOCAL = struct.Struct("<4s5H3I2H")
+CENTRAL = struct.Struct("<4s6H3I5H2I")
+END = struct.Struct("<4s4H2IH")
+DATE = 0x21  # 1980-01-01: the same members give the same bytes
 
 
-def unpack(data: bytes) -> dict[str, bytes]:
-    """Return the members of the file by name."""
-    try:
-        with ZipFile(BytesIO(data)) as archive:
-            parts = archive.infolist()
-            _check_directory(parts, len(data))
-            return {part.filename: archive.read(part) for part in parts}
-    except ModelFileError:
-        raise
-    except Exception as error:  # the zip reader lets many kinds through on broken files
-        if data[:1] == b"\x80" or data[:2] in (b"\x1f\x8b", b"BZ"):
-            reason = "it looks like a pickle or a compressed one, which would run code"
-        elif isinstance(error, BadZipFile):
-            reason = f"it is not a zip file, or a broken one ({first_line(error)})"
-        else:
-            reason = f"its zip structure is broken ({first_line(error)})"
-        raise ModelFileError(f"not a model file: {reason}", remedy=ORIGIN) from None
+def read_file(path: Path, max_bytes: int) -> bytes:
+    """Return the contents of a file or a pipe of at most ``max_bytes / COPIES`` bytes."""
+    most, pieces, size = max_bytes // COPIES, [], 0
+    with path.open("rb") as file:
+        while piece := file.read(PIECE):
+            size += len(piece)
+            ensure_room(size <= most, f"the file has more than {most:,} bytes", max_bytes)
+            pieces.append(piece)
+    return b"".join(pieces)
 
 
-def _check_directory(parts: list[ZipInfo], size: int) -> None:
-    n = len(parts)
-    ensure(n <= MAX_MEMBERS, f"the file has {n} members, more than {MAX_MEMBERS}")
-    sizes = {part.orig_filename: part.file_size for part in parts}
-    for name in sizes:
-        problem = f"the file has a member {name[:80]!r}, which no model file has"
-        ensure(MEMBER.fullmatch(name), problem, remedy=ORIGIN)
-    ensure(len(sizes) == n, "the file has two members of the same name")
+def ensure_room(holds: bool, problem: str, max_bytes: int) -> None:
+    """Refuse a file whose opening would take more memory than ``max_bytes``."""
+    ensure(
+        holds,
+        f"{problem}, and opening it may take more than max_bytes={max_bytes:,} bytes of memory",
+        remedy="If you expect that, raise max_bytes",
+    )
+
+
+def unpack(data: bytes, max_bytes: int = MAX_BYTES) -> dict[str, bytes]:
+    """Return the members of a model file by name."""
+    members = read_zip(data, MEMBER)
     for name in (HEADER, SCHEMA):
-        ensure(name in sizes, f"the file has no {name}", remedy=ORIGIN)
-    for part in parts:
-        stored = part.compress_type == ZIP_STORED and part.compress_size == part.file_size
-        ensure(stored, f"member {part.filename} is compressed", remedy=ORIGIN)
-        ensure(not part.flag_bits & 1, f"member {part.filename} is encrypted", remedy=ORIGIN)
-    ensure(sum(sizes.values()) <= size, "members of the file overlap")
-    ensure(sizes[HEADER] <= MAX_HEADER, f"rejo.json has more than {MAX_HEADER} bytes")
+        ensure(name in members, f"the file has no {name}", remedy=ORIGIN)
+    ensure(len(members[HEADER]) <= MAX_HEADER, f"rejo.json has more than {MAX_HEADER} bytes")
+    text = len(members[HEADER]) + len(members[SCHEMA])
+    problem = f"the file has {text:,} bytes of JSON and {len(data):,} bytes in all"
+    ensure_room(COPIES * len(data) + JSON_COPIES * text <= max_bytes, problem, max_bytes)
+    return members
+
+
+def read_zip(data: bytes, allowed: re.Pattern[str]) -> dict[str, bytes]:
+    """Return the members of a zip file in the form that :func:`pack` writes.
+
+    Dates, permissions and the system that wrote it do not matter.
+    """
+    members: dict[str, bytes] = {}
+    places: list[tuple[str, int, int]] = []  # name, checksum, offset
+    at = 0
+    while data[at : at + 4] == b"PK\x03\x04":
+        name, crc, start, size = _read_local(data, at)
+        problem = f"the file has a member {name[:80]!r}, which no model file has"
+        ensure(allowed.fullmatch(name), problem, remedy=ORIGIN)
+        ensure(name not in members, f"the file has two members {name}")
+        member = data[start : start + size]
+        fine = len(member) == size and zlib.crc32(member) == crc
+        ensure(fine, f"member {name} is damaged: its checksum or its length is wrong")
+        members[name] = member
+        places.append((name, crc, at))
+        at = start + size
+    if not members:
+        raise ModelFileError(f"not a model file: {_guess(data)}", remedy=ORIGIN)
+    for name, crc, offset in places:
+        at = _check_entry(data, at, name, crc, len(members[name]), offset)
+    _check_end(data, at, len(places))
+    return members
+
+
+def _read_local(data: bytes, at: int) -> tuple[str, int, int, int]:
+    """Name, checksum, start and size of the member at a place."""
+    ensure(len(data) >= at + LOCAL.size, "the file ends too early")
+    _, _, flags, method, _, _, crc, packed, size, n_name, n_extra = LOCAL.unpack_from(data, at)
+    start = at + LOCAL.size + n_name
+    name = data[at + LOCAL.size : start].decode("latin1")
+    ensure(not flags & 1, f"member {name[:80]!r} is encrypted", remedy=ORIGIN)
+    ensure(method == 0, f"member {name[:80]!r} is compressed", remedy=ORIGIN)
+    plain = flags == 0 and n_extra == 0 and packed == size
+    ensure(plain, f"member {name[:80]!r} is packed in an unusual way", remedy=ORIGIN)
+    return name, crc, start, size
+
+
+def _check_entry(data: bytes, at: int, name: str, crc: int, size: int, offset: int) -> int:
+    """Check that the directory says of a member what the member says; return the next place."""
+    fine = len(data) >= at + CENTRAL.size
+    if fine:
+        mark, _, _, flags, method, _, _, *rest = CENTRAL.unpack_from(data, at)
+        crc_again, packed, full, n_name, n_extra, n_comment, disk, _, _, place = rest
+        start = at + CENTRAL.size
+        fine = (mark, flags, method, n_extra, n_comment, disk) == (b"PK\x01\x02", 0, 0, 0, 0, 0)
+        fine = fine and (crc_again, packed, full, place) == (crc, size, size, offset)
+        fine = fine and data[start : start + n_name] == name.encode("latin1")
+        at = start + n_name
+    ensure(fine, "the directory of the file does not agree with its members", remedy=ORIGIN)
+    return at
+
+
+def _check_end(data: bytes, at: int, n: int) -> None:
+    fine = len(data) == at + END.size
+    if fine:
+        mark, disk, first, here, total, size, start, comment = END.unpack_from(data, at)
+        fine = (mark, disk, first, comment) == (b"PK\x05\x06", 0, 0, 0)
+        fine = fine and here == total == n & 0xFFFF and start + size == at
+    ensure(fine, "the directory of the file does not agree with its members", remedy=ORIGIN)
+
+
+def _guess(data: bytes) -> str:
+    if data[:1] == b"\x80" or data[:2] in (b"\x1f\x8b", b"BZ"):
+        return "it looks like a pickle or a compressed one, which would run code"
+    return "it is empty" if not data else "it is not a zip file"
 
 
 def pack(members: Mapping[str, bytes]) -> bytes:
     """Return a zip file; the same members give the same bytes."""
-    buffer = BytesIO()
-    with ZipFile(buffer, "w", ZIP_STORED) as archive:
-        for name, data in members.items():
-            part = ZipInfo(name)
-            part.external_attr = 0o600 << 16
-            archive.writestr(part, data)
-    return buffer.getvalue()
+    pieces, directory, at = [], [], 0
+    for name, data in members.items():
+        text, crc, size = name.encode("ascii"), zlib.crc32(data), len(data)
+        if at + size >= 1 << 32:
+            raise ModelFileError("the model has more than 4 GB")
+        head = (20, 0, 0, 0, DATE, crc, size, size, len(text), 0)
+        pieces += [LOCAL.pack(b"PK\x03\x04", *head), text, data]
+        # Written by a Unix system; only the owner may read what is extracted.
+        entry = CENTRAL.pack(b"PK\x01\x02", 0x314, *head, 0, 0, 0, 0o100600 << 16, at)
+        directory += [entry, text]
+        at += LOCAL.size + len(text) + size
+    tail = b"".join(directory)
+    n = len(members) & 0xFFFF
+    end = END.pack(b"PK\x05\x06", 0, 0, n, n, len(tail), at, 0)
+    return b"".join([*pieces, tail, end])
 
 
 def payload_hash(members: Mapping[str, bytes]) -> str:
@@ -80,9 +165,12 @@ def payload_hash(members: Mapping[str, bytes]) -> str:
 
 
 def parse_json(name: str, data: bytes) -> Any:
-    """Parse JSON; refuse it if a key comes twice."""
+    """Parse JSON; refuse it if a key comes twice, or a number is not one of 64 bits."""
     try:
-        return json.loads(data.decode("utf-8"), object_pairs_hook=_unique)
+        text = data.decode("utf-8")
+        return json.loads(
+            text, object_pairs_hook=_unique, parse_int=_whole, parse_constant=_no_number
+        )
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from None
     except RecursionError:
@@ -101,3 +189,14 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     ensure(len(found) == len(pairs), "a key comes twice")
     return found
+
+
+def _whole(digits: str) -> int:
+    ensure(len(digits) <= 20, "a whole number has more than 64 bits")
+    value = int(digits)
+    ensure(-(1 << 63) <= value < 1 << 64, "a whole number has more than 64 bits")
+    return value
+
+
+def _no_number(word: str) -> Any:
+    raise ModelFileError(f"{word} is not a number")

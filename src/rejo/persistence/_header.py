@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.metadata import version
 from itertools import groupby
 from math import isfinite
 from pathlib import Path
@@ -20,13 +21,13 @@ from scipy.sparse import csr_array, issparse
 import rejo
 from rejo._io import percent, printable
 from rejo.persistence._container import HEADER, parse_json, payload_hash
-from rejo.persistence._refusals import any_error, ensure
+from rejo.persistence._refusals import ensure
 from rejo.persistence._schema import Node, Schema, type_name
 from rejo.persistence._trusted import ESTIMATORS, KNOWN
 
-FORMAT, VERSION = "rejo-model", 3  # 2: thresholds_ rise; 3: prices_ decide
+FORMAT, VERSION = "rejo-model", 4  # 2: thresholds_ rise; 3: prices_ decide; 4: only what is needed
 MOST_CLASSES = 5  # whose prices are shown one by one
-MAX_TABLE_DEPTH, MAX_TABLE_VALUES = 4, 10_000
+MAX_DEPTH, MAX_VALUES = 6, 20_000
 
 RATES = {
     "rejection_rate": "to review",
@@ -229,7 +230,7 @@ def plain(value: Any) -> Any:
     raise TypeError(f"expected and table must hold numbers and strings; got {value!r}.")
 
 
-def make_header(members: Mapping[str, bytes], skops: str, **facts: Any) -> bytes:
+def make_header(members: Mapping[str, bytes], **facts: Any) -> bytes:
     """Return the header, as indented JSON that people can read too."""
     header = {
         "format": FORMAT,
@@ -238,7 +239,7 @@ def make_header(members: Mapping[str, bytes], skops: str, **facts: Any) -> bytes
             "rejo": rejo.__version__,
             "scikit-learn": sklearn.__version__,
             "numpy": np.__version__,
-            "skops": skops,
+            "skops": version("skops"),
         },
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         **plain(facts),
@@ -266,18 +267,18 @@ def read_header(members: Mapping[str, bytes]) -> dict[str, Any]:
     header = parse_json(HEADER, members[HEADER])
     ours = isinstance(header, dict) and header.get("format") == FORMAT
     ensure(ours, "rejo.json is not the header of a model file")
-    version = header.get("format_version")
-    number = type(version) is int and version >= 1
-    ensure(number, f"rejo.json has the format version {version!r:.20}")
+    format = header.get("format_version")
+    number = type(format) is int and format >= 1
+    ensure(number, f"rejo.json has the format version {format!r:.20}")
     ensure(
-        version >= VERSION,
-        f"an earlier version of rejo saved the file, in format {version}; this one reads format "
+        format >= VERSION,
+        f"an earlier version of rejo saved the file, in format {format}; this one reads format "
         f"{VERSION}",
         remedy="Train the model again",
     )
     ensure(
-        version <= VERSION,
-        f"the file has format {version}; this version of rejo reads format {VERSION}",
+        format <= VERSION,
+        f"the file has format {format}; this version of rejo reads format {VERSION}",
         remedy="Upgrade rejo",
     )
     complete = header.keys() == TYPES.keys() and all(
@@ -289,8 +290,8 @@ def read_header(members: Mapping[str, bytes]) -> dict[str, Any]:
         isinstance(value, str) for value in versions.values()
     )
     ensure(complete, "rejo.json does not say which versions wrote it")
-    small = _n_values(header["table"], MAX_TABLE_DEPTH) <= MAX_TABLE_VALUES
-    ensure(small, f"the description of the table has more than {MAX_TABLE_VALUES} values")
+    small = _n_values(header, MAX_DEPTH) <= MAX_VALUES
+    ensure(small, f"rejo.json has more than {MAX_VALUES} values")
     ensure(
         payload_hash(members) == header["payload_hash"],
         "the contents do not match their checksum: the file is damaged",
@@ -300,17 +301,16 @@ def read_header(members: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def _n_values(value: Any, depth: int) -> int:
-    """Count the values in nested lists and dicts of JSON, which may hold NaN in spite of itself."""
+    """Count the values in nested lists and dicts of JSON, whose numbers must be finite."""
     if isinstance(value, (dict, list)):
-        ensure(depth > 0, "the description of the table is nested too deeply")
+        ensure(depth > 0, "rejo.json is nested too deeply")
         items = value.values() if isinstance(value, dict) else value
         return 1 + sum(_n_values(item, depth - 1) for item in items)
     finite = not isinstance(value, float) or isfinite(value)
-    ensure(finite, f"the description of the table holds {value!r:.40}")
+    ensure(finite, f"rejo.json holds {value!r:.40}")
     return 1
 
 
-@any_error()
 def describe(path: Path, size: int, header: Mapping[str, Any], schema: Schema) -> ModelFile:
     """Join the header and what the tree shows."""
     facts = {name: value for name, value in header.items() if name != "format"}

@@ -7,7 +7,7 @@ decide nonsense quietly.  So every part of a loaded model is checked, by what it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -15,19 +15,15 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
-from rejo._state import STORABLE, Must, check_fitted, optional, require
+from rejo._state import STORABLE, check_fitted, is_fitted, require
 from rejo.estimators import RejectClassifier
 from rejo.persistence._refusals import ModelFileError
-from rejo.persistence._trusted import known
+from rejo.persistence._trusted import SETTINGS, known, parameters_of, type_name_of
 
-# Set on an estimator before it is fitted: set_output.
-FRAMES = Must(
-    "the kind of output",
-    lambda value, sizes: value in ({}, {"transform": "default"}, {"transform": "pandas"}),
-)
-SETTINGS = {"_sklearn_output_config": optional(FRAMES)}
+PLAIN = (str, bytes, int, float)
+# What a file says about these is ignored: a model from elsewhere starts no processes, prints nothing.
+IGNORED = {"n_jobs": None, "verbose": False}
 
 
 def rejecting_part(model: Any) -> Any:
@@ -44,22 +40,31 @@ def rejecting_part(model: Any) -> Any:
     return last
 
 
-def check_and_restore(model: Any) -> None:
-    """Refuse a model whose parts do not agree; let each compute what follows from the rest."""
-    parts = [*_parts(model)]
+def check_and_restore(model: Any, asked: Collection[str] = ()) -> None:
+    """Refuse a model whose parts do not agree; let each compute what follows from the rest.
+
+    The caller vouches for parts of the types that it ``asked`` for.
+    """
+    everything = _parts(model)
+    for part in everything:
+        if isinstance(part, BaseEstimator):
+            vars(part).update({k: v for k, v in IGNORED.items() if vars(part).get(k)})
+    parts = [part for part in everything if type_name_of(part) not in asked]
     for part in parts:
-        if issparse(part):
-            _check_sparse(part)
-        elif known(part) is not None:
+        if known(part) is not None:
             _check_names(part)  # before anything calls a method
-    check_is_fitted(rejecting_part(model))
-    for part in reversed(parts):  # inner ones first: the outer ones rely on them
+    require(is_fitted(rejecting_part(model)), model, "it is not fitted")
+    for part in parts:  # inner ones first: the outer ones rely on them
         said = known(part)
-        if said is None or _is_prototype(part):
+        if said is None:
+            continue
+        if hasattr(part, "_parameter_constraints"):
+            part._validate_params()
+        if _is_prototype(part):
             continue
         held = sorted(vars(part).keys() & set(said.not_saved)) if said.not_saved else []
         require(not held, part, f"it holds {', '.join(held)}, which no model file has")
-        if said.fitted is not None:
+        if said.fitted is not None and hasattr(part, "__dict__"):
             sizes = {} if said.sizes is None else said.sizes(part)
             check_fitted(part, {**said.fitted, **SETTINGS}, parameters_of(type(part)), sizes)
         for method in (said.check, said.restore):
@@ -67,37 +72,37 @@ def check_and_restore(model: Any) -> None:
                 method(part)
 
 
-def parameters_of(cls: Any) -> set[str]:
-    """Names of the parameters of an estimator; empty for other classes."""
-    return set(cls._get_param_names()) if issubclass(cls, BaseEstimator) else set()
-
-
-def _parts(root: Any) -> Iterator[Any]:
-    """Everything in a model, each once."""
+def _parts(root: Any) -> list[Any]:
+    """Everything in a model, each once, after what it holds."""
     seen: set[int] = set()
-    stack = [root]
+    found: list[Any] = []
+    stack = [(root, False)]
     while stack:
-        part = stack.pop()
-        if id(part) in seen or isinstance(part, (str, bytes, int, float, type, type(None))):
-            continue
-        seen.add(id(part))
-        yield part
-        if isinstance(part, np.ndarray):
-            stack.extend(part.ravel().tolist() if part.dtype == object else ())
-        elif isinstance(part, dict):
-            stack.extend(part.values())
-        elif isinstance(part, (list, tuple, set)):
-            stack.extend(part)
-        elif not issparse(part):
-            stack.extend(getattr(part, "__dict__", {}).values())
+        part, complete = stack.pop()
+        if complete:
+            found.append(part)
+        elif id(part) not in seen and not isinstance(part, (*PLAIN, type, type(None))):
+            seen.add(id(part))
+            stack.append((part, True))
+            stack.extend((item, False) for item in _held(part))
+    return found
+
+
+def _held(part: Any) -> Iterable[Any]:
+    if isinstance(part, np.ndarray):
+        return part.ravel().tolist() if part.dtype == object else ()
+    if isinstance(part, dict):
+        return part.values()
+    if isinstance(part, (list, tuple)):
+        return part
+    return () if issparse(part) else getattr(part, "__dict__", {}).values()
 
 
 def _is_prototype(part: Any) -> bool:
     """Return whether a part is an estimator with nothing that only a fit sets."""
     if not isinstance(part, BaseEstimator) or isinstance(part, Pipeline):
         return False
-    fitted = {name for name in vars(part) if name.startswith("_") or name.endswith("_")}
-    return fitted <= SETTINGS.keys()
+    return vars(part).keys() <= parameters_of(type(part)) | SETTINGS.keys()
 
 
 def _check_names(part: Any) -> None:
@@ -114,11 +119,3 @@ def _check_names(part: Any) -> None:
         count = getattr(part, "n_features_in_", 1)
         fine = type(count) is int and count > 0
         require(fine, part, "n_features_in_ is not a number of features")
-
-
-def _check_sparse(matrix: Any) -> None:
-    """Indices of a sparse matrix stay within it."""
-    try:
-        matrix.check_format(full_check=True)
-    except ValueError as error:
-        raise ModelFileError(f"a sparse matrix is malformed: {error}") from None

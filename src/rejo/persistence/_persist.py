@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import os
+import sys
 import warnings
-from collections.abc import Mapping
-from io import BytesIO
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import sklearn
-from sklearn.exceptions import InconsistentVersionWarning
-from sklearn.utils.validation import check_is_fitted
 
 from rejo._io import WholeFile
-from rejo.persistence._container import HEADER, SCHEMA, check_free, pack, parse_json, unpack
+from rejo._state import is_fitted
+from rejo.persistence._building import build
+from rejo.persistence._container import (
+    HEADER,
+    MAX_BYTES,
+    SCHEMA,
+    check_free,
+    pack,
+    parse_json,
+    read_file,
+    unpack,
+)
 from rejo.persistence._header import ModelFile, data_hash, describe, make_header, plain, read_header
 from rejo.persistence._parts import check_and_restore, rejecting_part
-from rejo.persistence._refusals import ModelFileError, UntrustedType, about, any_error, ensure
-from rejo.persistence._schema import Schema, renumber
-from rejo.persistence._trusted import TRUSTED_TYPES
-
-MAX_BYTES = 1 << 31
-OTHER_TYPES = "Use one of the types in rejo.persistence.TRUSTED_TYPES"
-BOOSTER = "Use HistGradientBoostingClassifier, or keep the booster in its own format"
-ALTERNATIVES = {  # to types that cannot be saved, by a word of their names
-    "cost_of": "Give cost_of as text, such as 'error=5000,review=40', or as an array",
-    "kernel": "Use a kernel by name, or kernel='precomputed' with your own matrix",
-    "SearchCV": "Fit with the best parameters that the search found",
-    "xgboost": BOOSTER,
-    "lightgbm": BOOSTER,
-}
+from rejo.persistence._refusals import about, any_error, ensure
+from rejo.persistence._schema import Schema
+from rejo.persistence._trial import try_out
+from rejo.persistence._writing import serialise
 
 
 def save(
@@ -45,6 +42,7 @@ def save(
     table: Mapping[str, Any] | None = None,
     notes: str = "",
     overwrite: bool = False,
+    trusted: Collection[str] = (),
 ) -> None:
     """Write a fitted model to a file that can be opened without running code from it.
 
@@ -69,6 +67,9 @@ def save(
         Anything else worth knowing, for the header.
     overwrite : bool, default=False
         Replace a file that exists.
+    trusted : collection of str, default=()
+        Full names of types that the model may hold besides
+        :data:`~rejo.persistence.TRUSTED_TYPES`; :func:`load` then needs them too.
 
     Raises
     ------
@@ -101,15 +102,12 @@ def save(
         raise ValueError("give both X and y, or neither: the hash in the header is of both.")
     if not isinstance(notes, str):
         raise TypeError(f"notes must be a string; got {notes!r}.")
-    skops = _skops()
     with about(path, "not saved: "):
         decider = rejecting_part(model)
-        with any_error():
-            check_is_fitted(decider)
-        members = _serialise(model)
+        ensure(is_fitted(decider), "the model is not fitted", remedy="Call fit first")
+        members = serialise(model, trusted)
         header = make_header(
             members,
-            skops.__version__,
             data_hash=None if X is None else data_hash(X, y),
             operating_point=decider._operating_point(),
             expected=getattr(decider, "expected_", None) if expected is None else expected,
@@ -117,28 +115,39 @@ def save(
             notes=notes,
         )
         data = pack({HEADER: header, **members})  # the header first, for people who look inside
-        _build(*_read(data))  # what is written can be opened
+        with any_error():
+            _build(*_read(data, sys.maxsize, trusted))  # what is written can be opened
     with WholeFile(path, overwrite=overwrite) as file:
         file.write(data)
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
+def load(
+    path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES, trusted: Collection[str] = ()
+) -> Any:
     """Open a model file.
 
     No code from the file is run.  It may name only the types in
     :data:`~rejo.persistence.TRUSTED_TYPES`; that, sizes and shapes are checked before anything is
-    built.  Then the parts of the model must agree with each other.
+    built.  Then each part must be as its class says, the parts must agree with each other, and the
+    model must decide a few made-up cases.
 
     Parameters
     ----------
     path : str or path-like
-    max_bytes : int, default=2**31
-        Larger files are refused.
+        A file or a pipe.
+    max_bytes : int, default=2**28
+        How much memory opening the file may take, before anything is allocated: twice the size of
+        the file, and forty times that of the JSON in it.
+    trusted : collection of str, default=()
+        Full names of types that the file may name besides ours, such as
+        ``"sklearn.decomposition._pca.PCA"``.  Nothing is guaranteed then: their modules are
+        imported, their attributes are not checked, and a file that was made to do harm can crash
+        the process through them, or run code.
 
     Returns
     -------
     model : RejectClassifier or Pipeline
-        As it was saved.
+        As it was saved, but that ``n_jobs`` is None and ``verbose`` 0.
 
     Raises
     ------
@@ -154,10 +163,12 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
     --------
     open_file, save, inspect
     """
-    return _open(path, max_bytes)[0]
+    return _open(path, max_bytes, trusted)[0]
 
 
-def open_file(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[Any, ModelFile]:
+def open_file(
+    path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES, trusted: Collection[str] = ()
+) -> tuple[Any, ModelFile]:
     """Open a model file and describe it: :func:`load` and :func:`inspect` in one reading.
 
     Parameters and errors are those of :func:`load`.
@@ -171,17 +182,20 @@ def open_file(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tu
     --------
     load, inspect
     """
-    return _open(path, max_bytes)
+    return _open(path, max_bytes, trusted)
 
 
-def inspect(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> ModelFile:
+def inspect(
+    path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES, trusted: Collection[str] = ()
+) -> ModelFile:
     """Describe what a model file holds, without building the model.
 
     Parameters
     ----------
     path : str or path-like
-    max_bytes : int, default=2**31
-        Larger files are refused.
+    max_bytes : int, default=2**28
+    trusted : collection of str, default=()
+        As for :func:`load`; but nothing is imported, and nothing runs.
 
     Returns
     -------
@@ -194,23 +208,25 @@ def inspect(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Mode
         If it is not a complete and harmless model file.  Only :func:`load` checks that the parts
         of the model agree.
     """
-    return _open(path, max_bytes, build=False)[1]
+    return _open(path, max_bytes, trusted, built=False)[1]
 
 
 def _open(
-    path: str | os.PathLike[str], max_bytes: int, build: bool = True
+    path: str | os.PathLike[str], max_bytes: int, trusted: Collection[str], built: bool = True
 ) -> tuple[Any, ModelFile]:
     path = Path(path)
+    if isinstance(trusted, str):
+        raise TypeError(f"trusted must be a list of names; got {trusted!r}.")
     with about(path):
-        with path.open("rb") as file:
-            data = file.read(max_bytes + 1)
-        problem = f"the file has more than {max_bytes} bytes"
-        ensure(len(data) <= max_bytes, problem, remedy="If you expect that, raise max_bytes")
-        header, schema = _read(data)
-        model = _build(header, schema) if build else None
-        found = describe(path, len(data), header, schema)
+        data = read_file(path, max_bytes)
+        with any_error():
+            size = len(data)
+            header, schema = _read(data, max_bytes, trusted)
+            del data
+            model = _build(header, schema) if built else None
+            found = describe(path, size, header, schema)
     theirs, ours = found.versions["scikit-learn"], sklearn.__version__
-    if build and theirs.split(".")[:2] != ours.split(".")[:2]:
+    if built and theirs.split(".")[:2] != ours.split(".")[:2]:
         warnings.warn(
             f"{path} was saved with scikit-learn {theirs}, this is {ours}: the model may decide "
             "differently. Compare its decisions on known cases, or fit and save it again.",
@@ -220,50 +236,19 @@ def _open(
     return model, found
 
 
-def _serialise(model: Any) -> dict[str, bytes]:
-    """Members of a file for a model, numbered in the order of its tree."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy's, within skops
-            payload = _skops().io.dumps(model)
-    except (TypeError, AttributeError, RecursionError) as error:
-        problem = f"skops cannot store a part of the model ({str(error)[:200]})"
-        raise ModelFileError(problem, remedy=OTHER_TYPES) from None
-    with ZipFile(BytesIO(payload)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    schema, names = renumber(parse_json(SCHEMA, members.pop(SCHEMA)))
-    renamed = {names[name]: data for name, data in members.items() if name in names}
-    try:
-        Schema(schema, renamed)  # a part that is not trusted is refused by its name
-    except UntrustedType as error:
-        remedies = (text for word, text in ALTERNATIVES.items() if word in error.problem)
-        raise ModelFileError(error.problem, remedy=next(remedies, OTHER_TYPES)) from None
-    return {SCHEMA: json.dumps(schema, separators=(",", ":")).encode(), **renamed}
-
-
-def _read(data: bytes) -> tuple[dict[str, Any], Schema]:
+def _read(data: bytes, max_bytes: int, trusted: Collection[str]) -> tuple[dict[str, Any], Schema]:
     """Header and tree of a file, checked; nothing is built."""
-    members = unpack(data)
-    return read_header(members), Schema(parse_json(SCHEMA, members[SCHEMA]), members)
+    members = unpack(data, max_bytes)
+    tree = parse_json(SCHEMA, members[SCHEMA])
+    return read_header(members), Schema(tree, members, trusted)
 
 
 def _build(header: Mapping[str, Any], schema: Schema) -> Any:
     """Build the model of a checked tree, and check that its parts agree."""
-    payload = pack({name: data for name, data in schema.members.items() if name != HEADER})
-    skops = _skops()
-    with any_error():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", InconsistentVersionWarning)  # load warns once
-            model = skops.io.loads(payload, trusted=list(TRUSTED_TYPES))
-        check_and_restore(model)
-        same = plain(rejecting_part(model)._operating_point()) == header["operating_point"]
-        ensure(same, "the operating point in rejo.json is not that of the model")
+    model = build(schema)
+    check_and_restore(model, schema.asked)
+    same = plain(rejecting_part(model)._operating_point()) == header["operating_point"]
+    ensure(same, "the operating point in rejo.json is not that of the model")
+    if not schema.asked:  # what others do with made-up cases is not known
+        try_out(model)
     return model
-
-
-def _skops() -> Any:
-    try:
-        import skops.io
-    except ImportError:
-        raise ImportError('model files need skops: pip install "rejo[files]"') from None
-    return skops

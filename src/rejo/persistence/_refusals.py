@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,21 @@ class ModelFileError(RejoError):
     """
 
 
-class UntrustedType(ModelFileError):
-    """A model holds an object of a type that is not allowed in a file."""
+class UntrustedTypes(ModelFileError):
+    """A model holds objects of types that are not on the list.
+
+    ``places`` has a place in the model for each name.
+    """
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        found = "; ".join(f"{where} is a {name}" for name, where in list(places.items())[:5])
+        super().__init__(
+            f"{found}: not a trusted type" + ("" if len(places) == 1 else " each"),
+            remedy=(
+                f"If you trust who made it, use trusted={sorted(places)}: rejo does not check these "
+                "types, so they may run code, crash, or decide nonsense"
+            ),
+        )
 
 
 def ensure(holds: Any, problem: str, *, remedy: str | None = None) -> None:

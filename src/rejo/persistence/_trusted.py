@@ -1,23 +1,33 @@
 """Every type and function that a model file may name, one by one.
 
-skops trusts all of scikit-learn by default and lets a caller add to it.  This list is the whole
-of what may be in a file, and it is checked before skops sees the file.  It is put together once,
-from what rejo's classes say about themselves and from the table of scikit-learn's; nothing is
-added at run time.
+This list is the whole of what may be in a file unless the caller adds to it, and it is checked
+before anything is built.  It is put together once, from what rejo's classes say about themselves
+and from the table of scikit-learn's.
 """
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
+
+from sklearn.base import BaseEstimator
 
 import rejo.baselines
 import rejo.estimators
 import rejo.selection
 import rejo.tables  # noqa: F401  (the classes of these rooms are in STORABLE once imported)
-from rejo._state import STORABLE, fitted_of
+from rejo._state import STORABLE, Must, fitted_of, optional
 from rejo.persistence import _sklearn
 from rejo.persistence._sklearn import Known
+
+# Set on an estimator before it is fitted: set_output.
+FRAMES = Must(
+    "the kind of output",
+    lambda value, sizes: value in ({}, {"transform": "default"}, {"transform": "pandas"}),
+)
+SETTINGS = {"_sklearn_output_config": optional(FRAMES)}
 
 
 def _in(module: str, names: str) -> frozenset[str]:
@@ -63,26 +73,14 @@ TRUSTED = MappingProxyType(
         "JsonNode": _in("builtins", "str"),
         "DictNode": _in("builtins", "dict"),
         "ListNode": _in("builtins", "list"),
-        "SetNode": _in("builtins", "set"),
         "SliceNode": _in("builtins", "slice"),
         "TupleNode": _in("builtins", "tuple") | TUPLES,
         "TypeNode": KEYS | NUMBERS | _in("builtins", "bool"),
-        "FunctionNode": _in(
-            "numpy", "absolute cbrt exp expm1 log log10 log1p log2 sign sqrt square tanh"
-        )
-        | _in("sklearn.feature_selection._univariate_selection", "chi2 f_classif")
-        | _in("sklearn.utils.validation", "check_array"),
-        "PartialNode": _in("functools", "partial"),
         "NdArrayNode": _in("numpy", "ndarray bytes_ str_") | NUMBERS,
-        "DTypeNode": _in("numpy", "dtype"),
         "RandomStateNode": _in("numpy.random.mtrand", "RandomState"),
-        "RandomGeneratorNode": _in("numpy.random._generator", "Generator"),
-        "SparseMatrixNode": _in("scipy.sparse._csr", "csr_array csr_matrix")
-        | _in("scipy.sparse._csc", "csc_array csc_matrix"),
+        "SparseMatrixNode": _in("scipy.sparse._csr", "csr_array csr_matrix"),
         "ObjectNode": KNOWN.keys() - TUPLES - {_sklearn.TREE.name},
         "TreeNode": frozenset({_sklearn.TREE.name}),
-        "LossNode": _in("sklearn._loss._loss", "CyHalfBinomialLoss CyHalfMultinomialLoss")
-        | _in("sklearn.linear_model._sgd_fast", "Hinge ModifiedHuber SquaredHinge"),
     }
 )
 
@@ -91,4 +89,26 @@ TRUSTED_TYPES = tuple(sorted(frozenset().union(*TRUSTED.values())))
 
 def known(part: Any) -> Known | None:
     """Return what is known about the class of an object."""
-    return KNOWN.get(f"{type(part).__module__}.{type(part).__name__}")
+    return KNOWN.get(type_name_of(part))
+
+
+def type_name_of(part: Any) -> str:
+    """Return the full name of the type of an object."""
+    return f"{type(part).__module__}.{type(part).__name__}"
+
+
+def class_named(name: str) -> Any:
+    """Return a type or a function by its full name, which must have been checked."""
+    module, _, name = name.rpartition(".")
+    return getattr(import_module(module), name)
+
+
+def parameters_of(cls: Any) -> frozenset[str]:
+    """Names of the parameters of an estimator; empty for other classes."""
+    return frozenset(cls._get_param_names() if issubclass(cls, BaseEstimator) else ())
+
+
+@cache
+def kept_names(name: str) -> frozenset[str]:
+    """Names of the attributes that a file keeps of an object of a class on the list."""
+    return parameters_of(class_named(name)) | (KNOWN[name].fitted or {}).keys() | SETTINGS.keys()

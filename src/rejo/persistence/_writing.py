@@ -1,0 +1,132 @@
+"""The tree of a model as it is written: what skops stores of it, less what a file need not hold.
+
+Of each object a file keeps the parameters and what its class names (:mod:`rejo._state`).
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Collection, Mapping
+from io import BytesIO
+from typing import Any
+from zipfile import ZipFile
+
+from rejo.persistence._arrays import repack_sparse
+from rejo.persistence._container import SCHEMA
+from rejo.persistence._refusals import ModelFileError, UntrustedTypes
+from rejo.persistence._schema import Schema, type_name
+from rejo.persistence._trusted import KNOWN, kept_names
+
+OTHER_TYPES = "Use one of the types in rejo.persistence.TRUSTED_TYPES"
+BOOSTER = "Use HistGradientBoostingClassifier, or keep the booster in its own format"
+ALTERNATIVES = {  # to types that cannot be saved, by a word of their names or places
+    "cost_of": "Give cost_of as text, such as 'error=5000,review=40', or as an array",
+    "kernel": "Use a kernel by name, or kernel='precomputed' with your own matrix",
+    "SearchCV": "Fit with the best parameters that the search found",
+    "xgboost": BOOSTER,
+    "lightgbm": BOOSTER,
+}
+# NumPy's new generators may stand in a parameter, for the next fit, which then starts elsewhere.
+GENERATOR = "RandomGeneratorNode"
+NULL = {
+    "__class__": "str",
+    "__module__": "builtins",
+    "__loader__": "JsonNode",
+    "content": "null",
+    "is_json": True,
+}
+
+
+def serialise(model: Any, trusted: Collection[str] = ()) -> dict[str, bytes]:
+    """Members of a file for a model, numbered in the order of its tree."""
+    payload = _dumped(model)
+    with ZipFile(BytesIO(payload)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    schema, names = _renumbered(_pruned(json.loads(members.pop(SCHEMA)), frozenset(trusted)))
+    renamed = {}
+    for name, new in names.items():
+        renamed[new] = repack_sparse(members[name]) if name.endswith(".npz") else members[name]
+    try:
+        Schema(schema, renamed, trusted)  # a part that is not trusted is refused by its name
+    except UntrustedTypes as error:
+        remedies = (text for word, text in ALTERNATIVES.items() if word in error.problem)
+        error.remedy = next(remedies, error.remedy)
+        raise
+    return {SCHEMA: json.dumps(schema, separators=(",", ":")).encode(), **renamed}
+
+
+def _dumped(model: Any) -> bytes:
+    """Return the model as skops writes it."""
+    try:
+        import skops.io
+    except ImportError:
+        raise ImportError('model files need skops: pip install "rejo[files]"') from None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy's, within skops
+            return bytes(skops.io.dumps(model))
+    except (TypeError, AttributeError, RecursionError) as error:
+        problem = f"skops cannot store a part of the model ({str(error)[:200]})"
+        raise ModelFileError(problem, remedy=OTHER_TYPES) from None
+
+
+def _pruned(value: Any, trusted: frozenset[str]) -> Any:
+    """Return a tree without the attributes that a file does not keep."""
+    if isinstance(value, list):
+        return [_pruned(item, trusted) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("__loader__") == GENERATOR:
+        return {**NULL, "__id__": value["__id__"]}
+    name = type_name(value) if value.get("__loader__") == "ObjectNode" else ""
+    state = value.get("content")
+    if name in KNOWN and name not in trusted and state and state["__loader__"] == "DictNode":
+        kept = (
+            kept_names(name)
+            if KNOWN[name].fitted is not None
+            else state["content"].keys() - {"_sklearn_version"}
+        )
+        value = {**value, "content": _only(state, kept)}
+    return {key: _pruned(item, trusted) for key, item in value.items()}
+
+
+def _only(node: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return the node of a dict with some of its keys."""
+    types = node["key_types"]
+    pairs = zip(node["content"].items(), types["content"], strict=True)
+    kept = [(key, item, kind) for (key, item), kind in pairs if key in names]
+    return {
+        **node,
+        "content": {key: item for key, item, _ in kept},
+        "key_types": {**types, "content": [kind for _, _, kind in kept]},
+    }
+
+
+def _renumbered(root: Any) -> tuple[Any, dict[str, str]]:
+    """Number nodes and arrays in the order of the tree, not by their addresses in memory.
+
+    The same model then gives the same file, and a node that is repeated is repeated exactly.
+    Return the renumbered tree, and the new names of the arrays.
+    """
+    nodes: dict[int, dict[str, Any]] = {}
+    names: dict[str, str] = {}
+
+    def visit(value: Any) -> Any:
+        if isinstance(value, list):
+            return [visit(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        # In a dict of the user, these keys lead to nodes, not to numbers and names.
+        number, name = value.get("__id__"), value.get("file")
+        if isinstance(number, int) and number in nodes:
+            return nodes[number]
+        copy = {key: visit(item) for key, item in value.items()}
+        if isinstance(number, int):
+            nodes[number] = copy
+            copy["__id__"] = len(nodes)
+        if isinstance(name, str):
+            copy["file"] = names.setdefault(name, f"{len(names) + 1}.{name.rpartition('.')[2]}")
+        return copy
+
+    return visit(root), names
