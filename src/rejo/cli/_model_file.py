@@ -1,13 +1,18 @@
 """An opened model file: the model, the columns it needs, the rates it expects."""
 
+from argparse import Namespace
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import isnan
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from rejo._errors import RejoError
+from rejo._io import one_line
 from rejo.cli._files import CommandError, warn
-from rejo.cli._options import HIGHEST_PRICE
+from rejo.cli._options import HIGHEST_PRICE, opening
 
 FEW = 100  # with fewer independent cases, ranges are wide
 TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".html", ".htm")
@@ -25,8 +30,23 @@ class Opened(NamedTuple):
         """Return the judgement of each row of ``X``."""
         from rejo.estimators.pipelines import final_step
 
-        last, X = (self.model, X) if hasattr(self.model, "judge") else final_step(self.model, X)
-        return last.judge(X)
+        with self.blamed():
+            last, X = (self.model, X) if hasattr(self.model, "judge") else final_step(self.model, X)
+            return last.judge(X)
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Let the file take the blame for an error of the model on cases that were read well."""
+        from rejo.persistence import ModelFileError
+
+        try:
+            yield
+        except RejoError:
+            raise
+        except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
+            kind, reason = type(error).__name__, one_line(str(error))[:200]
+            problem = f"the model cannot decide these cases ({kind}: {reason})"
+            raise ModelFileError(problem, where=str(self.found.path)) from error
 
     def note_unseen(self, X: Any, found: dict[str, Counter[str]]) -> None:
         """Count in each column the words and missing values not seen in training."""
@@ -80,13 +100,14 @@ def warn_of_unseen(found: dict[str, Counter[str]], n: int) -> None:
         warn(f"of {n:,} rows, {shown}; decisions on them are less certain")
 
 
-def open_model(path: Path) -> Opened:
-    """Open a model file."""
+def open_model(arguments: Namespace) -> Opened:
+    """Open the model file of a command."""
     from rejo.cli._training import prepare_of
     from rejo.persistence import ModelFileError, open_file
 
+    path = arguments.model
     try:
-        model, found = open_file(path)
+        model, found = open_file(path, **opening(arguments))
     except ModelFileError as error:
         if path.suffix.lower() in TABLES:
             error.remedy = "Is it the table? The model comes first."

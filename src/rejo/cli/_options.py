@@ -163,6 +163,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
                    help="random seed (default: 0)"),
     "--n-jobs": dict(type=integer(1), metavar="N", help="number of processes (default: one per "
                      "core for large tables)"),
+    "--trusted": dict(type=names, default=[], metavar="TYPES", help="types that the model file may "
+                      "name besides those of rejo's list, separated by commas; they are not "
+                      "checked, so trust them only in files whose origin you know"),
+    "--max-bytes": dict(type=integer(1), default=1 << 28, metavar="N", help="how much memory "
+                        "opening the model may take (default: 256 MB)"),
     "--repetitions": dict(type=integer(1), metavar="N"),
     "--json": dict(action="store_true", help="print the result as JSON"),
 }
@@ -192,6 +197,16 @@ def add(parser: Any, *options: str, title: str | None = None, **changes: Any) ->
 def add_reading(parser: Any) -> None:
     """Add the options for reading a table."""
     add(parser, *READING, title="reading the table")
+
+
+def add_opening(parser: Any) -> None:
+    """Add the options for opening a model file."""
+    add(parser, "--trusted", "--max-bytes", title="opening the model")
+
+
+def opening(arguments: Namespace) -> dict[str, Any]:
+    """Return these options as keyword arguments of ``load`` and ``inspect``."""
+    return {"trusted": arguments.trusted, "max_bytes": arguments.max_bytes}
 
 
 def reading(arguments: Namespace) -> dict[str, Any]:

@@ -35,6 +35,7 @@ def add(parser: Any) -> None:
     options.add(parser, "--report", "--overwrite")
     options.add(parser, "--costs", help=f"prices for the report {same}")
     options.add_reading(parser)
+    options.add_opening(parser)
     options.add(parser, "--json")
 
 
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Read, decide, compare."""
     check_apart(arguments.model, arguments.data, arguments.report)
     check_report(arguments)
-    opened = open_model(arguments.model)
+    opened = open_model(arguments)
     frame, y, by, path = _read(arguments, opened)
     X = frame[list(opened.encoder.kinds_)]
     unseen: dict[str, Counter[str]] = {}
@@ -50,7 +51,8 @@ def run(arguments: argparse.Namespace) -> None:
     warn_of_unseen(unseen, len(y))
     from rejo.selection import ranking_outcomes
 
-    points, chosen = ranking_outcomes(opened.model, X, SHARES if arguments.report else ())
+    with opened.blamed():
+        points, chosen = ranking_outcomes(opened.model, X, SHARES if arguments.report else ())
     groups = opened.table.get("groups")
     n = count_groups(frame[groups]) if groups in frame.columns else len(y)
     rates = _rates(points[chosen].decision, y)

@@ -13,6 +13,7 @@ DESCRIPTION = "Show what a model file contains and where it comes from, without 
 def add(parser: Any) -> None:
     """Declare the options."""
     options.add(parser, "model", help="model file")
+    options.add_opening(parser)
     options.add(parser, "--json")
 
 
@@ -22,7 +23,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     from rejo.persistence import inspect
 
-    found = inspect(arguments.model)
+    found = inspect(arguments.model, **options.opening(arguments))
     if arguments.json:
         print_json(asdict(found) | {"path": str(found.path)})
     else:

@@ -31,6 +31,7 @@ def add(parser: Any) -> None:
     names = "column that names the cases (default: the same as in training)"
     options.add(parser, "--id", help=names)
     options.add_reading(parser)
+    options.add_opening(parser)
     options.add(parser, "--json")
 
 
@@ -46,7 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
         from rejo.tables.errors import import_pyarrow
 
         import_pyarrow(f"writing {output}")
-    opened = open_model(arguments.model)
+    opened = open_model(arguments)
     if arguments.id in opened.encoder.kinds_:
         raise CommandError(f"--id {arguments.id!r} is a feature of {arguments.model}")
     from rejo.cli._spool import Spool

@@ -49,8 +49,9 @@ def ensure_room(holds: bool, problem: str, max_bytes: int) -> None:
     """Refuse a file whose opening would take more memory than ``max_bytes``."""
     ensure(
         holds,
-        f"{problem}, and opening it may take more than max_bytes={max_bytes:,} bytes of memory",
+        f"{problem}, and opening it may take more than {max_bytes:,} bytes of memory",
         remedy="If you expect that, raise max_bytes",
+        parameter="max_bytes",
     )
 
 

@@ -22,7 +22,7 @@ from rejo.persistence._refusals import ModelFileError
 from rejo.persistence._trusted import SETTINGS, known, parameters_of, type_name_of
 
 PLAIN = (str, bytes, int, float)
-# What a file says about these is ignored: a model from elsewhere starts no processes, prints nothing.
+# What a file says about these is ignored: a model starts no processes and prints nothing.
 IGNORED = {"n_jobs": None, "verbose": False}
 
 

@@ -23,26 +23,26 @@ class ModelFileError(RejoError):
 
 
 class UntrustedTypes(ModelFileError):
-    """A model holds objects of types that are not on the list.
-
-    ``places`` has a place in the model for each name.
-    """
+    """A model holds objects of types that are not on the list."""
 
     def __init__(self, places: Mapping[str, str]) -> None:
         found = "; ".join(f"{where} is a {name}" for name, where in list(places.items())[:5])
         super().__init__(
             f"{found}: not a trusted type" + ("" if len(places) == 1 else " each"),
+            parameter="trusted",
             remedy=(
-                f"If you trust who made it, use trusted={sorted(places)}: rejo does not check these "
-                "types, so they may run code, crash, or decide nonsense"
+                f"If you trust who made it, name in trusted: {', '.join(sorted(places))}. rejo "
+                "does not check these types, so they may run code, crash, or decide nonsense"
             ),
         )
 
 
-def ensure(holds: Any, problem: str, *, remedy: str | None = None) -> None:
+def ensure(
+    holds: Any, problem: str, *, remedy: str | None = None, parameter: str | None = None
+) -> None:
     """Refuse a file unless a condition holds."""
     if not holds:
-        raise ModelFileError(problem, remedy=remedy)
+        raise ModelFileError(problem, remedy=remedy, parameter=parameter)
 
 
 @contextmanager
@@ -65,11 +65,10 @@ def about(path: Path, prefix: str = "") -> Iterator[None]:
     try:
         yield
     except ModelFileError as error:
-        raise ModelFileError(
-            _sentence(prefix + error.problem),
-            where=printable(str(path)),
-            remedy=None if error.remedy is None else _sentence(error.remedy),
-        ) from None
+        error.where = printable(str(path))
+        error.problem = _sentence(prefix + error.problem)
+        error.remedy = None if error.remedy is None else _sentence(error.remedy)
+        raise
 
 
 def first_line(error: Exception) -> str:

@@ -101,13 +101,10 @@ def _table(encoder: TableEncoder) -> Any:
 def _values(first: Any, p: int, names: Any) -> Any:
     """Made-up values (N_CASES, p) for a step."""
     if isinstance(first, (OneHotEncoder, OrdinalEncoder)):
-        columns = [
-            np.resize(np.asarray(known, dtype=object), N_CASES) for known in first.categories_
-        ]
         X = np.empty((N_CASES, p), dtype=object)
-        for j, column in enumerate(columns[:p]):
-            X[:, j] = column
-        numbers = all(np.asarray(known).dtype.kind in "biuf" for known in first.categories_)
+        for j, known in enumerate(first.categories_):
+            X[:, j] = np.resize(known.astype(object), N_CASES)
+        numbers = all(known.dtype.kind in "biuf" for known in first.categories_)
         return X.astype(np.float64) if numbers else X
     if isinstance(first, SimpleImputer) and first.statistics_.dtype == object:
         return np.resize(first.statistics_, (N_CASES, p))
@@ -143,9 +140,9 @@ def _places(columns: Any, p: int, names: Any) -> list[int] | None:
         part is None or isinstance(part, int) for part in (columns.start, columns.stop)
     ):
         return everything[columns].tolist()
-    columns = (
-        np.asarray(columns, dtype=object).tolist() if not isinstance(columns, slice) else [None]
-    )
+    if isinstance(columns, slice):
+        return None
+    columns = np.asarray(columns, dtype=object).tolist()
     if all(isinstance(column, bool) for column in columns) and len(columns) == p:
         return [j for j, held in enumerate(columns) if held]
     if all(isinstance(column, int) for column in columns):
