@@ -2,6 +2,8 @@
 
 import json
 
+import numpy as np
+
 from rejo import RejoSVC
 from rejo.persistence import inspect, save
 
@@ -30,7 +32,7 @@ def test_json(run, model):
 def test_training_rows_are_mentioned(run, table):
     frame = table()
     machine = RejoSVC().fit(frame[["age"]].to_numpy(), frame["grade"])
-    save(machine, "svm.rejo")
-    n = len(machine.support_vectors_)
+    save(machine, "svm.rejo", X=frame[["age"]].to_numpy(), y=frame["grade"])
+    n = len(np.unique(machine.support_vectors_))
     assert f"CONTAINS {n} TRAINING ROWS" in run("inspect", "svm.rejo")[1]
     assert json.loads(run("inspect", "svm.rejo", "--json")[1])["n_training_rows"] == n

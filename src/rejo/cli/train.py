@@ -80,9 +80,7 @@ def run(arguments: argparse.Namespace) -> None:
         say(wide)
     say("")
     found = rejo.persistence.inspect(path)
-    rows = found.n_training_rows
-    privacy = f", CONTAINS {rows:,} TRAINING ROWS" if rows else ", contains no training rows"
-    say(f"Model:  {path} ({_size(path)}{privacy})", flush=True)
+    say(f"Model:  {path} ({_size(path)}, {found.privacy})", flush=True)
     if arguments.report is not None:
         headline = write_report(
             arguments,

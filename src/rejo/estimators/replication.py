@@ -143,6 +143,8 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
         "verbose": ["verbose"],
     }
 
+    _copies: ClassVar[dict[str, str]] = {"estimator_": "_marks"}  # has an entry for each copy
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self._validate_params()
         random = check_random_state(self.random_state)
@@ -250,6 +252,13 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
         if self.transformer_ is None:
             return X
         return self._check_transformed(self.transformer_.transform(X), self.estimator_)
+
+    def _replicas(self, X: Any) -> tuple[Any, Indices]:
+        """All copies of all points, as the estimator sees them, and the point of each."""
+        X = self._transformed(X)
+        n, Q = X.shape[0], len(self._marks)
+        points = np.tile(np.arange(n), Q)
+        return extend_rows(X, points, self._marks[np.repeat(np.arange(Q), n)]), points
 
     def _check_transformed(self, X: Any, estimator: Any) -> Any:
         return X if inner.is_frame(X) else check_array(X, **inner.array_options(estimator))

@@ -20,8 +20,10 @@ from scipy.sparse import csr_array, issparse
 
 import rejo
 from rejo._io import percent, printable
+from rejo._state import STORABLE
 from rejo.persistence._container import HEADER, parse_json, payload_hash
 from rejo.persistence._refusals import ensure
+from rejo.persistence._rows import least_rows, stored_array
 from rejo.persistence._schema import Node, Schema, type_name
 from rejo.persistence._trusted import ESTIMATORS, KNOWN
 
@@ -37,6 +39,7 @@ RATES = {
 
 TARGETS = {"review_budget": "to review", "max_error": "wrong"}
 
+FROZEN = "sklearn.frozen._frozen.FrozenEstimator"
 FITTED = re.compile(r"[a-zA-Z]\w*_|steps|transformer_list|_preprocessor")
 
 
@@ -67,9 +70,12 @@ class ModelFile:
         SHA-256 of the model itself, without this header: the same if a fit is repeated.
     estimators : str
         The parts of the model, one per line, inner ones indented.
-    n_training_rows : int
-        Rows of the training set that the file contains, in plain form: 0 for most models, all
-        support vectors for a support vector machine.
+    training_rows : int or None
+        Rows of the training table that were found in the model when it was saved, by their
+        values.  None if it was saved without the table.
+    n_training_rows : int or None
+        Rows of the training table that the file contains, in plain form: ``training_rows``, or
+        what the file shows if that is more.  None: not known.
     classes : list
     reject_label : object
     n_features : int or None
@@ -87,18 +93,29 @@ class ModelFile:
     notes: str
     payload_hash: str
     estimators: str
-    n_training_rows: int
+    training_rows: int | None
+    n_training_rows: int | None
     classes: list[Any]
     reject_label: Any
     n_features: int | None
 
+    @property
+    def privacy(self) -> str:
+        """Whether the file contains rows of the training table, in a few words."""
+        n = self.n_training_rows
+        if n is None:
+            return "training rows were not counted"
+        if n == 0:
+            return "contains no training rows"
+        least = "" if n == self.training_rows else "AT LEAST "
+        return f"CONTAINS {least}{n:,} TRAINING ROW{'S' if n > 1 else ''}"
+
     def __str__(self) -> str:
-        rows = "contains no training rows"
-        if self.n_training_rows:
-            rows = (
-                f"CONTAINS {self.n_training_rows} TRAINING ROWS: anyone who can read this file can "
-                "read them"
-            )
+        rows = self.privacy
+        if self.n_training_rows is None:
+            rows += ": save the model with X and y to count them"
+        elif self.n_training_rows > 0:
+            rows += ": anyone who can read this file can read them"
         point, *prices = _say_point(self.operating_point, self.classes)
         facts = {
             "saved": f"{self.date} by " + ", ".join(f"{k} {v}" for k, v in self.versions.items()),
@@ -258,8 +275,10 @@ TYPES: dict[str, Any] = {
     "expected": (dict, type(None)),
     "table": (dict, type(None)),
     "notes": str,
+    "training_rows": (int, type(None)),
     "payload_hash": str,
 }
+MAX_ROWS = 1 << 48
 
 
 def read_header(members: Mapping[str, bytes]) -> dict[str, Any]:
@@ -285,6 +304,9 @@ def read_header(members: Mapping[str, bytes]) -> dict[str, Any]:
         isinstance(header[name], kind) for name, kind in TYPES.items()
     )
     ensure(complete, "rejo.json lacks entries, or has them of another type")
+    n_rows = header["training_rows"]
+    count = n_rows is None or (type(n_rows) is int and 0 <= n_rows < MAX_ROWS)
+    ensure(count, f"rejo.json says that the file contains {n_rows!r:.20} training rows")
     versions = header["versions"]
     complete = {"rejo", "scikit-learn", "numpy", "skops"} <= versions.keys() and all(
         isinstance(value, str) for value in versions.values()
@@ -316,18 +338,65 @@ def describe(path: Path, size: int, header: Mapping[str, Any], schema: Schema) -
     facts = {name: value for name, value in header.items() if name != "format"}
     first, last = _end(schema, 0), _end(schema, -1)
     n_features = first.get("n_features_in_")
-    rows: dict[int, int] = {}
-    lines = _tree(schema, schema.root, 0, rows)
+    held = _held(schema)
     return ModelFile(
         path=path,
         size=size,
         **facts,
-        estimators="\n".join(lines),
-        n_training_rows=sum(rows.values()),
+        estimators="\n".join(_tree(schema, schema.root, 0, held, set())),
+        n_training_rows=_n_training_rows(header["training_rows"], held),
         classes=schema.value(last["classes_"]),
         reject_label=schema.value(last["reject_label_"]),
         n_features=None if n_features is None else schema.value(n_features),
     )
+
+
+# By the number of a node: its arrays of training rows, each with how many copies it may hold of a
+# row.  None if the type of the node is not known.
+Rows = dict[int, list[tuple[Any, int]] | None]
+
+
+def _held(schema: Schema) -> Rows:
+    """Return the training rows in the parts of a model, by what their classes say."""
+    held: Rows = {}
+    stack: list[tuple[Any, int]] = [(schema.root, 1)]
+    while stack:
+        node, copies = stack.pop()
+        if isinstance(node, list):
+            stack += [(item, copies) for item in node]
+        if not isinstance(node, dict):
+            continue
+        copied: dict[str, int] = {}
+        # In a dict of the user, this key leads to a node, not to a name.
+        if node.get("__loader__") == "ObjectNode" and node["__id__"] not in held:
+            attributes, name = schema.attributes(node), type_name(node)
+            known = KNOWN.get(name)
+            arrays = [] if known is None else [attributes.get(key) for key in known.rows]
+            rows = [(m, copies) for array in arrays if (m := _matrix(schema, array)) is not None]
+            held[node["__id__"]] = None if known is None else rows
+            for part, each in getattr(STORABLE.get(name), "_copies", {}).items():
+                marks = _matrix(schema, attributes.get(each))
+                copied[part] = 1 if marks is None else max(1, len(marks))
+            stack += [(item, copies * copied.get(key, 1)) for key, item in attributes.items()]
+        else:
+            stack += [(item, copies) for item in node.values()]
+    return held
+
+
+def _matrix(schema: Schema, node: Node | None) -> Any:
+    """Return a table of floats from an attribute, or None if it is something else."""
+    if node is None or "file" not in node or len(schema.shapes[node["file"]]) != 2:
+        return None
+    values = stored_array(node["file"], schema.members[node["file"]])
+    return values if values.dtype.kind == "f" and 0 not in values.shape else None
+
+
+def _n_training_rows(counted: int | None, held: Rows) -> int | None:
+    """Return how many training rows a file contains: what its author counted, or what it shows."""
+    shown = least_rows(rows for part in held.values() for rows in part or ())
+    if counted is None and not shown and None in held.values():
+        return None
+    return max(shown, counted or 0)
 
 
 def _end(schema: Schema, which: int) -> Mapping[str, Node]:
@@ -338,42 +407,42 @@ def _end(schema: Schema, which: int) -> Mapping[str, Node]:
     return attributes
 
 
-def _tree(schema: Schema, node: Node, depth: int, rows: dict[int, int]) -> list[str]:
-    """One line for each fitted estimator at or below a node; fills ``rows`` by node numbers."""
+def _tree(schema: Schema, node: Node, depth: int, held: Rows, seen: set[int]) -> list[str]:
+    """One line for each fitted estimator at or below a node that was not seen before."""
     lines: list[str] = []
     children: list[Node] = []
     if node["__loader__"] == "DictNode":
         children = list(node["content"].values())
     elif node["__loader__"] in ("ListNode", "TupleNode"):
         children = node["content"]
-    elif node["__loader__"] == "ObjectNode" and node["__id__"] not in rows:
+    elif node["__loader__"] == "ObjectNode" and node["__id__"] not in seen:
+        seen.add(node["__id__"])
         attributes, name = schema.attributes(node), type_name(node)
         # Parameters hold prototypes that were never fitted, but for the steps of a pipeline.
-        children = [value for key, value in attributes.items() if FITTED.fullmatch(key)]
-        held = [attributes.get(key, {}) for key in KNOWN[name].rows]
-        n_rows = max((schema.shapes[a["file"]][0] for a in held if "file" in a), default=0)
-        rows[node["__id__"]] = n_rows
+        whole = name not in ESTIMATORS or name == FROZEN
+        children = [v for key, v in attributes.items() if whole or FITTED.fullmatch(key)]
+        n_rows = least_rows(held[node["__id__"]] or ())
         if name in ESTIMATORS and children:
-            count = f", {n_rows} training rows" if n_rows else ""
+            count = f", {n_rows:,} training rows" if n_rows else ""
             lines.append("  " * depth + node["__class__"] + count)
             depth += 1
             if KNOWN[name].weighted:
-                return lines + _members(schema, node, depth, rows)
-    below = [line for child in children for line in _tree(schema, child, depth, rows)]
+                return lines + _members(schema, node, depth, held, seen)
+    below = [line for child in children for line in _tree(schema, child, depth, held, seen)]
     for line, same in groupby(below):  # say "x 100" for the hundred equal trees of a forest
         n = len(list(same))
         lines.append(line if n == 1 else f"{line} x {n}")
     return lines
 
 
-def _members(schema: Schema, node: Node, depth: int, rows: dict[int, int]) -> list[str]:
+def _members(schema: Schema, node: Node, depth: int, held: Rows, seen: set[int]) -> list[str]:
     """The lines of each member of a weighted mean, with its weight and its name."""
     attributes = schema.attributes(node)
     names, members, weights = (attributes[key] for key in KNOWN[type_name(node)].weighted)
     lines = []
     pairs = zip(names["content"], members["content"], schema.value(weights), strict=True)
     for name, member, weight in pairs:
-        below = _tree(schema, member, depth, rows)
+        below = _tree(schema, member, depth, held, seen)
         label = f"{percent(weight)} {schema.value(name['content'][0])}: "
         lines += ["  " * depth + label + line.lstrip() for line in below[:1]] + below[1:]
     return lines

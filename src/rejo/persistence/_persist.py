@@ -27,6 +27,7 @@ from rejo.persistence._container import (
 from rejo.persistence._header import ModelFile, data_hash, describe, make_header, plain, read_header
 from rejo.persistence._parts import check_and_restore, rejecting_part
 from rejo.persistence._refusals import about, any_error, ensure
+from rejo.persistence._rows import count_rows
 from rejo.persistence._schema import Schema
 from rejo.persistence._trial import try_out
 from rejo.persistence._writing import serialise
@@ -55,8 +56,8 @@ def save(
     path : str or path-like
         Where to write; by convention ``*.rejo``.
     X, y : array-like, default=None
-        The training data.  Only their hash is stored, in the header.  A support vector machine
-        contains rows of them all the same: its support vectors.
+        The training data.  The header gets their hash, and how many rows of ``X`` the model
+        contains: a support vector machine contains its support vectors.
     expected : dict, default=None
         Rates to expect for new cases, for the header.  By default those of the model, if it has
         ``expected_``.
@@ -113,6 +114,7 @@ def save(
             expected=getattr(decider, "expected_", None) if expected is None else expected,
             table=table,
             notes=notes,
+            training_rows=None if X is None else count_rows(members, model, X),
         )
         data = pack({HEADER: header, **members})  # the header first, for people who look inside
         with any_error():
