@@ -17,19 +17,18 @@ import sklearn
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
-from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
+    MinMaxScaler,
     OneHotEncoder,
     PolynomialFeatures,
-    QuantileTransformer,
     SplineTransformer,
     StandardScaler,
 )
@@ -95,7 +94,6 @@ MODELS = {
     "tree": ReplicationClassifier(DecisionTreeClassifier(max_depth=4)),
     "inner svc": ReplicationClassifier(SVC()),
     "inner bayes": ReplicationClassifier(GaussianNB()),
-    "inner sgd": ReplicationClassifier(SGDClassifier(random_state=0)),
     "inner mlp": ReplicationClassifier(MLPClassifier((3,), solver="lbfgs", random_state=0)),
     "inner pipeline": ReplicationClassifier(make_pipeline(StandardScaler(), LinearSVC())),
     "threshold": ThresholdRejectClassifier(LogisticRegression()),
@@ -118,24 +116,14 @@ MODELS = {
         make_pipeline(StandardScaler(), RejoSVC()), max_error=0.4, reject_costs=[0.1, 0.3]
     ),
     "tuned": RejoSVCCV(Cs=[1.0], gammas=[1.0], reject_costs=[0.1, 0.2]),
-    "union": Pipeline(
-        [
-            (
-                "both",
-                FeatureUnion(
-                    [("a", PolynomialFeatures(include_bias=False)), ("b", Nystroem(n_components=9))]
-                ),
-            ),
-            ("select", SelectKBest(k=5)),
-            ("log", FunctionTransformer(np.square)),
-            ("last", RejoLinear()),
-        ]
+    "terms": make_pipeline(
+        PolynomialFeatures(include_bias=False), Nystroem(n_components=9), RejoLinear()
     ),
     "columns": make_pipeline(
         ColumnTransformer(
             [
                 ("a", make_pipeline(SimpleImputer(), StandardScaler()), [0]),
-                ("b", QuantileTransformer(n_quantiles=9), slice(1, 2)),
+                ("b", MinMaxScaler(), slice(1, 2)),
             ]
         ),
         RejoSVC(gamma=0.5),

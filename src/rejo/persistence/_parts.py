@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from rejo._state import STORABLE, check_fitted, is_fitted, require
 from rejo.estimators import RejectClassifier
 from rejo.persistence._refusals import ModelFileError
+from rejo.persistence._sklearn_state import complete
 from rejo.persistence._trusted import SETTINGS, known, parameters_of, type_name_of
 
 PLAIN = (str, bytes, int, float)
@@ -53,7 +54,6 @@ def check_and_restore(model: Any, asked: Collection[str] = ()) -> None:
     for part in parts:
         if known(part) is not None:
             _check_names(part)  # before anything calls a method
-    require(is_fitted(rejecting_part(model)), model, "it is not fitted")
     for part in parts:  # inner ones first: the outer ones rely on them
         said = known(part)
         if said is None:
@@ -61,6 +61,7 @@ def check_and_restore(model: Any, asked: Collection[str] = ()) -> None:
         if hasattr(part, "_parameter_constraints"):
             part._validate_params()
         if _is_prototype(part):
+            complete(part)
             continue
         held = sorted(vars(part).keys() & set(said.not_saved)) if said.not_saved else []
         require(not held, part, f"it holds {', '.join(held)}, which no model file has")
@@ -70,6 +71,7 @@ def check_and_restore(model: Any, asked: Collection[str] = ()) -> None:
         for method in (said.check, said.restore):
             if method is not None:
                 method(part)
+    require(is_fitted(rejecting_part(model)), model, "it is not fitted")
 
 
 def _parts(root: Any) -> list[Any]:

@@ -229,7 +229,7 @@ class Schema:
         ensure(fine, f"{where} is not the state of a random number generator")
 
     def _check_TreeNode(self, node: Node, where: str) -> None:
-        """Check what scikit-learn copies as it is; ``_sklearn_checks`` checks the rest."""
+        """Check what scikit-learn copies as it is; ``_sklearn_trees`` checks the rest."""
         args = self._arguments(node, where)
         state = self._strings(node["content"], where)
         fine = len(args) == 3 and state.keys() == {"max_depth", "node_count", "nodes", "values"}

@@ -1,8 +1,10 @@
 """What scikit-learn's classes would say about themselves: one table, one row for each class.
 
-rejo's own classes say it in their modules; see :mod:`rejo._state`.  A class is in the table if
-building it from hostile attributes, and predicting with it after its check, runs no code from the
-file and touches no memory but its own.
+rejo's own classes say it in their modules; see :mod:`rejo._state`.  The table holds what ``rejo
+train`` and the pipelines of the documentation need.  A class is in it if building it from hostile
+attributes, and predicting with it after its check, runs no code from the file and touches no memory
+but its own.  Next to each row's checks, in ``_sklearn_steps``, ``_sklearn_models`` and
+``_sklearn_trees``, stands how compiled code uses the attributes.
 """
 
 from __future__ import annotations
@@ -11,9 +13,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from rejo._state import Must
-from rejo.persistence import _sklearn_checks as checks
+from rejo.persistence import _sklearn_models as models
 from rejo.persistence import _sklearn_onnx as onnx
-from rejo.persistence import _trees_onnx as trees
+from rejo.persistence import _sklearn_steps as steps
+from rejo.persistence import _sklearn_trees as trees
+from rejo.persistence import _trees_onnx as trees_onnx
 
 
 class Known(NamedTuple):
@@ -32,82 +36,170 @@ class Known(NamedTuple):
     restore: Callable[[Any], None] | None = None  # computes what follows from the rest
 
 
-def _known(module: str, names: str, *check: Any, **more: Any) -> tuple[Known, ...]:
-    return tuple(Known(f"sklearn.{module}.{name}", *check, **more) for name in names.split())
+def _known(
+    module: str, names: str, fitted: Mapping[str, Must], check: Any = None, **more: Any
+) -> tuple[Known, ...]:
+    return tuple(Known(f"sklearn.{module}.{name}", check, fitted, **more) for name in names.split())
 
 
 VECTORS, COMPONENTS = ("support_vectors_",), ("components_",)
 BOOSTING = "ensemble._hist_gradient_boosting"
 
 ESTIMATORS = (
-    *_known("pipeline", "Pipeline", checks.check_pipeline, onnx=onnx.pipeline),
-    *_known("pipeline", "FeatureUnion"),
-    *_known("compose._column_transformer", "ColumnTransformer", onnx=onnx.columns),
-    *_known("impute._base", "SimpleImputer", onnx=onnx.impute),
-    *_known("impute._base", "MissingIndicator"),
-    *_known("preprocessing._data", "MaxAbsScaler RobustScaler StandardScaler", onnx=onnx.scale),
-    *_known("preprocessing._data", "MinMaxScaler", onnx=onnx.min_max),
-    *_known("preprocessing._data", "Binarizer Normalizer PowerTransformer QuantileTransformer"),
-    *_known("preprocessing._discretization", "KBinsDiscretizer"),
-    *_known("preprocessing._encoders", "OneHotEncoder", onnx=onnx.one_hot),
-    *_known("preprocessing._encoders", "OrdinalEncoder"),
-    *_known("preprocessing._function_transformer", "FunctionTransformer"),
-    *_known("preprocessing._label", "LabelBinarizer LabelEncoder"),
-    *_known("preprocessing._polynomial", "PolynomialFeatures"),
-    *_known("decomposition._pca", "PCA"),
-    *_known("decomposition._truncated_svd", "TruncatedSVD"),
-    *_known("kernel_approximation", "Nystroem", rows=COMPONENTS, onnx=onnx.nystroem),
-    *_known("kernel_approximation", "RBFSampler"),
-    *_known("feature_selection._univariate_selection", "SelectKBest SelectPercentile"),
-    *_known("feature_selection._variance_threshold", "VarianceThreshold"),
+    *_known("pipeline", "Pipeline", {}, steps.check_pipeline, onnx=onnx.pipeline),
+    *_known("frozen._frozen", "FrozenEstimator", {}),
+    *_known(
+        "compose._column_transformer",
+        "ColumnTransformer",
+        steps.COLUMNS,
+        steps.check_columns,
+        restore=steps.restore_columns,
+        onnx=onnx.columns,
+    ),
+    *_known(
+        "impute._base",
+        "SimpleImputer",
+        steps.IMPUTER,
+        steps.check_imputer,
+        restore=steps.restore_imputer,
+        onnx=onnx.impute,
+    ),
+    *_known(
+        "preprocessing._data",
+        "StandardScaler",
+        steps.STANDARD,
+        steps.check_standard,
+        onnx=onnx.scale,
+    ),
+    *_known(
+        "preprocessing._data", "RobustScaler", steps.ROBUST, steps.check_robust, onnx=onnx.scale
+    ),
+    *_known("preprocessing._data", "MaxAbsScaler", steps.MAX_ABS, onnx=onnx.scale),
+    *_known(
+        "preprocessing._data", "MinMaxScaler", steps.MIN_MAX, steps.check_min_max, onnx=onnx.min_max
+    ),
+    *_known(
+        "preprocessing._encoders",
+        "OneHotEncoder",
+        steps.ENCODER,
+        steps.check_encoder,
+        restore=steps.restore_encoder,
+        onnx=onnx.one_hot,
+    ),
+    *_known(
+        "preprocessing._encoders",
+        "OrdinalEncoder",
+        steps.ENCODER,
+        steps.check_encoder,
+        restore=steps.restore_encoder,
+    ),
+    *_known(
+        "preprocessing._polynomial",
+        "PolynomialFeatures",
+        steps.POLYNOMIAL,
+        steps.check_polynomial,
+        restore=steps.restore_polynomial,
+    ),
+    *_known(
+        "preprocessing._function_transformer", "FunctionTransformer", steps.PASS, steps.check_pass
+    ),
+    *_known(
+        "kernel_approximation",
+        "Nystroem",
+        steps.NYSTROEM,
+        steps.check_nystroem,
+        restore=steps.restore_nystroem,
+        rows=COMPONENTS,
+        onnx=onnx.nystroem,
+    ),
     *_known(
         "linear_model._logistic",
-        "LogisticRegression LogisticRegressionCV",
+        "LogisticRegression",
+        models.LINEAR,
+        sizes=models.linear_sizes,
         posteriors=onnx.logistic,
         decision=onnx.linear,
     ),
-    *_known("linear_model._ridge", "RidgeClassifier", decision=onnx.linear),
-    *_known("linear_model._stochastic_gradient", "SGDClassifier", decision=onnx.linear),
-    *_known("linear_model._perceptron", "Perceptron", decision=onnx.linear),
-    *_known("svm._classes", "LinearSVC", decision=onnx.linear),
-    *_known("svm._classes", "NuSVC SVC", checks.check_libsvm, rows=VECTORS),
-    *_known("naive_bayes", "BernoulliNB ComplementNB GaussianNB MultinomialNB"),
-    *_known("discriminant_analysis", "LinearDiscriminantAnalysis"),
-    *_known("neural_network._multilayer_perceptron", "MLPClassifier"),
+    *_known(
+        "svm._classes", "LinearSVC", models.LINEAR, sizes=models.linear_sizes, decision=onnx.linear
+    ),
+    *_known("naive_bayes", "GaussianNB", models.BAYES),
+    *_known(
+        "svm._classes",
+        "SVC",
+        models.SVC,
+        models.check_svc,
+        sizes=models.svc_sizes,
+        restore=models.restore_svc,
+        rows=VECTORS,
+    ),
+    *_known(
+        "neural_network._multilayer_perceptron",
+        "MLPClassifier",
+        models.NETWORK,
+        models.check_network,
+        restore=models.restore_network,
+    ),
     *_known(
         "tree._classes",
         "DecisionTreeClassifier ExtraTreeClassifier",
-        checks.check_decision_tree,
-        posteriors=trees.forest,
+        trees.TREE,
+        trees.check_decision_tree,
+        restore=trees.restore_decision_tree,
+        posteriors=trees_onnx.forest,
     ),
     *_known(
         "ensemble._forest",
         "ExtraTreesClassifier RandomForestClassifier",
-        checks.check_forest,
-        posteriors=trees.forest,
+        trees.FOREST,
+        trees.check_forest,
+        restore=trees.restore_forest,
+        posteriors=trees_onnx.forest,
     ),
     *_known(
         f"{BOOSTING}.gradient_boosting",
         "HistGradientBoostingClassifier",
-        checks.check_boosted,
-        posteriors=trees.boosting,
-        decision=trees.boosting_scores,
+        trees.BOOSTING,
+        trees.check_boosting,
+        sizes=trees.boosting_sizes,
+        restore=trees.restore_boosting,
+        posteriors=trees_onnx.boosting,
+        decision=trees_onnx.boosting_scores,
     ),
-    *_known("calibration", "CalibratedClassifierCV", posteriors=onnx.sigmoid),
-    *_known("frozen._frozen", "FrozenEstimator"),
-    *_known("isotonic", "IsotonicRegression"),
+    *_known(
+        "calibration",
+        "CalibratedClassifierCV",
+        models.CALIBRATED,
+        models.check_calibrated,
+        posteriors=onnx.sigmoid,
+    ),
+    *_known(
+        "isotonic",
+        "IsotonicRegression",
+        models.ISOTONIC,
+        models.check_isotonic,
+        restore=models.restore_isotonic,
+    ),
 )
 
 # What these keep in their attributes.
 PARTS = (
-    *_known("calibration", "_CalibratedClassifier _SigmoidCalibration"),
-    *_known(f"{BOOSTING}.binning", "_BinMapper"),
-    *_known(f"{BOOSTING}.predictor", "TreePredictor"),
-    *_known("_loss.link", "Interval LogitLink MultinomialLogit"),
-    *_known("_loss.loss", "HalfBinomialLoss HalfMultinomialLoss"),
-    *_known("neural_network._stochastic_optimizers", "AdamOptimizer SGDOptimizer"),
-    *_known("model_selection._split", "GroupKFold KFold ShuffleSplit StratifiedGroupKFold"),
-    *_known("model_selection._split", "StratifiedKFold StratifiedShuffleSplit"),
+    *_known("calibration", "_CalibratedClassifier", models.MEMBER, models.check_member),
+    *_known("calibration", "_SigmoidCalibration", models.SIGMOID),
+    *_known("calibration", "_TemperatureScaling", models.TEMPERATURE),
+    *_known(
+        f"{BOOSTING}.predictor",
+        "TreePredictor",
+        trees.PREDICTOR,
+        trees.check_predictor,
+        restore=trees.restore_predictor,
+    ),
+    *_known(
+        "model_selection._split",
+        "KFold GroupKFold StratifiedKFold StratifiedGroupKFold",
+        steps.FOLDS,
+    ),
+    *_known("model_selection._split", "ShuffleSplit StratifiedShuffleSplit", steps.SHUFFLES),
 )
 
-TREE = Known("sklearn.tree._tree.Tree", checks.check_tree)
+TREE = Known("sklearn.tree._tree.Tree", trees.check_tree)

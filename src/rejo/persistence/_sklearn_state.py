@@ -1,0 +1,70 @@
+"""What the checks of scikit-learn's classes share: parameters, features and numbers.
+
+The modules ``_sklearn_steps``, ``_sklearn_models`` and ``_sklearn_trees`` say of each class which
+attributes a file keeps, and what each must be.  A comment there names those that compiled code
+takes as an index, a size or a pointer.  What follows from the parameters or from other attributes
+is not kept, but computed again by the class's ``restore`` function.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rejo._state import LARGEST, Must, Size, count, either, floats, labels, names, optional, require
+
+MOST_FEATURES = 1 << 22  # where no array of a model has a number for each feature
+LEAST = 5e-324  # the smallest number above zero
+SINGLE = np.finfo(np.float32)
+
+FEATURES = {"n_features_in_": count(1, MOST_FEATURES), "feature_names_in_": optional(names())}
+CLASSES = {"classes_": labels()}
+
+
+def reals(*shape: Size, low: float = -LARGEST, high: float = LARGEST) -> Must:
+    """Return what finite numbers must be: double or, as the data may have been, single."""
+    least = SINGLE.tiny if 0 < low < SINGLE.tiny else max(low, -float(SINGLE.max))
+    single = floats(*shape, low=float(least), high=min(high, float(SINGLE.max)), dtype="float32")
+    return either(floats(*shape, low=low, high=high), single)
+
+
+def none(remedy: str) -> Must:
+    """Return what must be ``None`` because a file does not hold the alternative."""
+    return Must(f"none. {remedy}", lambda value, sizes: value is None)
+
+
+def truth() -> Must:
+    """Return what must be true or false, of Python or of NumPy."""
+    return Must("true or false", lambda value, sizes: isinstance(value, (bool, np.bool_)))
+
+
+def require_number(
+    part: Any, name: str, low: float, high: float, also: tuple[Any, ...] = ()
+) -> None:
+    """Refuse a parameter that is not a number in a range, nor one of some other values."""
+    value = getattr(part, name)
+    if value is None or isinstance(value, str):
+        fine = value in also
+    else:
+        fine = not isinstance(value, (bool, np.bool_)) and bool(low <= value <= high)
+    require(fine, part, f"{name} is not a number from {low:g} to {high:g}")
+
+
+def complete(part: Any) -> None:
+    """Set what the constructor of a class sets besides its parameters."""
+    fresh = type(part)(**{name: getattr(part, name) for name in part._get_param_names()})
+    for name, value in vars(fresh).items():
+        vars(part).setdefault(name, value)
+
+
+def features_of(part: Any) -> int | None:
+    """Return how many columns a fitted part takes; ``None`` if it does not say."""
+    n = getattr(part, "n_features_in_", None)
+    return None if n is None else int(n)
+
+
+def one_or_each(part: Any) -> dict[str, int]:
+    """Lengths for classifiers with one score for two classes, and one for each of more."""
+    K = len(part.classes_)
+    return {"scores": 1 if K == 2 else K}
