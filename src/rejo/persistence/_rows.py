@@ -31,7 +31,7 @@ Keys = NDArray[np.uint64]  # (2, n): two hashes of each row
 
 BLOCK = 1 << 20  # values hashed at a time
 DROPPED = np.uint64(18)  # bits of a value that do not count; 34 do, or ten digits
-SMALL = 1e-12  # of the largest value of a row: nothing but rounding
+SMALL = 1e-13  # of the largest value of a row: nothing but rounding
 FEW = 3  # columns of small integers that an array of counts may repeat by chance
 MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 SCALARS = (bool, int, float, str, np.generic, type, type(None))
@@ -257,7 +257,7 @@ def _weak(rows: Any) -> NDArray[np.bool_]:
     """Return which rows are so plain that other arrays may repeat them by chance."""
     if issparse(rows):
         return np.asarray(np.diff(rows.indptr) <= 1)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         steps = np.diff(rows, axis=1)
         whole = (rows == np.floor(rows)).all(axis=1)
         counting = (steps == 1).all(axis=1) | ((rows != 0).sum(axis=1) <= 1)
