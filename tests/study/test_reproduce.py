@@ -138,7 +138,7 @@ def test_a_file_that_is_no_study_is_told_in_a_line(small):
     database = Path("out/rows/coarse-seed0/syntheticI-svm.sqlite")
     database.parent.mkdir(parents=True)
     database.write_text("not a database, but some words that are long enough " * 20)
-    with pytest.raises(CommandError, match=r"syntheticI-svm.sqlite' is not the file of a study"):
+    with pytest.raises(CommandError, match=r"syntheticI-svm.sqlite: is not the file of a study"):
         run("--figure", "syntheticI-svm", "--quick", "-o", "out")
 
 

@@ -9,18 +9,21 @@ file; a study that was stopped continues from there.
 
 In reading order: ``_cells`` (what there is to do), ``_data`` (draws, splits, folds), ``_tuning``
 (from folds to parameters, from decisions to numbers), the methods (``_kernel_methods``,
-``_network_methods``), ``_methods`` (one cell), ``_store`` (the files) and ``_run``.
+``_network_methods``), ``_methods`` (one cell), ``_store`` and ``_archive`` (the
+files) and ``_run``.
 """
 
+from rejo.study._archive import archive, read_archive
 from rejo.study._cells import METHODS, Cell, Study
 from rejo.study._methods import run_cell
 from rejo.study._run import run
-from rejo.study._store import archive, read_archive, read_rows, read_study
+from rejo.study._store import StudyFileError, read_rows, read_study
 
 __all__ = [
     "METHODS",
     "Cell",
     "Study",
+    "StudyFileError",
     "archive",
     "read_archive",
     "read_rows",

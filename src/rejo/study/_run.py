@@ -51,7 +51,8 @@ def run(
     study : Study
     database : str or path
         SQLite file, created if it does not exist.  The file of a study with other parameters is
-        refused; only ``repetitions`` may be larger than before.
+        refused; only ``repetitions`` may be larger than before.  Cells whose rows were changed by
+        other means are computed again.
     n_jobs : int, default=1
         Number of processes; -1 means all cores.
     dask : str, default=None
@@ -71,11 +72,16 @@ def run(
     ------
     RuntimeError
         At the end, if cells failed.  The others are in the file; the next call tries again.
+    StudyFileError
+        If the file cannot be read, written or trusted.  The message says what to do.
     """
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
         raise ValueError(f"n_jobs={n_jobs!r} must be a number of processes, or -1 for all cores.")
     tables = _tables(study, data_home)
     with open_store(database, study) as store:
+        if n_damaged := store.remove_damaged():
+            note = f"computing {n_damaged} damaged cells again"
+            print(f"study: {os.fspath(database)}: {note}", file=sys.stderr)
         done = store.done()
         cells = [c for c in study.cells() if c.dataset in tables and c not in done]
         if dask is not None:
@@ -166,6 +172,8 @@ def _on_cluster(study: Study, cells: list[Cell], tables: Tables, address: str) -
             cell = cell_of.pop(future.key)
             if future.status == "finished":
                 yield future.result()
+            elif future.status == "lost":  # its worker died before the rows were fetched
+                futures.add(submit(cell))
             else:
                 reason = future.exception() if future.status == "error" else future.status
                 yield Result(cell, [], f"on the cluster: {reason}")

@@ -1,18 +1,23 @@
-"""Rows in an SQLite file, where a study that is killed keeps them, and in an archive to share."""
+"""The rows of a study in an SQLite file, which survives a kill and says when it is damaged.
+
+A file is made in one transaction, and each cell is added in one, so any number of processes may
+start on the same file and be killed at any time.  The rows of a cell have a checksum, over the
+rows and the parameters of the study: rows that were changed, removed or added by other means are
+noticed and never returned.  The checksums are no signature: they do not stop a forger.
+"""
 
 from __future__ import annotations
 
-import csv
 import json
-import lzma
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from io import StringIO
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from rejo._errors import RejoError
 from rejo.study._cells import Cell, Study
 
 COLUMNS = {
@@ -32,52 +37,110 @@ COLUMNS = {
     "seconds": float,
     "params": str,
 }
-SQL_TYPES = {str: "TEXT", int: "INTEGER", float: "REAL"}
 OPTIONAL = ("crossing_rate",)
-KEY = (*Cell._fields, "reject_cost")
-FORMAT = 1
-# SQLite's codes for a file of another kind; all others mean trouble with the disk or a lock.
-NOT_OURS = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+KEY = (*Cell._fields, "reject_cost")  # the first columns
+N_NAMES = len(Cell._fields)
+SAME_CELL = " AND ".join(f"{name} = ?" for name in Cell._fields)
+
+FORMAT = 2
+APPLICATION = int.from_bytes(b"rejo", "big")  # marks the files of a study among those of SQLite
+TIMEOUT = 60  # seconds to wait for another process
+AGAIN = "Choose another name, or delete the file and run the study again."
+# By SQLite's codes; all others mean trouble with the disk.
+PROBLEMS = {
+    **dict.fromkeys(
+        (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB),
+        ("is not the file of a study, or is damaged", AGAIN),
+    ),
+    **dict.fromkeys(
+        (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL),
+        ("another process has kept the file locked", "Wait until it is done and run again."),
+    ),
+    **dict.fromkeys(
+        (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM),
+        (
+            "cannot be opened for writing",
+            "Check that its folder exists and that you may write to it.",
+        ),
+    ),
+    sqlite3.SQLITE_FULL: ("the disk is full", "Make room and run again: the study continues."),
+}
+TROUBLE = ("cannot be read or written", "Check the disk and run again: the study continues.")
+
+Database = str | os.PathLike[str]
+Values = tuple[Any, ...]  # of a row, in the order of COLUMNS
+
+
+class StudyFileError(RejoError):
+    """The file of a study cannot be read, written or trusted.
+
+    The message is one line: the file (``where``), what is wrong with it (``problem``), and what to
+    do (``remedy``).
+    """
 
 
 class Store:
-    """The rows of one study; only one process writes."""
+    """The rows of one study; several processes may write."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: sqlite3.Connection, file: str, study: Study) -> None:
+        self._connection, self._file = connection, file
+        self._identity = _identity(study.params())
 
     def done(self) -> set[Cell]:
-        """Cells whose rows are in the file; a cell is written as a whole or not at all."""
-        query = f"SELECT DISTINCT {', '.join(Cell._fields)} FROM results"
-        return {Cell(*values) for values in self._connection.execute(query)}
+        """Return the cells whose rows are in the file, as they were written."""
+        with _transaction(self._connection, self._file, "BEGIN"):
+            sound, _ = _read(self._connection, self._identity)
+        return set(sound)
+
+    def remove_damaged(self) -> int:
+        """Remove the cells whose rows are not as they were written; return their number."""
+        with _transaction(self._connection, self._file):
+            sound, n_damaged = _read(self._connection, self._identity)
+            if n_damaged:
+                # The keys of damaged rows cannot be trusted to find them: keep only the others.
+                self._connection.execute("DELETE FROM results")
+                self._connection.execute("DELETE FROM cells")
+                for cell, rows in sound.items():
+                    self._write(cell, rows)
+        return n_damaged
 
     def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write the rows of a cell, in one transaction."""
-        query = f"INSERT OR REPLACE INTO results VALUES ({', '.join('?' * len(COLUMNS))})"
-        try:
-            with self._connection:
-                self._connection.executemany(query, [[row[n] for n in COLUMNS] for row in rows])
-        except sqlite3.OperationalError as error:  # such as a full disk
-            raise OSError(f"the rows of a cell could not be written: {error}") from error
+        """Write all rows of a cell, in place of those that are there."""
+        cell = Cell(*(rows[0][name] for name in Cell._fields))
+        with _transaction(self._connection, self._file):
+            self._connection.execute(f"DELETE FROM results WHERE {SAME_CELL}", cell)
+            self._write(cell, [tuple(row[name] for name in COLUMNS) for row in rows])
+
+    def _write(self, cell: Cell, rows: Sequence[Values]) -> None:
+        execute = self._connection.execute
+        self._connection.executemany(f"INSERT INTO results VALUES ({_marks(COLUMNS)})", rows)
+        # As they are read: SQLite has no -0.0, for example.
+        query = f"SELECT * FROM results WHERE {SAME_CELL} ORDER BY reject_cost"
+        checksum = _checksum(self._identity, execute(query, cell).fetchall())
+        execute(f"INSERT OR REPLACE INTO cells VALUES ({_marks(cell)}, ?)", (*cell, checksum))
 
 
 @contextmanager
-def open_store(database: str | os.PathLike[str], study: Study) -> Iterator[Store]:
+def open_store(database: Database, study: Study) -> Iterator[Store]:
     """Open or create the file of a study; refuse the file of another study.
 
     Only the number of repetitions may be larger than before.
     """
-    with closing(_connect(database)) as connection:
+    file = os.fspath(database)
+    with closing(_connect(file)) as connection:
+        with _transaction(connection, file):
+            if _is_new(connection):
+                _create(connection)
+                _set_params(connection, study.params())
+            else:
+                _check(connection, file)
+                _agree(connection, study, file)
+        # A log, so that readers do not wait for writers, nor a cell for the disk.
+        _set_journal(connection, "WAL")
         try:
-            # Readers do not wait for the writer; a crash of the process loses nothing.
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            with connection:
-                _make_tables(connection)
-                _agree(connection, study, database)
-        except sqlite3.DatabaseError as error:
-            raise _explained(error, database) from error
-        yield Store(connection)
+            yield Store(connection, file, study)
+        finally:  # one file again, which can be read in a folder without write permission
+            _set_journal(connection, "DELETE")
 
 
 def read_rows(database: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -92,11 +155,22 @@ def read_rows(database: str | os.PathLike[str]) -> list[dict[str, Any]]:
     -------
     rows : list of dict
         As returned by :func:`run_cell`, sorted by cell and reject cost.
+
+    Raises
+    ------
+    StudyFileError
+        If the file is not that of a study, or if rows in it are not as they were written.
     """
-    with closing(_connect_to_read(database)) as connection:
-        connection.row_factory = sqlite3.Row
-        query = f"SELECT {', '.join(COLUMNS)} FROM results ORDER BY {', '.join(KEY)}"
-        return [dict(row) for row in connection.execute(query)]
+    with _reading(database) as (connection, file):
+        sound, n_damaged = _read(connection, _identity(_params(connection, file)))
+    if n_damaged:
+        raise StudyFileError(
+            f"the rows of {n_damaged} of {len(sound) + n_damaged} cells are not as they were "
+            "written",
+            where=file,
+            remedy="Run the study again: it computes those cells anew.",
+        )
+    return [dict(zip(COLUMNS, values, strict=True)) for rows in sound.values() for values in rows]
 
 
 def read_study(database: str | os.PathLike[str]) -> Study:
@@ -110,98 +184,162 @@ def read_study(database: str | os.PathLike[str]) -> Study:
     Returns
     -------
     study : Study
+
+    Raises
+    ------
+    StudyFileError
+        If the file is not that of a study, or is damaged.
     """
-    with closing(_connect_to_read(database)) as connection:
-        [[text]] = connection.execute("SELECT params FROM study")
-    return Study(**json.loads(text))
-
-
-def archive(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """Return rows as a compressed CSV file, in the order of their cells, each once.
-
-    All numbers but ``seconds`` are read back exactly.
-    """
-    cells = {tuple(row[name] for name in KEY): row for row in rows}
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for key in sorted(cells):
-        row = dict(cells[key]) | {"seconds": round(cells[key]["seconds"], 3)}
-        writer.writerow("" if row[name] is None else row[name] for name in COLUMNS)
-    return lzma.compress(text.getvalue().encode(), preset=9)
-
-
-def read_archive(path: str | Path) -> list[dict[str, Any]]:
-    """Read rows that :func:`archive` packed, in the form of ``read_rows``."""
+    with _reading(database) as (connection, file):
+        params = _params(connection, file)
     try:
-        text = lzma.decompress(Path(path).read_bytes()).decode()
-    except (lzma.LZMAError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not an archive of study rows: {error}.") from None
-    reader = csv.DictReader(StringIO(text))
-    if reader.fieldnames != list(COLUMNS):
-        raise ValueError(f"{path} has the columns {reader.fieldnames}, not {list(COLUMNS)}.")
-    return [
-        {name: None if row[name] == "" else kind(row[name]) for name, kind in COLUMNS.items()}
-        for row in reader
-    ]
+        return Study(**params)
+    except (TypeError, ValueError) as error:
+        raise _damaged(file, str(error)) from None
 
 
-def _connect_to_read(database: str | os.PathLike[str]) -> sqlite3.Connection:
-    if not Path(database).is_file():
-        raise FileNotFoundError(
-            f"database={os.fspath(database)!r} does not exist: rejo.study.run creates it."
-        )
-    connection = _connect(database)
+@contextmanager
+def _reading(database: Database) -> Iterator[tuple[sqlite3.Connection, str]]:
+    """Open a file and check it; all that is read belongs to the same moment."""
+    file = os.fspath(database)
+    if not Path(file).exists():
+        raise FileNotFoundError(f"database={file!r} does not exist: rejo.study.run creates it.")
+    with closing(_connect(file)) as connection, _transaction(connection, file, "BEGIN"):
+        if _is_new(connection):
+            raise StudyFileError("is not the file of a study: it is empty", where=file)
+        _check(connection, file)
+        yield connection, file
+
+
+def _connect(file: str) -> sqlite3.Connection:
+    if Path(file).exists() and not Path(file).is_file():
+        raise StudyFileError("is not a file", where=file, remedy="Choose another name.")
     try:
-        connection.execute("SELECT 1 FROM results LIMIT 1")
-    except sqlite3.DatabaseError as error:
-        connection.close()
-        raise _explained(error, database) from error
+        # Absolute, because SQLite gives names such as ":memory:" another meaning.
+        path = os.path.abspath(file)
+        connection = sqlite3.connect(path, timeout=TIMEOUT, isolation_level=None)
+    except sqlite3.Error as error:
+        raise _explained(error, file) from error
+    # A damaged text is a text that differs.
+    connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
     return connection
 
 
-def _connect(database: str | os.PathLike[str]) -> sqlite3.Connection:
+@contextmanager
+def _transaction(
+    connection: sqlite3.Connection, file: str, begin: str = "BEGIN IMMEDIATE"
+) -> Iterator[None]:
+    """Do all or nothing; what SQLite reports becomes an error that names the file."""
     try:
-        return sqlite3.connect(database, timeout=60)
-    except sqlite3.OperationalError as error:
-        raise _explained(error, database) from error
+        connection.execute(begin)
+        yield
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise _explained(error, file) from error
+    except UnicodeError as error:  # a message of SQLite that quotes damaged text
+        raise _damaged(file, str(error)) from error
+    finally:
+        with suppress(sqlite3.Error):
+            connection.rollback()  # nothing is left to undo after COMMIT
 
 
-def _explained(error: sqlite3.Error, database: str | os.PathLike[str]) -> Exception:
-    """Return the error for a file of another kind, or for one that cannot be read or written."""
-    name = f"database={os.fspath(database)!r}"
-    if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in NOT_OURS:
-        return ValueError(f"{name} is not the file of a study: {error}. Choose another name.")
-    return OSError(f"{name} cannot be read or written: {error}.")
+def _set_journal(connection: sqlite3.Connection, mode: str) -> None:
+    """Change how transactions are kept; another process that uses the file prevents it."""
+    with suppress(sqlite3.Error):
+        connection.execute("PRAGMA busy_timeout = 0")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA journal_mode = {mode}")
+    connection.execute(f"PRAGMA busy_timeout = {1000 * TIMEOUT}")
 
 
-def _make_tables(connection: sqlite3.Connection) -> None:
-    columns = ", ".join(
-        f"{name} {SQL_TYPES[kind]}" + " NOT NULL" * (name not in OPTIONAL)
+def _explained(error: sqlite3.Error, file: str) -> StudyFileError:
+    code = getattr(error, "sqlite_errorcode", -1) & 0xFF
+    problem, remedy = PROBLEMS.get(code, TROUBLE)
+    return StudyFileError(f"{problem} ({error})", where=file, remedy=remedy)
+
+
+def _damaged(file: str, reason: str) -> StudyFileError:
+    return StudyFileError(f"is damaged ({reason})", where=file, remedy=AGAIN)
+
+
+def _is_new(connection: sqlite3.Connection) -> bool:
+    [[n]] = connection.execute("SELECT count(*) FROM sqlite_master")
+    return n == 0 and _mark(connection) == (0, 0)
+
+
+def _mark(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Return the program that a file belongs to, and its format."""
+    [[application]] = connection.execute("PRAGMA application_id")
+    [[number]] = connection.execute("PRAGMA user_version")
+    return application, number
+
+
+def _tables() -> dict[str, str]:
+    """Return the statement that makes each table."""
+    kinds = {str: "TEXT", int: "INTEGER", float: "REAL"}
+    columns = [
+        f"{name} {kinds[kind]}" + " NOT NULL" * (name not in OPTIONAL)
         for name, kind in COLUMNS.items()
-    )
-    connection.execute(
-        f"CREATE TABLE IF NOT EXISTS results ({columns}, PRIMARY KEY ({', '.join(KEY)}))"
-        " WITHOUT ROWID"
-    )
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS study (format INTEGER NOT NULL, params TEXT NOT NULL)"
-    )
+    ]
+    checksum = "checksum TEXT NOT NULL"
+    return {
+        "results": _keyed_table("results", columns, KEY),
+        "cells": _keyed_table("cells", [*columns[:N_NAMES], checksum], Cell._fields),
+        "study": f"CREATE TABLE study (params TEXT NOT NULL, {checksum})",
+    }
 
 
-def _agree(connection: sqlite3.Connection, study: Study, database: str | os.PathLike[str]) -> None:
-    """Store the parameters, or compare them with those in the file."""
-    file = f"database={os.fspath(database)!r}"
-    found = connection.execute("SELECT format, params FROM study").fetchall()
-    wanted = study.params()
-    if not found:
-        connection.execute("INSERT INTO study VALUES (?, ?)", (FORMAT, json.dumps(wanted)))
-        return
-    [(number, text)] = found
-    before = json.loads(text)
+def _keyed_table(name: str, columns: Sequence[str], key: Sequence[str]) -> str:
+    parts = [*columns, f"PRIMARY KEY ({', '.join(key)})"]
+    return f"CREATE TABLE {name} ({', '.join(parts)}) WITHOUT ROWID"
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    for statement in _tables().values():
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def _check(connection: sqlite3.Connection, file: str) -> None:
+    """Refuse files of another kind or format, and those whose pages are damaged."""
+    tables = dict(connection.execute("SELECT name, sql FROM sqlite_master").fetchall())
+    application, number = _mark(connection)
+    if application == number == 0 and tables.keys() == {"results", "study"}:
+        application, number = APPLICATION, 1  # which had no mark
+    if application != APPLICATION:
+        problem = "is not the file of a study, but another SQLite file"
+        raise StudyFileError(problem, where=file, remedy="Choose another name.")
     if number != FORMAT:
-        problem = f"has format {number}, but this version of rejo writes {FORMAT}"
-        raise ValueError(f"{file} {problem}. Choose another name.")
+        problem = f"has format {number}, but this version of rejo reads and writes format {FORMAT}"
+        raise StudyFileError(problem, where=file, remedy=AGAIN)
+    if tables != _tables():
+        raise _damaged(file, "its tables are not those that rejo makes")
+    [[found], *_] = connection.execute("PRAGMA integrity_check(1)")
+    if found != "ok":
+        raise _damaged(file, " ".join(str(found).split()))
+
+
+def _params(connection: sqlite3.Connection, file: str) -> dict[str, Any]:
+    """Return the parameters of the study."""
+    found = connection.execute("SELECT params, checksum FROM study").fetchall()
+    if len(found) != 1 or _checksum(found[0][0]) != found[0][1]:
+        raise _damaged(file, "the parameters of its study are not as they were written")
+    try:
+        return dict(json.loads(found[0][0]))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _damaged(file, str(error)) from None
+
+
+def _set_params(connection: sqlite3.Connection, params: Mapping[str, Any]) -> None:
+    text = json.dumps(params)
+    connection.execute("DELETE FROM study")
+    connection.execute("INSERT INTO study VALUES (?, ?)", (text, _checksum(text)))
+
+
+def _agree(connection: sqlite3.Connection, study: Study, file: str) -> None:
+    """Compare the parameters with those in the file."""
+    before, wanted = _params(connection, file), study.params()
     other = [
         name
         for name in wanted
@@ -209,18 +347,53 @@ def _agree(connection: sqlite3.Connection, study: Study, database: str | os.Path
     ]
     if other:
         differences = "; ".join(f"{n}: {before.get(n)} there, {wanted[n]} here" for n in other)
-        raise ValueError(
-            f"{file} holds another study ({differences}). Choose another name, or "
-            "continue with the same parameters; only repetitions may be larger."
+        raise StudyFileError(
+            f"holds another study ({differences})",
+            where=file,
+            remedy="Choose another name, or continue with the same parameters; only repetitions "
+            "may be larger.",
         )
     if wanted["repetitions"] < before["repetitions"]:
-        raise ValueError(
-            f"{file} holds {before['repetitions']} repetitions, more than repetitions="
-            f"{wanted['repetitions']}: give at least as many, or another name."
+        raise StudyFileError(
+            f"holds {before['repetitions']} repetitions, more than repetitions="
+            f"{wanted['repetitions']}",
+            where=file,
+            remedy="Give at least as many, or choose another name.",
         )
-    connection.execute("UPDATE study SET params = ?", (json.dumps(wanted),))
+    if wanted != before:
+        _set_params(connection, wanted)
+
+
+def _read(connection: sqlite3.Connection, identity: str) -> tuple[dict[Cell, list[Values]], int]:
+    """Return the cells whose rows are as they were written, in order, and how many are not."""
+    cells = connection.execute(f"SELECT * FROM cells ORDER BY {', '.join(Cell._fields)}")
+    checksums = {Cell(*names): checksum for *names, checksum in cells}
+    found: dict[Cell, list[Values]] = {cell: [] for cell in checksums}
+    for values in connection.execute(f"SELECT * FROM results ORDER BY {', '.join(KEY)}"):
+        found.setdefault(Cell(*values[:N_NAMES]), []).append(values)
+    sound = {
+        cell: rows
+        for cell, rows in found.items()
+        if rows and _checksum(identity, rows) == checksums.get(cell)
+    }
+    return sound, len(found) - len(sound)
+
+
+def _identity(params: Mapping[str, Any]) -> str:
+    """Return what the rows of a cell depend on, besides the cell."""
+    names = sorted(params.keys() - {"repetitions"})
+    return _checksum([(name, _unordered(params[name])) for name in names])
+
+
+def _checksum(*parts: Any) -> str:
+    """Return a digest of what JSON and SQLite can hold, the same for each version of Python."""
+    return sha256(ascii(parts).encode()).hexdigest()
 
 
 def _unordered(value: Any) -> Any:
     """Return lists sorted: the order of methods or data sets makes no other study."""
     return sorted(value) if isinstance(value, list) else value
+
+
+def _marks(values: Any) -> str:
+    return ", ".join("?" * len(values))
