@@ -4,7 +4,8 @@
 
 - ``_fitted``, the attributes that a file keeps, each with what it must be (:func:`floats`,
   :func:`indices`, :func:`number`, ...).  Those of its bases belong to it.  An attribute that is
-  neither named there nor a parameter is not saved, and refused if a file has it;
+  neither named there nor a parameter is not saved, and refused if a file has it.  A named tuple
+  checks its fields by :func:`check_fields` instead;
 
 and may have
 
@@ -41,6 +42,9 @@ Size = int | str | None  # a length, the name of one, or any
 
 STORABLE: dict[str, type] = {}  # by full name
 LARGEST = 1e100  # of a number in a model: its square is far from an overflow
+MOST_CLASSES = 10_000  # a prediction holds a number for each class of each case
+MOST_FEATURES = 1 << 24
+DEEPEST = 6  # lists in lists in a parameter
 
 
 class StateError(ValueError):
@@ -169,6 +173,22 @@ def text() -> Must:
     return Must("a string", lambda value, sizes: type(value) is str)
 
 
+def figure() -> Must:
+    """Return what a number must be that is only shown: it may be infinite or not a number."""
+    return Must("a number", lambda value, sizes: _is_float(value) or number().fits(value, sizes))
+
+
+def label() -> Must:
+    """Return what a label must be: a string or a number of at most 64 bits."""
+
+    def test(value: Any, sizes: Sizes) -> bool:
+        if isinstance(value, Integral) and not _is_bool(value):
+            return -(1 << 63) <= int(value) < 1 << 64
+        return isinstance(value, (str, bytes, bool, np.bool_)) or _is_float(value)
+
+    return Must("a string or a number", test)
+
+
 def flag() -> Must:
     """Return what must be true or false."""
     return Must("true or false", lambda value, sizes: type(value) is bool)
@@ -178,11 +198,12 @@ def labels(size: Size = "K") -> Must:
     """Return what the classes must be: two or more different numbers or strings."""
 
     def test(value: Any, sizes: Sizes) -> bool:
-        if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufUSO":
+        if type(value) is not np.ndarray or value.dtype.kind not in "biufUSO":
             return False
-        found = value.tolist()
-        fine = value.ndim == 1 and len(found) >= 2 and _match((size,), value.shape, sizes)
-        fine = fine and all(isinstance(x, (str, bytes, bool, int, float)) for x in found)
+        fine = value.ndim == 1 and 2 <= len(value) <= MOST_CLASSES
+        fine = fine and _match((size,), value.shape, sizes)
+        found = value.tolist() if fine else []
+        fine = fine and all(label().fits(x, {}) for x in found)
         return fine and len(set(found)) == len(found) and all(x == x for x in found)
 
     return Must(f"{size} different numbers or strings", test)
@@ -198,6 +219,17 @@ def names(size: Size = "p") -> Must:
         return fine and all(type(x) is str for x in found) and len(set(found)) == len(found)
 
     return Must(f"{size} different strings", test)
+
+
+def texts(size: Size = None) -> Must:
+    """Return what an array of strings must be."""
+
+    def test(value: Any, sizes: Sizes) -> bool:
+        fine = type(value) is np.ndarray and value.dtype.kind in "OU"
+        fine = fine and _match((size,), value.shape, sizes)
+        return fine and all(type(x) is str for x in value.tolist())
+
+    return Must(f"{size} strings", test)
 
 
 def part(*kinds: type) -> Must:
@@ -220,6 +252,31 @@ def each(item: Must, size: Size = None) -> Must:
         return fine and all(item.fits(entry, sizes) for entry in value)
 
     return Must(f"a list {_shape_words((size,))} of: {item.words}", test)
+
+
+def pair(item: Must) -> Must:
+    """Return what must be a tuple of two items that are both so."""
+
+    def test(value: Any, sizes: Sizes) -> bool:
+        return type(value) is tuple and len(value) == 2 and all(item.fits(x, sizes) for x in value)
+
+    return Must(f"two: {item.words}", test)
+
+
+def mapping(key: Must, value: Must) -> Must:
+    """Return what must be a dict whose keys and values are all so."""
+
+    def test(found: Any, sizes: Sizes) -> bool:
+        return type(found) is dict and all(
+            key.fits(k, sizes) and value.fits(v, sizes) for k, v in found.items()
+        )
+
+    return Must(f"a dict of: {key.words}; to: {value.words}", test)
+
+
+def plain() -> Must:
+    """Return what a parameter must be: see :func:`check_parameters`."""
+    return Must("a plain value", lambda value, sizes: _is_plain(value, DEEPEST))
 
 
 def maybe(must: Must) -> Must:
@@ -251,16 +308,17 @@ def optional(must: Must) -> Must:
 
 
 def sparse_rows(*shape: Size, low: float = -LARGEST, high: float = LARGEST) -> Must:
-    """Return what a sparse matrix must be: CSR in canonical format, float64 and int32."""
+    """Return what a sparse matrix must be: CSR in canonical format, float64 and int32 or int64."""
 
     def test(value: Any, sizes: Sizes) -> bool:
         if not issparse(value) or value.format != "csr" or not _match(shape, value.shape, sizes):
             return False
         n, p = value.shape
-        fine = indices(n + 1, dtype="int32").fits(value.indptr, {})
+        kind = "int64" if value.indptr.dtype == np.int64 else "int32"
+        fine = indices(n + 1, dtype=kind).fits(value.indptr, {})
         fine = fine and value.indptr[0] == 0 and is_sorted(value.indptr)
         nnz = int(value.indptr[-1]) if fine else 0
-        fine = fine and indices(nnz, below=p, dtype="int32").fits(value.indices, {})
+        fine = fine and indices(nnz, below=p, dtype=kind).fits(value.indices, {})
         fine = fine and floats(nnz, low=low, high=high).fits(value.data, {})
         if not fine:
             return False
@@ -283,6 +341,8 @@ def check_fitted(
     require(not lost, part, f"it lacks the parameter {', '.join(lost)[:80]}")
     strange = sorted(held.keys() - set(parameters) - fitted.keys())
     require(not strange, part, f"it has an attribute {', '.join(strange)[:80]!r} that it must not")
+    needed = {name for name, must in fitted.items() if must.needed}
+    require(not needed or needed & held.keys(), part, "it is not fitted")
     known = {} if sizes is None else dict(sizes)
     for size, name in (("p", "n_features_in_"), ("K", "classes_")):
         if name in held and name in fitted:
@@ -294,6 +354,25 @@ def check_fitted(
             require(not must.needed, part, f"it lacks {name}")
             continue
         require(must.fits(held[name], known), part, f"{name} is not {must.words}")
+
+
+def check_fields(part: Any, **fields: Must) -> None:
+    """Refuse a named tuple unless its fields are as they must be."""
+    sizes: Sizes = {}
+    for name, must in fields.items():
+        fine = must.fits(getattr(part, name), sizes)
+        require(fine, part, f"{name} is not {must.words}")
+
+
+def check_parameters(part: Any) -> None:
+    """Refuse an estimator unless its parameters are plain: harmless to show, compare and copy.
+
+    They are strings, numbers, arrays, estimators and splitters, or lists, tuples and dicts of
+    these that are not nested deeply.  Whole numbers have a size at which floats exist.
+    """
+    for name in type(part)._get_param_names():
+        fine = _is_plain(getattr(part, name), DEEPEST)
+        require(fine, part, f"the parameter {name} is not a plain value")
 
 
 def fitted_of(cls: type) -> dict[str, Must]:
@@ -341,6 +420,27 @@ def _match(shape: tuple[Size, ...], found: tuple[int, ...], sizes: Sizes) -> boo
 
 def _is_bool(value: Any) -> bool:
     return isinstance(value, (bool, np.bool_))
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, (float, np.floating))
+
+
+def _is_plain(value: Any, depth: int) -> bool:
+    if value is None or isinstance(value, (str, bytes)) or _is_bool(value) or _is_float(value):
+        return True
+    if isinstance(value, Integral):
+        return abs(int(value)) <= LARGEST
+    if isinstance(value, np.ndarray):
+        if value.dtype != object:
+            return value.dtype.kind in "biufUS" and value.ndim <= 2
+        value = value.ravel().tolist()
+    if isinstance(value, dict):
+        fine = all(isinstance(key, (str, Real)) and _is_plain(key, 0) for key in value)
+        return fine and depth > 0 and all(_is_plain(item, depth - 1) for item in value.values())
+    if isinstance(value, (list, tuple)):
+        return depth > 0 and all(_is_plain(item, depth - 1) for item in value)
+    return hasattr(value, "get_params") or hasattr(value, "get_n_splits")
 
 
 def _shape_words(shape: tuple[Size, ...]) -> str:

@@ -606,7 +606,7 @@ def test_links_and_permissions(data, tmp_path):
 
 
 LEARNER = '''
-from rejo._state import is_floats, require, storable
+from rejo._state import floats, storable
 from rejo.estimators.linear import RejoLinear
 
 
@@ -614,16 +614,13 @@ from rejo.estimators.linear import RejoLinear
 class Trial(RejoLinear):
     """A new learner: linear, with its rows, and what it says about them."""
 
+    _fitted = {"rows_": floats(7, "p")}
     _training_rows = ("rows_",)
     _not_saved = ("secret_",)
 
     def fit(self, X, y, sample_weight=None):
         self.rows_, self.secret_ = X[:7].copy(), [object()]
         return super().fit(X, y, sample_weight)
-
-    def _check_state(self):
-        super()._check_state()
-        require(is_floats(self.rows_, 7, self.n_features_in_), self, "rows_ are malformed")
 '''
 
 TRIAL = """
@@ -651,7 +648,7 @@ model[-1].rows_ = model[-1].rows_[:3]
 try:
     save(model, sys.argv[1], overwrite=True)
 except ModelFileError as error:
-    assert "Trial: rows_ are malformed" in str(error)
+    assert "Trial: rows_ is not float64 (7, p)" in str(error)
     print("refused")
 """
 

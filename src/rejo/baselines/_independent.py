@@ -6,13 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator
 
+from rejo._state import Must, each, number, part
 from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import Wrapper, fit_clones
 from rejo.estimators.boundaries import BoundaryClassifier
 from rejo.estimators.classes import Targets
-from rejo.estimators.inner import check_no_class_weight, inner_scores
+from rejo.estimators.inner import check_member, check_no_class_weight, inner_scores
 
 
 class IndependentBoundaries(Wrapper, BoundaryClassifier):
@@ -21,6 +22,10 @@ class IndependentBoundaries(Wrapper, BoundaryClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BoundaryClassifier._parameter_constraints,
         **Wrapper._wrapper_constraints,
+    }
+    _fitted: ClassVar[dict[str, Must]] = {
+        "estimators_": each(part(BaseEstimator)),
+        "crossing_rate_": number(0.0, 1.0 + 1e-9),
     }
     estimators_: list[Any]
     crossing_rate_: float
@@ -49,8 +54,12 @@ class IndependentBoundaries(Wrapper, BoundaryClassifier):
 
     def _check_state(self) -> None:
         super()._check_state()
-        for estimator in self.estimators_:
-            check_is_fitted(estimator)
+        methods = ["predict_proba"]
+        if not hasattr(self, "predict_proba"):
+            methods += ["decision_function"]
+        for member in self.estimators_:
+            p = getattr(self, "n_features_in_", None)
+            check_member(self, member, np.arange(2), p, *methods)
 
     def _raw_scores(self, X: Any) -> Floats:
         """Scores (n, Q) of the classifiers, unsorted."""

@@ -15,9 +15,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
-from rejo._state import require
 from rejo._typing import Floats, Indices
 from rejo.estimators.boundaries import middle_scores
 from rejo.estimators.classes import Targets
@@ -224,23 +223,6 @@ def set_pairwise(estimator: Any, pairwise: bool) -> None:
 def known_labels(estimator: Any, classes: NDArray[Any]) -> NDArray[Any]:
     """What to call the classes: by their names, but XGBoost takes only 0, 1, ..."""
     return np.arange(len(classes)) if family(final_classifier(estimator)) == "xgboost" else classes
-
-
-def check_member(
-    owner: Any, member: Any, labels: NDArray[Any], n_features: int | None, *methods: str
-) -> None:
-    """Refuse a part of a model that is no fitted classifier, or has other classes or features.
-
-    It is for ``_check_state`` of a class around classifiers; see :mod:`rejo._state`.
-    """
-    fine = hasattr(member, "fit") and any(hasattr(member, method) for method in methods)
-    require(fine, owner, f"a {type(member).__name__} stands where a classifier is expected")
-    check_is_fitted(member)
-    known = np.asarray(member.classes_).tolist()
-    fine = sorted(known, key=str) == sorted(labels.tolist(), key=str)
-    require(fine, owner, f"its {_name(member)} has other classes")
-    fine = None in (n_features, width := getattr(member, "n_features_in_", None))
-    require(fine or width == n_features, owner, f"its {_name(member)} has other features")
 
 
 def _columns(estimator: Any, labels: NDArray[Any]) -> list[int]:

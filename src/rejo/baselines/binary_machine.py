@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import type_of_target
 
-from rejo._state import require
+from rejo._state import Must, number, require
 from rejo._typing import Floats
 from rejo.estimators.classes import Targets
 from rejo.estimators.kernel_machine import KernelMachine
@@ -30,6 +30,8 @@ class BinaryKernelMachine(KernelMachine):
         "reject_cost": [Interval(Real, 0.0, 0.5, closed="right")],
     }
 
+    _fitted: ClassVar[dict[str, Must]] = {"intercept_": number()}
+
     reject_cost: float
     intercept_: float
 
@@ -43,8 +45,8 @@ class BinaryKernelMachine(KernelMachine):
 
     def _check_state(self) -> None:
         super()._check_state()
-        fine = isinstance(self.intercept_, float) and np.isfinite(self.intercept_)
-        require(fine and len(self.classes_) == 2, self, "its function is malformed")
+        fine = len(self.classes_) == 2 and self.reject_label_ is not None
+        require(fine, self, "it has other answers than two classes and a rejection")
 
     def _check_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
         with np.errstate(invalid="ignore"):  # infinite labels: an error of check_targets

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -16,11 +16,26 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rejo._state import is_floats, require, storable
+from rejo._state import (
+    MOST_FEATURES,
+    Must,
+    check_parameters,
+    count,
+    each,
+    floats,
+    labels,
+    maybe,
+    names,
+    number,
+    optional,
+    part,
+    require,
+    storable,
+)
 from rejo._typing import Floats, Indices
-from rejo.baselines._wrapped import check_member, fit_clone, posteriors
+from rejo.baselines._wrapped import fit_clone, posteriors
 from rejo.estimators.classes import check_targets
-from rejo.estimators.inner import array_options, is_frame, take_rows
+from rejo.estimators.inner import array_options, check_member, is_frame, take_rows
 
 PRIOR = 50.0  # cases that the equal weights count for when weights are learned
 STEPS = 500  # of the EM algorithm
@@ -79,6 +94,15 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
     """
 
     _weighted = ("estimators", "estimators_", "weights_")
+    _fitted: ClassVar[dict[str, Must]] = {
+        "n_features_in_": optional(count(1, MOST_FEATURES)),
+        "feature_names_in_": optional(names("p")),
+        "classes_": labels("K"),
+        "estimators_": each(maybe(part(BaseEstimator)), "n"),
+        "weights_": floats("n", low=0.0, high=1.0),
+        "temperature_": number(COLDEST, 1 / COLDEST),
+        "floor_": floats("K", low=0.0, high=1.0),
+    }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimators": [list],
@@ -170,27 +194,23 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
         return tags
 
     def _check_state(self) -> None:
-        self._validate_params()
-        classes, w, n = self.classes_, self.weights_, len(self.estimators)
-        fine = isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2
-        fine = fine and len(set(classes.tolist())) == len(classes)
-        require(fine, self, "classes_ is not an array of two or more classes")
-        fine = all(isinstance(e, tuple) and len(e) == 2 and isinstance(e[0], str)
-                   for e in self.estimators)  # fmt: skip
+        fine = type(self.estimators) is list and all(
+            type(pair) is tuple and len(pair) == 2 and type(pair[0]) is str
+            for pair in self.estimators
+        )
         require(fine, self, "its estimators are not pairs of a name and a classifier")
-        fine = isinstance(self.estimators_, list) and len(self.estimators_) == n
+        check_parameters(self)
+        self._validate_params()
+        w = self.weights_
+        fine = len(self.estimators) == len(w)
         require(fine, self, "it has more or fewer classifiers than names")
-        shares = is_floats(w, n) and (w >= 0).all() and abs(w.sum() - 1) < 1e-6
-        require(shares, self, "its weights are not shares, one for each classifier")
-        shares = is_floats(self.floor_, len(classes)) and (self.floor_ >= 0).all()
-        require(shares and self.floor_.sum() <= 1, self, "its floor is malformed")
-        T = self.temperature_
-        fine = isinstance(T, float) and COLDEST <= T <= 1 / COLDEST
-        require(fine, self, "its temperature is malformed")
+        require(abs(w.sum() - 1) < 1e-6, self, "its weights are not shares")
+        require(self.floor_.sum() <= 1, self, "its floor is malformed")
+        p = getattr(self, "n_features_in_", None)
         for member, weight in zip(self.estimators_, w, strict=True):
             require((member is None) == (weight == 0), self, "a classifier is missing")
             if member is not None:
-                check_member(self, member, classes, self.n_features_in_, "predict_proba")
+                check_member(self, member, self.classes_, p, "predict_proba")
 
     def _posteriors_to_onnx(self, graph: Any, X: str) -> str:
         members = zip(self.estimators, self.estimators_, self.weights_, strict=True)

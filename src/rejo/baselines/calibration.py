@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from rejo._state import require, storable
+from rejo._state import Must, each, indices, number, part, require, storable
 from rejo._typing import Floats, Indices
 from rejo.estimators.posteriors import boundary_posteriors
 
@@ -26,6 +26,8 @@ RANGE = 10.0  # of the logarithm of the factor, for scores of size 1
 class GivenScores(ClassifierMixin, BaseEstimator):
     """A classifier whose features are its scores."""
 
+    _fitted: ClassVar[dict[str, Must]] = {"classes_": indices("K", dtype=("int64", "int32"))}
+
     def fit(self, X: Floats, y: Indices, sample_weight: Any = None) -> Self:
         """Store the classes."""
         self.classes_ = np.unique(y)
@@ -34,6 +36,11 @@ class GivenScores(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Floats) -> Floats:
         """Return the scores themselves."""
         return X[:, 0] if X.shape[1] == 1 else X
+
+    def _check_state(self) -> None:
+        K = len(self.classes_)
+        fine = K >= 2 and np.array_equal(self.classes_, np.arange(K))
+        require(fine, self, "its classes are not 0, 1, ...")
 
     def _decision_to_onnx(self, graph: Any, X: str) -> str:
         return X
@@ -52,6 +59,8 @@ class TemperatureScaling(BaseEstimator):
     ``method="temperature"`` of scikit-learn 1.8 and later.
     """
 
+    _fitted: ClassVar[dict[str, Must]] = {"beta_": number(low=1e-300)}
+
     def fit(self, X: Floats, y: Indices, sample_weight: Any = None) -> Self:
         """Find the factor."""
         scores = _two_columns(X)
@@ -69,14 +78,12 @@ class TemperatureScaling(BaseEstimator):
         """Posteriors (n_samples, n_classes) of scores."""
         return np.asarray(softmax(self.beta_ * _two_columns(X), axis=1))
 
-    def _check_state(self) -> None:
-        fine = isinstance(self.beta_, float) and 0 < self.beta_ < np.inf
-        require(fine, self, "beta_ is not a positive number")
-
 
 @storable
 class CumulativeSigmoids(BaseEstimator):
     """Platt's sigmoid at each boundary between ordered classes; crossing ones are sorted."""
+
+    _fitted: ClassVar[dict[str, Must]] = {"sigmoids_": each(part(CalibratedClassifierCV))}
 
     def fit(self, X: Floats, y: Indices, sample_weight: Any = None) -> Self:
         """Fit ``P(y > j)`` to column ``j`` of the scores."""
@@ -93,12 +100,9 @@ class CumulativeSigmoids(BaseEstimator):
         return boundary_posteriors(logit(np.column_stack(above)), rejects=False)
 
     def _check_state(self) -> None:
-        fine = isinstance(self.sigmoids_, list) and len(self.sigmoids_) > 0
-        require(fine, self, "it has no sigmoids")
         for sigmoid in self.sigmoids_:
-            fine = isinstance(sigmoid, CalibratedClassifierCV)
-            require(fine, self, "it holds a map that is not a sigmoid")
-            check_is_fitted(sigmoid)
+            fine = np.array_equal(sigmoid.classes_, np.arange(2))
+            require(fine, self, "a sigmoid has other classes")
 
 
 def fit_calibrator(scores: Floats, y: Indices, weight: Floats, method: str) -> Any:
@@ -148,6 +152,10 @@ def check_calibrator(owner: Any, calibrator: Any, n_classes: int) -> None:
         fine = len(calibrator.sigmoids_) == n_classes - 1
     elif not isinstance(calibrator, TemperatureScaling):
         fine = np.array_equal(calibrator.classes_, np.arange(n_classes))
+    if isinstance(calibrator, CalibratedClassifierCV):
+        for inner in calibrator.calibrated_classifiers_:
+            given = inner.estimator
+            fine = fine and isinstance(given, GivenScores) and len(given.classes_) == n_classes
     require(fine, owner, f"its {type(calibrator).__name__} has other classes")
 
 

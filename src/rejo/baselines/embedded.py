@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from rejo._errors import renamed
-from rejo._state import storable
+from rejo._state import Must, count, figure, floats, indices, number, optional, require, storable
 from rejo._typing import Floats, Indices
 from rejo.baselines.binary_machine import BinaryKernelMachine
 from rejo.estimators.kernel_machine import Training
@@ -122,6 +122,14 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
     max_iter: int = 1000
     random_state: Any = None
 
+    _fitted: ClassVar[dict[str, Must]] = {
+        "epsilon_": number(0.0, 1.0),
+        "objective_": figure(),
+        "n_starts_": count(1),
+        "n_iter_": count(),
+        "support_": optional(indices("m")),
+        "dual_coef_": optional(floats(1, "m")),
+    }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BinaryKernelMachine._parameter_constraints,
         "second_order": ["boolean"],
@@ -180,6 +188,21 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
         self.support_ = pivots if rows is None else rows[pivots]
         self.dual_coef_ = coef[None]
         return self
+
+    @property
+    def _n_weights(self) -> int:
+        p = super()._n_weights
+        return p + p * (p + 1) // 2 if self.second_order else p
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        fine = self.thresholds_.tolist() == [-self.epsilon_, self.epsilon_]
+        require(fine, self, "thresholds_ and epsilon_ do not agree")
+        linear, dual = self.kernel == "linear", getattr(self, "dual_coef_", None)
+        require(linear or not self.second_order, self, "second_order needs a linear kernel")
+        fine = linear == (dual is None) and hasattr(self, "support_") != linear
+        fine = fine and (dual is None or np.array_equal(dual[0], self._coef))
+        require(fine, self, "its coefficients do not agree")
 
     def _costs(self) -> Costs:
         w_C = 0.1 * self.reject_cost if self.w_C is None else self.w_C

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Options, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from rejo._state import is_floats, is_sorted, require, storable
+from rejo._state import Must, floats, is_sorted, require, storable
 from rejo._typing import Floats
 from rejo.baselines._independent import IndependentBoundaries
 from rejo.baselines._wrapped import Fold, held_out_scores
@@ -84,6 +84,7 @@ class FrankHallReject(IndependentBoundaries):
     s: int | None = None
     loss_matrix: Any = None
 
+    _fitted: ClassVar[dict[str, Must]] = {"cutoffs_": floats("Q")}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **IndependentBoundaries._parameter_constraints,
         "per_split": [Options(int, {1, 2})],
@@ -141,11 +142,9 @@ class FrankHallReject(IndependentBoundaries):
 
     def _check_state(self) -> None:
         super()._check_state()
-        Q, n = self._n_boundaries, len(self.estimators_)
-        fine = n in (Q, len(self.classes_) - 1)
+        Q, n, splits = self._n_boundaries, len(self.estimators_), len(self.classes_) - 1
+        fine = n == splits or (n == Q and not hasattr(self, "predict_proba"))
         require(fine, self, "estimators_ and classes_ do not agree")
-        fine = is_floats(self.cutoffs_, Q)
-        require(fine, self, "cutoffs_ are not one finite number for each boundary")
         fine = n == Q or is_sorted(self.cutoffs_.reshape(n, -1))
         require(fine, self, "cutoffs_ are not in rising order")
 

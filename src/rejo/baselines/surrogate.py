@@ -9,8 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rejo._state import storable
+from rejo._state import Must, storable
 from rejo.baselines.binary_machine import BinaryKernelMachine
+from rejo.estimators.boundaries import as_fitted
+from rejo.estimators.kernel_machine import SUPPORT
 from rejo.replication import costs_from_loss
 from rejo.solvers import surrogate
 from rejo.solvers.surrogate import Hinges
@@ -83,6 +85,7 @@ class SurrogateRejectSVC(BinaryKernelMachine):
     cache_size: float = 200
     verbose: bool = False
 
+    _fitted: ClassVar[dict[str, Must]] = SUPPORT
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BinaryKernelMachine._parameter_constraints,
         "surrogate": [StrOptions({"bartlett-wegkamp", "double-hinge"})],
@@ -106,11 +109,15 @@ class SurrogateRejectSVC(BinaryKernelMachine):
         )
         self._check_solution(solution)
         self._set_labels(training.targets.classes, rejects=True)
-        self._loss = self.loss_matrix  # as fitted, even if the parameter changes later
+        self._loss = as_fitted(self.loss_matrix)
         self._set_solution(training, solution)
         self.intercept_ = float(solution.b[0])
         self.thresholds_ = hinges.cutoffs
         return self
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        self._check_support()
 
     def _hinges(self) -> Hinges:
         """The loss as a table of hinges."""

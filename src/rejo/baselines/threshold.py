@@ -9,17 +9,29 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rejo._errors import RejoError
-from rejo._state import is_floats, is_sorted, require, storable
+from rejo._state import (
+    Must,
+    flag,
+    floats,
+    is_floats,
+    is_sorted,
+    maybe,
+    one_of,
+    optional,
+    part,
+    require,
+    storable,
+)
 from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import (
     Fold,
     Wrapper,
-    check_member,
     fit_clone,
     held_out_scores,
     known_labels,
@@ -40,7 +52,7 @@ from rejo.decisions import uniform_prices
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.boundaries import judge_scores
 from rejo.estimators.classes import Targets, check_targets, is_ordered
-from rejo.estimators.inner import take_rows
+from rejo.estimators.inner import check_member, take_rows
 from rejo.estimators.posteriors import judge_posteriors, mean_price
 from rejo.prices import HIGHEST, check_reviews_pay, price_matrix, reject_cost_of
 from rejo.replication import costs_from_loss
@@ -144,6 +156,14 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
     calibration: str | None = "auto"
     cv: Any = 5
 
+    _fitted: ClassVar[dict[str, Must]] = {
+        "prices_": floats("K", None, low=-2 * HIGHEST, high=2 * HIGHEST),
+        "estimator_": part(BaseEstimator),
+        "calibrator_": maybe(part(BaseEstimator)),
+        "cutoffs_": optional(floats(None)),
+        "_rule": one_of("chow", "score", "class"),
+        "_ordered": flag(),
+    }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RejectClassifier._parameter_constraints,
         **Wrapper._wrapper_constraints,
@@ -268,35 +288,38 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
     def _check_state(self) -> None:
         super()._check_state()
         K, prices = len(self.classes_), self.prices_
-        require(is_floats(prices, K, K + 1), self, "prices_ are not a number for each outcome")
+        fine = prices.shape[1] == K + 1
+        require(fine, self, "prices_ are not a number for each outcome")
         # A review may cost its price and, if the reviewer is wrong, an error as well; at a cut in
         # the ranking it may also cost less than nothing.
-        fine = (prices[:, :-1] >= 0).all() and np.abs(prices).max() <= 2 * HIGHEST
-        fine = fine and not prices.diagonal().any()
+        fine = (prices[:, :-1] >= 0).all() and not prices.diagonal().any()
         require(fine, self, "prices_ hold a price that cannot be")
         cost = self.reject_cost_
         fine = cost == reject_cost_of(prices)
         if cost is None:  # at a cut in the ranking, or without rejection
             fine = self._rejects or self._is_uniform
         require(fine, self, "prices_ and the reject cost do not agree")
-        require(isinstance(self._ordered, bool), self, "it does not know if classes_ are ordered")
-        require(self._rule in ("chow", "class", "score"), self, "its rule is unknown")
         if self._rule != "chow":
             cutoffs, scores = self.cutoffs_, self._rule == "score"
-            require(is_floats(cutoffs, None), self, "cutoffs_ are not finite numbers")
             fine = len(cutoffs) == (self._n_boundaries if scores else K)
             require(fine, self, "cutoffs_ and classes_ do not agree")
             require(not scores or is_sorted(cutoffs), self, "cutoffs_ are not in rising order")
-        fine = np.array_equal(self._labels, self.classes_)
-        fine = fine or np.array_equal(self._labels, np.arange(K))
-        require(fine, self, "its labels and classes_ do not agree")
         uses_scores = self._rule == "score" or self.calibrator_ is not None
         others = ("decision_function", "boundary_scores") if uses_scores else ()
-        check_member(
-            self, self.estimator_, self._labels, self.n_features_in_, "predict_proba", *others
-        )
+        p = getattr(self, "n_features_in_", None)
+        check_member(self, self.estimator_, self._known_labels, p, "predict_proba", *others)
+        if not any(hasattr(self.estimator_, n) for n in ("decision_function", "predict_proba")):
+            same = np.array_equal(self.estimator_.classes_, self.classes_)  # boundaries are ordered
+            require(same, self, "its estimator_ has its classes in another order")
         if self.calibrator_ is not None:
             check_calibrator(self, self.calibrator_, K)
+
+    def _restore_state(self) -> None:
+        self._labels = self._known_labels
+
+    @property
+    def _known_labels(self) -> NDArray[Any]:
+        return known_labels(self.estimator_, self.classes_)
 
     def _posteriors_to_onnx(self, graph: Any, X: str) -> str:
         if self.calibrator_ is None:

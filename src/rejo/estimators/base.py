@@ -17,7 +17,19 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from rejo._docs import shared_parameters
-from rejo._state import require
+from rejo._state import (
+    MOST_FEATURES,
+    Must,
+    check_parameters,
+    count,
+    label,
+    labels,
+    maybe,
+    names,
+    number,
+    optional,
+    require,
+)
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import check_sample_weight, choose_reject_label, same_kind
 from rejo.metrics import tally
@@ -105,6 +117,13 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             The fitted classifier.
         """
 
+    _fitted: ClassVar[dict[str, Must]] = {
+        "n_features_in_": count(1, MOST_FEATURES),
+        "feature_names_in_": optional(names("p")),
+        "classes_": labels("K"),
+        "reject_label_": maybe(label()),
+        "reject_cost_": maybe(number()),
+    }
     _not_saved: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -322,22 +341,15 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return {"reject_cost": self.reject_cost_}
 
     def _check_state(self) -> None:
-        """Refuse classes, a reject label, a reject cost or parameters that cannot be."""
-        classes = self.classes_
-        fine = isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2
-        require(fine, self, "classes_ is not an array of two or more classes")
-        labels = classes.tolist()
-        require(len(set(labels)) == len(labels), self, "a class comes twice in classes_")
-        fine = all(isinstance(label, (str, bytes, bool, int, float)) for label in labels)
-        fine = fine and all(label == label for label in labels)  # no NaN
-        require(fine, self, "classes_ holds values that are not numbers or strings")
-        label, cost = self.reject_label_, getattr(self, "reject_cost_", None)
-        fine = label is None or (np.isscalar(label) and label not in labels)
-        require(fine, self, f"the reject label {label!r:.40} is also a class, or not a label")
-        least, most = self._lowest_reject_cost, self._highest_reject_cost
-        fine = cost is None or (isinstance(cost, (int, float)) and least < cost <= most)
-        require(fine, self, f"the reject cost {cost!r:.40} is not in ({least:g}, {most:g}]")
+        """Refuse a reject label, a reject cost or parameters that cannot be."""
+        check_parameters(self)
         self._validate_params()
+        answer, cost = self.reject_label_, self.reject_cost_
+        fine = answer is None or answer not in self.classes_.tolist()
+        require(fine, self, f"the reject label {answer!r:.40} is also a class")
+        least, most = self._lowest_reject_cost, self._highest_reject_cost
+        fine = cost is None or least < cost <= most
+        require(fine, self, f"the reject cost {cost!r:.40} is not in ({least:g}, {most:g}]")
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         """Mean cost of a decision: 0, 1, or the cost of a rejection."""

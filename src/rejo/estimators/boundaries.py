@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from rejo._state import is_floats, is_sorted, require
+from rejo._state import Must, floats, is_sorted, maybe, require
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.classes import (
@@ -43,6 +43,7 @@ class BoundaryClassifier(RejectClassifier):
 
     class_weight: Any = None
 
+    _fitted: ClassVar[dict[str, Must]] = {"_loss": maybe(floats("K", None, low=0.0))}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RejectClassifier._parameter_constraints,
         "s": [Interval(Integral, 1, None, closed="left"), None],
@@ -87,8 +88,7 @@ class BoundaryClassifier(RejectClassifier):
         check_consistent_length(counts, y)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, len(counts))
-        loss = np.asarray(self._loss, dtype=np.float64)  # (n_classes, n_boundaries + 1)
-        losses = loss[class_indices(y, self.classes_), counts]
+        losses = self._loss[class_indices(y, self.classes_), counts]
         return float(np.average(losses, weights=sample_weight))
 
     def _check_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
@@ -98,12 +98,14 @@ class BoundaryClassifier(RejectClassifier):
     def _operating_point(self) -> dict[str, Any]:
         if self._loss is None:
             return super()._operating_point()
-        return {"loss_matrix": np.asarray(self._loss, dtype=np.float64)}
+        return {"loss_matrix": self._loss}
+
+    def _lengths(self) -> dict[str, int]:
+        return {"Q": self._n_boundaries}
 
     def _check_state(self) -> None:
         super()._check_state()
-        shape = (len(self.classes_), self._n_boundaries + 1)
-        fine = self._loss is None or np.shape(self._loss) == shape
+        fine = self._loss is None or self._loss.shape[1] == self._n_boundaries + 1
         require(fine, self, "the loss matrix and classes_ do not agree")
 
     def _set_classes(
@@ -132,7 +134,7 @@ class BoundaryClassifier(RejectClassifier):
             )
         reject = costs.shape[1] > K - 1
         self._set_labels(classes, reject)
-        self._loss = self.loss_matrix  # as fitted, even if the parameter changes later
+        self._loss = as_fitted(self.loss_matrix)
         return labels, costs
 
 
@@ -143,6 +145,7 @@ class ParallelBoundaries(BoundaryClassifier):
     """
 
     thresholds_: Floats
+    _fitted: ClassVar[dict[str, Must]] = {"thresholds_": floats("Q")}
 
     @abstractmethod
     def _function(self, X: Any) -> Floats:
@@ -162,10 +165,7 @@ class ParallelBoundaries(BoundaryClassifier):
 
     def _check_state(self) -> None:
         super()._check_state()
-        b = self.thresholds_
-        require(is_floats(b, None), self, "thresholds_ are not finite numbers")
-        require(is_sorted(b), self, "thresholds_ are not in rising order")
-        require(len(b) == self._n_boundaries, self, "thresholds_ and classes_ do not agree")
+        require(is_sorted(self.thresholds_), self, "thresholds_ are not in rising order")
 
     def _check_cap(self, largest: float) -> None:
         """Refuse a product of ``C``, the costs and the weights whose square may overflow."""
@@ -248,6 +248,11 @@ class PathMixin(ParallelBoundaries):
         for model, solution in zip(order, self._solve_path(data, order), strict=True):
             model._store(data, model._check_solution(solution))
         return models
+
+
+def as_fitted(loss_matrix: Any) -> Floats | None:
+    """Return a loss matrix (K, Q + 1) to keep, even if the parameter changes later."""
+    return None if loss_matrix is None else np.array(loss_matrix, dtype=np.float64)
 
 
 def judge_scores(scores: Floats, *, rejects: bool) -> Judgement:

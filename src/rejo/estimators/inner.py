@@ -8,19 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from rejo._state import MOST_FEATURES, Must, count, optional, require
 from rejo._typing import Floats, Indices
 from rejo.estimators.pipelines import final_classifier
 
@@ -62,6 +63,9 @@ class WrapsClassifier:
     """Mixin for the parameter ``estimator``, gradient boosting by default."""
 
     estimator: Any = None
+
+    # What a pipeline takes may have no number of features.
+    _fitted: ClassVar[dict[str, Must]] = {"n_features_in_": optional(count(1, MOST_FEATURES))}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -163,6 +167,27 @@ def check_classifier(estimator: Any, *, boundaries: bool = False) -> None:
             f"estimator={name} takes a precomputed matrix of kernel values or distances, which is "
             "not supported here: give it the points. RejoSVC(kernel='precomputed') takes one."
         )
+
+
+def check_member(
+    owner: Any, member: Any, labels: NDArray[Any], n_features: int | None, *methods: str
+) -> None:
+    """Refuse a part of a model that is no fitted classifier, or has other classes or features.
+
+    One of the ``methods`` must exist.  It is for ``_check_state`` of a class around classifiers;
+    see :mod:`rejo._state`.
+    """
+    name = type(final_classifier(member)).__name__
+    fine = isinstance(member, BaseEstimator) and is_classifier(member)
+    ends = member, final_classifier(member)  # a pipeline passes boundary_scores not on
+    fine = fine and any(hasattr(end, method) for end in ends for method in methods)
+    require(fine, owner, f"a {name} stands where a classifier is expected")
+    check_is_fitted(member)
+    known = np.asarray(member.classes_).tolist()
+    fine = sorted(known, key=str) == sorted(labels.tolist(), key=str)
+    require(fine, owner, f"its {name} has other classes")
+    fine = None in (n_features, width := getattr(member, "n_features_in_", None))
+    require(fine or width == n_features, owner, f"its {name} has other features")
 
 
 def check_no_class_weight(estimator: Any, prefix: str, owner: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from rejo._state import require, storable
+from rejo._state import Must, count, figure, indices, require, storable
 from rejo._typing import Floats
 from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.classes import Targets
@@ -119,6 +119,12 @@ class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
     cache_size: float = 200
     verbose: bool = False
 
+    _fitted: ClassVar[dict[str, Must]] = {
+        "pivots_": indices(None),
+        "objective_": figure(),
+        "duality_gap_": figure(),
+        "n_iter_": count(),
+    }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelMachine._parameter_constraints,
         "h": [Interval(Real, 1e-6, 1e6, closed="both")],
@@ -174,10 +180,5 @@ class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
 
     def _check_state(self) -> None:
         super()._check_state()
-        if self.kernel == "linear":
-            fine = self._coef.shape == (self.n_features_in_,)
-            require(fine, self, "its coefficients are malformed")
-        pivots = self.pivots_
-        fine = isinstance(pivots, np.ndarray) and pivots.dtype.kind == "i" and pivots.ndim == 1
-        fine = fine and (self.kernel == "linear" or pivots.shape == self._coef.shape)
+        fine = self.kernel == "linear" or len(self.pivots_) == len(self._coef)
         require(fine, self, "its pivots and coefficients do not agree in number")

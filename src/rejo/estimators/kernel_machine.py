@@ -14,7 +14,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from rejo._state import is_floats, require
+from rejo._state import (
+    LARGEST,
+    Must,
+    count,
+    either,
+    figure,
+    floats,
+    indices,
+    maybe,
+    number,
+    require,
+    sparse_rows,
+)
 from rejo._typing import Floats
 from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import Targets
@@ -24,7 +36,20 @@ from rejo.solvers.svm import Kernel, KernelSolution, evaluate
 
 Solution = TypeVar("Solution", KernelSolution, LogisticSolution)
 
+SMALLEST_GAMMA = 1e-300
+LARGEST_DEGREE = 2**31 - 1  # of the compiled kernels
 CHUNK = 2_000_000  # kernel values held at a time in a prediction with a callable kernel
+
+
+SUPPORT = {  # what `_set_solution` sets
+    "support_": indices("n"),
+    "support_vectors_": either(floats("n", "p"), sparse_rows("n", "p"), floats(0, 0)),
+    "n_support_": indices("K"),
+    "dual_coef_": floats(1, "n"),
+    "objective_": figure(),
+    "duality_gap_": figure(),
+    "n_iter_": count(),
+}
 
 
 class Training(NamedTuple):
@@ -62,6 +87,13 @@ class KernelMachine(ParallelBoundaries):
         "tol": [Interval(Real, 0.0, None, closed="neither")],
     }
 
+    # The kernels take as many rows as there are coefficients, as many columns as X has, and the
+    # indices of sparse rows as they are.  With kernel="precomputed", rows are columns of X.
+    _fitted: ClassVar[dict[str, Must]] = {
+        "_gamma": number(low=SMALLEST_GAMMA, high=1 / SMALLEST_GAMMA),
+        "_coef": floats("m"),
+        "_basis": maybe(either(floats("m", "p"), sparse_rows("m", "p"), indices("m", below="p"))),
+    }
     _training_rows = ("support_vectors_", "_basis")
 
     @property
@@ -71,6 +103,11 @@ class KernelMachine(ParallelBoundaries):
             raise AttributeError("coef_ is only available when using a linear kernel")
         check_is_fitted(self)
         return self._coef[None]
+
+    @property
+    def _n_weights(self) -> int:
+        """Number of weights of a linear function."""
+        return int(self.n_features_in_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_coef")
@@ -84,22 +121,28 @@ class KernelMachine(ParallelBoundaries):
     def _check_state(self) -> None:
         super()._check_state()
         require(isinstance(self.kernel, str), self, "the kernel is not one of rejo's own")
-        basis, coef, p = self._basis, self._coef, self.n_features_in_
-        require(is_floats(coef, None), self, "its coefficients are malformed")
+        fine = int(self.degree) <= LARGEST_DEGREE and abs(self.coef0) <= LARGEST
+        require(fine, self, "degree or coef0 is too large")
+        n_axes = {"linear": None, "precomputed": 1}.get(str(self.kernel), 2)
+        found = None if self._basis is None else self._basis.ndim
+        require(found == n_axes, self, "the points that carry its function are malformed")
         if self.kernel == "linear":
-            return
-        if self.kernel == "precomputed":
-            fine = isinstance(basis, np.ndarray) and basis.dtype.kind == "i"
-            require(fine and basis.shape == coef.shape, self, "its rows are malformed")
-            fine = ((basis >= 0) & (basis < p)).all()
-            require(fine, self, "it refers to rows that do not exist")
-            return
-        fine = is_floats(basis.data, None) if issparse(basis) else is_floats(basis, None, None)
-        require(fine, self, "its support vectors are malformed")
-        fine = basis.shape == (len(coef), p)
-        require(fine, self, "support vectors, coefficients and features do not agree in number")
-        fine = isinstance(self._gamma, float) and 0 < self._gamma < np.inf
-        require(fine, self, "gamma is not a positive number")
+            fine = len(self._coef) == self._n_weights
+            require(fine, self, "coefficients and features do not agree in number")
+        if self.kernel == "poly":
+            rows = self._basis.data if issparse(self._basis) else self._basis
+            most = np.abs(rows).max(initial=0.0) ** 2 * self.n_features_in_
+            with np.errstate(over="ignore"):
+                top = np.float64(self._gamma * most + abs(self.coef0)) ** int(self.degree)
+            # Else points like these would have infinite scores of both signs.
+            require(np.isfinite(top), self, "its kernel overflows")
+
+    def _check_support(self) -> None:
+        """Refuse what ``_set_solution`` does not set."""
+        none = self.support_vectors_.shape == (0, 0)
+        require(none == (self.kernel == "precomputed"), self, "its support vectors are malformed")
+        fine = self.n_support_.sum() == len(self.support_)
+        require(fine, self, "its numbers of support vectors do not agree")
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Training:
         """Validate the parameters and the data; choose the kernel."""

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
-from rejo._state import is_floats, require, storable
+from rejo._state import Must, count, figure, floats, optional, part, require, storable
 from rejo._typing import Floats
 from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.classes import Targets, times_class_weight
@@ -108,6 +108,14 @@ class RejoLinear(PosteriorsMixin, PathMixin):
     random_state: Any = None
     verbose: bool = False
 
+    _fitted: ClassVar[dict[str, Must]] = {
+        "coef_": floats(1, "p"),
+        "n_iter_": count(0, 1 << 53),
+        "objective_": optional(figure()),
+        "optimality_gap_": optional(figure()),
+        "_n_fitted": optional(count(1, 1 << 53)),
+        "_stream": optional(part(linear.Stream)),
+    }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **PathMixin._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="neither")],
@@ -254,7 +262,16 @@ class RejoLinear(PosteriorsMixin, PathMixin):
 
     def _check_state(self) -> None:
         super()._check_state()
-        require(is_floats(self.coef_, 1, self.n_features_in_), self, "coef_ is malformed")
+        stream = getattr(self, "_stream", None)
+        fine = hasattr(self, "_n_fitted") or stream is not None
+        require(fine, self, "it does not know how many cases it has seen")
+        n = self.n_features_in_ + len(self.thresholds_)
+        fine = stream is None or len(stream.x) == n
+        require(fine, self, "what it has seen of a stream is malformed")
+
+    def _restore_state(self) -> None:
+        if hasattr(self, "_stream"):
+            self._rng = check_random_state(self.random_state)  # shuffles anew
 
     def _to_onnx(self, graph: Any, X: str) -> str:
         g = graph.add("MatMul", X, self.coef_.T)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -14,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from rejo._state import is_floats, require, storable
+from rejo._state import Must, count, each, figure, floats, maybe, part, require, storable
 from rejo._typing import Floats, Indices
 from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import times_class_weight
@@ -24,6 +25,7 @@ from rejo.solvers.mlp import Data, Moments, Network, NetworkSolution
 
 WORSE = 1.01  # times the loss of a constant score: the fit failed
 AUTO_BATCH = 200
+MOST_UNITS = 1 << 14  # of a layer in a model file: a prediction holds them for 2048 points
 
 
 def _streams(model: RejoMLP) -> bool:
@@ -152,6 +154,17 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
     loss_matrix: Any = None
     verbose: bool = False
 
+    _fitted: ClassVar[dict[str, Must]] = {
+        "coefs_": each(floats(None, None)),
+        "intercepts_": each(floats(None)),
+        "n_layers_": count(2),
+        "objective_": figure(),
+        "loss_curve_": each(figure()),
+        "best_loss_": figure(),
+        "validation_curve_": each(figure()),
+        "n_iter_": count(),
+        "_moments": maybe(part(Moments)),
+    }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **ParallelBoundaries._parameter_constraints,
         "hidden_layer_sizes": "no_validation",
@@ -337,15 +350,23 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
 
     def _check_state(self) -> None:
         super()._check_state()
-        weights, biases, width = self.coefs_, self.intercepts_, self.n_features_in_
-        fine = isinstance(weights, list) and isinstance(biases, list) and len(weights) > 0
-        require(fine and len(weights) == len(biases), self, "its layers are malformed")
-        for W, c in zip(weights, biases, strict=True):
-            fine = is_floats(W, width, None) and is_floats(c, None)
-            require(fine, self, "its layers do not fit together")
-            width = W.shape[1]
-            require(W is weights[-1] or len(c) == width, self, "its layers do not fit together")
-        require(width == 1, self, "its last layer has more than one unit")
+        units = (self.n_features_in_, *_layer_sizes(self.hidden_layer_sizes), 1)
+        fine = max(units[1:]) <= MOST_UNITS
+        require(fine, self, f"a layer has more than {MOST_UNITS} units")
+        shapes = [W.shape for W in self.coefs_]
+        fine = shapes == [*pairwise(units)] and self.n_layers_ == len(units)
+        require(fine, self, "its layers and hidden_layer_sizes do not agree")
+        lengths = [len(c) for c in self.intercepts_]
+        fine = lengths == [*units[1:-1], len(self.thresholds_)]
+        fine = fine and np.array_equal(self.intercepts_[-1], -self.thresholds_)
+        require(fine, self, "its intercepts and layers do not agree")
+        n = sum(W.size for W in self.coefs_) + sum(lengths)
+        fine = self._moments is None or len(self._moments.first) == n
+        require(fine, self, "what its solver knows is malformed")
+
+    def _restore_state(self) -> None:
+        self._theta = np.concatenate([*map(np.ravel, self.coefs_), *self.intercepts_])
+        self._rng = check_random_state(self.random_state)
 
     def _to_onnx(self, graph: Any, X: str) -> str:
         activation = {"tanh": "Tanh", "relu": "Relu", "logistic": "Sigmoid"}[self.activation]

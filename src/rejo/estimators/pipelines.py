@@ -59,17 +59,22 @@ def forced_of(model: Any, X: Any) -> Labels:
     return np.asarray(getattr(classifier, "predict_forced", classifier.predict)(X))
 
 
-def check_best(search: Any) -> None:
-    """Refuse a fitted search whose model has no reject option, is not fitted, or has other labels.
+def check_answering(owner: Any, model: Any) -> None:
+    """Refuse a model that answers for its owner if it has other labels or features.
 
-    It is for ``_check_state`` of a class with a ``best_estimator_``; see :mod:`rejo._state`.
+    It is for ``_check_state`` of a class whose answers are those of another model; see
+    :mod:`rejo._state`.
     """
-    best = final_classifier(search.best_estimator_)
-    require(isinstance(best, RejectClassifier), search, "its best_estimator_ has no reject option")
-    check_is_fitted(best)
-    same = np.array_equal(best.classes_, search.classes_)
-    same = same and best.reject_label_ == search.reject_label_
-    require(same, search, "its classes differ from those of its best_estimator_")
+    last = final_classifier(model)
+    fine = isinstance(last, RejectClassifier)
+    require(fine, owner, f"its {type(last).__name__} has no reject option")
+    check_is_fitted(last)
+    ours, theirs = owner.reject_label_, last.reject_label_
+    same = np.array_equal(last.classes_, owner.classes_)
+    same = same and (ours == theirs or (ours != ours and theirs != theirs))  # or both are NaN
+    require(same, owner, f"its {type(last).__name__} has other classes")
+    widths = (getattr(part, "n_features_in_", None) for part in (owner, model))
+    require(len(set(widths)) == 1, owner, f"its {type(last).__name__} has other features")
 
 
 def _walk(model: Any) -> tuple[list[Any], Any]:

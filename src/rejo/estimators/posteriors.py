@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from rejo._state import is_floats, require
+from rejo._state import Must, floats, maybe, optional
 from rejo._typing import Floats, Indices
 from rejo.decisions import decide, expected_costs
 from rejo.estimators.base import Judgement
@@ -19,6 +19,7 @@ from rejo.estimators.boundaries import BoundaryClassifier, middle_scores
 from rejo.estimators.classes import check_sample_weight, same_kind
 
 LARGEST_LOGIT = 700.0  # exp of it is finite
+LARGEST_OFFSET = 1500.0  # the logarithm of the largest number over the smallest
 
 
 def judge_posteriors(p: Floats, prices: Floats, *, rejects: bool = True) -> Judgement:
@@ -95,6 +96,9 @@ class PosteriorsMixin(BoundaryClassifier):
     """
 
     _odds_offsets: Floats | None = None  # (n_boundaries,) as fitted; None if no posteriors
+    _fitted: ClassVar[dict[str, Must]] = {
+        "_odds_offsets": optional(maybe(floats("Q", low=-LARGEST_OFFSET, high=LARGEST_OFFSET)))
+    }
 
     @available_if(_has_posteriors)
     def predict_proba(self, X: Any) -> Floats:
@@ -161,12 +165,6 @@ class PosteriorsMixin(BoundaryClassifier):
         )
         total = graph.add("ReduceSum", p, np.array([1]), keepdims=1)
         return str(graph.add("Div", p, total))
-
-    def _check_state(self) -> None:
-        super()._check_state()
-        offsets = self._odds_offsets
-        fine = offsets is None or is_floats(offsets, self._n_boundaries)
-        require(fine, self, "its posteriors are malformed")
 
 
 def odds_offsets(costs: ArrayLike) -> Floats | None:

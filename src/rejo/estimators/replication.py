@@ -12,16 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import get_routing_for_object
-from sklearn.utils.validation import check_is_fitted
 
 from rejo._io import percent
-from rejo._state import is_floats, require, storable
+from rejo._state import Must, count, floats, maybe, one_of, part, require, storable
 from rejo._typing import Floats, Indices
 from rejo.estimators import inner
 from rejo.estimators.boundaries import BoundaryClassifier, middle_scores
@@ -131,6 +130,15 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
     random_state: Any = None
     verbose: bool = False
 
+    _fitted: ClassVar[dict[str, Must]] = {
+        "transformer_": maybe(part(Pipeline)),
+        "estimator_": part(BaseEstimator),
+        "coding_": one_of("ordinal", "thermometer", "onehot"),
+        "order_": one_of("constraint", "margin", "none"),
+        "order_violations_": count(),
+        "margins_": maybe(floats("Q")),
+        "_marks": floats("Q", None),
+    }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BoundaryClassifier._parameter_constraints,
         "estimator": [HasMethods(["fit"]), None],
@@ -223,11 +231,18 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
 
     def _check_state(self) -> None:
         super()._check_state()
-        Q = self._n_boundaries
-        require(is_floats(self._marks, Q, None), self, "its replicas are malformed")
-        fine = self.margins_ is None or is_floats(self.margins_, Q)
-        require(fine, self, "its margins are malformed")
-        check_is_fitted(self.estimator_)
+        marks = extension_vectors(self._n_boundaries, 1.0, self.coding_)
+        fine = self._marks.shape == marks.shape and ((self._marks != 0) == (marks != 0)).all()
+        require(fine, self, "its replicas are malformed")
+        width = p = getattr(self, "n_features_in_", None)
+        if self.transformer_ is not None:
+            width = getattr(self.transformer_[-1], "_n_features_out", None)
+            same = getattr(self.transformer_, "n_features_in_", p) == p
+            require(same, self, "its transformer_ has other features")
+        width = None if width is None else width + marks.shape[1]
+        inner.check_member(
+            self, self.estimator_, np.arange(2), width, "decision_function", "predict_proba"
+        )
 
     # ---- the estimator and its input ------------------------------------------------------
 

@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from rejo._state import is_floats, require, storable
+from rejo._state import Must, storable
 from rejo._typing import Floats
 from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.classes import Targets
-from rejo.estimators.kernel_machine import KernelMachine, Training
+from rejo.estimators.kernel_machine import SUPPORT, KernelMachine, Training
 from rejo.solvers.svm import KernelSolution, Problem, Step
 
 
@@ -99,6 +99,7 @@ class RejoSVC(KernelMachine, PathMixin):
     cache_size: float = 200
     verbose: bool = False
 
+    _fitted: ClassVar[dict[str, Must]] = SUPPORT
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelMachine._parameter_constraints,
         "h": [Interval(Real, 1e-6, 1e6, closed="both")],
@@ -140,11 +141,4 @@ class RejoSVC(KernelMachine, PathMixin):
 
     def _check_state(self) -> None:
         super()._check_state()
-        if self.kernel == "linear":
-            fine = self._coef.shape == (self.n_features_in_,)
-            require(fine, self, "its coefficients are malformed")
-        n = len(self.support_)
-        fine = is_floats(self.dual_coef_, 1, n) and self.support_.shape == (n,)
-        fine = fine and (self.kernel == "precomputed" or self.support_vectors_.shape[0] == n)
-        fine = fine and self.n_support_.shape == self.classes_.shape and self.n_support_.sum() == n
-        require(fine, self, "support vectors and dual coefficients do not agree in number")
+        self._check_support()

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, ndtri
 
 from rejo._errors import renamed
-from rejo._state import storable
+from rejo._state import check_fields, figure, storable
 from rejo._typing import Floats
 from rejo.metrics._labels import described, labels, number
 from rejo.metrics._rates import count_labels
@@ -26,6 +26,9 @@ class Interval(NamedTuple, Generic[T]):
     estimate: T
     low: T
     high: T
+
+    def _check_state(self) -> None:
+        check_fields(self, estimate=figure(), low=figure(), high=figure())
 
 
 class RateIntervals(NamedTuple):

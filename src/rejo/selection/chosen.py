@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from rejo._state import MOST_FEATURES, Must, count, optional, part
 from rejo._typing import Floats
 from rejo.estimators.base import Judgement, RejectClassifier
-from rejo.estimators.pipelines import check_best, final_classifier, final_step
+from rejo.estimators.pipelines import check_answering, final_classifier, final_step
 
 
 class ChosenModel(RejectClassifier):
@@ -22,6 +24,10 @@ class ChosenModel(RejectClassifier):
 
     reject_cost: Any
     best_estimator_: Any
+    _fitted: ClassVar[dict[str, Must]] = {
+        "n_features_in_": optional(count(1, MOST_FEATURES)),  # a pipeline may not have it
+        "best_estimator_": part(BaseEstimator),
+    }
 
     @available_if(lambda self: hasattr(self._decider, "boundary_scores"))
     def boundary_scores(self, X: Any) -> Floats:
@@ -73,7 +79,7 @@ class ChosenModel(RejectClassifier):
 
     def _check_state(self) -> None:
         super()._check_state()
-        check_best(self)
+        check_answering(self, self.best_estimator_)
 
     def _to_onnx(self, graph: Any, X: str) -> str:
         return str(graph.apply(self.best_estimator_, X))

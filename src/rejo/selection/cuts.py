@@ -19,9 +19,10 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rejo._state import require, storable
+from rejo._state import MOST_FEATURES, Must, count, optional, part, require, storable
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import Judgement, RejectClassifier
+from rejo.estimators.pipelines import check_answering
 from rejo.selection.guarantee import TargetUnattainable
 from rejo.selection.path import ROUNDING
 from rejo.selection.target import RATES, Target
@@ -219,6 +220,10 @@ class CutRanking(RejectClassifier):
     limit: float
     widen: bool
 
+    _fitted: ClassVar[dict[str, Must]] = {
+        "n_features_in_": optional(count(1, MOST_FEATURES)),
+        "estimator_": part(RejectClassifier),
+    }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "judge"])],
         "limit": [Interval(Real, None, None, closed="neither")],
@@ -293,9 +298,6 @@ class CutRanking(RejectClassifier):
 
     def _check_state(self) -> None:
         super()._check_state()
-        fine = isinstance(self.estimator_, RejectClassifier)
-        require(fine, self, "its estimator_ has no reject option")
-        check_is_fitted(self.estimator_)
-        same = np.array_equal(self.estimator_.classes_, self.classes_)
-        same = same and self.estimator_.reject_label_ == self.reject_label_
-        require(same, self, "its classes differ from those of its estimator_")
+        check_answering(self, self.estimator_)
+        same = self.estimator_.reject_cost_ == self.reject_cost_
+        require(same, self, "its reject cost is not that of its estimator_")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from scipy.stats import betabinom
 
-from rejo._state import require, storable
+from rejo._state import check_fields, count, number, require, storable
 from rejo._typing import Floats
 from rejo.metrics import Interval
 from rejo.selection.crossfit import CrossFit, cut_rates
@@ -32,13 +31,12 @@ class Expected(NamedTuple):
     confidence: float  # approximate probability that a rate falls in its interval
 
     def _check_state(self) -> None:
-        fine = isinstance(self.confidence, float) and 0 < self.confidence < 1
-        fine = fine and isinstance(self.n_cases, Integral) and self.n_cases >= 1
+        check_fields(self, n_cases=count(1, 1 << 53), confidence=number(1e-9, 1 - 1e-15))
         for interval in self[:3]:
-            fine = fine and isinstance(interval, tuple) and len(interval) == 3
+            fine = isinstance(interval, tuple) and len(interval) == 3
             fine = fine and all(isinstance(rate, float) for rate in interval)
             fine = fine and not any(rate < 0 or rate > 1 for rate in interval)  # it may be NaN
-        require(fine, self, "what it expects is malformed")
+            require(fine, self, "what it expects is malformed")
 
     def _restored(self) -> Expected:
         """Name the parts of the intervals again, which come from a file as plain tuples."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejo._errors import RejoError, renamed
-from rejo._state import storable
+from rejo._state import check_fields, count, number, one_of, storable
 from rejo._typing import Floats
 from rejo.metrics import binomial_upper_bound
 
@@ -51,6 +51,17 @@ class Guarantee(NamedTuple):
     confidence: float
     n_cases: int  # calibration cases that count: all, or the decided ones
     n_candidates: int  # the bounds hold for all of them at once
+
+    def _check_state(self) -> None:
+        check_fields(
+            self,
+            rate=one_of("rejection_rate", "error_rate", "accepted_error_rate"),
+            bound=number(0.0, 1.0),
+            target=number(0.0, 1.0),
+            confidence=number(1e-9, 1 - 1e-15),
+            n_cases=count(0, 1 << 53),
+            n_candidates=count(1),
+        )
 
 
 @renamed(n="n_samples")

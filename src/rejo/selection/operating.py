@@ -12,7 +12,20 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from rejo._state import is_floats, require, storable
+from rejo._state import (
+    Must,
+    count,
+    floats,
+    mapping,
+    maybe,
+    number,
+    pair,
+    part,
+    plain,
+    require,
+    storable,
+    text,
+)
 from rejo.decisions import uniform_prices
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.classes import is_ordered
@@ -181,6 +194,22 @@ class RejectClassifierCV(ChosenModel):
         "random_state": ["random_state"],
     }
 
+    _fitted: ClassVar[dict[str, Must]] = {
+        "reject_cost_": number(),
+        "best_params_": mapping(text(), plain()),
+        "prices_": maybe(floats("K", None)),
+        "cut_": maybe(number()),
+        "target_": part(Target),
+        "rates_": pair(number(0.0, 1 + 1e-9)),
+        "sizes_": pair(number(1e-300)),
+        "n_effective_": number(1e-300),
+        "curve_": part(RejectCurve),
+        "chosen_": count(),
+        "expected_": part(Expected),
+        "costs_": maybe(part(MeanCosts)),
+        "guarantee_": maybe(part(Guarantee)),
+        "_prices_said": maybe(text()),
+    }
     _not_saved = ("outcomes_",)  # an entry for each training case
 
     curve_: RejectCurve
@@ -371,32 +400,20 @@ class RejectClassifierCV(ChosenModel):
 
     def _check_state(self) -> None:
         super()._check_state()
-        rates, cost = self.rates_, self.reject_cost_
-        fine = isinstance(rates, tuple) and len(rates) == 2
-        fine = fine and all(isinstance(rate, float) and 0 <= rate <= 1 for rate in rates)
-        require(fine and sum(rates) <= 1 + 1e-9, self, "its rates are not shares of all cases")
-        sizes = (*self.sizes_, self.n_effective_)
-        fine = all(isinstance(size, float) and 0 < size < np.inf for size in sizes)
-        fine = fine and isinstance(self.sizes_, tuple) and len(sizes) == 3
-        require(fine, self, "the number of cases behind its rates is not a positive number")
-        fine = isinstance(cost, float) and np.isfinite(cost)
-        require(fine, self, f"the reject cost {cost!r:.40} is not a number")
+        fine = sum(self.rates_) <= 1 + 1e-9
+        require(fine, self, "its rates are not shares of all cases")
+        fine = self.n_effective_ == min(self.sizes_)
+        require(fine, self, "the numbers of cases behind its rates do not agree")
+        fine = self.chosen_ < len(self.curve_.reject_costs)
+        require(fine, self, "its operating point is not on its curve")
         K = len(self.classes_)
-        fine = self.prices_ is None or is_floats(self.prices_, K, K + 1)
+        fine = self.prices_ is None or self.prices_.shape[1] == K + 1
         require(fine, self, "prices_ are not a number for each outcome")
-        said = self._prices_said
-        require(said is None or isinstance(said, str), self, "its prices in words are not text")
-        fine = self.cut_ is None or (isinstance(self.cut_, float) and np.isfinite(self.cut_))
-        require(fine, self, "its cut is not a number")
         if self.decides_by_posteriors:
             prices = uniform_prices(K, 0.0) if self.prices_ is None else self.prices_
             ours, cut = final_classifier(self.best_estimator_).prices_, self.cut_
             fine = cut is not None and np.allclose(with_cut(prices, cut), ours, rtol=1e-9)
             require(fine, self, "its prices and its cut are not those it decides by")
-        require(isinstance(self.expected_, Expected), self, "what it expects is malformed")
-        costs = self.costs_
-        fine = costs is None or (isinstance(costs, MeanCosts) and all(np.isfinite(costs)))
-        require(fine, self, "its mean costs are malformed")
 
     def _restore_state(self) -> None:
         self.expected_ = self.expected_._restored()

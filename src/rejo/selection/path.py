@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from rejo._state import storable
+from rejo._state import Must, floats, require, storable
 from rejo._typing import Floats, Indices
 from rejo.metrics import tally
 from rejo.selection.folds import (
@@ -46,6 +46,16 @@ class RejectCurve:
     rejection_rates: Floats
     error_rates: Floats
     sizes: Floats
+
+    _fitted: ClassVar[dict[str, Must]] = {
+        "reject_costs": floats("n_costs"),
+        "rejection_rates": floats("n_costs", "n_folds", low=-ROUNDING, high=1 + 1e-9),
+        "error_rates": floats("n_costs", "n_folds", low=-ROUNDING, high=1 + 1e-9),
+        "sizes": floats("n_folds", low=0.0),
+    }
+
+    def _check_state(self) -> None:
+        require(self.sizes.sum() > 0, self, "it counts no cases")
 
     @property
     def risks(self) -> Floats:

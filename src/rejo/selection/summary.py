@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rejo._state import storable
+from rejo._state import check_fields, number, storable
 from rejo.metrics import Interval
 from rejo.selection.expected import Expected
 from rejo.selection.guarantee import Guarantee
@@ -18,6 +18,9 @@ class MeanCosts(NamedTuple):
     chosen: float  # by the model
     review_all: float
     decide_all: float
+
+    def _check_state(self) -> None:
+        check_fields(self, chosen=number(), review_all=number(), decide_all=number())
 
 
 def summarise(expected: Expected, why: str, guarantee: Guarantee | None) -> str:

@@ -9,9 +9,24 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, Real
 
-from rejo._state import storable
+from rejo._state import (
+    Must,
+    count,
+    either,
+    floats,
+    indices,
+    mapping,
+    number,
+    part,
+    plain,
+    require,
+    storable,
+    text,
+    texts,
+)
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import encode_classes
+from rejo.estimators.pipelines import check_answering
 from rejo.estimators.svm import RejoSVC
 from rejo.estimators.svm_folds import SVMGrid, score_folds
 from rejo.metrics import Tally, tally
@@ -30,6 +45,7 @@ from rejo.selection.path import RejectCurve
 # The grids of the paper.
 CS = tuple(2.0**i for i in (-5, -3, -1, 1, 3))
 GAMMAS = tuple(2.0**i for i in (-3, -1, 1))
+COLUMN = either(floats("n_rows"), indices("n_rows"), texts("n_rows"))  # of cv_results_
 
 
 @storable
@@ -95,6 +111,15 @@ class RejoSVCCV(ChosenModel):
         "n_jobs": [int, None],
     }
 
+    _fitted: ClassVar[dict[str, Must]] = {
+        "best_estimator_": part(RejoSVC),
+        "best_estimators_": mapping(number(0.0, 0.5), part(RejoSVC)),
+        "best_params_": mapping(number(0.0, 0.5), mapping(text(), plain())),
+        "reject_costs_": floats("n_costs", low=0.0, high=0.5),
+        "curve_": part(RejectCurve),
+        "cv_results_": mapping(text(), COLUMN),
+        "n_iter_": count(),
+    }
     _learner = RejoSVC
 
     def __init__(
@@ -203,6 +228,16 @@ class RejoSVCCV(ChosenModel):
         values = [part.ravel() for part in (*rates, risks.std(axis=-1))]
         columns = (*zip(*product(*grid), strict=True), *values)
         self.cv_results_ = {k: np.array(v) for k, v in zip(names, columns, strict=True)}
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        self._model()._validate_params()
+        costs = self.reject_costs_.tolist()
+        same = list(self.best_estimators_) == list(self.best_params_) == costs
+        same = same and self.reject_cost_ in costs and len(self.curve_.reject_costs) == len(costs)
+        require(same, self, "its models are not one for each reject cost")
+        for model in self.best_estimators_.values():
+            check_answering(self, model)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rejo._errors import RejoError
-from rejo._state import storable
+from rejo._state import check_fields, maybe, number, one_of, storable
 from rejo._typing import Floats
 from rejo.decisions import uniform_prices
 from rejo.prices import price_matrix, reject_cost_of
@@ -30,6 +30,11 @@ class Target(NamedTuple):
     name: str  # of the parameter
     rate: str | None  # the rate that it limits; None if the price is given
     limit: float  # of that rate, or the price
+
+    def _check_state(self) -> None:
+        check_fields(
+            self, name=one_of(*TARGETS), rate=maybe(one_of(*RATES)), limit=number(),
+        )  # fmt: skip
 
 
 def check_target(params: Mapping[str, Any]) -> Target:

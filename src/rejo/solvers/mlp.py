@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import minimize as scipy_minimize
 
-from rejo._state import storable
+from rejo._state import check_fields, count, floats, storable
 from rejo._typing import Floats
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam
@@ -62,6 +62,11 @@ class Moments(NamedTuple):
     first: Floats
     second: Floats
     n_steps: int
+
+    def _check_state(self) -> None:
+        check_fields(
+            self, first=floats("n"), second=floats("n", low=0.0), n_steps=count(0, 1 << 53)
+        )
 
 
 class NetworkSolution(NamedTuple):

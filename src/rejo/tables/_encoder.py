@@ -10,7 +10,19 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from rejo._state import require, storable
+from rejo._state import (
+    MOST_FEATURES,
+    Must,
+    check_parameters,
+    count,
+    mapping,
+    names,
+    one_of,
+    plain,
+    require,
+    storable,
+    text,
+)
 from rejo._typing import Floats
 from rejo.tables import columns
 from rejo.tables.dates import FORMATS, ISO
@@ -18,6 +30,7 @@ from rejo.tables.errors import TableError, check_columns, check_different, liste
 from rejo.tables.values import LARGEST
 
 SLAB = 2048  # rows
+MOST_LETTERS = 1 << 24  # in the names of all columns of the output
 
 
 @storable
@@ -83,6 +96,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     {'unit': 'constant'}
     """
 
+    _fitted: ClassVar[dict[str, Must]] = {
+        "n_features_in_": count(1, MOST_FEATURES),
+        "feature_names_in_": names("p"),
+        "kinds_": mapping(text(), one_of("number", "date", "category")),
+        "date_formats_": mapping(text(), one_of(*FORMATS)),
+        "left_out_": mapping(text(), text()),
+        "learnt_": mapping(text(), plain()),
+    }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "max_categories": [Interval(Integral, 1, None, closed="left")],
         "min_count": [Interval(Integral, 1, None, closed="left")],
@@ -238,26 +259,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return sum(map(len, self._names_out()))
 
     def _check_state(self) -> None:
-        require(hasattr(self, "kinds_"), self, "it is not fitted")
+        check_parameters(self)
         self._validate_params()
-        names = self.feature_names_in_
-        fine = isinstance(names, np.ndarray) and names.ndim == 1 and names.dtype == object
-        require(fine and _are_words(names.tolist()), self, "its columns have no names")
-        require(len(names) == self.n_features_in_, self, "its columns differ in number")
-        parts = (self.kinds_, self.learnt_, self.left_out_, self.date_formats_)
-        require(all(type(part) is dict for part in parts), self, "it is malformed")
-        kinds, learnt, left_out, formats = parts
+        names = self.feature_names_in_.tolist()
+        kinds, learnt, formats = self.kinds_, self.learnt_, self.date_formats_
+        left_out = self.left_out_
         agree = set(kinds) | set(left_out) == set(names) and not set(kinds) & set(left_out)
         agree = agree and bool(kinds) and list(learnt) == list(kinds)
         agree = agree and set(formats) == {name for name in kinds if kinds[name] == "date"}
         require(agree, self, "its columns do not agree")
-        fine = all(type(f) is str and f in FORMATS for f in formats.values())
-        require(fine, self, "its date formats are malformed")
-        fine = all(type(why) is str for why in left_out.values())
-        require(fine, self, "its reasons to leave columns out are malformed")
         for name, kind in kinds.items():
-            fine = _is_learnt(kind, learnt[name], self.max_categories)
+            fine = _is_learnt(kind, learnt[name], self.max_categories, self.scale)
             require(fine, self, f"what it knows about column {name!r:.40} is malformed")
+        # The name of a column stands in those of all that it becomes.
+        letters = (len(name) * (4 + len(known.get("categories", ()))) for name, known in
+                   learnt.items())  # fmt: skip
+        require(sum(letters) <= MOST_LETTERS, self, "the names of its columns are too long")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -267,13 +284,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _is_learnt(kind: Any, learnt: Any, max_categories: int) -> bool:
+def _is_learnt(kind: str, learnt: Any, max_categories: int, scaled: bool) -> bool:
     """Return whether a column of this kind can be written by what was learnt about it."""
     words = kind == "category"
     entries = {"categories", "other"} if words else {"fill", "center", "scale"}
     if type(learnt) is not dict or learnt.keys() != entries | {"missing"}:
         return False
-    if type(learnt["missing"]) is not bool or kind not in ("category", "date", "number"):
+    if type(learnt["missing"]) is not bool:
         return False
     if words:
         known, other = learnt["categories"], learnt["other"]
@@ -283,7 +300,8 @@ def _is_learnt(kind: Any, learnt: Any, max_categories: int) -> bool:
     if not all(type(number) is float and abs(number) <= LARGEST for number in numbers):
         return False
     days = kind == "number" or abs(learnt["fill"]) < 1e8
-    return days and learnt["scale"] >= 1 / LARGEST
+    same = scaled or (learnt["center"], learnt["scale"]) == (0.0, 1.0)
+    return days and same and learnt["scale"] >= 1 / LARGEST
 
 
 def _are_words(values: list[Any]) -> bool:

@@ -1,0 +1,537 @@
+"""Every class of rejo in a model file: what comes back, and what is refused."""
+
+import contextlib
+import inspect as python_inspect
+import json
+import warnings
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+import rejo
+from rejo._state import STORABLE, fitted_of, is_fitted
+from rejo.baselines import (
+    BlendClassifier,
+    EmbeddedRejectSVC,
+    FrankHallReject,
+    SurrogateRejectSVC,
+    ThresholdRejectClassifier,
+    TwoClassifierReject,
+)
+from rejo.estimators import (
+    RejectClassifier,
+    RejoKernelLogistic,
+    RejoLinear,
+    RejoMLP,
+    RejoSVC,
+    ReplicationClassifier,
+)
+from rejo.persistence import load, save
+from rejo.persistence._building import build
+from rejo.persistence._parts import _parts as parts_of
+from rejo.persistence._parts import check_and_restore
+from rejo.persistence._schema import Schema
+from rejo.persistence._trusted import parameters_of
+from rejo.persistence._writing import serialise
+from rejo.selection import RejectClassifierCV, RejoSVCCV
+from rejo.selection.path import RejectCurve
+from rejo.tables import TableEncoder
+
+pd = pytest.importorskip("pandas")
+
+# Public attributes that a file does not keep, and why.
+NOT_KEPT = {"outcomes_": "it has an entry for each training case"}
+
+logistic = LogisticRegression()
+blend = BlendClassifier([("a", logistic), ("b", LogisticRegression(C=0.1))], weights=[2, 1], cv=2)
+LEARNERS = {
+    "linear": RejoLinear(),
+    "hinge": RejoLinear(loss="hinge"),
+    "svc": RejoSVC(),
+    "svc linear": RejoSVC(kernel="linear"),
+    "svc poly": RejoSVC(kernel="poly", degree=2),
+    "svc sigmoid": RejoSVC(kernel="sigmoid", gamma=0.1),
+    "never rejects": RejoSVC(reject_cost=None),
+    "kernel logistic": RejoKernelLogistic(),
+    "kernel logistic linear": RejoKernelLogistic(kernel="linear"),
+    "network": RejoMLP((3,), random_state=0),
+    "network without layers": RejoMLP((), random_state=0),
+    "adam": RejoMLP((3, 2), solver="adam", tol=10.0, n_iter_no_change=2, random_state=0),
+    "replicated": ReplicationClassifier(logistic),
+    "replicated trees": ReplicationClassifier(HistGradientBoostingClassifier(max_iter=2)),
+    "replicated pipeline": ReplicationClassifier(
+        make_pipeline(StandardScaler(with_mean=False), SVC())
+    ),
+    "independent": FrankHallReject(logistic),
+    "independent cut-offs": FrankHallReject(logistic, per_split=1, cv=2),
+    "chow": ThresholdRejectClassifier(logistic),
+    "prices": ThresholdRejectClassifier(logistic, cost_of="error=50,review=5"),
+    "class": ThresholdRejectClassifier(logistic, rule="class", cv=2),
+    "sigmoid": ThresholdRejectClassifier(LinearSVC(), cv=2),
+    "isotonic": ThresholdRejectClassifier(logistic, calibration="isotonic", cv=2),
+    "temperature": ThresholdRejectClassifier(logistic, calibration="temperature", cv=2),
+    "boundaries": ThresholdRejectClassifier(RejoSVC(), cv=2),
+    "blend": ThresholdRejectClassifier(blend),
+    "budget": RejectClassifierCV(
+        RejoLinear(), review_budget=0.3, reject_costs=[0.1, 0.3], cv=2, param_grid={"C": [0.1, 1]}
+    ),
+    "budget of posteriors": RejectClassifierCV(
+        ThresholdRejectClassifier(logistic), review_budget=0.3, cv=2
+    ),
+    "lowest cost": RejectClassifierCV(
+        ThresholdRejectClassifier(logistic), cost_of="error=50,review=5", cv=2
+    ),
+    "guarantee": RejectClassifierCV(
+        RejoLinear(), max_error=0.6, confidence=0.5, reject_costs=[0.1, 0.3], random_state=0
+    ),
+    "tuned": RejoSVCCV(
+        Cs=[1], gammas=["scale", 1.0], hs=[1.0], reject_costs=[0.1, 0.3], reject_cost=0.3, cv=2
+    ),
+}
+BINARY = {
+    "loss": RejoLinear(loss_matrix=[[0, 1, 3], [2, 1, 0]]),
+    "surrogate": SurrogateRejectSVC(),
+    "surrogate with a loss": SurrogateRejectSVC(loss_matrix=[[0, 1, 3], [2, 1, 0]]),
+    "embedded": EmbeddedRejectSVC(max_iter=20, tol=1.0),
+    "embedded second order": EmbeddedRejectSVC(second_order=True, max_iter=20, tol=1.0),
+    "embedded kernel": EmbeddedRejectSVC(kernel="rbf", max_rank=9, max_iter=20, tol=1.0),
+    "two": TwoClassifierReject(logistic),
+    "score": ThresholdRejectClassifier(SVC(), rule="score", cv=2),
+}
+DENSE = ("network", "replicated trees", "embedded")  # trees take no sparse matrix
+WORDS = np.array(["low", "medium", "high"])
+
+
+def cases(n_classes, kind):
+    random = np.random.RandomState(n_classes)
+    X = random.uniform(-1, 1, (90, 3)).round(2)
+    k = np.digitize(X[:, 0] + X[:, 1] + random.normal(0, 0.3, 90), [-0.4, 0.4][: n_classes - 1])
+    if kind == "sparse":
+        return sparse.csr_matrix(np.where(np.abs(X) > 0.2, X, 0.0)), k
+    return X, k
+
+
+def fit(name, n_classes, kind):
+    learner = clone((LEARNERS | BINARY)[name])
+    X, k = cases(n_classes, kind)
+    if kind == "words":
+        inner = learner.estimator if isinstance(learner, RejectClassifierCV) else learner
+        with contextlib.suppress(ValueError):
+            inner.set_params(class_order=WORDS[:n_classes].tolist())
+        if name == "boundaries":
+            learner.set_params(estimator__class_order=WORDS[:n_classes].tolist())
+        return learner.fit(X, WORDS[k]), X
+    return learner.fit(X, k), X
+
+
+def answers(model, X):
+    found = {"predict": model.predict(X), "forced": model.predict_forced(X)}
+    found |= {f"judge {name}": v for name, v in model.judge(X)._asdict().items() if v is not None}
+    for method in ("boundary_scores", "predict_proba"):
+        if hasattr(model, method):
+            found[method] = getattr(model, method)(X)
+    return found
+
+
+def same(found, wanted):
+    assert found.keys() == wanted.keys()
+    for name, values in wanted.items():
+        assert found[name].dtype == values.dtype
+        np.testing.assert_array_equal(found[name], values, err_msg=name)
+
+
+def through_file(model, path):
+    save(model, path, overwrite=True)
+    return load(path)
+
+
+def precomputed(learner):
+    X, k = cases(2, "dense")
+    gram = X @ X.T + 1.0
+    return learner.set_params(kernel="precomputed").fit(gram, k), gram
+
+
+def table():
+    X, k = cases(2, "dense")
+    start = pd.Timestamp("2020-01-01")
+    frame = pd.DataFrame(
+        {
+            "size": np.where(X[:, 0] < -0.9, np.nan, X[:, 0]),
+            "colour": np.array(["red", "green", "blue"])[np.digitize(X[:, 1], [-0.3, 0.3])],
+            "when": start + pd.to_timedelta(np.arange(len(X)) * 7 % 300, unit="D"),
+            "unit": "kg",
+        }
+    )
+    return make_pipeline(TableEncoder(), RejoLinear()).fit(frame, k), frame
+
+
+def streamed():
+    X, k = cases(2, "dense")
+    return RejoLinear().partial_fit(X[:40], k[:40], classes=[0, 1]), X
+
+
+def variants():
+    for name in (*LEARNERS, *BINARY):
+        for n_classes in (2, 3):
+            for kind in ("dense", "sparse", "words"):
+                binary = name in BINARY and n_classes > 2
+                if binary or (kind == "sparse" and name.startswith(DENSE)):
+                    continue
+                yield name, n_classes, kind
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Return a fitted model and its cases; each is fitted once."""
+    made = {}
+
+    def find(name, n_classes=2, kind="dense"):
+        key = name, n_classes, kind
+        if key not in made:
+            special = {
+                "precomputed": lambda: precomputed(RejoSVC()),
+                "precomputed logistic": lambda: precomputed(RejoKernelLogistic()),
+                "table": table,
+                "streamed": streamed,
+            }
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the models need not be good
+                made[key] = special[name]() if name in special else fit(*key)
+        return made[key]
+
+    return find
+
+
+SPECIAL = ("precomputed", "precomputed logistic", "table", "streamed")
+
+
+# ---- what comes back ----------------------------------------------------------------------
+
+
+def last_of(model):
+    return model[-1] if hasattr(model, "steps") else model
+
+
+@pytest.mark.parametrize(
+    ("name", "n_classes", "kind"), [*variants(), *((name, 2, "dense") for name in SPECIAL)]
+)
+def test_a_model_answers_as_before(fitted, tmp_path, name, n_classes, kind):
+    model, X = fitted(name, n_classes, kind)
+    loaded = through_file(model, tmp_path / "model.rejo")
+    before, after = last_of(model), last_of(loaded)
+    same(answers(after, X) if model is before else {"predict": loaded.predict(X)},
+         answers(before, X) if model is before else {"predict": model.predict(X)})  # fmt: skip
+    public = {n for n in vars(before) if n.endswith("_") and not n.startswith("_")}
+    assert public - vars(after).keys() <= NOT_KEPT.keys()
+    again = through_file(loaded, tmp_path / "again.rejo")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_every_class_stands_in_a_file_here(fitted):
+    found = set()
+    for name, n_classes, kind in [*variants(), *((name, 2, "dense") for name in SPECIAL)]:
+        if kind != "dense":
+            continue
+        found |= {type(part) for part in parts_of(fitted(name, n_classes, kind)[0])}
+    public = {getattr(rejo, name) for name in rejo.__all__}
+    estimators = {
+        cls for cls in public if python_inspect.isclass(cls) and issubclass(cls, BaseEstimator)
+    }
+    assert estimators - {RejectClassifier} <= set(STORABLE.values())
+    assert set(STORABLE.values()) - found == set()
+
+
+def test_each_class_says_what_it_keeps():
+    for cls in STORABLE.values():
+        by_tuple = issubclass(cls, tuple) and hasattr(cls, "_check_state")
+        assert by_tuple or fitted_of(cls), cls
+
+
+def test_a_stream_goes_on_after_a_file(tmp_path):
+    X, k = cases(2, "dense")
+    model = RejoLinear().partial_fit(X[:40], k[:40], classes=[0, 1])
+    loaded = through_file(model, tmp_path / "model.rejo")
+    same(
+        answers(loaded.partial_fit(X[40:], k[40:]), X),
+        answers(model.partial_fit(X[40:], k[40:]), X),
+    )
+    fitted = RejoLinear().fit(X[:40], k[:40])
+    loaded = through_file(fitted, tmp_path / "fitted.rejo").partial_fit(X[40:], k[40:])
+    same(answers(loaded, X), answers(fitted.partial_fit(X[40:], k[40:]), X))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_a_stream_of_gradients_goes_on_after_a_file(tmp_path, loss):
+    X, k = cases(2, "dense")
+    model = RejoLinear(loss=loss, random_state=0).partial_fit(X[:40], k[:40], classes=[0, 1])
+    loaded = through_file(model, tmp_path / "model.rejo").partial_fit(X[40:], k[40:])
+    assert loaded.n_iter_ > model.n_iter_
+    assert loaded._stream.n_seen == 90
+
+
+def test_a_network_goes_on_after_a_file(tmp_path):
+    X, k = cases(2, "dense")
+    adam = RejoMLP((3,), solver="adam", random_state=0).partial_fit(X, k, classes=[0, 1])
+    loaded = through_file(adam, tmp_path / "model.rejo").partial_fit(X, k)
+    assert len(loaded.loss_curve_) == 2
+    assert loaded._moments.n_steps == 2 * adam._moments.n_steps
+    warm = RejoMLP((3,), warm_start=True, random_state=0).fit(X, k)
+    loaded = through_file(warm, tmp_path / "model.rejo").fit(X, k)
+    assert loaded.n_iter_ < warm.n_iter_
+
+
+def test_other_prices_after_a_file(fitted, tmp_path):
+    model, X = fitted("prices", 3)
+    loaded = through_file(model, tmp_path / "model.rejo")
+    same(answers(loaded.at(0.1), X), answers(model.at(0.1), X))
+
+
+def test_a_rejection_may_be_nan(tmp_path):
+    X, k = cases(2, "dense")
+    for model in (RejoLinear(reject_label=np.nan), LEARNERS["budget"]):
+        model = clone(model)
+        if isinstance(model, RejectClassifierCV):
+            model.set_params(estimator__reject_label=np.nan)
+        model.fit(X, k)
+        loaded = through_file(model, tmp_path / "model.rejo")
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+# ---- what is refused ----------------------------------------------------------------------
+
+
+def own_parts(model):
+    return [part for part in parts_of(model) if type(part) in STORABLE.values()]
+
+
+def as_built(model):
+    """Return what a file holds of a model, before anything is checked or computed."""
+    members = serialise(model)
+    return build(Schema(json.loads(members["schema.json"]), members))
+
+
+DEEP = [0.5]
+for _ in range(200):
+    DEEP = [DEEP]
+HOSTILE = {
+    "none": None,
+    "huge": 10**400,
+    "large": 2**40,
+    "negative": -1,
+    "nan": float("nan"),
+    "true": True,
+    "text": "x",
+    "empty list": [],
+    "deep list": DEEP,
+    "empty dict": {},
+    "array of nothing": np.empty(0),
+    "array of objects": np.array([None, {}, []], dtype=object),
+    "numbers": np.array([np.nan, np.inf, -1e300]),
+    "sparse": sparse.csc_matrix(np.eye(3)),
+    "unfitted": RejoLinear(),
+    "other": StandardScaler(),
+    "callable": len,
+}
+
+
+FEW = ("none", "huge", "nan", "text", "deep list", "callable")
+
+
+def few(part, attribute):
+    """Return hostile values, a few of them for a parameter: nothing is computed from most."""
+    names = FEW if attribute in parameters_of(type(part)) else HOSTILE
+    return [HOSTILE[name] for name in names]
+
+
+def bent(value):
+    """Yield hostile values that are close to the true one."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fiu" and value.size:
+        yield value[:-1].copy()
+        yield np.concatenate([value, value[-1:]])
+        yield value[None]
+        yield value.ravel()[:0].reshape((0,) * value.ndim)
+        yield value.astype(np.float32 if value.dtype.kind == "f" else np.int16)
+        yield value.astype(value.dtype.newbyteorder())
+        yield np.asfortranarray(value)
+        yield value[::-1]
+        yield -value
+        yield value.astype(object)
+        yield np.ma.masked_array(value)
+        for bad in (10**9, -(10**9)) if value.dtype.kind == "i" else (np.nan, np.inf, 1e300, -1e99):
+            changed = value.copy()
+            changed.flat[0] = bad
+            yield changed
+    elif isinstance(value, np.ndarray):
+        yield value[:-1]
+        yield np.concatenate([value, value[-1:]])
+        yield np.concatenate([value[:-1], value[:1]])
+        yield value[::-1]
+        yield np.arange(float(len(value)))
+        yield value.tolist()
+    elif sparse.issparse(value):
+        yield value.toarray()
+        yield value.tocsc()
+        yield value[:-1]
+        for name, bad in (("indices", 10**6), ("indices", -5), ("indptr", 10**6), ("data", np.nan)):
+            changed = value.copy()
+            getattr(changed, name)[-1] = bad
+            yield changed
+        changed = value.copy()
+        changed.indices = changed.indices[:-1]
+        yield changed
+    elif isinstance(value, (list, tuple)) and len(value):
+        yield value[:-1]
+        yield [*value, value[0]]
+        yield list(value)[::-1]
+        yield [None] * len(value)
+    elif isinstance(value, dict):
+        for key in list(value)[:2]:
+            yield {k: v for k, v in value.items() if k != key}
+            for bad in (None, 10**400, [], "x", float("nan")):
+                yield {**value, key: bad}
+        yield {**value, "another": next(iter(value.values()), None)}
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield value + 1
+        yield float(value) / 2
+
+
+def finite(model, X):
+    """Assert that a model that was not refused decides by finite numbers."""
+    p = getattr(model, "n_features_in_", None)
+    if X is not None and p not in (None, X.shape[1]):  # nothing else tells how many it takes
+        assert model.kernel == "precomputed"
+        X = np.ones((2, p))
+    with np.errstate(all="ignore"):
+        found = answers(last_of(model), X) if X is not None else {}
+        assert len(repr(model)) < 10**6
+    for name, values in found.items():
+        if values.dtype.kind == "f" and name not in ("predict", "forced"):
+            assert np.isfinite(values).all(), name
+
+
+def attack(model, X, changes):
+    """Try changes, each of attributes of parts; count those that are refused."""
+    before = [(part, dict(vars(part))) for part in parts_of(model) if hasattr(part, "__dict__")]
+    refused = 0
+    for change in changes:
+        for part, name, value in change:
+            part.__dict__[name] = value
+        try:
+            with np.errstate(all="ignore"):
+                check_and_restore(model)
+        except Exception:  # load makes any of them a ModelFileError
+            refused += 1
+        else:
+            finite(model, X)
+        for part, state in before:
+            part.__dict__.clear()
+            part.__dict__.update(state)
+    return refused
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [*LEARNERS, *BINARY, *SPECIAL])
+def test_no_attribute_can_be_hostile(fitted, name):
+    model, X = fitted(name, 2, "dense")
+    model = as_built(model)
+    X = None if name == "table" else X[:5]
+    check_and_restore(as_built(model))
+    first = {type(part): part for part in own_parts(model) if is_fitted(part)}
+    changes = [
+        [(part, attribute, value)]
+        for part in first.values()
+        if not isinstance(part, tuple)
+        for attribute, now in list(vars(part).items())
+        for value in (*few(part, attribute), *bent(now))
+    ]
+    refused = attack(model, X, changes)
+    assert refused > len(changes) / 4
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["svc", "svc poly", "kernel logistic"])
+def test_no_attribute_of_a_sparse_model_can_be_hostile(fitted, name):
+    model, X = fitted(name, 3, "sparse")
+    model = as_built(model)
+    changes = [
+        [(model, attribute, value)]
+        for attribute in ("_basis", "_coef", "support_vectors_", "dual_coef_", "kernel", "degree")
+        if attribute in vars(model)
+        for value in (*HOSTILE.values(), *bent(vars(model)[attribute]))
+    ]
+    assert attack(model, X[:5], changes) > len(changes) / 4
+
+
+def cut(values):
+    return values[:-1].copy()
+
+
+def turn(values):
+    return values[::-1].copy()
+
+
+def double(values):
+    return np.repeat(values, 2, axis=0)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [*LEARNERS, *BINARY, *SPECIAL])
+def test_nothing_hostile_hides_in_a_pair(fitted, name):
+    """Attributes of the same value, or of the same length, are changed together."""
+    model, X = fitted(name, 2, "dense")
+    model = as_built(model)
+    X = None if name == "table" else X[:5]
+    held = [
+        (part, attribute, value)
+        for part in own_parts(model)
+        if not isinstance(part, tuple)
+        for attribute, value in list(vars(part).items())
+        if attribute.startswith("_") or attribute.endswith("_")
+    ]
+    arrays = [(p, a, v) for p, a, v in held if isinstance(v, np.ndarray) and v.ndim]
+    changes = [
+        [(p, a, bend(v)) for p, a, v in arrays if len(v) == length]
+        for length in {len(v) for *_, v in arrays}
+        for bend in (cut, turn, double)
+    ]
+    for attribute in sorted({a for _, a, _ in held}):
+        alike = [(p, a, v) for p, a, v in held if a == attribute]
+        if len(alike) > 1:
+            changes += [[(p, a, value) for p, a, _ in alike] for value in HOSTILE.values()]
+            changes += [
+                [(p, a, v) for (p, a, _), v in zip(alike, values, strict=True)]
+                for values in zip(*(bent(v) for *_, v in alike), strict=False)
+            ]
+    attack(model, X, changes)
+
+
+TUPLES = [cls for cls in STORABLE.values() if issubclass(cls, tuple)]
+
+
+@pytest.mark.parametrize("cls", TUPLES, ids=lambda cls: cls.__name__)
+def test_no_field_can_be_hostile(fitted, cls):
+    found = [
+        part
+        for name in ("streamed", "adam", "budget", "lowest cost", "guarantee")
+        for part in parts_of(fitted(name)[0])
+        if type(part) is cls
+    ]
+    assert found
+    part = found[0]
+    part._check_state()
+    for field in cls._fields:
+        for name in ("huge", "text", "deep list", "callable", "array of objects", "empty dict"):
+            with pytest.raises(ValueError, match=cls.__name__):
+                part._replace(**{field: HOSTILE[name]})._check_state()
+
+
+def test_a_curve_keeps_its_fields():
+    assert fitted_of(RejectCurve).keys() == {field.name for field in fields(RejectCurve)}
