@@ -2,13 +2,14 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from rejo.study import read_rows, run
+from rejo.study import StudyFileError, read_rows, run
 
 sys.path.insert(0, os.fspath(Path(__file__).parent))
 from together import STUDY, prepare
@@ -27,6 +28,40 @@ def test_processes_start_on_one_new_file(tmp_path):
     start(tmp_path, 4, 20)
 
 
+def test_a_run_between_any_two_statements_of_another(tmp_path, monkeypatch):
+    """The second either does all of its work, or finds the file locked."""
+    rows = prepare(tmp_path, monkeypatch.setattr)
+
+    class Connection(sqlite3.Connection):
+        def execute(self, *arguments):
+            nonlocal n_left
+            n_left -= 1
+            if n_left == 0:
+                try:
+                    run(STUDY, file)
+                except (StudyFileError, sqlite3.Error) as error:
+                    assert "locked" in str(error)  # noqa: PT017
+            return super().execute(*arguments)
+
+    connect = sqlite3.connect
+
+    def connect_at_once(*arguments, timeout, **options):
+        return connect(*arguments, timeout=0, factory=Connection, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", connect_at_once)
+    monkeypatch.setattr("rejo.study._store.TIMEOUT", 0)
+    n_statements = n_left = 0
+    while n_left <= 0:  # until there are no more statements
+        n_statements += 1
+        n_left, file = n_statements, tmp_path / f"{n_statements}.sqlite"
+        run(STUDY, file)
+        n_rest, n_left = n_left, 0
+        assert run(STUDY, file) == 0
+        assert read_rows(file) == rows
+        n_left = n_rest
+    assert n_statements > 20
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n_processes", [2, 4, 8])
 def test_processes_start_on_many_new_files(tmp_path, n_processes):
@@ -36,7 +71,7 @@ def test_processes_start_on_many_new_files(tmp_path, n_processes):
 KILLED = """
 import os, signal, sqlite3, sys
 from together import STUDY, prepare
-from rejo.study import read_rows, run
+from rejo.study import StudyFileError, read_rows, run
 
 class Connection(sqlite3.Connection):
     n_left = 0
