@@ -31,7 +31,10 @@ def main() -> int:
 
 def table() -> str:
     """One row for each class that may stand in a model file."""
-    rows = ["| class | what a file keeps besides parameters | what else is checked |", "|---|---|---|"]
+    rows = [
+        "| class | what a file keeps besides parameters | what else is checked |",
+        "|---|---|---|",
+    ]
     for name in sorted(KNOWN, key=lambda name: (name not in STORABLE, name.rpartition(".")[2])):
         known = KNOWN[name]
         kept = "; ".join(f"`{key}`: {must.words}" for key, must in (known.fitted or {}).items())

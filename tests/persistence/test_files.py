@@ -700,10 +700,13 @@ def test_an_error_names_the_file_the_problem_and_the_remedy(data, path):
     with pytest.raises(ModelFileError) as error:
         load(path, max_bytes=100)
     assert error.value.where == str(path)
-    assert error.value.problem == "the file has more than 100 bytes."
+    problem = (
+        "the file has more than 50 bytes, and opening it may take more than 100 bytes of memory."
+    )
+    assert error.value.problem == problem
     assert error.value.remedy == "If you expect that, raise max_bytes."
-    message = f"{path}: the file has more than 100 bytes. If you expect that, raise max_bytes."
-    assert str(error.value) == message
+    assert error.value.parameter == "max_bytes"
+    assert str(error.value) == f"{path}: {problem} If you expect that, raise max_bytes."
 
 
 def test_one_reading_gives_the_model_and_its_description(data, path):

@@ -28,7 +28,7 @@ HEADER = re.compile(
     r"'fortran_order': (?P<fortran>True|False), "
     r"'shape': \((?P<shape>(?:\d{1,15}(?:, ?\d{1,15})*,?)?)\), \} *\n"
 )
-SPARSE_MEMBER = re.compile(r"(?:data|indices|indptr|shape)\.npy")
+SPARSE_MEMBER = re.compile(r"(?:data|format|indices|indptr|shape)\.npy")
 MOST_DIMENSIONS = 4
 MOST_COLUMNS = (1 << 31) - 1  # indices have 32 bits
 MOST_EMPTY = 1_000_000  # lengths of an array without values are not bounded by its bytes
@@ -97,6 +97,7 @@ def repack_sparse(data: bytes) -> bytes:
     rows.sum_duplicates()
     parts = {
         "data": rows.data,
+        "format": np.array(b"csr"),  # for SciPy's reader
         "indices": rows.indices.astype(np.int32),
         "indptr": rows.indptr.astype(np.int32),
         "shape": np.array(rows.shape, np.int64),
@@ -120,13 +121,14 @@ def read_sparse(name: str, data: bytes, kind: str) -> Any:
     """Return sparse rows, as a ``csr_matrix`` or a ``csr_array``."""
     problem = f"{name} is not a sparse matrix in the format of model files"
     parts = read_zip(data, SPARSE_MEMBER)
-    ensure(len(parts) == 4, problem)
+    ensure(len(parts) == 5, problem)
     values = {
         part.removesuffix(".npy"): read_array(f"{name}/{part}", content)
         for part, content in parts.items()
     }
     shape, indices, indptr = values["shape"], values["indices"], values["indptr"]
-    fine = (shape.dtype, shape.shape) == (np.int64, (2,)) and shape.min() >= 0
+    fine = values["format"].dtype.kind == "S" and values["format"].tolist() == b"csr"
+    fine = fine and (shape.dtype, shape.shape) == (np.int64, (2,)) and shape.min() >= 0
     ensure(fine and values["data"].dtype == np.float64, problem)
     n, p = shape.tolist()
     fine = indices.dtype == indptr.dtype == np.int32 and p <= MOST_COLUMNS

@@ -29,7 +29,7 @@ from rejo.persistence._trusted import ESTIMATORS, KNOWN
 
 FORMAT, VERSION = "rejo-model", 4  # 2: thresholds_ rise; 3: prices_ decide; 4: only what is needed
 MOST_CLASSES = 5  # whose prices are shown one by one
-MAX_DEPTH, MAX_VALUES = 6, 20_000
+MAX_DEPTH, MAX_VALUES = 5, 10_000
 
 RATES = {
     "rejection_rate": "to review",

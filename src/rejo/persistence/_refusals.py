@@ -22,19 +22,17 @@ class ModelFileError(RejoError):
     """
 
 
-class UntrustedTypes(ModelFileError):
-    """A model holds objects of types that are not on the list."""
-
-    def __init__(self, places: Mapping[str, str]) -> None:
-        found = "; ".join(f"{where} is a {name}" for name, where in list(places.items())[:5])
-        super().__init__(
-            f"{found}: not a trusted type" + ("" if len(places) == 1 else " each"),
-            parameter="trusted",
-            remedy=(
-                f"If you trust who made it, name in trusted: {', '.join(sorted(places))}. rejo "
-                "does not check these types, so they may run code, crash, or decide nonsense"
-            ),
-        )
+def untrusted(places: Mapping[str, str]) -> ModelFileError:
+    """Return the error for types that are not on the list, each with a place in the model."""
+    found = "; ".join(f"{where} is a {name}" for name, where in list(places.items())[:5])
+    return ModelFileError(
+        f"{found}: not a trusted type" + ("" if len(places) == 1 else " each"),
+        parameter="trusted",
+        remedy=(
+            f"If you trust who made it, name in trusted: {', '.join(sorted(places))}. rejo does "
+            "not check these types, so they may run code, crash, or decide nonsense"
+        ),
+    )
 
 
 def ensure(
@@ -65,10 +63,12 @@ def about(path: Path, prefix: str = "") -> Iterator[None]:
     try:
         yield
     except ModelFileError as error:
-        error.where = printable(str(path))
-        error.problem = _sentence(prefix + error.problem)
-        error.remedy = None if error.remedy is None else _sentence(error.remedy)
-        raise
+        raise ModelFileError(
+            _sentence(prefix + error.problem),
+            parameter=error.parameter,
+            where=printable(str(path)),
+            remedy=None if error.remedy is None else _sentence(error.remedy),
+        ) from None
 
 
 def first_line(error: Exception) -> str:

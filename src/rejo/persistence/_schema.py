@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rejo.persistence._arrays import check_array, check_sparse, read_array
-from rejo.persistence._refusals import ModelFileError, UntrustedTypes, ensure
+from rejo.persistence._refusals import ModelFileError, ensure, untrusted
 from rejo.persistence._trusted import KEYS, TRUSTED
 
 Node = Mapping[str, Any]
@@ -70,7 +70,7 @@ class Schema:
         self.root = {k: v for k, v in root.items() if k not in ("protocol", "_skops_version")}
         self._check(self.root, "model")
         if self._untrusted:
-            raise UntrustedTypes(self._untrusted)
+            raise untrusted(self._untrusted)
         unused = members.keys() - self.shapes.keys() - {"schema.json", "rejo.json"}
         ensure(not unused, f"member {min(unused, default='')} belongs to nothing in the model")
 

@@ -14,7 +14,7 @@ from zipfile import ZipFile
 
 from rejo.persistence._arrays import repack_sparse
 from rejo.persistence._container import SCHEMA
-from rejo.persistence._refusals import ModelFileError, UntrustedTypes
+from rejo.persistence._refusals import ModelFileError
 from rejo.persistence._schema import Schema, type_name
 from rejo.persistence._trusted import KNOWN, kept_names
 
@@ -49,9 +49,9 @@ def serialise(model: Any, trusted: Collection[str] = ()) -> dict[str, bytes]:
         renamed[new] = repack_sparse(members[name]) if name.endswith(".npz") else members[name]
     try:
         Schema(schema, renamed, trusted)  # a part that is not trusted is refused by its name
-    except UntrustedTypes as error:
+    except ModelFileError as error:
         remedies = (text for word, text in ALTERNATIVES.items() if word in error.problem)
-        error.remedy = next(remedies, error.remedy)
+        error.remedy = next(remedies, error.remedy or OTHER_TYPES)
         raise
     return {SCHEMA: json.dumps(schema, separators=(",", ":")).encode(), **renamed}
 
