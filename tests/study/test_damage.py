@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -147,6 +148,13 @@ def test_rows_do_not_pass_for_those_of_another_study(database, tmp_path):
 def test_files_that_were_changed_otherwise_are_refused(database, statements, problem, remedy):
     edit(database, *statements)
     assert_refused(database, rf"study\.db: .*{problem}.*{remedy}")
+
+
+@pytest.mark.parametrize("text", ["[]", "{", "1", '{"seed": -1}', '{"colour": 1}', "[" * 10**5])
+def test_parameters_that_make_no_study_are_refused(database, text):
+    checksum = sha256(ascii((text,)).encode()).hexdigest()
+    edit(database, f"UPDATE study SET params = '{text}', checksum = '{checksum}'")
+    assert_refused(database, rf"study\.db: is damaged .*{AGAIN}")
 
 
 def test_a_file_of_the_first_format_is_refused(tmp_path):

@@ -191,11 +191,7 @@ def read_study(database: str | os.PathLike[str]) -> Study:
         If the file is not that of a study, or is damaged.
     """
     with _reading(database) as (connection, file):
-        params = _params(connection, file)
-    try:
-        return Study(**params)
-    except (TypeError, ValueError) as error:
-        raise _damaged(file, str(error)) from None
+        return Study(**_params(connection, file))
 
 
 @contextmanager
@@ -326,7 +322,8 @@ def _params(connection: sqlite3.Connection, file: str) -> dict[str, Any]:
     if len(found) != 1 or _checksum(found[0][0]) != found[0][1]:
         raise _damaged(file, "the parameters of its study are not as they were written")
     try:
-        return dict(json.loads(found[0][0]))
+        params = json.loads(found[0][0])
+        return Study(**params).params() | params
     except (TypeError, ValueError, RecursionError) as error:
         raise _damaged(file, str(error)) from None
 
