@@ -8,13 +8,15 @@ import gzip
 import os
 import re
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
 from rejo.tables.errors import TableError, shown
+from rejo.tables.limits import ROW, check_unpacked, too_large
 
 HEAD = 1 << 18  # bytes, enough to see how a table is written
 SAVE_AS_CSV, UNPACK = "Save it as CSV.", "Unpack it first."
@@ -29,6 +31,7 @@ OTHER_FILES = (
     (b"\xd0\xcf\x11\xe0", "an old Excel file", SAVE_AS_CSV),
     (b"PAR1", "a Parquet file", "Give it the ending .parquet."),
     (b"%PDF", "a PDF file", SAVE_AS_CSV),
+    (b"\x1f\x8b", "still compressed with gzip", UNPACK),
     (b"BZh", "compressed with bzip2", UNPACK),
     (b"\xfd7zXZ", "compressed with xz", UNPACK),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd", UNPACK),
@@ -58,10 +61,37 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise TableError("this is a folder", where=name_of(path), remedy="Name a file in it.")
     with open(path, "rb") as raw:
         if raw.peek(2)[:2] == b"\x1f\x8b":
-            with gzip.open(raw) as unpacked:
-                yield unpacked  # type: ignore[misc]
+            yield _Unpacked(raw, name_of(path))  # type: ignore[misc]
         else:
             yield raw
+
+
+class _Unpacked:
+    """The contents of a gzip file; refused where they become far larger than the file."""
+
+    def __init__(self, raw: BinaryIO, name: str) -> None:
+        self._name = name
+        self._packed = _Counted(raw)
+        self._unpacked = _Counted(gzip.GzipFile(fileobj=cast(Any, self._packed)))
+        self._file_size = os.fstat(raw.fileno()).st_size  # 0 for a pipe
+
+    def read(self, size: int) -> bytes:
+        data = self._unpacked.read(size)
+        packed = max(self._packed.size, self._file_size)
+        check_unpacked(self._unpacked.size, packed, self._name, UNPACK)
+        return data
+
+
+class _Counted:
+    """A stream that counts the bytes read from it; a pipe cannot tell."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self.size = stream, 0
+
+    def read(self, size: int) -> bytes:
+        data: bytes = self._stream.read(size)
+        self.size += len(data)
+        return data
 
 
 class Utf8:
@@ -117,15 +147,18 @@ class Utf8:
 
     def _raw(self, size: int) -> bytes:
         """Return ``size`` bytes, fewer only at the end; a pipe may give less at a time."""
-        data = b""
+        parts, left = [], size
         try:
-            while len(data) < size and (part := self._stream.read(size - len(data))):
-                data += part.encode() if isinstance(part, str) else part
-        except (EOFError, gzip.BadGzipFile, gzip.zlib.error) as error:  # type: ignore[attr-defined]
+            while left > 0 and (part := self._stream.read(left)):
+                parts.append(part.encode() if isinstance(part, str) else part)
+                left -= len(parts[-1])
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise TableError(
                 f"this is a damaged gzip file ({error})", where=self.name, remedy="Copy it again."
             ) from None
-        return data
+        except OSError as error:  # it does not say of which file
+            raise OSError(error.errno, error.strerror or str(error), self.name) from None
+        return b"".join(parts)
 
     def _translated(self, raw: bytes) -> bytes:
         if self._plain and not self._between and raw.isascii():
@@ -173,6 +206,12 @@ class BlankSeparated(Utf8):
             ahead = self._rest + data
             end = ahead.rfind(b"\n") + 1 if data else len(ahead)
             lines, self._rest = ahead[:end], ahead[end:]
+            if len(self._rest) > ROW:
+                raise too_large(
+                    "the line is too long", ROW, self._where(b"", 0), "Is it a table at all?"
+                )
             if end or not data:
-                lines = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", lines)
-                return re.sub(rb'("[^"\n]*")|[ \t]+', lambda m: m[1] or b"\t", lines)
+                # First one tab for each run: a pattern for the end of a line must not meet a
+                # long run, which it would scan again from each of its blanks.
+                lines = re.sub(rb'("[^"\n]*")|[ \t]+', lambda m: m[1] or b"\t", lines)
+                return re.sub(rb"(?m)^\t|\t(?=\r?$)", b"", lines)

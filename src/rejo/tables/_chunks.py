@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rejo.tables._csv import CsvFile, open_csv
-from rejo.tables._parquet import is_parquet, open_parquet, parquet_chunks, typed
+from rejo.tables._parquet import is_parquet, open_parquet
 from rejo.tables._records import RowBlock
 from rejo.tables.dates import NO_DATE, example, parse_dates
 from rejo.tables.errors import TableError, check_columns, import_pandas, shown
@@ -88,8 +88,8 @@ def read_chunks(
 
     if is_parquet(path):
         with open_parquet(Path(path)) as file:
-            kinds = kinds_of(str(path), file.schema_arrow.names)
-            yield from _of_parquet(file, str(path), kinds, encoder.date_formats_, rows)
+            kinds = kinds_of(file.name, file.names)
+            yield from file.frames(kinds, encoder.date_formats_, rows)
         return
     with open_csv(path, sep=sep, decimal=decimal, encoding=encoding, missing=missing) as csv:
         typist = _Typist(csv, kinds_of(csv.name, csv.names), encoder.date_formats_)
@@ -159,38 +159,3 @@ class _Typist:
                 where=self.file.place(block, int(wrong[0]), name),
                 remedy="Correct the cell, or leave it empty if the value is missing.",
             )
-
-
-def _of_parquet(
-    file: Any, path: str, kinds: dict[str, str], formats: dict[str, str], rows: int
-) -> Iterator[Any]:
-    pd = import_pandas()
-    words = [name for name, kind in kinds.items() if kind in ("text", "category")]
-    for frame in parquet_chunks(file, path, list(kinds), words, rows):
-        columns = {}
-        for name, kind in kinds.items():
-            try:
-                column = _as_dates(frame[name], formats[name]) if kind == "date" else frame[name]
-                columns[name] = typed(column, kind, path)
-            except TableError:
-                raise
-            except (ValueError, TypeError) as error:
-                first = frame.index[0] + 1 if len(frame) else 1
-                raise TableError(
-                    f"not every cell is a {kind} ({' '.join(str(error).split())[:100]})",
-                    where=f"{path}, column {shown(name)}, from row {first}",
-                    remedy="Correct them.",
-                ) from None
-        yield pd.DataFrame(columns, index=frame.index)
-
-
-def _as_dates(column: Any, format: str) -> Any:
-    """Return a column of a Parquet file as dates; parse strings."""
-    pd = import_pandas()
-    if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        return column
-    words = words_of(column)
-    dates = parse_dates(words.words, format)
-    if np.isnat(dates).any():
-        raise ValueError(f"{shown(words.words[int(np.isnat(dates).argmax())])} is not a date")
-    return pd.Series(spread(dates, words, NO_DATE), index=column.index)

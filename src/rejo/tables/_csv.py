@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from rejo.tables._bytes import BlankSeparated, Utf8, name_of, open_bytes
+from rejo.tables._bytes import HEAD, BlankSeparated, Utf8, name_of, open_bytes
 from rejo.tables._records import RowBlock, code_columns, line_of, row_blocks
 from rejo.tables.errors import TableError, check_different, import_pandas, shown
+from rejo.tables.limits import HEADER, PIECE, check_count, too_large
 from rejo.tables.values import MISSING
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -22,7 +23,6 @@ LOOK = 50  # rows
 WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 DOT_NUMBER = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
-LARGEST_BLOCK = 1 << 27  # bytes
 
 
 class CsvFile:
@@ -37,9 +37,11 @@ class CsvFile:
         header: bool,
     ) -> None:
         self._reader = reader
-        self._head, whole = reader.read(1 << 18), reader.short
-        while b"\n" not in self._head and not whole and len(self._head) < LARGEST_BLOCK:
-            more = reader.read(1 << 18)  # a long header line
+        self._head, whole = reader.read(HEAD), reader.short
+        while b"\n" not in self._head.lstrip() and not whole:  # a long header line
+            if len(self._head) > HEADER:
+                raise _long_header(reader.name)
+            more = reader.read(HEAD)
             self._head, whole = self._head + more, not more
         style = sniff(reader.name, self._head, sep, decimal, whole, header)
         self.name = reader.name
@@ -56,7 +58,7 @@ class CsvFile:
         """Yield blocks of about ``rows`` rows."""
         style = self._style
         start, line = self._head[style.header_size :], style.header_lines + 1
-        size = min(max(int(rows * style.row_size), 1 << 12), LARGEST_BLOCK)
+        size = min(max(int(rows * style.row_size), 1 << 12), PIECE)
         return row_blocks(
             self._reader, start, line, sep=style.sep, n_columns=self._width, size=size
         )
@@ -191,7 +193,16 @@ def sniff(
             parameter="sep",
             remedy="Fix that line, or pass another separator, such as sep=';'.",
         )
+    if rows and not whole and ends[0] >= len(lines) - skip:
+        raise _long_header(name)
+    if rows and "".join(lines[skip : skip + ends[0]]).count('"') % 2 and ends[0] > 1:
+        raise TableError(
+            "a quote opens in the header and is never closed",
+            where=f"{name}, line {skip + 1}",
+            remedy="Close it or remove it.",
+        )
     names = [field.strip() for field in rows[0]] if rows else []
+    check_count(len(names), name)
     header_lines = skip
     if not header:
         names = [f"column {i + 1}" for i in range(len(names))]
@@ -218,6 +229,15 @@ def sniff(
         min(sum(len(line.encode()) for line in lines[:header_lines]), len(head)),
         header_lines,
         max(seen / len(ends), 1.0),
+    )
+
+
+def _long_header(name: str) -> TableError:
+    return too_large(
+        "the header line, with blank lines before it, is too long",
+        HEADER,
+        f"{name}, line 1",
+        "Is a quote not closed, or is this not a table?",
     )
 
 

@@ -15,6 +15,7 @@ from rejo.tables._parquet import is_parquet, read_parquet
 from rejo.tables._records import RowBlock
 from rejo.tables.dates import DAY_FIRST, NO_DATE, example, fitting_formats, parse_dates
 from rejo.tables.errors import TableError, check_columns, import_pandas, shown
+from rejo.tables.limits import check_whole
 from rejo.tables.values import (
     CODE,
     MISSING,
@@ -140,7 +141,9 @@ def _typed(file: CsvFile, text: list[str]) -> tuple[Any, dict[str, str]]:
     # not to hold numbers, and is then read again as strings.
     blocks: list[RowBlock] = []
     parts: dict[str, list[Any]] = {name: [] for name in file.names}
+    size = 0
     for block in file.blocks(ROWS):
+        check_whole(size := size + len(block.data), file.name)
         blocks.append(block)
         for name, part in _first_look(file, block, text).items():
             parts[name].append(part)

@@ -9,16 +9,18 @@ import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from io import StringIO
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rejo.tables._bytes import Utf8, count_lines
 from rejo.tables.errors import TableError
+from rejo.tables.limits import FIELD, ROW, long_field, too_large
 
 QUOTE, NEWLINE, RETURN, BLANK, ZERO = b'"\n\r 0'
-LONGEST_ROW = 1 << 26  # bytes; more is a quote that was never closed
+BLANKS = b" \t\r\n"
 
 Positions = NDArray[np.int64]
 
@@ -55,13 +57,15 @@ def row_blocks(
         spans = quoted_spans(data, sep)
         newlines = _outside(data, NEWLINE, spans)
         end = int(newlines[-1]) + 1 if len(newlines) else 0
-        if end < len(data) and (last or len(data) - end > LONGEST_ROW):
+        if end < len(data) and last:
             opened = int(spans[0][-1]) if len(spans[0]) else end
             raise TableError(
                 "a quote opens here and is never closed",
                 where=f"{reader.name}, line {line + count_lines(data[:opened])}",
                 remedy="Close it or remove it.",
             )
+        if len(data) - end > ROW:
+            raise _long_row(reader.name, line + count_lines(data[:end]))
         data, rest = data[:end], data[end:] + later
         size = max(size, 2 * (len(rest) - len(later)))  # a long row must fit
         block = RowBlock(data, line, row)
@@ -94,8 +98,8 @@ def quoted_spans(data: bytes, sep: str) -> tuple[Positions, Positions]:
     cell = re.compile(
         rb"(?:\A|(?<=[\n\r" + re.escape(sep.encode()) + rb'])) *"[^"]*(?:""[^"]*)*("|\Z)'
     )
-    found = [(m.start(), m.end() - 1 if m[1] else len(data)) for m in cell.finditer(data)]
-    pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
+    found = ((m.start(), m.end() - 1 if m[1] else len(data)) for m in cell.finditer(data))
+    pairs = np.fromiter(chain.from_iterable(found), dtype=np.int64).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]
 
 
@@ -117,17 +121,46 @@ def count_rows(
     array = np.frombuffer(data, dtype=np.uint8)
     newlines, seps = _outside(data, NEWLINE, spans), _outside(data, ord(sep), spans)
     returns = np.flatnonzero(array == RETURN)
-    n, gaps = len(newlines), n_columns - 1
-    # With n * gaps separators in all, the first and the last of each row must lie in that row.
-    if (
-        gaps > 0
-        and len(seps) == n * gaps
-        and (array[returns + 1] == NEWLINE).all()  # part of a line end
-        and (seps[gaps - 1 :: gaps] < newlines).all()
-        and (seps[::gaps][1:] > newlines[:-1]).all()
-    ):
-        return n
+    lengths = np.diff(newlines, prepend=-1)
+    if (lengths > ROW).any():
+        start = int(newlines[(lengths > ROW).argmax() - 1]) + 1 if lengths[0] <= ROW else 0
+        raise _long_row(name, block.line + count_lines(data[:start]))
+    # A row no longer than a cell may be has no cell that is too long.
+    if lengths.max() <= FIELD and (array[returns + 1] == NEWLINE).all():  # part of a line end
+        if _are_regular(newlines, seps, n_columns):
+            return len(newlines)
+        newlines = _not_blank(array, newlines, sep)
+        if _are_regular(newlines, seps, n_columns):
+            return len(newlines)
     return sum(1 for _ in rows_of(name, block, sep, n_columns))
+
+
+def _are_regular(newlines: Positions, seps: Positions, n_columns: int) -> bool:
+    """Return whether each row has as many fields as the header."""
+    n, gaps = len(newlines), n_columns - 1
+    if len(seps) != n * gaps:
+        return False
+    # With n * gaps separators in all, the first and the last of each row must lie in that row.
+    return gaps == 0 or bool(
+        (seps[gaps - 1 :: gaps] < newlines).all() and (seps[::gaps][1:] > newlines[:-1]).all()
+    )
+
+
+def _not_blank(array: NDArray[np.uint8], newlines: Positions, sep: str) -> Positions:
+    """Return the ends of the lines that hold more than blanks."""
+    ink = np.ones(256, dtype=bool)
+    ink[list(BLANKS)] = False
+    ink[ord(sep)] = True
+    return newlines[np.diff(np.cumsum(ink[array], dtype=np.int32)[newlines], prepend=0) > 0]
+
+
+def _long_row(name: str, line: int) -> TableError:
+    return too_large(
+        "the row that begins here is too long",
+        ROW,
+        f"{name}, line {line}",
+        "Is a quote not closed, or is this not a table?",
+    )
 
 
 def code_columns(data: bytes, sep: str) -> set[int]:
@@ -149,14 +182,22 @@ def code_columns(data: bytes, sep: str) -> set[int]:
 
 def rows_of(name: str, block: RowBlock, sep: str, n_columns: int) -> Iterator[int]:
     """Yield the line of each row of a block that is not blank."""
-    # Split at line feeds only: str.splitlines would split at other characters too.
-    lines = [line + "\n" for line in block.data.decode().split("\n")[:-1]]
-    reader = csv.reader(lines, delimiter=sep, skipinitialspace=True)
+    latest = ""
+
+    def lines() -> Iterator[str]:
+        nonlocal latest
+        # Split at line feeds only: str.splitlines would split at other characters too.
+        for latest in StringIO(block.data.decode(), newline="\n"):  # noqa: UP028
+            yield latest
+
+    reader = csv.reader(lines(), delimiter=sep, skipinitialspace=True)
     line = block.line
     while True:
         try:
             fields = next(reader, None)
         except csv.Error as error:
+            if "field limit" in str(error):
+                raise long_field(f"{name}, line {line}") from None
             raise TableError(
                 f"the row cannot be read ({error})",
                 where=f"{name}, line {line}",
@@ -164,6 +205,8 @@ def rows_of(name: str, block: RowBlock, sep: str, n_columns: int) -> Iterator[in
             ) from None
         if fields is None:
             return
+        if any(len(field) > FIELD // 4 and len(field.encode()) > FIELD for field in fields):
+            raise long_field(f"{name}, line {line}")
         if fields and not (len(fields) == 1 and not fields[0].strip()):
             if (found := len(fields)) != n_columns:
                 remedy = "Fix that line: cells that contain the separator need quotes around them."
@@ -176,7 +219,7 @@ def rows_of(name: str, block: RowBlock, sep: str, n_columns: int) -> Iterator[in
                     remedy=remedy,
                 )
             yield line
-        elif n_columns == 1 and lines[line - block.line].strip():  # a quoted empty cell
+        elif n_columns == 1 and latest.strip():  # a quoted empty cell
             yield line
         line = block.line + reader.line_num
 

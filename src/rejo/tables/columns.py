@@ -3,6 +3,8 @@
 What is learnt is a plain dict, which can be saved in a model file.
 """
 
+from contextlib import suppress
+from datetime import date
 from math import ceil
 from typing import Any
 
@@ -48,6 +50,11 @@ def as_floats(column: Any) -> Floats:
     pd = import_pandas("TableEncoder")
     if pd.api.types.is_timedelta64_dtype(column.dtype):
         column = column / pd.Timedelta(days=1)
+    elif (found := _not_numbers(column)) is not None:
+        raise TableError(
+            f"it held numbers in training, but now holds {found}",
+            where=f"column {shown(column.name)}",
+        )
     elif not pd.api.types.is_numeric_dtype(column.dtype):
         try:
             column = pd.to_numeric(column)
@@ -67,6 +74,19 @@ def as_floats(column: Any) -> Floats:
     return values
 
 
+def _not_numbers(column: Any) -> str | None:
+    """Return what a Series holds, if pandas would take it for numbers that it does not hold."""
+    types = import_pandas("TableEncoder").api.types
+    if types.is_datetime64_any_dtype(column.dtype):
+        return "dates"
+    if types.is_bool_dtype(column.dtype):
+        return "truth values"
+    if column.dtype != object:
+        return None
+    kinds = {"date": "dates", "datetime": "dates", "datetime64": "dates", "boolean": "truth values"}
+    return kinds.get(types.infer_dtype(column, skipna=True))
+
+
 def as_days(column: Any, format: str) -> Floats:
     """Return days since 1970, NaN where a date is missing."""
     pd = import_pandas("TableEncoder")
@@ -77,13 +97,12 @@ def as_days(column: Any, format: str) -> Floats:
     else:
         codes, found = pd.factorize(column)
         values = found.tolist()
+        dates = np.full(len(values), NO_DATE)
         if all(isinstance(value, str) for value in values):
             dates = parse_dates(values, format)
-        else:
-            try:
+        elif all(isinstance(value, date | np.datetime64) for value in values):  # no number is one
+            with suppress(ValueError, TypeError):
                 dates = np.array(values, dtype="datetime64[us]")
-            except (ValueError, TypeError):
-                dates = np.full(len(values), NO_DATE)
         if np.isnat(dates).any():
             strange = values[int(np.isnat(dates).argmax())]
             raise TableError(
@@ -98,6 +117,10 @@ def as_days(column: Any, format: str) -> Floats:
 
 def as_words(column: Any) -> Words:
     """Return the distinct values as strings, and the code of each row; -1 where missing."""
+    if import_pandas("TableEncoder").api.types.is_datetime64_any_dtype(column.dtype):
+        raise TableError(
+            "it held words in training, but now holds dates", where=f"column {shown(column.name)}"
+        )
     try:
         return words_of(column, missing=(), text=word_of)
     except TypeError:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any
 
 from rejo._errors import RejoError
@@ -10,6 +11,7 @@ from rejo._io import printable
 
 LONGEST_VALUE = 60
 MOST_NAMES = 30
+MOST_COMPARED = 1000
 
 
 class TableError(RejoError):
@@ -40,8 +42,11 @@ def listed(names: Iterable[object]) -> str:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a question with the known words that are close, ignoring case; empty without any."""
-    by_lower = {str(name).lower(): name for name in known}
-    close = [by_lower[match] for match in get_close_matches(word.lower(), by_lower, cutoff=0.5)]
+    # Comparing long words, or many, would take longer than reading the table.
+    short = [name for name in islice(known, MOST_COMPARED) if len(str(name)) <= LONGEST_VALUE]
+    by_lower = {str(name).lower(): name for name in short}
+    word = word[:LONGEST_VALUE].lower()
+    close = [by_lower[match] for match in get_close_matches(word, by_lower, cutoff=0.5)]
     return f"Did you mean {' or '.join(map(shown, close))}? " if close else ""
 
 
@@ -50,8 +55,9 @@ def check_columns(
 ) -> None:
     """Refuse a table that lacks a column."""
     known = list(there)
+    names = set(known)
     for column in needed:
-        if column not in known:
+        if column not in names:
             raise TableError(
                 f"no column {shown(column)}",
                 where=where,

@@ -37,7 +37,11 @@ def words_of(
         codes, found = column.cat.codes.to_numpy(dtype=np.intp), column.cat.categories
     else:
         codes, found = pd.factorize(column)
-    words = list(map(text, found.tolist()))
+    return distinct(codes, list(map(text, found.tolist())), missing)
+
+
+def distinct(codes: Indices, words: list[str], missing: Collection[str]) -> Words:
+    """Return a column of words, of which some may be equal, or missing."""
     kept = [word for word in dict.fromkeys(words) if word not in missing]
     if len(kept) < len(words):
         place = {word: i for i, word in enumerate(kept)}

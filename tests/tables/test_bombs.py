@@ -1,0 +1,205 @@
+"""Small files that stand for huge ones: refused, within a bound of memory, with the place."""
+
+import gzip
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("resource")
+
+from rejo.tables import TableEncoder, TableError, limits, read_chunks, read_table  # noqa: E402
+from rejo.tables.limits import COLUMNS  # noqa: E402
+
+MB = 1 << 20
+MOST = 700  # MB that a process may take at its peak; Python with pandas and pyarrow takes 180
+SCRIPT = """
+import resource, sys
+import pandas as pd
+import pyarrow.parquet
+from rejo.tables import TableEncoder, TableError, read_chunks, read_table
+
+resource.setrlimit(resource.RLIMIT_AS, (8 << 30,) * 2)
+encoder = TableEncoder().fit(pd.DataFrame({"x": [1.0, 2.0, 4.0]}))
+
+
+def rows(how, path, options):
+    if how == "table":
+        return len(read_table(path, **options).frame)
+    frames = read_chunks(path, encoder, text=["id"], optional=["id"], rows=50_000, **options)
+    return sum(map(len, frames))
+
+
+for path in sys.argv[3:]:
+    try:
+        print(rows(sys.argv[1], path, eval(sys.argv[2])), "rows")
+    except TableError as error:
+        print(error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def read(how, *paths, **options):
+    """Read tables in a process of their own; return what it says of each, and its peak in MB."""
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT, how, repr(options), *map(str, paths)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    *said, peak = run.stdout.splitlines()
+    return said, int(peak)
+
+
+def packed(start, part, times):
+    """Return a gzip file of a start and many equal parts."""
+    buffer = io.BytesIO()
+    with gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=1) as file:
+        file.write(start)
+        for _ in range(times):
+            file.write(part)
+    return buffer.getvalue()
+
+
+ROW = "line 2: the row that begins here is too long; the limit is 4 MB"
+HEADER = "line 1: the header line, with blank lines before it, is too long; the limit is 1 MB"
+UNPACKED = "unpacks to more than 64 MB, the limit for its size. Unpack it first."
+CSV = {
+    "quotes": (lambda: packed(b'id,x\n1,"', b'"' * MB, 100), ROW),
+    "quotes within UTF-16": (
+        lambda: packed("\ufeffid,x\n".encode("utf-16-le"), b'"\0' * MB, 50),
+        ROW,
+    ),
+    "an endless line": (lambda: packed(b"id,x\n1,", b"a" * MB, 100), ROW),
+    "endless separators": (lambda: packed(b"id,x\n1,", b"," * MB, 100), ROW),
+    "an endless header": (lambda: packed(b"", b"a" * MB, 100), HEADER),
+    "endless columns": (lambda: packed(b"", b"a," * (MB // 2), 100), HEADER),
+    "a header after blank lines": (lambda: packed(b"", b"\n" * MB, 100), HEADER),
+    "newlines": (lambda: packed(b"id,x\n", b"\n" * MB, 100), UNPACKED),
+    "lines of blanks": (lambda: packed(b"id,x\n", b" \t\r\n" * (MB // 4), 100), UNPACKED),
+    "empty cells": (lambda: packed(b"id,x\n", b'"",""\n' * (MB // 6), 100), UNPACKED),
+    "rows": (lambda: packed(b"id,x\n", b"1,2\n" * (MB // 4), 100), UNPACKED),
+    "NUL": (lambda: packed(b"id,x\n1,", b"\0" * MB, 100), "line 2: a NUL byte"),
+    "gzip in gzip": (lambda: gzip.compress(packed(b"", b"a" * MB, 99)), "still compressed with"),
+    "members": (
+        lambda: gzip.compress(b"id,x\n") + gzip.compress(b"1,2\n") * 50_000,
+        "50000 rows",
+    ),
+}
+
+
+LONG = {"empty cells", "rows", "lines of blanks"}  # seconds each, for 64 MB
+
+
+@pytest.fixture
+def check(tmp_path):
+    """Write files, read them, and compare what is said of each."""
+
+    def check(how, bombs, most=MOST, ending=".csv.gz", **options):
+        paths = [tmp_path / f"{i}{ending}" for i in range(len(bombs))]
+        for path, (make, _) in zip(paths, bombs, strict=True):
+            path.write_bytes(make())
+        said, peak = read(how, *paths, **options)
+        for line, path, (_, expected) in zip(said, paths, bombs, strict=True):
+            assert expected in line
+            assert path.name in line or line.endswith("rows")
+        assert peak < most
+
+    return check
+
+
+def test_csv_files(check):
+    check("chunks", [bomb for name, bomb in CSV.items() if name not in LONG])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["chunks", "table"])
+def test_all_csv_files(check, how):
+    check(how, list(CSV.values()))
+
+
+@pytest.mark.slow
+def test_cells_of_one_byte(check):
+    """The most cells for the bytes: a thousand columns, read whole."""
+    names = ",".join(f"c{i}" for i in range(1000)).encode()
+    bomb = packed(names + b"\n", b"a," * 999 + b"a\n", 100_000)
+    check("table", [(lambda: bomb, UNPACKED)], most=1000)
+
+
+def test_blanks_that_separate(check):
+    """Long runs of blanks take linear time, and are part of the row."""
+    run = b" " * (3 * MB)
+    bombs = [
+        (lambda: b"id x\n1" + run + b"2\n" + run + b"\n2 3" + run + b"\n", "2 rows"),
+        (lambda: b"id x\n1" + run * 2, "line 2: the line is too long; the limit is 4 MB"),
+    ]
+    check("chunks", bombs, ending=".csv", sep=" ")
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("a" * (1 << 17), "2 rows"),
+        ("a" * ((1 << 17) + 1), "line 3: a cell is too long; the limit is 128 KB"),
+        ("é" * (1 << 16), "2 rows"),
+        ("é" * ((1 << 16) + 1), "line 3: a cell is too long; the limit is 128 KB"),
+    ],
+)
+def test_a_long_cell(tmp_path, cell, expected):
+    encoder = TableEncoder().fit(pd.DataFrame({"x": [1.0, 2.0, 4.0]}))
+    path = tmp_path / "a.csv"
+    path.write_text(f'id,x\n"a",1\n"{cell}",2\n', encoding="utf-8")
+    for read_it in (read_table, lambda path: pd.concat(read_chunks(path, encoder, text=["id"]))):
+        try:
+            found = read_it(path)
+            said = f"{len(getattr(found, 'frame', found))} rows"
+        except TableError as error:
+            said = str(error)
+        assert expected in said
+
+
+def test_many_columns(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(",".join(f"c{i:x}" for i in range(COLUMNS + 1)) + "\n")
+    with pytest.raises(TableError, match="65,537 columns are more than the limit of 65,536"):
+        read_table(path)
+
+
+def test_a_row_of_many_lines(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('id,x\n1,2\n"' + "a\n" * (limits.ROW // 2) + '",3\n')
+    with pytest.raises(TableError, match="line 3: the row that begins here is too long"):
+        read_table(path)
+
+
+def test_a_quote_that_opens_in_the_header(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('id,"x\n' + "1,2\n" * 90_000)
+    with pytest.raises(TableError, match="header line"):
+        read_table(path)
+    path.write_text('id,"x\n1,2\n')
+    with pytest.raises(TableError, match="a quote opens in the header and is never closed"):
+        read_table(path)
+
+
+def test_a_table_that_is_too_large_to_be_read_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "TABLE", 1000)
+    path = tmp_path / "a.csv"
+    path.write_text("x\n" + "1\n" * 501)
+    with pytest.raises(TableError, match="too large to be read whole; the limit is 1000 bytes"):
+        read_table(path)
+
+
+def test_a_gzip_file_of_usual_contents_may_be_large(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "UNPACKED", 1000)
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress("".join(["x,y\n", *(f"{i},1\n" for i in range(9999))]).encode()))
+    assert len(read_table(path).frame) == 9999
+    path.write_bytes(gzip.compress(b"x,y\n" + b"1,1\n" * 9999))
+    with pytest.raises(TableError, match=r"a\.csv\.gz: this file of .* unpacks to more than"):
+        read_table(path)
