@@ -1,7 +1,7 @@
 """Write the table of classes in SECURITY.md from what the classes themselves say.
 
-``python docs/security.py`` puts it between the two marks in the page; ``--check`` writes nothing and
-fails if the table there is another.
+``python docs/security.py`` puts it between the two marks in the page; ``--check`` writes nothing
+and fails if the table there is another.
 """
 
 import argparse
@@ -48,8 +48,7 @@ def table() -> str:
 
 def _said(method) -> str:
     """The docstring of a check, on one line."""
-    text = " ".join((getattr(method, "__doc__", None) or "").split())
-    return text
+    return " ".join((getattr(method, "__doc__", None) or "").split())
 
 
 if __name__ == "__main__":

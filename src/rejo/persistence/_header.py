@@ -345,8 +345,8 @@ def describe(path: Path, size: int, header: Mapping[str, Any], schema: Schema) -
         **facts,
         estimators="\n".join(_tree(schema, schema.root, 0, held, set())),
         n_training_rows=_n_training_rows(header["training_rows"], held),
-        classes=schema.value(last["classes_"]),
-        reject_label=schema.value(last["reject_label_"]),
+        classes=[_label(value) for value in schema.value(last["classes_"])],
+        reject_label=_label(schema.value(last["reject_label_"])),
         n_features=None if n_features is None else schema.value(n_features),
     )
 
@@ -397,6 +397,12 @@ def _n_training_rows(counted: int | None, held: Rows) -> int | None:
     if counted is None and not shown and None in held.values():
         return None
     return max(shown, counted or 0)
+
+
+def _label(value: Any) -> Any:
+    """Return a class as text or a number."""
+    ensure(not isinstance(value, (list, dict)), "a class is neither a number nor a string")
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def _end(schema: Schema, which: int) -> Mapping[str, Node]:

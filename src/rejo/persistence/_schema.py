@@ -58,6 +58,7 @@ class Schema:
         self.asked: set[str] = set()  # types that only ``trusted`` allows
         self._seen: dict[int, Node] = {}
         self._open: set[int] = set()  # the numbers of a node's ancestors
+        self._owners: dict[str, int] = {}  # the number of the node of each array
         self._untrusted: dict[str, str] = {}  # the first place of each
         ensure(isinstance(root, dict), "schema.json does not hold an object")
         protocol = root.get("protocol")
@@ -282,6 +283,8 @@ class Schema:
         name = node["file"]
         ensure(isinstance(name, str) and name.endswith(ending), problem)
         ensure(name in self.members, f"{where}: the file has no member {name[:40]}")
+        first = self._owners.setdefault(name, node["__id__"])  # each node gets an array of its own
+        ensure(first == node["__id__"], f"{where}: member {name} belongs to two parts")
         return str(name)
 
 
