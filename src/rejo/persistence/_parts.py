@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from rejo._state import STORABLE, check_fitted, is_fitted, require
 from rejo.estimators import RejectClassifier
 from rejo.persistence._refusals import ModelFileError
+from rejo.persistence._sklearn import STATELESS
 from rejo.persistence._sklearn_state import complete
 from rejo.persistence._trusted import SETTINGS, known, parameters_of, type_name_of
 
@@ -50,6 +51,8 @@ def check_and_restore(model: Any, asked: Collection[str] = ()) -> None:
     for part in everything:
         if isinstance(part, BaseEstimator):
             vars(part).update({k: v for k, v in IGNORED.items() if vars(part).get(k)})
+            if vars(part).get("copy") is False:  # it would write into the caller's data
+                vars(part)["copy"] = True
     parts = [part for part in everything if type_name_of(part) not in asked]
     for part in parts:
         if known(part) is not None:
@@ -102,7 +105,7 @@ def _held(part: Any) -> Iterable[Any]:
 
 def _is_prototype(part: Any) -> bool:
     """Return whether a part is an estimator with nothing that only a fit sets."""
-    if not isinstance(part, BaseEstimator) or isinstance(part, Pipeline):
+    if not isinstance(part, BaseEstimator) or isinstance(part, STATELESS):
         return False
     return vars(part).keys() <= parameters_of(type(part)) | SETTINGS.keys()
 

@@ -12,6 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+
 from rejo._state import Must
 from rejo.persistence import _sklearn_models as models
 from rejo.persistence import _sklearn_onnx as onnx
@@ -47,7 +51,7 @@ BOOSTING = "ensemble._hist_gradient_boosting"
 
 ESTIMATORS = (
     *_known("pipeline", "Pipeline", {}, steps.check_pipeline, onnx=onnx.pipeline),
-    *_known("frozen._frozen", "FrozenEstimator", {}),
+    *_known("frozen._frozen", "FrozenEstimator", {}, steps.check_frozen),
     *_known(
         "compose._column_transformer",
         "ColumnTransformer",
@@ -201,5 +205,8 @@ PARTS = (
     ),
     *_known("model_selection._split", "ShuffleSplit StratifiedShuffleSplit", steps.SHUFFLES),
 )
+
+# Fitted or not, these have no attributes of their own but their parameters.
+STATELESS = (Pipeline, FrozenEstimator, FunctionTransformer)
 
 TREE = Known("sklearn.tree._tree.Tree", trees.check_tree)

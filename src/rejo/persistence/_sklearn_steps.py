@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
@@ -40,7 +42,8 @@ from rejo.persistence._sklearn_state import (
     truth,
 )
 
-MOST_COLUMNS = 100_000  # that PolynomialFeatures may put out
+MOST_COLUMNS = 100_000  # that PolynomialFeatures puts out, or a ColumnTransformer takes
+MOST_PLACES = 1_000_000  # columns of all blocks of a ColumnTransformer
 HIGHEST_DEGREE = 1000
 
 # ---- Pipeline and FrozenEstimator: no state of their own ----------------------------------------
@@ -57,6 +60,8 @@ def check_pipeline(model: Any) -> None:
     fine = model.memory is None
     require(fine, model, "memory names a cache of pickles. Use set_params(memory=None)")
     steps = [step for _, step in model.steps if not _passes(step)]
+    kinds = all(isinstance(step, BaseEstimator) for step in steps)
+    require(kinds, model, "a step is not an estimator")
     if not steps or isinstance(steps[-1], FrozenEstimator) or not is_fitted(steps[-1]):
         return  # a prototype in a parameter
     for step in steps:
@@ -73,8 +78,8 @@ def columns_out(step: Any) -> int | None:
         steps = [part for _, part in step.steps if not _passes(part)]
         return columns_out(steps[-1]) if steps else None
     if isinstance(step, ColumnTransformer):
-        widths = [_block_width(step, *entry) for entry in step.transformers_]
-        return None if None in widths else sum(w for w in widths if w is not None)
+        ends = [block.stop for block in getattr(step, "output_indices_", {}).values()]
+        return max(ends, default=None)
     if isinstance(step, SimpleImputer):
         return int(np.sum(~_gaps(step))) if not step.keep_empty_features else features_of(step)
     if isinstance(step, OneHotEncoder):
@@ -93,6 +98,11 @@ def _passes(step: Any) -> bool:
     return step is None or (isinstance(step, str) and step == "passthrough")
 
 
+def check_frozen(model: Any) -> None:
+    """It holds an estimator, fitted or not."""
+    require(isinstance(model.estimator, BaseEstimator), model, "it does not hold an estimator")
+
+
 # ---- ColumnTransformer --------------------------------------------------------------------------
 
 
@@ -106,23 +116,23 @@ def _is_blocks(value: Any, sizes: Any) -> bool:
 # pandas, which look at the bounds; places_of looks before.
 COLUMNS = {
     **FEATURES,
+    "n_features_in_": count(1, MOST_COLUMNS),
     "transformers_": Must("a list of names, transformers and columns", _is_blocks),
     "sparse_output_": truth(),
 }
 
 
-def places_of(model: Any, columns: Any) -> list[int]:
+def places_of(model: Any, columns: Any, known: Mapping[str, int]) -> Sequence[int]:
     """Return the numbers of the columns that are given by number, name, mask or slice."""
     p = model.n_features_in_
-    names = getattr(model, "feature_names_in_", np.empty(0)).tolist()
     if isinstance(columns, slice):
         ends = columns.start, columns.stop
         if any(isinstance(end, str) for end in ends):  # the last one belongs to it
-            first = 0 if ends[0] is None else names.index(ends[0])
-            last = p if ends[1] is None else names.index(ends[1]) + 1
+            first = 0 if ends[0] is None else known[ends[0]]
+            last = p if ends[1] is None else known[ends[1]] + 1
             columns = slice(first, last, columns.step)
-        return list(range(p))[columns]
-    if isinstance(columns, (str, int)) and not isinstance(columns, bool):
+        return range(p)[columns]
+    if type(columns) in (str, int):
         columns = [columns]
     listed = columns.tolist() if isinstance(columns, np.ndarray) else columns
     require(type(listed) is list, model, "columns are not numbers, names, a mask or a slice")
@@ -130,17 +140,27 @@ def places_of(model: Any, columns: Any) -> list[int]:
         require(len(listed) == p, model, "a mask has another length than there are columns")
         return [place for place, held in enumerate(listed) if held]
     if all(type(column) is str for column in listed):
-        require(set(listed) <= set(names), model, "a column is not among its names")
-        known = {name: place for place, name in enumerate(names)}
+        fine = all(column in known for column in listed)
+        require(fine, model, "a column is not among its names")
         return [known[column] for column in listed]
     fine = all(type(column) is int and -p <= column < p for column in listed)
     require(fine, model, "a column is not among its columns")
     return [column % p for column in listed]
 
 
+def _all_places(model: Any) -> list[list[int]]:
+    """Return the numbers of the columns of each block, of which there are not too many."""
+    names = getattr(model, "feature_names_in_", np.empty(0)).tolist()
+    known = {name: place for place, name in enumerate(names)}
+    found = [places_of(model, columns, known) for _, _, columns in model.transformers_]
+    few = sum(map(len, found)) <= MOST_PLACES
+    require(few, model, f"its blocks take more than {MOST_PLACES} columns")
+    return [list(places) for places in found]
+
+
 def check_columns(model: Any) -> None:
     """The blocks are those of the parameters, then the rest; each takes columns that exist."""
-    blocks, p = model.transformers_, model.n_features_in_
+    blocks = model.transformers_
     asked = [entry[0] for entry in model.transformers]
     named = [name for name, _, _ in blocks]
     fine = named in (asked, [*asked, "remainder"]) and len(set(named)) == len(named)
@@ -150,48 +170,54 @@ def check_columns(model: Any) -> None:
         type(weights) is dict and all(_is_number(value) for value in weights.values())
     )
     require(fine, model, "transformer_weights are not numbers")
+    # A string is a format, which could ask for a name without end.
+    fine = type(model.verbose_feature_names_out) is bool
+    require(fine, model, "verbose_feature_names_out is not true or false")
+    framed = getattr(model, "_sklearn_output_config", {}).get("transform") == "pandas"
+    require(not (framed and model.sparse_output_), model, "frames are not sparse")
     used: set[int] = set()
-    for name, step, columns in blocks:
-        places = places_of(model, columns)
+    for (name, step, _), places in zip(blocks, _all_places(model), strict=True):
         if name == "remainder" and len(named) > len(asked):
-            same = places == sorted(set(range(p)) - used)
+            same = places == sorted(set(range(model.n_features_in_)) - used)
             require(same, model, "the remainder is not the rest of the columns")
         used.update(places)
         if not places or (isinstance(step, str) and step == "drop"):
             continue
-        require(hasattr(step, "transform") and is_fitted(step), model, f"{name[:40]} is not fitted")
-        width = features_of(step)
-        same = width in (None, len(places))
+        fine = isinstance(step, BaseEstimator) and hasattr(step, "transform") and is_fitted(step)
+        require(fine, model, f"{name[:40]} is not fitted")
+        same = features_of(step) in (None, len(places))
         require(same, model, "a block and its columns do not agree in number")
+        names = [getattr(part, "feature_names_in_", None) for part in (model, step)]
+        same = names[0] is None or names[1] is None or (names[0][places] == names[1]).all()
+        require(same, model, "a block and its columns do not agree in names")
 
 
 def restore_columns(model: Any) -> None:
     """Set where the columns of each block come from and go to."""
     complete(model)
-    n, p = len(model.transformers), model.n_features_in_
-    blocks = model.transformers_
+    n, blocks = len(model.transformers), model.transformers_
     model._columns = [columns for _, _, columns in blocks[:n]]
-    places = {name: places_of(model, columns) for name, _, columns in blocks}
-    rest = sorted(set(range(p)) - {place for name, _, _ in blocks[:n] for place in places[name]})
-    model._transformer_to_input_indices = {**places, "remainder": rest}
-    columns = blocks[n][2] if len(blocks) > n else []
-    model._remainder = ("remainder", model.remainder, columns)
-    model.output_indices_, start = {}, 0
-    for block in blocks:
-        width = _block_width(model, *block)
+    places = _all_places(model)
+    taken = {place for held in places[:n] for place in held}
+    rest = [place for place in range(model.n_features_in_) if place not in taken]
+    held = {block[0]: where for block, where in zip(blocks, places, strict=True)}
+    model._transformer_to_input_indices = {**held, "remainder": rest}
+    model._remainder = ("remainder", model.remainder, blocks[n][2] if len(blocks) > n else [])
+    indices, start = {}, 0
+    for (name, step, _), where in zip(blocks, places, strict=True):
+        width = _block_width(step, len(where))
         if width is None:
-            del model.output_indices_  # of a transformer that does not say how many it puts out
-            return
-        model.output_indices_[block[0]] = slice(start, start + width) if width else slice(0, 0)
+            return  # a transformer does not say how many columns it puts out
+        indices[name] = slice(start, start + width) if width else slice(0, 0)
         start += width
-    model.output_indices_.setdefault("remainder", slice(0, 0))
+    model.output_indices_ = {**indices, "remainder": indices.get("remainder", slice(0, 0))}
 
 
-def _block_width(model: Any, name: str, step: Any, columns: Any) -> int | None:
-    places = places_of(model, columns)
-    if not places or (isinstance(step, str) and step == "drop"):
+def _block_width(step: Any, n: int) -> int | None:
+    """How many columns a block puts out for ``n``."""
+    if not n or (isinstance(step, str) and step == "drop"):
         return 0
-    return len(places) if isinstance(step, FunctionTransformer) else columns_out(step)
+    return n if isinstance(step, FunctionTransformer) else columns_out(step)
 
 
 # What "passthrough" becomes in a fitted ColumnTransformer.
@@ -236,6 +262,10 @@ def check_imputer(imputer: Any) -> None:
     fine = not numeric or imputer.statistics_.dtype != object
     require(fine, imputer, "statistics_ are not numbers")
     require(not _gaps(imputer).all(), imputer, "no column had values")
+    for name in ("missing_values", "fill_value"):
+        value = getattr(imputer, name)
+        fine = _is_gap(value) or isinstance(value, str) or _is_number(value)
+        require(fine, imputer, f"{name} is not a number or a string")
 
 
 def restore_imputer(imputer: Any) -> None:

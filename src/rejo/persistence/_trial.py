@@ -58,7 +58,7 @@ def made_up_cases(model: Any) -> Any:
         sparse = get_tags(model).input_tags.sparse
         return csr_matrix((N_CASES, p)) if sparse else None
     names = getattr(model, "feature_names_in_", getattr(first, "feature_names_in_", None))
-    X = _values(first, p, names)
+    X = _values(first, p)
     if X is None or names is None:
         return X
     import pandas as pd
@@ -98,7 +98,7 @@ def _table(encoder: TableEncoder) -> Any:
     return pd.DataFrame(columns)
 
 
-def _values(first: Any, p: int, names: Any) -> Any:
+def _values(first: Any, p: int) -> Any:
     """Made-up values (N_CASES, p) for a step."""
     if isinstance(first, (OneHotEncoder, OrdinalEncoder)):
         X = np.empty((N_CASES, p), dtype=object)
@@ -106,46 +106,22 @@ def _values(first: Any, p: int, names: Any) -> Any:
             X[:, j] = np.resize(known.astype(object), N_CASES)
         numbers = all(known.dtype.kind in "biuf" for known in first.categories_)
         return X.astype(np.float64) if numbers else X
-    if isinstance(first, SimpleImputer) and first.statistics_.dtype == object:
+    if isinstance(first, SimpleImputer):  # an encoder may follow, which knows these values
         return np.resize(first.statistics_, (N_CASES, p))
     if isinstance(first, ColumnTransformer):
-        return _values_of_columns(first, p, names)
+        return _values_of_columns(first, p)
     X = np.random.RandomState(0).normal(size=(N_CASES, p))
     X[:3] = np.array([0.0, 1.0, -1.0])[:, None]
     return X
 
 
-def _values_of_columns(transformer: ColumnTransformer, p: int, names: Any) -> Any:
+def _values_of_columns(transformer: ColumnTransformer, p: int) -> Any:
     X = np.random.RandomState(0).normal(size=(N_CASES, p)).astype(object)
-    for _, step, columns in transformer.transformers_:
-        if step in ("drop", "passthrough"):
-            continue
-        places = _places(columns, p, names)
-        if places is None:
-            return None
-        part = _values(_first(step), len(places), None)
-        if part is None:
-            return None
-        X[:, places] = part
+    blocks = [(name, _first(step)) for name, step, _ in transformer.transformers_ if step != "drop"]
+    # Encoders last: they take only the values that they know, the others take any.
+    for name, step in sorted(blocks, key=lambda block: hasattr(block[1], "categories_")):
+        places = transformer._transformer_to_input_indices[name]
+        if places:
+            X[:, places] = _values(step, len(places))
     numbers = all(isinstance(value, (int, float)) for value in X.ravel().tolist())
     return X.astype(np.float64) if numbers else X
-
-
-def _places(columns: Any, p: int, names: Any) -> list[int] | None:
-    """Numbers of columns that are given by number, name, slice or mask."""
-    everything = np.arange(p)
-    if isinstance(columns, (str, int)):
-        columns = [columns]
-    if isinstance(columns, slice) and all(
-        part is None or isinstance(part, int) for part in (columns.start, columns.stop)
-    ):
-        return everything[columns].tolist()
-    if isinstance(columns, slice):
-        return None
-    columns = np.asarray(columns, dtype=object).tolist()
-    if all(isinstance(column, bool) for column in columns) and len(columns) == p:
-        return [j for j, held in enumerate(columns) if held]
-    if all(isinstance(column, int) for column in columns):
-        return [column % p for column in columns]
-    known = {} if names is None else {name: j for j, name in enumerate(names)}
-    return [known[c] for c in columns] if all(c in known for c in columns) else None

@@ -23,6 +23,7 @@ BOOSTER = "Use HistGradientBoostingClassifier, or keep the booster in its own fo
 ALTERNATIVES = {  # to types that cannot be saved, by a word of their names or places
     "cost_of": "Give cost_of as text, such as 'error=5000,review=40', or as an array",
     "kernel": "Use a kernel by name, or kernel='precomputed' with your own matrix",
+    "_preprocessor": "Encode categories before the model, e.g. with rejo.tables.TableEncoder",
     "SearchCV": "Fit with the best parameters that the search found",
     "xgboost": BOOSTER,
     "lightgbm": BOOSTER,
