@@ -11,6 +11,7 @@ from rejo._state import STORABLE
 from rejo.persistence._trusted import KNOWN, TUPLES
 
 PAGE = Path(__file__).parent.parent / "SECURITY.md"
+COMMON = ("n_features_in_", "feature_names_in_", "classes_")  # said above the table
 START, END = "<!-- classes -->\n", "<!-- end of classes -->\n"
 
 
@@ -37,7 +38,8 @@ def table() -> str:
     ]
     for name in sorted(KNOWN, key=lambda name: (name not in STORABLE, name.rpartition(".")[2])):
         known = KNOWN[name]
-        kept = "; ".join(f"`{key}`: {must.words}" for key, must in (known.fitted or {}).items())
+        fitted = {key: must for key, must in (known.fitted or {}).items() if key not in COMMON}
+        kept = "; ".join(f"`{key}`: {must.words}" for key, must in fitted.items())
         if name in TUPLES:
             kept = ", ".join(f"`{field}`" for field in STORABLE[name]._fields)
         checks = [text for method in (known.check, known.restore) if (text := _said(method))]
