@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from copy import copy
 from importlib import import_module
 from io import BytesIO
 
@@ -40,9 +41,10 @@ from rejo import (
     ThresholdRejectClassifier,
     TwoClassifierReject,
 )
-from rejo.persistence import ModelFileError, inspect, load, save
+from rejo.persistence import ModelFileError, _header, inspect, load, save
+from rejo.persistence._arrays import array_bytes, repack_sparse
 from rejo.persistence._container import SCHEMA, pack
-from rejo.persistence._rows import count_rows, hashes, least_rows
+from rejo.persistence._rows import count_rows, first_rows, hashes, least_rows
 from rejo.persistence._trusted import ESTIMATORS
 from rejo.tables import TableEncoder
 
@@ -404,9 +406,12 @@ def stored(*arrays, lists=()):
     """The members of a file with some arrays and lists."""
     members = {}
     for i, array in enumerate(arrays):
-        file = BytesIO()
-        (sparse.save_npz if sparse.issparse(array) else np.save)(file, array)
-        members[f"{i}.np{'z' if sparse.issparse(array) else 'y'}"] = file.getvalue()
+        if sparse.issparse(array):
+            file = BytesIO()
+            sparse.save_npz(file, array)
+            members[f"{i}.npz"] = repack_sparse(file.getvalue())
+        else:
+            members[f"{i}.npy"] = array_bytes(array)
     return members | {SCHEMA: json.dumps([node(part) for part in lists]).encode()}
 
 
@@ -536,12 +541,48 @@ def test_rows_of_a_type_that_is_not_known_are_not_denied(path):
 
 
 def test_arrays_with_a_row_in_common_count_together():
-    A = np.random.RandomState(0).normal(size=(10, 3))
+    A = np.arange(10, 20, dtype=np.uint64)
     assert least_rows([(A[:6], 1), (A[5:], 1)]) == 10
     assert least_rows([(A[:6], 1), (A[6:], 1)]) == 6  # may be the same rows, scaled
     assert least_rows([(A[:6], 1), (A[6:], 1), (A[4:8], 1)]) == 10
+    assert least_rows([(A[:6], 1), (A[5:], 2)]) == 6
+    Z = np.insert(A, 0, 0)  # with a row of zeros, which is the same at many stages
+    assert least_rows([(Z[:5], 1), (np.append(Z[:1], A[7:]), 1)]) == 5
+    assert least_rows([(Z[:5], 1), (Z, 1)]) == 11
+    assert least_rows([(Z[:1], 1)]) == 1
     assert least_rows([(A, 4)]) == 3  # four copies of each row
-    assert least_rows([]) == 0
+    assert least_rows([(A[:0], 1)]) == least_rows([]) == 0
+
+
+def test_one_array_in_many_places_is_read_once(path, monkeypatch):
+    X, y = data()
+    part = SVC().fit(X, y)
+    model = ThresholdRejectClassifier(part, rule="score").fit(X, y)
+    model.estimator = BlendClassifier([(f"{i}", FrozenEstimator(copy(part))) for i in range(20)])
+    save(model, path)
+    reads = []
+    monkeypatch.setattr(_header, "first_rows", lambda *a: reads.append(a[0]) or first_rows(*a))
+    assert inspect(path).n_training_rows > 10
+    assert len(reads) == len(set(reads)) > 0
+
+
+def test_of_many_rows_some_are_looked_at(path, monkeypatch):
+    X, y = data()
+    save(RejoSVC().fit(X, y), path)
+    monkeypatch.setattr(_header, "MOST_ROWS", 7)
+    assert "CONTAINS AT LEAST 7 TRAINING ROWS" in str(inspect(path))
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, np.float32, sparse.csr_array])
+def test_the_first_rows_of_a_stored_table(form):
+    A = np.random.RandomState(0).normal(size=(9, 3))
+    members = stored(form(A))
+    name = min(members.keys() - {SCHEMA})
+    rows = first_rows(name, members[name], 4)
+    rows = rows.toarray() if sparse.issparse(rows) else rows
+    np.testing.assert_array_equal(rows, A[:4].astype(rows.dtype))
+    for other in (np.ones((2, 3), bool), np.ones(3), np.ones((2, 0)), np.array([["a"]])):
+        assert first_rows("0.npy", stored(other)["0.npy"], 4) is None
 
 
 def test_hashes_of_dense_and_sparse_rows_agree():

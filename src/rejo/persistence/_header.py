@@ -23,7 +23,7 @@ from rejo._io import percent, printable
 from rejo._state import STORABLE
 from rejo.persistence._container import HEADER, parse_json, payload_hash
 from rejo.persistence._refusals import ensure
-from rejo.persistence._rows import least_rows, stored_array
+from rejo.persistence._rows import first_rows, hashes, least_rows
 from rejo.persistence._schema import Node, Schema, type_name
 from rejo.persistence._trusted import ESTIMATORS, KNOWN
 
@@ -39,6 +39,8 @@ RATES = {
 
 TARGETS = {"review_budget": "to review", "max_error": "wrong"}
 
+NONE = np.empty(0, dtype=np.uint64)
+MOST_ROWS = 1 << 19  # that are looked at, to bound the memory; there may be more
 FROZEN = "sklearn.frozen._frozen.FrozenEstimator"
 FITTED = re.compile(r"[a-zA-Z]\w*_|steps|transformer_list|_preprocessor")
 
@@ -338,65 +340,75 @@ def describe(path: Path, size: int, header: Mapping[str, Any], schema: Schema) -
     facts = {name: value for name, value in header.items() if name != "format"}
     first, last = _end(schema, 0), _end(schema, -1)
     n_features = first.get("n_features_in_")
-    held = _held(schema)
+    rows = TrainingRows(schema)
+    counted, shown = header["training_rows"], rows.least()
+    known = counted is not None or shown > 0 or not rows.unknown
     return ModelFile(
         path=path,
         size=size,
         **facts,
-        estimators="\n".join(_tree(schema, schema.root, 0, held, set())),
-        n_training_rows=_n_training_rows(header["training_rows"], held),
+        estimators="\n".join(_tree(schema, schema.root, 0, rows, set())),
+        n_training_rows=max(counted or 0, shown) if known else None,
         classes=[_label(value) for value in schema.value(last["classes_"])],
         reject_label=_label(schema.value(last["reject_label_"])),
         n_features=None if n_features is None else schema.value(n_features),
     )
 
 
-# By the number of a node: its arrays of training rows, each with how many copies it may hold of a
-# row.  None if the type of the node is not known.
-Rows = dict[int, list[tuple[Any, int]] | None]
+class TrainingRows:
+    """The arrays of training rows in a file, by what the classes of its parts say."""
 
+    def __init__(self, schema: Schema) -> None:
+        self.unknown = False  # whether there are parts whose classes say nothing
+        self._schema = schema
+        self._left = MOST_ROWS
+        self._keys: dict[str, Any] = {}  # distinct hashes of the rows of each array
+        self._held: dict[int, set[tuple[str, int]]] = {}  # arrays and copies of each row, by node
+        stack: list[tuple[Any, int]] = [(schema.root, 1)]
+        while stack:
+            node, copies = stack.pop()
+            if isinstance(node, list):
+                stack += [(item, copies) for item in node]
+            # In a dict of the user, this key leads to a node, not to a name.
+            elif isinstance(node, dict) and node.get("__loader__") == "ObjectNode":
+                if node["__id__"] not in self._held:
+                    stack += self._look(node, copies)
+            elif isinstance(node, dict):
+                stack += [(item, copies) for item in node.values()]
 
-def _held(schema: Schema) -> Rows:
-    """Return the training rows in the parts of a model, by what their classes say."""
-    held: Rows = {}
-    stack: list[tuple[Any, int]] = [(schema.root, 1)]
-    while stack:
-        node, copies = stack.pop()
-        if isinstance(node, list):
-            stack += [(item, copies) for item in node]
-        if not isinstance(node, dict):
-            continue
-        copied: dict[str, int] = {}
-        # In a dict of the user, this key leads to a node, not to a name.
-        if node.get("__loader__") == "ObjectNode" and node["__id__"] not in held:
-            attributes, name = schema.attributes(node), type_name(node)
-            known = KNOWN.get(name)
-            arrays = [] if known is None else [attributes.get(key) for key in known.rows]
-            rows = [(m, copies) for array in arrays if (m := _matrix(schema, array)) is not None]
-            held[node["__id__"]] = None if known is None else rows
-            for part, each in getattr(STORABLE.get(name), "_copies", {}).items():
-                marks = _matrix(schema, attributes.get(each))
-                copied[part] = 1 if marks is None else max(1, len(marks))
-            stack += [(item, copies * copied.get(key, 1)) for key, item in attributes.items()]
-        else:
-            stack += [(item, copies) for item in node.values()]
-    return held
+    def of(self, node: Node) -> int:
+        """Return how many rows a part holds itself."""
+        held = self._held[node["__id__"]]
+        return max((-(-len(self._keys[file]) // copies) for file, copies in held), default=0)
 
+    def least(self) -> int:
+        """Return how many rows of the table all parts hold together, at least."""
+        arrays = set().union(*self._held.values())
+        return least_rows([(self._keys[file], copies) for file, copies in sorted(arrays)])
 
-def _matrix(schema: Schema, node: Node | None) -> Any:
-    """Return a table of floats from an attribute, or None if it is something else."""
-    if node is None or "file" not in node or len(schema.shapes[node["file"]]) != 2:
-        return None
-    values = stored_array(node["file"], schema.members[node["file"]])
-    return values if values.dtype.kind == "f" and 0 not in values.shape else None
+    def _look(self, node: Node, copies: int) -> list[tuple[Any, int]]:
+        """Note the arrays of an object; return its attributes, to look at next."""
+        attributes, name = self._schema.attributes(node), type_name(node)
+        known = KNOWN.get(name)
+        self.unknown |= known is None
+        files = [self._table(attributes.get(key)) for key in (known.rows if known else ())]
+        self._held[node["__id__"]] = {(file, copies) for file in files if file}
+        times = {}
+        for part, each in getattr(STORABLE.get(name), "_copies", {}).items():
+            shape = self._schema.shapes.get(attributes.get(each, {}).get("file", ""))
+            times[part] = max(1, shape[0]) if shape else 1
+        return [(item, copies * times.get(key, 1)) for key, item in attributes.items()]
 
-
-def _n_training_rows(counted: int | None, held: Rows) -> int | None:
-    """Return how many training rows a file contains: what its author counted, or what it shows."""
-    shown = least_rows(rows for part in held.values() for rows in part or ())
-    if counted is None and not shown and None in held.values():
-        return None
-    return max(shown, counted or 0)
+    def _table(self, node: Node | None) -> str | None:
+        """Return the file of a table of numbers, and hash its rows; None for all else."""
+        file = None if node is None else node.get("file")
+        if not isinstance(file, str) or len(self._schema.shapes[file]) != 2:
+            return None
+        if file not in self._keys:
+            rows = first_rows(file, self._schema.members[file], self._left)
+            self._keys[file] = np.unique(hashes(rows)[0]) if rows is not None else NONE
+            self._left -= 0 if rows is None else rows.shape[0]
+        return file
 
 
 def _label(value: Any) -> Any:
@@ -413,7 +425,7 @@ def _end(schema: Schema, which: int) -> Mapping[str, Node]:
     return attributes
 
 
-def _tree(schema: Schema, node: Node, depth: int, held: Rows, seen: set[int]) -> list[str]:
+def _tree(schema: Schema, node: Node, depth: int, rows: TrainingRows, seen: set[int]) -> list[str]:
     """One line for each fitted estimator at or below a node that was not seen before."""
     lines: list[str] = []
     children: list[Node] = []
@@ -427,28 +439,30 @@ def _tree(schema: Schema, node: Node, depth: int, held: Rows, seen: set[int]) ->
         # Parameters hold prototypes that were never fitted, but for the steps of a pipeline.
         whole = name not in ESTIMATORS or name == FROZEN
         children = [v for key, v in attributes.items() if whole or FITTED.fullmatch(key)]
-        n_rows = least_rows(held[node["__id__"]] or ())
+        n_rows = rows.of(node)
         if name in ESTIMATORS and children:
             count = f", {n_rows:,} training rows" if n_rows else ""
             lines.append("  " * depth + node["__class__"] + count)
             depth += 1
             if KNOWN[name].weighted:
-                return lines + _members(schema, node, depth, held, seen)
-    below = [line for child in children for line in _tree(schema, child, depth, held, seen)]
+                return lines + _members(schema, node, depth, rows, seen)
+    below = [line for child in children for line in _tree(schema, child, depth, rows, seen)]
     for line, same in groupby(below):  # say "x 100" for the hundred equal trees of a forest
         n = len(list(same))
         lines.append(line if n == 1 else f"{line} x {n}")
     return lines
 
 
-def _members(schema: Schema, node: Node, depth: int, held: Rows, seen: set[int]) -> list[str]:
+def _members(
+    schema: Schema, node: Node, depth: int, rows: TrainingRows, seen: set[int]
+) -> list[str]:
     """The lines of each member of a weighted mean, with its weight and its name."""
     attributes = schema.attributes(node)
     names, members, weights = (attributes[key] for key in KNOWN[type_name(node)].weighted)
     lines = []
     pairs = zip(names["content"], members["content"], schema.value(weights), strict=True)
     for name, member, weight in pairs:
-        below = _tree(schema, member, depth, held, seen)
+        below = _tree(schema, member, depth, rows, seen)
         label = f"{percent(weight)} {schema.value(name['content'][0])}: "
         lines += ["  " * depth + label + line.lstrip() for line in below[:1]] + below[1:]
     return lines

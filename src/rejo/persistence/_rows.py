@@ -12,24 +12,26 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from io import BytesIO
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array, issparse
+from scipy.sparse import coo_array, csr_array, issparse
+from scipy.sparse.csgraph import connected_components
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from rejo._state import is_fitted
 from rejo._typing import Floats, Indices
+from rejo.persistence._arrays import check_array, read_array, read_sparse
 from rejo.persistence._container import SCHEMA
 
 Keys = NDArray[np.uint64]  # (2, n): two hashes of each row
 
-BLOCK = 1 << 20  # values hashed at a time
+BLOCK = 1 << 18  # values hashed at a time
 DROPPED = np.uint64(18)  # bits of a value that do not count; 34 do, or ten digits
 SMALL = 1e-13  # of the largest value of a row: nothing but rounding
 FEW = 3  # columns of small integers that an array of counts may repeat by chance
@@ -88,25 +90,30 @@ def count_rows(members: Mapping[str, bytes], model: Any, X: Any) -> int | None:
     return _n_distinct(found, X.shape[0])
 
 
-def least_rows(arrays: Iterable[tuple[Any, int]]) -> int:
+def least_rows(arrays: Sequence[tuple[Any, int]]) -> int:
     """Return how many rows of one table arrays of training rows hold at least.
 
-    Each comes with the number of copies that it may hold of a row.  Arrays with a row in common
-    show the same stage of the table, so their distinct rows count together; others may show the
-    same rows in another form.
+    Each comes as the distinct hashes of its rows, with the number of copies that it may hold of a
+    row.  Arrays with a row in common show the same stage of the table, so their distinct rows count
+    together; others may show the same rows in another form.
     """
-    groups: list[tuple[int, int, Keys]] = []  # width, copies, hashes of distinct rows
-    for array, copies in arrays:
-        width, keys = array.shape[1], np.unique(hashes(array)[0])
-        apart = []
-        for group in groups:
-            # A row of zeros, whose hash is 0, is the same at many stages.
-            if group[:2] == (width, copies) and np.intersect1d(group[2], keys[keys > 0]).size:
-                keys = np.union1d(group[2], keys)
-            else:
-                apart.append(group)
-        groups = [*apart, (width, copies, keys)]
-    return max((-(-len(keys) // copies) for _, copies, keys in groups), default=0)
+    if not arrays:
+        return 0
+    copies = np.array([n for _, n in arrays])
+    owner = np.repeat(np.arange(len(arrays)), [len(keys) for keys, _ in arrays])
+    keys = np.concatenate([keys for keys, _ in arrays])
+    joins = keys > 0  # a row of zeros is the same at many stages
+    zero = np.bincount(owner[~joins], minlength=len(arrays))
+    # Arrays with copies are never at the stage of those without.
+    keys, owner = keys[joins] ^ _mix(copies.astype(np.uint64))[owner[joins]], owner[joins]
+    different, place = np.unique(keys, return_inverse=True)
+    n = len(arrays)
+    ones = np.ones(len(place), dtype=bool)
+    edges = coo_array((ones, (owner, n + place)), shape=2 * (n + len(different),))
+    _, group = connected_components(edges, directed=False)
+    distinct = np.bincount(group[n:], minlength=group.max() + 1)
+    distinct += np.bincount(group[:n], weights=zero, minlength=len(distinct)) > 0
+    return int(np.ceil(distinct[group[:n]] / copies).max())
 
 
 def _n_distinct(found: list[Matches], n: int) -> int:
@@ -185,8 +192,8 @@ class Held:
         self._numbers: list[Any] = []
         self._values: list[NDArray[Any]] = []
         self._needles: dict[tuple[bool, int], Needles | None] = {}
-        arrays = [stored_array(name, data) for name, data in members.items() if name != SCHEMA]
-        for array in [*arrays, *_lists(json.loads(members[SCHEMA]))]:
+        arrays = (stored_array(name, data) for name, data in members.items() if name != SCHEMA)
+        for array in chain(arrays, _lists(json.loads(members[SCHEMA]))):
             if array.dtype.names is None and array.ndim > 0:  # not the nodes of a tree
                 numbers = _as_numbers(array)
                 if numbers is None:
@@ -230,15 +237,34 @@ def _needles(views: list[Any], numbers: bool) -> Needles:
 
 def _match(needles: Needles, keys: Keys, rows: Indices) -> Matches:
     """Find rows in arrays; one that may be there by chance counts only among others."""
-    hit = np.isin(needles.keys[0], keys[0]) | np.isin(needles.keys[1], keys[1])
+    lookups = [_look_up(mine, theirs) for mine, theirs in zip(needles.keys, keys, strict=True)]
     owner, n = needles.owner, int(needles.owner[-1]) + 1
+    hit = np.logical_or.reduce([seen[inverse] for _, inverse, _, seen in lookups])
     others = np.bincount(owner[hit & ~needles.weak], minlength=n) > 0
     pairs = np.unique(np.stack([owner.astype(np.uint64), needles.keys[0]]), axis=1)
     several = np.bincount(pairs[0].astype(np.intp), minlength=n) > 1
     only = several & (np.bincount(owner[~hit], minlength=n) == 0)
     hit &= ~needles.weak | (others | only)[owner]
-    found = np.isin(keys[0], needles.keys[0, hit]) | np.isin(keys[1], needles.keys[1, hit])
+    found = np.zeros(keys.shape[1], dtype=bool)
+    for place, inverse, there, seen in lookups:
+        kept = np.zeros_like(seen)
+        kept[inverse[hit]] = True
+        found |= there & kept[place]
     return Matches(keys[0, found], rows[found])
+
+
+def _look_up(mine: Any, theirs: Any) -> tuple[Indices, Indices, Any, Any]:
+    """Look up keys among distinct ones of ours.
+
+    Return the place of each of theirs, the place of each of ours, which of theirs are there, and
+    which places were found.
+    """
+    distinct, inverse = np.unique(mine, return_inverse=True)
+    place = np.minimum(np.searchsorted(distinct, theirs), len(distinct) - 1)
+    there = distinct[place] == theirs
+    seen = np.zeros(len(distinct), dtype=bool)
+    seen[place[there]] = True
+    return place, inverse, there, seen
 
 
 def _row_views(array: Any, width: int) -> Iterator[Any]:
@@ -275,17 +301,24 @@ def _is_single(rows: Any) -> bool:
 
 
 def stored_array(name: str, data: bytes) -> Any:
-    """Return an array from a checked member of a file; sparse ones as CSR."""
-    if name.endswith(".npy"):
-        return np.load(BytesIO(data), allow_pickle=False)
-    with np.load(BytesIO(data), allow_pickle=False) as parts:
-        columns = "format" in parts and parts["format"].item() == b"csc"
-        form = csc_array if columns else csr_array
-        values = form(
-            (parts["data"], parts["indices"], parts["indptr"]), shape=tuple(parts["shape"].tolist())
-        )
-    values.check_format(full_check=True)
-    return values.tocsr()
+    """Return an array from a member of a file; a sparse one as CSR."""
+    return read_array(name, data) if name.endswith(".npy") else read_sparse(name, data, "csr_array")
+
+
+def first_rows(name: str, data: bytes, n_rows: int) -> Any:
+    """Return some rows of a table of numbers in a member of a file; None if it is something else.
+
+    A dense table is not copied: this reads files from elsewhere, within bounds.
+    """
+    if name.endswith(".npz"):
+        rows = read_sparse(name, data, "csr_array")
+        few = int(np.searchsorted(rows.indptr, BLOCK, side="right")) - 1
+        return rows[: min(n_rows, few)]
+    layout = check_array(name, data)
+    if layout.dtype.kind not in "iuf" or len(layout.shape) != 2 or 0 in layout.shape:
+        return None
+    values = np.frombuffer(data, layout.dtype, offset=layout.start)
+    return values.reshape(layout.shape, order="F" if layout.fortran else "C")[:n_rows]
 
 
 def _lists(root: Any) -> Iterator[NDArray[Any]]:
@@ -341,25 +374,31 @@ def hashes(rows: Any, single: bool = False) -> Keys:
     Values that differ only in the last digits agree in one of the hashes or in both.  ``single``
     rounds the values to single precision first.
     """
-    n, p = rows.shape
+    n = rows.shape[0]
     found = np.empty((2, n), dtype=np.uint64)
-    if issparse(rows):
-        rows = csr_array(rows)
-        values, ends = _rounded(rows.data, single), rows.indptr
-        row = np.repeat(np.arange(n), np.diff(ends))
-        largest = np.zeros(n)
-        np.maximum.at(largest, row, _sizes(values))
-        for i, hashed in enumerate(_hash(values, rows.indices, largest[row])):
-            sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashed, dtype=np.uint64)])
-            found[i] = sums[ends[1:]] - sums[ends[:-1]]
-        return found
-    step = max(1, BLOCK // max(p, 1))
+    step = 1 + BLOCK * n // (1 + (rows.nnz if issparse(rows) else rows.size))
     for start in range(0, n, step):
-        values = _rounded(rows[start : start + step], single)
-        largest = _sizes(values).max(axis=1, initial=0.0)[:, None]
-        for i, hashed in enumerate(_hash(values, np.arange(p), largest)):
-            found[i, start : start + step] = hashed.sum(axis=1, dtype=np.uint64)
+        part = rows[start : start + step]
+        hashed = _sparse(part, single) if issparse(rows) else _dense(part, single)
+        found[:, start : start + step] = hashed
     return found
+
+
+def _dense(rows: Any, single: bool) -> Keys:
+    values = _rounded(rows, single)
+    largest = _sizes(values).max(axis=1, initial=0.0)[:, None]
+    hashed = _hash(values, np.arange(rows.shape[1]), largest)
+    return np.array([h.sum(axis=1, dtype=np.uint64) for h in hashed])
+
+
+def _sparse(rows: Any, single: bool) -> Keys:
+    values, ends = _rounded(rows.data, single), rows.indptr
+    row = np.repeat(np.arange(rows.shape[0]), np.diff(ends))
+    largest = np.zeros(rows.shape[0])
+    np.maximum.at(largest, row, _sizes(values))
+    hashed = _hash(values, rows.indices, largest[row])
+    sums = np.array([np.append(np.uint64(0), np.cumsum(h, dtype=np.uint64)) for h in hashed])
+    return sums[:, ends[1:]] - sums[:, ends[:-1]]
 
 
 def _rounded(values: Any, single: bool) -> Floats:
