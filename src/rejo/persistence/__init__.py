@@ -12,8 +12,9 @@ scikit-learn's classes there is one table, ``_sklearn``.
 
 The modules, in the order to read them: ``_persist`` (save, load, inspect), ``_container`` (the zip
 file), ``_trusted`` (the list of types), ``_schema`` and ``_arrays`` (checks before building),
-``_parts`` (checks after), ``_sklearn`` with ``_sklearn_steps``, ``_sklearn_models``,
-``_sklearn_trees`` and ``_sklearn_onnx``, ``_header``; and ``_onnx``, the export to other runtimes.
+``_parts`` (checks after), ``_sklearn`` with ``_sklearn_pipelines``, ``_sklearn_steps``,
+``_sklearn_models``, ``_sklearn_trees`` and ``_sklearn_onnx``, ``_header``; and ``_onnx``, the
+export to other runtimes.
 """
 
 from rejo.persistence._header import ModelFile, data_hash

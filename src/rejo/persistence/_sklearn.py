@@ -3,8 +3,8 @@
 rejo's own classes say it in their modules; see :mod:`rejo._state`.  The table holds what ``rejo
 train`` and the pipelines of the documentation need.  A class is in it if building it from hostile
 attributes, and predicting with it after its check, runs no code from the file and touches no memory
-but its own.  Next to each row's checks, in ``_sklearn_steps``, ``_sklearn_models`` and
-``_sklearn_trees``, stands how compiled code uses the attributes.
+but its own.  The checks, in ``_sklearn_pipelines``, ``_sklearn_steps``, ``_sklearn_models`` and
+``_sklearn_trees``, say how compiled code uses the attributes.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from sklearn.preprocessing import FunctionTransformer
 from rejo._state import Must
 from rejo.persistence import _sklearn_models as models
 from rejo.persistence import _sklearn_onnx as onnx
+from rejo.persistence import _sklearn_pipelines as pipelines
 from rejo.persistence import _sklearn_steps as steps
 from rejo.persistence import _sklearn_trees as trees
 from rejo.persistence import _trees_onnx as trees_onnx
@@ -50,14 +51,14 @@ VECTORS, COMPONENTS = ("support_vectors_",), ("components_",)
 BOOSTING = "ensemble._hist_gradient_boosting"
 
 ESTIMATORS = (
-    *_known("pipeline", "Pipeline", {}, steps.check_pipeline, onnx=onnx.pipeline),
-    *_known("frozen._frozen", "FrozenEstimator", {}, steps.check_frozen),
+    *_known("pipeline", "Pipeline", {}, pipelines.check_pipeline, onnx=onnx.pipeline),
+    *_known("frozen._frozen", "FrozenEstimator", {}, pipelines.check_frozen),
     *_known(
         "compose._column_transformer",
         "ColumnTransformer",
-        steps.COLUMNS,
-        steps.check_columns,
-        restore=steps.restore_columns,
+        pipelines.COLUMNS,
+        pipelines.check_columns,
+        restore=pipelines.restore_columns,
         onnx=onnx.columns,
     ),
     *_known(
@@ -105,7 +106,10 @@ ESTIMATORS = (
         restore=steps.restore_polynomial,
     ),
     *_known(
-        "preprocessing._function_transformer", "FunctionTransformer", steps.PASS, steps.check_pass
+        "preprocessing._function_transformer",
+        "FunctionTransformer",
+        pipelines.PASS,
+        pipelines.check_pass,
     ),
     *_known(
         "kernel_approximation",
@@ -201,9 +205,9 @@ PARTS = (
     *_known(
         "model_selection._split",
         "KFold GroupKFold StratifiedKFold StratifiedGroupKFold",
-        steps.FOLDS,
+        pipelines.FOLDS,
     ),
-    *_known("model_selection._split", "ShuffleSplit StratifiedShuffleSplit", steps.SHUFFLES),
+    *_known("model_selection._split", "ShuffleSplit StratifiedShuffleSplit", pipelines.SHUFFLES),
 )
 
 # Fitted or not, these have no attributes of their own but their parameters.

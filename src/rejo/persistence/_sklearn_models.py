@@ -73,10 +73,6 @@ def _is_shape(value: Any, sizes: Any) -> bool:
     return fine and 0 < value[0] < 1 << 31 and value[1] == sizes["p"]
 
 
-# libsvm copies (n, p) support vectors, (K - 1, n) coefficients and K (K - 1) / 2 intercepts, and
-# takes _n_support for the lengths of the runs of each class among the n; sparse rows are merged by
-# column, so their columns must rise.  support_ is copied but not used without a precomputed kernel.
-# _probA, _probB and the type are set by restore: no probabilities, classification only.
 SVC = {
     **FEATURES,
     **CLASSES,
@@ -98,7 +94,12 @@ def svc_sizes(model: Any) -> dict[str, int]:
 
 
 def check_svc(model: Any) -> None:
-    """Only classification, by a kernel that libsvm computes, without probabilities."""
+    """Only kernels that libsvm computes, without probabilities.
+
+    libsvm copies (n, p) support vectors, (K - 1, n) coefficients and K (K - 1) / 2 intercepts as
+    they are, and takes ``_n_support`` for the lengths of the runs of each class, so they sum to n.
+    Sparse rows are merged by column: columns rise.
+    """
     require(
         isinstance(model.kernel, str) and model.kernel in KERNELS,
         model,
@@ -132,7 +133,6 @@ def restore_svc(model: Any) -> None:
 
 # ---- MLPClassifier: NumPy only ------------------------------------------------------------------
 
-# coefs_: weights from layer to layer, (p, h), (h, ...), ..., (..., scores).
 NETWORK = {
     **FEATURES,
     **CLASSES,
@@ -142,7 +142,7 @@ NETWORK = {
 
 
 def check_network(model: Any) -> None:
-    """Each layer takes what the one before puts out."""
+    """Each layer takes what the one before puts out: (p, h), (h, ...), ..., (..., scores)."""
     K = len(model.classes_)
     widths = [model.n_features_in_, *(len(b) for b in model.intercepts_)]
     shapes = [(widths[i], widths[i + 1]) for i in range(len(widths) - 1)]
@@ -210,7 +210,6 @@ def check_calibrated(model: Any) -> None:
         require(same, model, "its members have other classes or features")
 
 
-# SciPy interpolates between the thresholds, which must rise.
 ISOTONIC = {
     "X_thresholds_": reals("points"),
     "y_thresholds_": reals("points", low=0, high=1),
@@ -218,7 +217,7 @@ ISOTONIC = {
 
 
 def check_isotonic(curve: Any) -> None:
-    """It goes one way, and takes values on either side of the thresholds."""
+    """It goes one way, and takes values on either side; SciPy needs thresholds that rise."""
     x, y = curve.X_thresholds_, curve.y_thresholds_
     fine = len(x) > 0 and bool((np.diff(x) > 0).all()) and (is_sorted(y) or is_sorted(-y))
     require(fine, curve, "its thresholds are not in order")

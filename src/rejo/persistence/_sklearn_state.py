@@ -1,13 +1,16 @@
 """What the checks of scikit-learn's classes share: parameters, features and numbers.
 
-The modules ``_sklearn_steps``, ``_sklearn_models`` and ``_sklearn_trees`` say of each class which
-attributes a file keeps, and what each must be.  A comment there names those that compiled code
-takes as an index, a size or a pointer.  What follows from the parameters or from other attributes
-is not kept, but computed again by the class's ``restore`` function.
+The modules ``_sklearn_pipelines``, ``_sklearn_steps``, ``_sklearn_models`` and ``_sklearn_trees``
+say of each class which attributes a file keeps, and what each must be.  The check of a class says
+which of them compiled code takes as an index, a size or a pointer.  What follows from parameters or
+other attributes is not kept, but computed again by the class's ``restore`` function.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import isfinite
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -26,7 +29,9 @@ def reals(*shape: Size, low: float = -LARGEST, high: float = LARGEST) -> Must:
     """Return what finite numbers must be: double or, as the data may have been, single."""
     least = SINGLE.tiny if 0 < low < SINGLE.tiny else max(low, -float(SINGLE.max))
     single = floats(*shape, low=float(least), high=min(high, float(SINGLE.max)), dtype="float32")
-    return either(floats(*shape, low=low, high=high), single)
+    double = floats(*shape, low=low, high=high)
+    words = double.words.replace("float64", "float64 or float32", 1)
+    return replace(either(double, single), words=words)
 
 
 def none(remedy: str) -> Must:
@@ -62,6 +67,22 @@ def features_of(part: Any) -> int | None:
     """Return how many columns a fitted part takes; ``None`` if it does not say."""
     n = getattr(part, "n_features_in_", None)
     return None if n is None else int(n)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number or a truth value, finite and not too large."""
+    fine = isinstance(value, (Real, np.bool_))
+    return fine and (isinstance(value, Integral) or isfinite(value)) and abs(value) <= LARGEST
+
+
+def is_nan(value: Any) -> bool:
+    """Return whether a value is a float that is not a number."""
+    return isinstance(value, float) and value != value
+
+
+def is_gap(value: Any) -> bool:
+    """Return whether a value stands for a missing one."""
+    return value is None or is_nan(value)
 
 
 def one_or_each(part: Any) -> dict[str, int]:

@@ -19,14 +19,15 @@ ENCODE_BEFORE = "Encode categories before the model, e.g. with rejo.tables.Table
 
 # ---- sklearn.tree ----------------------------------------------------------------------------
 
-# tree_: its compiled code follows left_child and right_child, and reads column ``feature`` of a
-# row, without a look at the bounds.  Children lie after their parents and within the tree, so each
-# row comes to a leaf; features are those of the model.
 TREE = {**FEATURES, **CLASSES, "tree_": part(Tree)}
 
 
 def check_tree(tree: Any) -> None:
-    """Every row comes to a leaf, within the tree, and finds the shares of the classes there."""
+    """Every row comes to a leaf, within the tree, and finds the shares of the classes there.
+
+    Compiled code follows ``left_child`` and ``right_child`` and reads column ``feature`` of a row
+    without a look at the bounds: children lie after their parents and within the tree.
+    """
     # capacity is the number of nodes that have memory; node_count is what the file says.
     n, K = tree.node_count, int(tree.max_n_classes)
     fine = 0 < n == tree.capacity and tree.n_outputs == 1 and tree.n_features >= 1 and K >= 2
@@ -52,7 +53,7 @@ def check_tree(tree: Any) -> None:
 
 
 def check_decision_tree(model: Any) -> None:
-    """The tree has the features and classes of its model."""
+    """The tree has the features and classes of its model, so it reads within the rows."""
     same = model.tree_.n_features == model.n_features_in_
     same = same and model.tree_.max_n_classes == len(model.classes_)
     require(same, model, "its tree has other features or classes")
@@ -67,7 +68,6 @@ def restore_decision_tree(model: Any) -> None:
 
 # ---- forests ---------------------------------------------------------------------------------
 
-# estimators_: each row of the posteriors is added to by each tree, so all have the same classes.
 FOREST = {
     **FEATURES,
     **CLASSES,
@@ -76,7 +76,10 @@ FOREST = {
 
 
 def check_forest(model: Any) -> None:
-    """The trees are of one kind and have the features and classes of the forest."""
+    """The trees are of one kind and have the features and classes of the forest.
+
+    Posteriors (n, K) of each tree are added up.
+    """
     p, K = model.n_features_in_, len(model.classes_)
     extra = isinstance(model, ExtraTreesClassifier)
     kind = ExtraTreeClassifier if extra else DecisionTreeClassifier
@@ -104,13 +107,15 @@ def _is_nodes(value: Any, sizes: Any) -> bool:
     return fine and value.ndim == 1 and len(value) > 0 and value.flags.c_contiguous
 
 
-# nodes: compiled code follows left and right, reads column feature_idx of a row, and looks a
-# category up in row bitset_idx of two tables; no split is by category, so those have no rows.
 PREDICTOR = {"nodes": Must("the nodes of a tree", _is_nodes)}
 
 
 def check_predictor(predictor: Any) -> None:
-    """Every row comes to a leaf, within the tree; the features are checked by the model."""
+    """Every row comes to a leaf, within the tree; the model checks the features.
+
+    Compiled code follows ``left`` and ``right``, reads column ``feature_idx`` of a row, and looks
+    categories up in row ``bitset_idx`` of two tables.  No split is by category.
+    """
     nodes = predictor.nodes
     n, place, leaf = len(nodes), np.arange(len(nodes)), nodes["is_leaf"] == 1
     ahead = [(nodes[side] > place) & (nodes[side] < n) for side in ("left", "right")]
@@ -133,8 +138,6 @@ def restore_predictor(predictor: Any) -> None:
     predictor.binned_left_cat_bitsets = np.zeros((0, 8), dtype=np.uint32)
 
 
-# _predictors: a list for each stage, of one tree, or of one for each class if there are more than
-# two; they add to the columns of _baseline_prediction.
 BOOSTING = {
     **FEATURES,
     **CLASSES,
@@ -146,7 +149,10 @@ boosting_sizes = one_or_each
 
 
 def check_boosting(model: Any) -> None:
-    """Splits are by features that the model has."""
+    """Splits are by features that the model has, which compiled code reads by their number.
+
+    Each stage has a tree for each column of the scores.
+    """
     p = model.n_features_in_
     trees = [tree for stage in model._predictors for tree in stage]
     require(trees, model, "it has no trees")
