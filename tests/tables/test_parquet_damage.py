@@ -270,6 +270,10 @@ def test_long_words_and_many_rows(tmp_path, encoder):
     refused(path, encoder, r"row 1, column 'id': a cell is too long; the limit is 128 KB")
     path = repeated(tmp_path / "b.parquet", "a", 5_000_000)
     refused(path, encoder, r"this file of .* unpacks to more than 64 MB, the limit for its size")
+    path = repeated(tmp_path / "c.parquet", "x" * 100_000, 2000)  # 200 MB as ids of decisions
+    with pytest.raises(TableError, match=r"c\.parquet: this file of .* unpacks to more than 64 MB"):
+        list(read_chunks(path, encoder, text=["id"]))
+    assert len(read_table(path, text=["id"]).frame) == 2000
     words = pa.array(["x" * 100_000] * 1000)
     pq.write_table(
         pa.table({"id": words, "x": np.ones(1000)}),

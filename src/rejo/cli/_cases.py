@@ -13,6 +13,7 @@ from rejo.cli._options import reading
 MIN_PER_CLASS = 5  # one for each of the five folds
 MAX_NUMBERS = 20  # as classes: more are a measurement
 MAX_CLASSES = 100
+MAX_LABEL = 200  # characters: in an array, every label takes the room of the longest
 
 
 class Cases(NamedTuple):
@@ -22,8 +23,8 @@ class Cases(NamedTuple):
     y: Any  # (n,) array of str
     classes: list[str]  # in their order, lowest first
     ordered: bool  # two classes, or an order was given
-    by: Any  # (n,) array of str, or None: each value is reported on separately
-    groups: Any  # (n,) array of str, or None: rows of a group are never split
+    by: Any  # (n,) array of str objects, or None: each value is reported on separately
+    groups: Any  # (n,) array of int, or None: rows of a group are never split
     table: Any  # as it was read
 
     def indices(self) -> Any:
@@ -73,14 +74,14 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
             where=f"{path}, row {int(missing.argmax()) + 1}, column {target!r}",
             remedy="Fill it in, or remove the row.",
         )
-    y = y.to_numpy(dtype=str)
     classes = _order(y, arguments.order, f"{path}, column {target!r}")
+    y = y.to_numpy(dtype=str)
     X = frame.drop(columns=[*text, *arguments.drop])
     if not X.shape[1]:
         raise TableError("no column is left to learn from", where=path)
     if groups is None and arguments.id is not None:
         _warn_of_repeated(frame[arguments.id], arguments.id)
-    by = None if by is None else frame[by].fillna("(missing)").to_numpy(dtype=str)
+    by = None if by is None else frame[by].fillna("(missing)").to_numpy(dtype=object)
     groups = None if groups is None else _groups(frame[groups], path)
     ordered = arguments.order is not None or len(classes) == 2
     return Cases(X, y, classes, ordered, by, groups, table)
@@ -101,8 +102,9 @@ def count_groups(column: Any) -> int:
 
 
 def _groups(column: Any, path: str) -> Any:
-    """Group of each row (n,); a row with a missing value is a group of its own."""
+    """Group of each row (n,) as a number; a row with a missing value is a group of its own."""
     import numpy as np
+    import pandas as pd
 
     from rejo.tables import TableError
 
@@ -113,7 +115,8 @@ def _groups(column: Any, path: str) -> Any:
             where=f"{path}, column {column.name!r}",
         )
     alone = [f"row {i}" for i in range(len(column))]
-    return np.where(column.isna(), alone, column.astype(object)).astype(str)
+    names = np.where(column.isna(), alone, column.astype(object))
+    return pd.factorize(names, sort=True)[0]
 
 
 def _order(y: Any, order: Sequence[str] | None, where: str) -> list[str]:
@@ -121,6 +124,13 @@ def _order(y: Any, order: Sequence[str] | None, where: str) -> list[str]:
     from rejo.tables import TableError
 
     counts = Counter(y.tolist())
+    if long := [label for label in counts if len(label) > MAX_LABEL]:
+        raise TableError(
+            f"{long[0][:40] + '...'!r} has {len(long[0]):,} characters, too many for a class (at "
+            f"most {MAX_LABEL})",
+            where=where,
+            remedy="Is it the right column?",
+        )
     found = ", ".join(sorted(counts))
     numbers = all(_is_number(label) for label in counts)
     if len(counts) > (MAX_NUMBERS if numbers and order is None else MAX_CLASSES):

@@ -172,7 +172,7 @@ def _costs(point: Any, y: Any, prices: Any) -> dict[str, float] | None:
 
 def _texts(column: Any) -> Any:
     """Values of a column (n,) as strings, even if it is a feature."""
-    return column.astype(object).where(column.notna(), "(missing)").to_numpy(str)
+    return column.astype(object).where(column.notna(), "(missing)").map(str).to_numpy(object)
 
 
 def _rates(decision: Any, y: Any) -> dict[str, Any]:

@@ -122,8 +122,8 @@ class ParquetFile:
         """
         pd = import_pandas()
         self._check(kinds)
-        strings = [name for name in kinds if _are_strings(self._types[name])]
-        done = 0
+        strings = {name for name in kinds if _are_strings(self._types[name])}
+        done = size = 0
         for batch in self._batches(list(kinds), strings, rows):
             found, sizes = {}, np.full(batch.num_rows, CELL * len(kinds))
             for name, kind in kinds.items():
@@ -133,12 +133,13 @@ class ParquetFile:
                     if known is not None:
                         same = [known.setdefault(word, word) for word in words.words]
                         words = Words(words.codes, same)
-                    if kind == "text":
+                    if kind == "text" and known is None:  # to be written out
                         lengths = [len(word.encode("utf-8", "replace")) for word in words.words]
                         sizes += spread(np.array(lengths, dtype=np.int64), words, 0)
                     found[name] = self._strings(words, kind, formats.get(name, ISO), name, done)
                 else:
                     found[name] = self._values(array, kind, name, done)
+            check_unpacked(size := size + int(sizes.sum()), self._size, self.name, SPLIT)
             index = pd.RangeIndex(done, done + batch.num_rows)
             frame = pd.DataFrame(
                 {
@@ -154,7 +155,7 @@ class ParquetFile:
         if done != self._file.metadata.num_rows:
             raise self._damaged(f"it has {done:,} rows, but says {self._file.metadata.num_rows:,}")
 
-    def _batches(self, columns: list[str], strings: list[str], rows: int) -> Iterator[Any]:
+    def _batches(self, columns: list[str], strings: set[str], rows: int) -> Iterator[Any]:
         """Yield the rows as pyarrow has them, with strings as places in a dictionary."""
         pa = import_pyarrow()
         done = 0
@@ -162,7 +163,7 @@ class ParquetFile:
             file = pa.parquet.ParquetFile(
                 self._stream,
                 metadata=self._file.metadata,
-                read_dictionary=strings,
+                read_dictionary=list(strings),
                 page_checksum_verification=True,
             )
             size = max(1, min(rows, PIECE // (CELL * len(columns))))
@@ -172,9 +173,6 @@ class ParquetFile:
                 batch = next(batches, None)
             if batch is None:
                 break
-            check_unpacked(
-                CELL * len(columns) * (done + batch.num_rows), self._size, self.name, SPLIT
-            )
             if batch.num_rows:
                 yield batch
             done += batch.num_rows

@@ -13,9 +13,10 @@ of a text that could become a cell is treated in the same way: ``a;'=1+2``.
 import os
 import re
 import sys
+from collections.abc import Iterable
 from contextlib import ExitStack
 from math import isnan
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Self, cast
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from rejo._io import WholeFile
 from rejo.tables._parquet import is_parquet
 from rejo.tables.errors import import_pandas, import_pyarrow, listed
 
+SLAB = 10_000  # rows that are text at a time
 SPECIAL = re.compile('[",\r\n]')
 _SIGNS = "=+\\-@＝＋－＠"  # noqa: RUF001
 _INVISIBLE = '\\s"\\x00-\\x1f\\x7f-\\x9f\\u200b-\\u200f\\u2060\\ufeff'
@@ -109,12 +111,16 @@ class TableWriter:
             self._write_parquet(frame.set_axis(columns, axis=1))
             return
         alone = len(columns) == 1
-        lines = [",".join(_written(columns, alone))] if first else []
-        if len(frame):
-            cells = [_texts(frame.iloc[:, i], alone) for i in range(len(columns))]
-            lines += map(",".join, zip(*cells, strict=True))
+        if first:
+            self._write_lines([",".join(_written(columns, alone))])
+        for start in range(0, len(frame), SLAB):
+            part = frame.iloc[start : start + SLAB]
+            cells = [_texts(part.iloc[:, i], alone) for i in range(len(columns))]
+            self._write_lines(map(",".join, zip(*cells, strict=True)))
+
+    def _write_lines(self, lines: Iterable[str]) -> None:
         text = "".join([line + "\n" for line in lines])
-        self._file.write(text.encode("utf-8", "backslashreplace"))
+        cast(BinaryIO, self._file).write(text.encode("utf-8", "backslashreplace"))
 
     def _write_parquet(self, frame: Any) -> None:
         pa = import_pyarrow("writing a Parquet file")

@@ -1,0 +1,106 @@
+"""Tables that no one should send: one line with the file, exit code 3, in bounded memory."""
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("resource")
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+MB = 1 << 20
+COMMAND = """
+import resource, sys
+from rejo.cli import main
+resource.setrlimit(resource.RLIMIT_AS, (8 << 30,) * 2)
+code = main()
+print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def start(*words, **options):
+    command = [sys.executable, "-c", COMMAND, *map(str, words)]
+    return subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True, **options)
+
+
+def test_a_bomb_of_quotes(model, folder):
+    names = b"case,age,income,job,since,region,unit,grade\n"
+    (folder / "new.csv.gz").write_bytes(gzip.compress(names + b'1,"' + b'"' * (200 * MB), 1))
+    with start("predict", model, "new.csv.gz", "-o", "out.csv") as process:
+        _, err = process.communicate()
+    assert process.returncode == 3
+    *said, peak = err.splitlines()
+    assert "new.csv.gz, line 2: the row that begins here is too long" in said[-1]
+    assert int(peak.split()[1]) < 800
+    assert not (folder / "out.csv").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_an_endless_pipe_is_interrupted(model, cases):
+    """Decisions on a pipe that never ends stop at Ctrl-C, and leave nothing."""
+    lines = cases.read_bytes().splitlines(keepends=True)
+    with start("predict", model, "-", "-o", "out.csv", stdin=subprocess.PIPE) as process:
+        feed = process.stdin.buffer
+        feed.write(lines[0])
+        for _ in range(3000):  # more than a chunk, so that it has begun to decide
+            feed.write(b"".join(lines[1:]))
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+    assert process.returncode == 130
+    assert "rejo: interrupted" in err
+    assert not os.path.exists("out.csv")
+
+
+def test_dates_where_training_had_numbers(refused, model, cases):
+    pytest.importorskip("pyarrow")
+    frame = pd.read_csv(cases, dtype={"case": str}, parse_dates=["since"])
+    frame.assign(age=frame["since"]).to_parquet("dates.parquet")
+    for command in ("predict", "evaluate"):
+        said = refused(3, command, model, "dates.parquet")
+        assert said.startswith("dates.parquet, column 'age': it held numbers in training, but here")
+        assert "holds dates" in said
+
+
+def test_unreadable_tables(refused, model, cases):
+    pytest.importorskip("pyarrow")
+    pd.read_csv(cases).to_parquet("good.parquet")
+    with open("good.parquet", "rb") as file:
+        parquet = file.read()
+    footer = len(parquet) - 8 - int.from_bytes(parquet[-8:-4], "little")
+    packed = gzip.compress(cases.read_bytes())
+    middle = bytes([*packed[:99], *(255 - byte for byte in packed[99:300]), *packed[300:]])
+    tables = {
+        "pages.parquet": parquet[:4] + bytes(len(parquet) // 2) + parquet[4 + len(parquet) // 2 :],
+        "footer.parquet": parquet[:footer] + b"\xff" * 40 + parquet[footer + 40 :],
+        "length.parquet": parquet[:-8] + b"\xff\xff\xff\x7fPAR1",
+        "short.parquet": parquet[:50],
+        "empty.parquet": b"",
+        "short.csv.gz": packed[:-20],
+        "middle.csv.gz": middle,
+        "sum.csv.gz": packed[:-8] + bytes(8),
+        "end.csv.gz": packed + b"more",
+        "bytes.csv": np.random.RandomState(0).bytes(1000),
+    }
+    for name, content in tables.items():
+        with open(name, "wb") as file:
+            file.write(content)
+        for words in (("predict", model, name), ("evaluate", model, name)):
+            assert name in refused(3, *words)
+        assert name in refused(
+            3, "train", name, "--target", "grade", "--reject-cost", "0.2", "-o", "m.rejo"
+        )
+
+
+def test_a_class_as_long_as_a_book(refused, table):
+    frame = table()
+    frame.loc[3, "grade"] = "x" * 100_000
+    frame.to_csv("t.csv", index=False)
+    words = ("--target", "grade", "--reject-cost", "0.2", "-o", "m.rejo")
+    said = refused(3, "train", "t.csv", *words)
+    assert "has 100,000 characters, too many for a class (at most 200)" in said
