@@ -66,8 +66,6 @@ def check_and_restore(model: Any, asked: Collection[str] = ()) -> None:
         if _is_prototype(part):
             complete(part)
             continue
-        held = sorted(vars(part).keys() & set(said.not_saved)) if said.not_saved else []
-        require(not held, part, f"it holds {', '.join(held)}, which no model file has")
         if said.fitted is not None and hasattr(part, "__dict__"):
             sizes = {} if said.sizes is None else said.sizes(part)
             check_fitted(part, {**said.fitted, **SETTINGS}, parameters_of(type(part)), sizes)

@@ -37,7 +37,6 @@ class Known(NamedTuple):
     onnx: Callable[[Any, Any, str], str] | None = None  # (object, graph, name of X) -> name
     posteriors: Callable[[Any, Any, str], str] | None = None  # the same, for predict_proba
     decision: Callable[[Any, Any, str], str] | None = None  # the same, for decision_function
-    not_saved: tuple[str, ...] = ()  # attributes that are never written
     restore: Callable[[Any], None] | None = None  # computes what follows from the rest
 
 

@@ -46,7 +46,6 @@ def _own(name: str, cls: type) -> Known:
         onnx=getattr(cls, "_to_onnx", None),
         posteriors=getattr(cls, "_posteriors_to_onnx", None),
         decision=getattr(cls, "_decision_to_onnx", None),
-        not_saved=getattr(cls, "_not_saved", ()),
         restore=getattr(cls, "_restore_state", None),
     )
 

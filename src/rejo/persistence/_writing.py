@@ -83,10 +83,7 @@ def _pruned(value: Any, trusted: frozenset[str]) -> Any:
     name = type_name(value) if value.get("__loader__") == "ObjectNode" else ""
     state = value.get("content")
     if name in KNOWN and name not in trusted and state and state["__loader__"] == "DictNode":
-        kept = kept_names(name)
-        if KNOWN[name].fitted is None:
-            kept = frozenset(state["content"].keys() - {"_sklearn_version"})
-        value = {**value, "content": _only(state, kept)}
+        value = {**value, "content": _only(state, kept_names(name))}
     return {key: _pruned(item, trusted) for key, item in value.items()}
 
 
