@@ -15,6 +15,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("resource")
 
 from rejo.tables import TableEncoder, TableError, limits, read_chunks, read_table  # noqa: E402
+from rejo.tables._pages import page_sizes  # noqa: E402
 
 N = 60
 MB = 1 << 20
@@ -311,3 +312,51 @@ def test_rows_that_are_not_there(tmp_path, encoder):
     for rows in (b"\x16\x98\x01", b"\x16\x9c\x01"):
         path.write_bytes(data[: -len(footer)] + footer[:here] + rows + footer[here + len(rows) :])
         refused(path, encoder, "this is not a Parquet file, or it is damaged")
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_sizes_of_pages(tmp_path, version, dictionary):
+    """What the headers of the pages say agrees with the footer of an honest file."""
+    path = tmp_path / "a.parquet"
+    words = [f"{i % 500:0300d}" for i in range(20_000)]
+    pq.write_table(
+        pa.table({"id": words, "x": np.arange(20_000.0)}),
+        path,
+        use_dictionary=dictionary,
+        data_page_version=version,
+        data_page_size=50_000,
+        row_group_size=7000,
+        write_page_checksum=True,
+    )
+    about = pq.ParquetFile(path).metadata
+    with path.open("rb") as stream:
+        for group in map(about.row_group, range(about.num_row_groups)):
+            for column in map(group.column, range(2)):
+                sizes = list(page_sizes(stream, column))
+                headers = column.total_uncompressed_size - sum(sizes)
+                assert 0 < headers < 2000 * len(sizes)  # with statistics
+
+
+def test_a_footer_that_lies_about_sizes(tmp_path, encoder):
+    """The pages of 100 MB are refused though the footer says that they are of 1 byte."""
+    path = tmp_path / "a.parquet"
+    words = pa.array(["x" * 100_000] * 1000)
+    how = {"use_dictionary": False, "compression": "zstd", "store_schema": False}
+    pq.write_table(pa.table({"id": words, "x": np.ones(1000)}), path, **how)
+    size = pq.ParquetFile(path).metadata.row_group(0).column(0).total_uncompressed_size
+    data = path.read_bytes()
+    true, lie = varint(2 * size), varint(2)  # zigzag
+    lie = bytes([*(byte | 128 for byte in lie), *[128] * (len(true) - len(lie) - 1), 0])
+    assert data.count(true) >= 1
+    path.write_bytes(data.replace(true, lie))
+    assert pq.ParquetFile(path).metadata.row_group(0).column(0).total_uncompressed_size == 1
+    refused(path, encoder, r"this file of .* unpacks to more than 64 MB, the limit for its size")
+
+
+def varint(value):
+    found = []
+    while value > 127:
+        found.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*found, value])

@@ -7,8 +7,8 @@ columns that the encoder needs from files of any size, and ``TableWriter`` write
 Anything wrong with a file is a ``TableError``, which gives the file, the place in it and a remedy.
 
 The modules, in reading order: ``_read`` and ``_chunks`` (whole tables, chunks), ``_csv`` with
-``_bytes`` and ``_records`` (CSV files), ``_parquet``, ``values`` and ``dates`` (contents of cells);
-``_encoder`` with ``columns``; ``_writer``.
+``_bytes`` and ``_records`` (CSV files), ``_parquet`` with ``_pages``, ``values`` and ``dates``
+(contents of cells); ``_encoder`` with ``columns``; ``_writer``.  ``limits`` has the limits of all.
 """
 
 from rejo.tables._chunks import read_chunks

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo.tables._pages import page_sizes
 from rejo.tables.dates import ISO, NO_DATE, parse_dates
 from rejo.tables.errors import (
     TableError,
@@ -35,6 +36,7 @@ from rejo.tables.values import Words, cells, check_size, distinct, spread, word_
 
 ENDINGS = (".parquet", ".pq")
 CELL = 8  # bytes: a number, a date, or the place of a word
+LEAST_PAGE = 1 << 10  # bytes that a page counts: the time for an empty one is not nothing
 WIDEST_NUMBER = 32  # bytes of a decimal number
 SPLIT = "If that is what it should hold, write it as several files, or as CSV."
 
@@ -203,11 +205,16 @@ class ParquetFile:
                 if not kinds.keys().isdisjoint(_prefixes(about.schema.column(i).path))
             ]
             widest = max((about.schema.column(i).length or 0 for i in wanted), default=0)
-            unpacked = sum(g.column(i).total_uncompressed_size for g in groups for i in wanted)
         if widest > WIDEST_NUMBER:
             raise self._damaged(f"numbers of {size_of(widest)} each")
-        cells = CELL * len(kinds) * about.num_rows
-        check_unpacked(max(cells, unpacked), self._size, self.name, SPLIT)
+        check_unpacked(CELL * len(kinds) * about.num_rows, self._size, self.name, SPLIT)
+        unpacked = 0
+        with self._reading():
+            for group in groups:
+                for i in wanted:
+                    for size in page_sizes(self._stream, group.column(i)):
+                        unpacked += max(size, LEAST_PAGE)
+                        check_unpacked(unpacked, self._size, self.name, SPLIT)
 
     def _words(self, array: Any, name: str, first: int) -> Words:
         """Return the words of a column of strings; only those that occur."""
