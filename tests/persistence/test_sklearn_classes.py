@@ -484,6 +484,8 @@ OTHER_DATA = (
     "ValueError: Cannot center sparse",
     "TypeError: ufunc 'isnan' not supported",  # numbers, for an encoder of words
     "ValueError: The feature names should match",
+    "ValueError: Input X contains NaN",
+    "TypeError: Sparse data was passed for X",
 )
 
 
@@ -660,3 +662,20 @@ def test_a_file_does_not_make_a_step_change_your_data(path):
     data = X.copy()
     load(path).predict(data)
     np.testing.assert_array_equal(data, X)
+
+
+def test_a_file_starts_no_processes(path):
+    columns = [(name, StandardScaler(), [j]) for j, name in enumerate("abc")]
+    model = make_pipeline(ColumnTransformer(columns), RejoLinear()).fit(X, Y2)
+    model[0].n_jobs = 12
+    save(model, path)
+    assert load(path)[0].n_jobs is None
+
+
+def test_encoders_after_imputers_and_on_the_same_columns_come_back(path):
+    """The made-up cases that try a model out are among the categories it knows."""
+    steps = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
+    both = ColumnTransformer([("a", OneHotEncoder(), [0, 1]), ("b", steps, [1, 2])])
+    model = make_pipeline(both, RejoLinear()).fit(CODES, Y2)
+    save(model, path)
+    np.testing.assert_array_equal(load(path).predict(CODES), model.predict(CODES))
