@@ -53,6 +53,7 @@ from rejo.metrics import Interval
 from rejo.persistence import (
     TRUSTED_TYPES,
     ModelFileError,
+    _persist,
     data_hash,
     inspect,
     load,
@@ -504,6 +505,16 @@ def test_a_file_that_is_too_large_is_refused(data, path):
     save(RejoLinear().fit(*data), path)
     with pytest.raises(ModelFileError, match=r"more than 50 bytes.*max_bytes"):
         load(path, max_bytes=100)
+
+
+def test_save_warns_of_a_file_that_load_refuses(data, path, monkeypatch):
+    monkeypatch.setattr(_persist, "MAX_BYTES", 10_000)
+    with pytest.warns(UserWarning, match="max_bytes=") as found:
+        save(RejoLinear().fit(*data), path)
+    needed = int(re.search(r"max_bytes=(\d+)", str(found[0].message))[1])
+    load(path, max_bytes=needed)
+    with pytest.raises(ModelFileError, match="of memory"):
+        load(path, max_bytes=needed - 1)
 
 
 def test_a_file_that_is_not_there(path):

@@ -93,7 +93,12 @@ def repack_sparse(data: bytes) -> bytes:
 
     That is CSR with sorted indices, none twice, and nothing compressed.
     """
-    rows = csr_array(load_npz(BytesIO(data)))
+    rows = load_npz(BytesIO(data))
+    try:
+        rows.check_format(full_check=True)
+    except ValueError as error:
+        raise ModelFileError(f"a sparse matrix is malformed ({error})") from None
+    rows = csr_array(rows)
     rows.sum_duplicates()
     parts = {
         "data": rows.data,

@@ -24,9 +24,10 @@ MAX_HEADER = 1 << 20
 MAX_BYTES = 1 << 28
 PIECE = 1 << 20
 
-# What opening a file takes: each byte is read, and becomes a byte of an array; a byte of JSON
-# becomes up to 40 bytes of dicts, lists and strings.
-COPIES, JSON_COPIES = 2, 40
+# What opening a file takes, in bytes: each of its bytes is read, and becomes a byte of an array.
+# JSON becomes text of up to 4 bytes a character, strings, and an object for each value: in a dict,
+# its key, a pair while the dict is made, and up to twice the place in the dict.
+COPIES, TEXT_COPIES, VALUE_BYTES = 2, 6, 280
 
 LOCAL = struct.Struct("<4s5H3I2H")
 CENTRAL = struct.Struct("<4s6H3I5H2I")
@@ -61,10 +62,17 @@ def unpack(data: bytes, max_bytes: int = MAX_BYTES) -> dict[str, bytes]:
     for name in (HEADER, SCHEMA):
         ensure(name in members, f"the file has no {name}", remedy=ORIGIN)
     ensure(len(members[HEADER]) <= MAX_HEADER, f"rejo.json has more than {MAX_HEADER} bytes")
-    text = len(members[HEADER]) + len(members[SCHEMA])
-    problem = f"the file has {text:,} bytes of JSON and {len(data):,} bytes in all"
-    ensure_room(COPIES * len(data) + JSON_COPIES * text <= max_bytes, problem, max_bytes)
+    problem = f"the file has {len(data):,} bytes"
+    ensure_room(memory_needed(members) <= max_bytes, problem, max_bytes)
     return members
+
+
+def memory_needed(members: Mapping[str, bytes]) -> int:
+    """Return how many bytes of memory opening a file takes, at most."""
+    text = [members[HEADER], members[SCHEMA]]
+    values = sum(part.count(mark) for part in text for mark in (b",", b"[", b"{"))
+    size = sum(map(len, members.values()))
+    return COPIES * size + TEXT_COPIES * sum(map(len, text)) + VALUE_BYTES * values
 
 
 def read_zip(data: bytes, allowed: re.Pattern[str]) -> dict[str, bytes]:

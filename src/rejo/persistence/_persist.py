@@ -19,6 +19,7 @@ from rejo.persistence._container import (
     MAX_BYTES,
     SCHEMA,
     check_free,
+    memory_needed,
     pack,
     parse_json,
     read_file,
@@ -116,11 +117,20 @@ def save(
             notes=notes,
             training_rows=None if X is None else count_rows(members, model, X),
         )
-        data = pack({HEADER: header, **members})  # the header first, for people who look inside
+        members = {HEADER: header, **members}  # the header first, for people who look inside
+        data = pack(members)
         with any_error():
             _build(*_read(data, sys.maxsize, trusted))  # what is written can be opened
     with WholeFile(path, overwrite=overwrite) as file:
         file.write(data)
+    needed = memory_needed(members)
+    if needed > MAX_BYTES:
+        warnings.warn(
+            f"{path} is large: opening it may take {needed / 1e6:,.0f} MB of memory, so it has to "
+            f"be opened with max_bytes={needed} (in commands, --max-bytes).",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def load(
@@ -138,8 +148,9 @@ def load(
     path : str or path-like
         A file or a pipe.
     max_bytes : int, default=2**28
-        How much memory opening the file may take, before anything is allocated: twice the size of
-        the file, and forty times that of the JSON in it.
+        How much memory opening the file may take.  It needs twice the size of the file and, for the
+        JSON in it, six times its size and 280 bytes for each value; if that is more, the file is
+        refused before anything is allocated.
     trusted : collection of str, default=()
         Full names of types that the file may name besides ours, such as
         ``"sklearn.decomposition._pca.PCA"``.  Nothing is guaranteed then: their modules are
