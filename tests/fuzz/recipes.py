@@ -1,0 +1,305 @@
+"""Attacks on compiled code that were found by hand, each by changes that agree with each other.
+
+A recipe changes a fitted model in memory, before ``save``, or a file.  ``python -m
+tests.fuzz.recipes`` tries all of them, and all bombs, in processes of their own and prints what
+became of each as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from rejo.persistence import ModelFileError, save
+from tests.fuzz.files import Edit, scalar
+from tests.fuzz.probe import REFUSED, Verdict, cases_for, probe
+from tests.fuzz.zoo import Animal
+
+HUGE = 10**9
+
+
+class Recipe(NamedTuple):
+    """A change of one model of the zoo."""
+
+    animal: str
+    change: Callable[[Any], Any]
+    in_file: bool
+
+
+RECIPES: dict[str, Recipe] = {}
+
+
+def in_memory(animal: str) -> Any:
+    """Register a change of a fitted model, which may return another model."""
+
+    def register(change: Any) -> Any:
+        RECIPES[change.__name__] = Recipe(animal, change, in_file=False)
+        return change
+
+    return register
+
+
+def in_file(animal: str) -> Any:
+    """Register a change of a file taken apart."""
+
+    def register(change: Any) -> Any:
+        RECIPES[f"{change.__name__}_in_a_file"] = Recipe(animal, change, in_file=True)
+        return change
+
+    return register
+
+
+def try_in_memory(animal: Animal, change: Any, path: Path) -> Verdict:
+    """Change a model, save it, and use the file."""
+    model = change(animal.model)
+    cases = cases_for(animal) if model is None else []
+    try:
+        save(animal.model if model is None else model, path, overwrite=True)
+    except ModelFileError as error:
+        return Verdict(REFUSED, str(error).partition(": ")[2])
+    return probe(path, cases)
+
+
+# ---- encoders --------------------------------------------------------------------------------
+
+
+@in_memory("step_9_onehotencoder")
+def widths_of_one_hot_columns_with_the_right_sum(model: Any) -> None:
+    encoder = model.steps[0][1]
+    first, *rest = encoder._n_features_outs
+    encoder._n_features_outs = [HUGE, *rest[:-1], rest[-1] + first - HUGE]
+
+
+@in_file("step_9_onehotencoder")
+def widths_of_one_hot_columns(edit: Edit) -> None:
+    node = edit.find("._n_features_outs").node
+    numbers = [json.loads(item["content"]) for item in node["content"]]
+    moved = [HUGE, *numbers[1:-1], numbers[-1] + numbers[0] - HUGE]
+    node["content"] = [scalar(str(n)) for n in moved]
+
+
+@in_file("columns")
+def widths_of_one_hot_columns_in_a_column_transformer(edit: Edit) -> None:
+    edit.find("._n_features_outs").node["content"] = [scalar(str(-HUGE))]
+
+
+@in_memory("step_11_onehotencoder")
+def one_hot_index_that_is_dropped_beyond_the_categories(model: Any) -> None:
+    encoder = model.steps[0][1]
+    encoder._drop_idx_after_grouping = np.array([HUGE, 0, 0], dtype=object)
+    encoder.drop_idx_ = encoder._drop_idx_after_grouping
+
+
+@in_memory("step_10_onehotencoder")
+def rare_categories_beyond_all_categories(model: Any) -> None:
+    encoder = model.steps[0][1]
+    encoder._default_to_infrequent_mappings = [np.array([HUGE] * 3)] * 3
+
+
+@in_memory("step_12_ordinalencoder")
+def missing_categories_beyond_all_categories(model: Any) -> None:
+    model.steps[0][1]._missing_indices = {0: HUGE, 1: -HUGE}
+
+
+# ---- trees -----------------------------------------------------------------------------------
+
+
+@in_memory("boosting")
+def boosted_splits_on_features_that_are_not_there(model: Any) -> None:
+    inner = model.estimator_
+    inner._n_features = 2**20
+    for trees in inner._predictors:
+        for tree in trees:
+            tree.nodes["feature_idx"] = 2**20 - 1
+
+
+@in_memory("boosting_three")
+def boosted_splits_and_all_numbers_of_features(model: Any) -> None:
+    inner = model.estimator_
+    inner._n_features = inner.n_features_in_ = 2**20
+    inner._bin_mapper.is_categorical_ = np.zeros(2**20, np.uint8)
+    for trees in inner._predictors:
+        for tree in trees:
+            tree.nodes["feature_idx"] = 2**20 - 1
+
+
+@in_memory("boosting")
+def boosted_children_before_their_parents(model: Any) -> None:
+    nodes = model.estimator_._predictors[0][0].nodes
+    nodes["left"] = nodes["right"] = 0
+    nodes["is_leaf"] = 0
+
+
+@in_memory("boosting")
+def boosted_categories_that_do_not_exist(model: Any) -> None:
+    nodes = model.estimator_._predictors[0][0].nodes
+    nodes["is_categorical"] = 1
+    nodes["bitset_idx"] = 2**31 - 1
+
+
+@in_memory("forest")
+def forest_that_takes_more_features_than_its_trees(model: Any) -> None:
+    model.estimator_.n_features_in_ = model.n_features_in_ = 2
+
+
+@in_memory("tree")
+def tree_of_other_outputs(model: Any) -> None:
+    model.estimator_.n_outputs_ = 1000
+    model.estimator_.n_classes_ = np.array([2] * 1000)
+
+
+# ---- support vector machines -----------------------------------------------------------------
+
+
+@in_memory("sklearn_svc_sparse")
+def probabilities_of_a_sparse_machine_without_their_parameters(model: Any) -> None:
+    model.estimator_._effective_probability = True
+    model.estimator_._probA = model.estimator_._probB = np.empty(0)
+
+
+@in_memory("sklearn_svc_three")
+def probabilities_of_a_machine_without_their_parameters(model: Any) -> None:
+    model.estimator_._effective_probability = model.estimator_.probability = True
+    model.estimator_._probA = model.estimator_._probB = np.empty(0)
+
+
+@in_memory("sklearn_svc_sparse")
+def kernel_values_that_become_indices(model: Any) -> None:
+    model.estimator_.kernel = "precomputed"
+
+
+@in_memory("sklearn_svc_rbf")
+def sparse_kernel_values_that_become_indices(model: Any) -> None:
+    inner = model.estimator_
+    inner.kernel, inner._sparse = "precomputed", True
+    inner._dual_coef_ = sparse.csr_matrix(inner._dual_coef_)
+    inner.dual_coef_ = sparse.csr_matrix(inner.dual_coef_)
+    inner.support_vectors_ = sparse.csr_matrix(inner.support_vectors_)
+
+
+@in_memory("sklearn_svc_sparse")
+def support_vectors_by_columns(model: Any) -> None:
+    model.estimator_.support_vectors_ = sparse.csc_matrix(model.estimator_.support_vectors_)
+
+
+@in_memory("sklearn_svc_three")
+def numbers_of_support_vectors_with_the_right_sum(model: Any) -> None:
+    counts = model.estimator_._n_support
+    counts[0] += HUGE
+    counts[1] -= HUGE
+
+
+@in_memory("sklearn_svc_three")
+def support_vectors_in_another_order(model: Any) -> None:
+    model.estimator_.support_vectors_ = np.asfortranarray(model.estimator_.support_vectors_)
+
+
+@in_memory("sklearn_svc_three")
+def machine_for_regression(model: Any) -> None:
+    model.estimator_._impl = "epsilon_svr"
+
+
+@in_memory("svc_sparse")
+def sparse_basis_by_columns(model: Any) -> None:
+    model._basis = sparse.csc_matrix(model._basis)
+
+
+@in_memory("svc_sparse")
+def sparse_basis_with_indices_outside(model: Any) -> None:
+    model._basis.indices[:] = 2**30
+
+
+@in_memory("svc_sparse")
+def sparse_basis_with_decreasing_pointers(model: Any) -> None:
+    model._basis.indptr[1:-1] = model._basis.indptr[1:-1][::-1] * 1000
+
+
+# ---- what takes memory, time or processes ----------------------------------------------------
+
+
+@in_memory("columns")
+def processes_of_a_column_transformer(model: Any) -> None:
+    model.steps[0][1].n_jobs = 12
+
+
+@in_file("columns")
+def processes_of_a_column_transformer_again(edit: Edit) -> None:
+    edit.set_scalar(edit.find(".n_jobs"), "12")
+
+
+@in_memory("blend")
+def processes_of_a_blend(model: Any) -> None:
+    model.n_jobs = model.estimator_.n_jobs = 12
+    for member in model.estimator_.estimators_:
+        member.n_jobs = 12
+
+
+@in_memory("svc_cv")
+def processes_of_a_search(model: Any) -> None:
+    model.n_jobs = 12
+
+
+@in_memory("step_4_polynomialfeatures")
+def powers_of_a_high_degree(model: Any) -> None:
+    model.steps[0][1]._max_degree = 2**40
+
+
+@in_memory("poly_sparse")
+def powers_of_a_high_degree_of_a_sparse_matrix(model: Any) -> None:
+    step = model.steps[0][1]
+    step._max_degree = step.degree = 200
+    step._n_out_full = step.n_output_features_ = 10**7
+
+
+@in_memory("step_6_nystroem")
+def kernel_of_another_size(model: Any) -> None:
+    model.steps[0][1].components_ = np.zeros((10, 0))
+
+
+# ---- running all of them ---------------------------------------------------------------------
+
+
+def run_all() -> dict[str, list[str]]:
+    """What became of each recipe and each bomb: its kind, and a detail."""
+    from tests.fuzz.bombs import BOMBS
+    from tests.fuzz.limits import Attempt, attempt_all
+    from tests.fuzz.stock import stock
+
+    animals, files = stock()
+    found: dict[str, list[str]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.rejo"
+        for name, recipe in RECIPES.items():
+            animal = animals[recipe.animal]
+            size = len(files[recipe.animal])
+            task = partial(try_in_memory, animal, recipe.change, path)
+            if recipe.in_file:
+                edit = Edit(files[recipe.animal])
+                recipe.change(edit)
+                path.write_bytes(bytes(edit))
+                task = partial(probe, path, cases_for(animal))
+            found[name] = list(attempt_all([Attempt(task, size)])[0].verdict)
+        cases = {name: cases_for(animals[name]) for name in ("linear", "svc_sparse")}
+        for name, make in BOMBS.items():
+            for animal_name, entry in cases.items():
+                data = make(files[animal_name], Random(0))
+                path.write_bytes(data)
+                attempt = Attempt(partial(probe, path, entry), len(data))
+                found[f"{name} {animal_name}"] = list(attempt_all([attempt])[0].verdict)
+    return found
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(run_all()))
+    sys.stdout.flush()
+    os._exit(0)
