@@ -111,12 +111,18 @@ class Edit:
         """Every node but the root, each once, in the order of the tree."""
         return list(_places(self.root, "", _name(self.root), set()))
 
-    def find(self, path: str) -> Place:
-        """The place of an attribute by the end of its path, such as ``.estimator_.tree_``."""
-        found = [place for place in self.places() if place.path.endswith(path)]
-        if not found:
-            raise KeyError(path)
-        return found[0]
+    def objects(self) -> list[Node]:
+        """All objects with attributes, the model first."""
+        found = [place.node for place in self.places()]
+        return [node for node in (self.root, *found) if attributes(node) is not None]
+
+    def give(self, kind: str, name: str, value: Node) -> None:
+        """Give the first object of a class an attribute, whether it has it or not."""
+        inner = next(attributes(node) for node in self.objects() if node["__class__"] == kind)
+        assert inner is not None
+        if name not in inner["content"]:
+            inner["key_types"]["content"].append(key_type())
+        inner["content"][name] = value
 
     # ---- values -------------------------------------------------------------------------------
 

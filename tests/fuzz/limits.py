@@ -14,11 +14,11 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from tests.fuzz.probe import PREDICTED, REFUSED, Verdict, said, watch
+from tests.fuzz.probe import GUARD, PREDICTED, REFUSED, Verdict, said
 
 MB = 1 << 20
 SECONDS = 5  # of the processor
-PATIENCE = 120  # seconds of the clock
+PATIENCE = 40  # seconds of the clock
 CEILING = 4096 * MB  # a process may reserve; what it does reserve is measured
 LEAST, TIMES, MOST = 48 * MB, 16, 256 * MB  # the bound: LEAST + TIMES x the file, MOST at most
 
@@ -55,9 +55,10 @@ def attempt_all(attempts: Sequence[Attempt]) -> list[Result]:
         done += good
         if len(good) == len(found):
             continue
-        alone = _in_fork(attempts[len(done) :][:1])[0]
-        if not alone.is_failure and found[len(good)].verdict.kind in ("signal", "exit"):
-            text = f"only after the {len(good)} files before it: {found[len(good)].verdict.detail}"
+        failure, first = found[-1], attempts[len(done) : len(done) + 1]
+        alone = _in_fork(first)[0] if good else failure
+        if not alone.is_failure and failure.verdict.kind in ("signal", "exit"):
+            text = f"only after the {len(good)} files before it: {failure.verdict.detail}"
             alone = Result(Verdict("signal", text), 0)
         done.append(alone)
     return done
@@ -104,7 +105,6 @@ def _child(attempts: Sequence[Attempt], writer: int) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         for number in (signal.SIGPROF, signal.SIGALRM):
             signal.signal(number, signal.SIG_DFL)
-        seen = watch()
         for attempt in attempts:
             signal.setitimer(signal.ITIMER_PROF, SECONDS)
             signal.alarm(PATIENCE)
@@ -112,8 +112,8 @@ def _child(attempts: Sequence[Attempt], writer: int) -> None:
                 verdict = attempt.task()
             except BaseException as error:
                 verdict = Verdict(type(error).__name__, said(error))
-            if seen:
-                verdict = Verdict("action", seen[0])
+            if GUARD.seen:
+                verdict = Verdict("action", GUARD.seen[0])
             line = json.dumps([*verdict, _reserved("VmPeak") - before])
             os.write(writer, line.encode() + b"\n")
             if verdict.kind not in (REFUSED, PREDICTED):
