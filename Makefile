@@ -9,7 +9,7 @@ CODE := src tests benchmarks docs setup.py conftest.py
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test slow torch lint types imports bench docs sanitize all clean
+.PHONY: demo test slow fuzz torch lint types imports bench docs sanitize all clean
 
 demo: $(INSTALLED)
 	$(BIN)/rejo demo --overwrite
@@ -17,8 +17,14 @@ demo: $(INSTALLED)
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -n 2
 
-slow: $(INSTALLED)
+slow: fuzz
 	$(BIN)/python -m pytest -n 2 -m slow
+
+# Hostile model files, each tried in a process with limits on time and memory; takes minutes.
+FILES ?= 20000
+SEED ?= 0
+fuzz: $(INSTALLED)
+	$(BIN)/python -m tests.fuzz --files $(FILES) --seed $(SEED)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check $(CODE)
