@@ -59,18 +59,29 @@ docs: $(INSTALLED)
 	$(BIN)/python docs/report_picture.py
 	$(BIN)/python -m pytest docs README.md
 
-# The tests of the extension, built with AddressSanitizer and UBSan beside the normal build.
+# The extension with AddressSanitizer and UBSan, built beside the normal one. The first tests run every
+# instruction set by themselves; the others, with the hostile calls of the classifiers, once on each.
 # libstdc++ is loaded with libasan, which otherwise cannot follow C++ exceptions into Python.
 SANITIZED := build/sanitize
+SANITIZER = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
+	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=$(SANITIZED)/lib
 sanitize: $(INSTALLED)
 	rm -rf $(SANITIZED)
 	REJO_SANITIZE=1 $(BIN)/python setup.py -q build --build-base $(SANITIZED) --build-lib $(SANITIZED)/lib
 	ls $(SANITIZED)/lib/rejo/solvers/_svm*.so
-	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
-	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	PYTHONPATH=$(SANITIZED)/lib \
-	$(BIN)/python -m pytest -n 2 tests/solvers/test_engines.py tests/solvers/test_oracle.py \
-		tests/solvers/test_properties.py tests/solvers/test_margins.py
+	$(SANITIZER) $(BIN)/python -m pytest -n 2 tests/solvers/test_entry_points.py \
+		tests/solvers/test_engines.py tests/solvers/test_margins.py
+	@found="$$($(SANITIZER) $(BIN)/python -c 'from rejo.solvers import _svm; print(*_svm.architectures())')"; \
+	for engine in baseline avx2 avx512; do \
+		case " $$found " in \
+		*" $$engine "*) echo "=== sanitize: $$engine ==="; \
+			REJO_ENGINE=$$engine $(SANITIZER) $(BIN)/python -m pytest -n 2 tests/test_hostile_calls.py \
+				tests/estimators/test_limits.py tests/solvers/test_oracle.py tests/solvers/test_properties.py \
+				|| exit 1;; \
+		*) echo "!!! sanitize: this processor cannot run $$engine, which was NOT TESTED !!!";; \
+		esac; \
+	done
 
 all: lint types imports test demo
 

@@ -1,5 +1,6 @@
 """Leaves out what needs an optional package that is not installed; makes every test repeatable."""
 
+import os
 from importlib.util import find_spec
 
 import numpy as np
@@ -10,6 +11,15 @@ collect_ignore = [] if find_spec("torch") else ["src/rejo/torch.py"]
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+
+@pytest.fixture(autouse=True)
+def instruction_set():
+    """``REJO_ENGINE`` names what the compiled solvers run on: `make sanitize` takes all in turn."""
+    if name := os.environ.get("REJO_ENGINE"):
+        from rejo.solvers import _svm
+
+        _svm.use(name)
 
 
 @pytest.fixture(autouse=True)
