@@ -481,8 +481,9 @@ def _from_array(values: Any, names: list[str]) -> Prices:
     """Prices from a matrix (K, K + 1); its diagonal may be missing."""
     K = len(names)
     try:
-        prices = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+        with np.errstate(over="ignore"):  # refused below
+            prices = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
         _fail(f"{values!r:.60} is not a matrix of numbers", f"Give prices {_EXAMPLE}.")
     if prices.ndim != 2:
         _fail(f"{values!r:.60} is not prices", f"Give prices {_EXAMPLE}.")

@@ -29,6 +29,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rejo._sparse import check_sparse
 from rejo._typing import Floats, Indices
 
 COPY = 1 << 16  # rows of an array copied at a time
@@ -256,6 +257,8 @@ def replicate(
     """
     costs = _as_costs(costs)
     n_classes, n_replicas = costs.shape
+    if hasattr(X, "tocsr"):
+        check_sparse(X)
     X, k = X if hasattr(X, "tocsr") or hasattr(X, "iloc") else np.asarray(X), np.asarray(y)
     n = X.shape[0]
     if k.shape != (n,):

@@ -6,13 +6,13 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import type_of_target
 
 from rejo._state import Must, number, require
 from rejo._typing import Floats
 from rejo.estimators.classes import Targets
 from rejo.estimators.kernel_machine import KernelMachine
+from rejo.estimators.parameters import FiniteInterval
 
 
 class BinaryKernelMachine(KernelMachine):
@@ -27,7 +27,7 @@ class BinaryKernelMachine(KernelMachine):
             for name, constraint in KernelMachine._parameter_constraints.items()
             if name not in ("s", "loss_matrix")  # of ordinal classes
         },
-        "reject_cost": [Interval(Real, 0.0, 0.5, closed="right")],
+        "reject_cost": [FiniteInterval(Real, 0.0, 0.5, closed="right")],
     }
 
     _fitted: ClassVar[dict[str, Must]] = {"intercept_": number()}
@@ -62,6 +62,6 @@ class BinaryKernelMachine(KernelMachine):
     def _caps(self, targets: Targets) -> Floats:
         """``C`` x weight (n,) of the points."""
         weight = np.ones(len(targets.indices)) if targets.weight is None else targets.weight
-        caps: Floats = self.C * weight
+        caps: Floats = float(self.C) * weight
         self._check_cap(caps.max())
         return caps

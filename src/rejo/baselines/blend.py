@@ -8,14 +8,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rejo._sparse import check_sparse, summed
 from rejo._state import (
     MOST_FEATURES,
     Must,
@@ -36,6 +38,7 @@ from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import fit_clone, posteriors
 from rejo.estimators.classes import check_targets
 from rejo.estimators.inner import array_options, check_member, is_frame, take_rows
+from rejo.estimators.parameters import FiniteInterval
 
 PRIOR = 50.0  # cases that the equal weights count for when weights are learned
 STEPS = 500  # of the EM algorithm
@@ -107,7 +110,10 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimators": [list],
         "weights": [StrOptions({"learn", "equal"}), "array-like"],
-        "temperature": [StrOptions({"learn"}), Interval(Real, COLDEST, 1 / COLDEST, closed="both")],
+        "temperature": [
+            StrOptions({"learn"}),
+            FiniteInterval(Real, COLDEST, 1 / COLDEST, closed="both"),
+        ],
         "cv": ["cv_object"],
         "n_jobs": [Integral, None],
     }
@@ -235,14 +241,20 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
         if is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
-        return validate_data(self, X, reset=reset, **array_options(self))
+        if issparse(X):
+            check_sparse(X)
+        X = validate_data(self, X, reset=reset, **array_options(self))
+        return summed(X) if issparse(X) else X
 
     def _choose_weights(self, p: Floats | None, k: Indices, weight: Floats | None) -> Floats:
         n = len(self.estimators)
         if isinstance(self.weights, str):
             learns = self.weights == "learn" and n > 1 and p is not None
             return learn_weights(p, k, weight) if learns else np.full(n, 1.0 / n)  # type: ignore
-        given = np.asarray(self.weights, dtype=np.float64)
+        try:
+            given = np.asarray(self.weights, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            given = np.empty(0)
         if given.shape != (n,) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
             raise ValueError(
                 f"weights must be {n} non-negative numbers, one for each of the estimators, or "

@@ -22,6 +22,7 @@ from rejo._typing import Floats, Indices
 from rejo.baselines.binary_machine import BinaryKernelMachine
 from rejo.estimators.kernel_machine import Training
 from rejo.estimators.kernels import check_no_overflow
+from rejo.estimators.parameters import MOST_RUNS, FiniteInterval
 from rejo.solvers import embedded, reference
 from rejo.solvers.embedded import Costs
 
@@ -133,10 +134,10 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BinaryKernelMachine._parameter_constraints,
         "second_order": ["boolean"],
-        "w_C": [Interval(Real, 0.0, 0.5, closed="both"), None],
-        "margin_weight": [Interval(Real, 0.0, None, closed="left")],
+        "w_C": [FiniteInterval(Real, 0.0, 0.5, closed="both"), None],
+        "margin_weight": [FiniteInterval(Real, 0.0, None, closed="left")],
         "max_rank": [Interval(Integral, 1, None, closed="left")],
-        "n_starts": [Interval(Integral, 1, None, closed="left")],
+        "n_starts": [Interval(Integral, 1, MOST_RUNS, closed="both")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
@@ -150,9 +151,9 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
             np.where(training.targets.indices, 1.0, -1.0),
             self._caps(training.targets),
             costs,
-            n_starts=self.n_starts,
-            tol=self.tol,
-            max_iter=self.max_iter,
+            n_starts=int(self.n_starts),
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
             rng=check_random_state(self.random_state),
         )
         if not np.isfinite(found.objective):
@@ -237,8 +238,8 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
             diagonal = np.ones(n)
         else:
             squares = points.multiply(points) if issparse(points) else points * points
-            dots = kernel.gamma * np.asarray(squares.sum(axis=1)).ravel() + kernel.coef0
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"):
+                dots = kernel.gamma * np.asarray(squares.sum(axis=1)).ravel() + kernel.coef0
                 diagonal = dots**kernel.degree if kernel.name == "poly" else np.tanh(dots)
         check_no_overflow(diagonal, self.kernel)
 
@@ -247,7 +248,7 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
                 return np.asarray(matrix[i])
             return reference.gram(points, points[i : i + 1], kernel)[:, 0]
 
-        Z, pivots = embedded.factorise(column, diagonal, max_rank=self.max_rank)
+        Z, pivots = embedded.factorise(column, diagonal, max_rank=int(self.max_rank))
         if len(pivots) == 0:
             raise ValueError(
                 f"kernel={self.kernel!r} has no positive value k(x, x) on X; it must be a "

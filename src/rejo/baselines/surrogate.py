@@ -13,6 +13,7 @@ from rejo._state import Must, storable
 from rejo.baselines.binary_machine import BinaryKernelMachine
 from rejo.estimators.boundaries import as_fitted
 from rejo.estimators.kernel_machine import SUPPORT
+from rejo.estimators.parameters import FiniteInterval
 from rejo.replication import costs_from_loss
 from rejo.solvers import surrogate
 from rejo.solvers.surrogate import Hinges
@@ -91,7 +92,7 @@ class SurrogateRejectSVC(BinaryKernelMachine):
         "surrogate": [StrOptions({"bartlett-wegkamp", "double-hinge"})],
         "loss_matrix": ["array-like", None],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
-        "cache_size": [Interval(Real, 0.0, None, closed="neither")],
+        "cache_size": [FiniteInterval(Real, 0.0, None, closed="neither")],
         "verbose": ["verbose"],
     }
 
@@ -122,7 +123,12 @@ class SurrogateRejectSVC(BinaryKernelMachine):
     def _hinges(self) -> Hinges:
         """The loss as a table of hinges."""
         if self.loss_matrix is None:
-            d = self.reject_cost
+            d = float(self.reject_cost)
+            if 1.0 - d == 1.0:
+                raise ValueError(
+                    f"reject_cost={d!r} is so small that every point would be rejected. Use 1e-9 "
+                    "or more."
+                )
             if self.surrogate == "bartlett-wegkamp":
                 return surrogate.bartlett_wegkamp(d)
             return surrogate.double_hinge(d, 1.0 - d)
@@ -131,8 +137,9 @@ class SurrogateRejectSVC(BinaryKernelMachine):
                 f"surrogate={self.surrogate!r} does not support a loss_matrix: pass "
                 'reject_cost, or use surrogate="double-hinge".'
             )
+        costs = costs_from_loss(self.loss_matrix)
         loss = np.asarray(self.loss_matrix, dtype=np.float64)
-        if costs_from_loss(self.loss_matrix).shape != (2, 2):
+        if costs.shape != (2, 2):
             raise ValueError(
                 "loss_matrix must have two rows and three columns (lower class, reject, upper "
                 f"class); got shape {loss.shape}."

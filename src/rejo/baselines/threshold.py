@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -53,6 +53,7 @@ from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.boundaries import judge_scores
 from rejo.estimators.classes import Targets, check_targets, is_ordered
 from rejo.estimators.inner import check_member, take_rows
+from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.posteriors import judge_posteriors, mean_price
 from rejo.prices import HIGHEST, check_reviews_pay, price_matrix, reject_cost_of
 from rejo.replication import costs_from_loss
@@ -168,9 +169,9 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         **RejectClassifier._parameter_constraints,
         **Wrapper._wrapper_constraints,
         "rule": [StrOptions({"chow", "score", "class"})],
-        "reject_cost": [Interval(Real, 0.0, 1.0, closed="neither"), None],
+        "reject_cost": [FiniteInterval(Real, 0.0, 1.0, closed="neither"), None],
         "cost_of": "no_validation",  # by price_matrix, when the classes are known
-        "max_rejection": [Interval(Real, 0.0, 1.0, closed="both"), None],
+        "max_rejection": [FiniteInterval(Real, 0.0, 1.0, closed="both"), None],
         "calibration": [StrOptions({"auto", *METHODS}), None],
         "cv": [StrOptions({"train"}), "cv_object"],
     }

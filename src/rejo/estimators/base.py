@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from rejo._docs import shared_parameters
+from rejo._sparse import check_sparse, summed
 from rejo._state import (
     MOST_FEATURES,
     Must,
@@ -32,11 +33,15 @@ from rejo._state import (
 )
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import check_sample_weight, choose_reject_label, same_kind
+from rejo.estimators.parameters import FiniteInterval
 from rejo.metrics import tally
 
 
 class Judgement(NamedTuple):
-    """What a classifier makes of each of ``n`` points; classes as indices into ``classes_``."""
+    """What a classifier makes of each of ``n`` points; classes as indices into ``classes_``.
+
+    A point whose score is not a number is rejected; its ``distance`` is NaN.
+    """
 
     decision: Indices  # (n,) -1: rejected
     forced: Indices  # (n,) decision without rejection
@@ -92,7 +97,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     reject_label: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "reject_cost": [Interval(Real, 0.0, 0.5, closed="right"), None],
+        "reject_cost": [FiniteInterval(Real, 0.0, 0.5, closed="right"), None],
         "class_order": ["array-like", StrOptions({"sorted"}), None],
         "reject_label": "no_validation",
     }
@@ -177,8 +182,9 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     def predict_forced(self, X: Any) -> NDArray[Any]:
         """Predict the class (n_samples,) of every point; as :meth:`predict` where that accepts."""
-        forced = self.judge(X).forced  # first: it checks that the model is fitted
-        return self.classes_[forced]
+        judgement = self.judge(X)  # first: it checks that the model is fitted
+        refuse_unknown(np.isnan(judgement.distance))
+        return self.classes_[judgement.forced]
 
     def reject_mask(self, X: Any) -> NDArray[np.bool_]:
         """Return which points are rejected, as an array of bool of shape (n_samples,)."""
@@ -401,6 +407,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _check_X(self, X: Any, *, reset: bool, accept_sparse: bool = True) -> Any:
         """``X`` as C-ordered float64 or CSR, finite, and so that squares do not overflow."""
+        if issparse(X):
+            check_sparse(X)
         simple = type(X) is np.ndarray and X.dtype == np.float64 and X.flags.c_contiguous
         if simple and X.ndim == 2 and X.size and np.isfinite(np.vdot(X, X)):
             # The checks of validate_data hold: spare a small fit their cost.
@@ -412,9 +420,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 return X
         kinds = "csr" if accept_sparse else False
         X = validate_data(self, X, reset=reset, accept_sparse=kinds, dtype=np.float64, order="C")
-        if issparse(X) and not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
+        if issparse(X):
+            X = summed(X)
         largest = np.abs(X.data if issparse(X) else X).max(initial=0.0)
         if largest > 1e150:
             raise ValueError(
@@ -422,6 +429,17 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 "outliers or scale the features, e.g. by sklearn.preprocessing.RobustScaler."
             )
         return X
+
+
+def refuse_unknown(unknown: NDArray[np.bool_]) -> None:
+    """Refuse to decide points (n, ...) whose scores are not numbers."""
+    if unknown.any():
+        rows = np.unique(np.nonzero(unknown)[0])
+        raise ValueError(
+            f"the scores of {len(rows)} of {len(unknown)} cases are not numbers, so these cannot "
+            f"be decided without a rejection; the first is row {rows[0]}. Check the values of "
+            "these cases, and scale features that are very large."
+        )
 
 
 def _doubt(judgement: Judgement) -> Floats:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rejo._state import Must, floats, is_sorted, maybe, require
 from rejo._typing import Floats, Indices
-from rejo.estimators.base import Judgement, RejectClassifier
+from rejo.estimators.base import Judgement, RejectClassifier, refuse_unknown
 from rejo.estimators.classes import (
     Targets,
     check_sample_weight,
@@ -31,6 +31,7 @@ from rejo.replication import costs_from_loss, decode, replica_costs, replica_lab
 from rejo.solvers.types import path_order
 
 LARGEST_CAP = 1e100  # squares of gradients and duals must stay finite
+SMALLEST_CAP = 1e-306  # below, floats lose their digits
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -78,7 +79,7 @@ class BoundaryClassifier(RejectClassifier):
 
     def _counts(self, X: Any) -> Indices:
         """Count the boundaries (n_samples,) that lie below each point."""
-        return (self.boundary_scores(X) > 0).sum(axis=1)
+        return count_boundaries(self.boundary_scores(X), rejects=self._rejects)
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         check_is_fitted(self)
@@ -152,16 +153,21 @@ class ParallelBoundaries(BoundaryClassifier):
         """``g`` (n_samples,) at the rows of an ``X`` that is not validated yet."""
 
     def boundary_scores(self, X: Any) -> Floats:
+        return self._values(X)[:, None] - self.thresholds_
+
+    def _values(self, X: Any) -> Floats:
+        """``g``, or NaN where it overflows: then it is not known on which side a point lies."""
         check_is_fitted(self)
-        return self._function(X)[:, None] - self.thresholds_
+        with np.errstate(over="ignore", invalid="ignore"):
+            g = self._function(X)
+        return np.where(np.isfinite(g), g, np.nan)
 
     def _counts(self, X: Any) -> Indices:
-        check_is_fitted(self)
-        g = self._function(X)
+        g = self._values(X)
         counts = np.zeros(len(g), dtype=np.intp)
         for threshold in self.thresholds_:  # faster than a matrix of all scores
             counts += g > threshold
-        return counts
+        return _reject_unknown(counts, np.isnan(g), rejects=self._rejects)
 
     def _check_state(self) -> None:
         super()._check_state()
@@ -173,6 +179,11 @@ class ParallelBoundaries(BoundaryClassifier):
             raise ValueError(
                 f"C={self.C:g} is too large: with the weights and costs it reaches "
                 f"{largest:.1e}, whose square overflows. Lower C, or the weights."
+            )
+        if largest < SMALLEST_CAP:
+            raise ValueError(
+                f"C={self.C:g} is too small: with the weights and costs it is at most "
+                f"{largest:.1e}, which is next to nothing. Raise C, or the weights."
             )
 
     def _check_stream(
@@ -256,20 +267,40 @@ def as_fitted(loss_matrix: Any) -> Floats | None:
 
 
 def judge_scores(scores: Floats, *, rejects: bool) -> Judgement:
-    """Decide each point from its scores (..., n_boundaries), with or without reject regions."""
-    counts = (scores > 0).sum(axis=-1)
+    """Decide each point from its scores (..., n_boundaries), with or without reject regions.
+
+    A point whose scores are not numbers is rejected, and is the first to review.
+    """
+    counts = count_boundaries(scores, rejects=rejects)
     sizes = np.abs(scores)
     step = 2 if rejects else 1
     lower = np.where(counts % step == 1, counts, sizes.argmin(axis=-1)) // step
     middles = middle_scores(scores, rejects=rejects)
+    sureness = np.abs(np.take_along_axis(middles, lower[..., None], axis=-1)[..., 0])
     return Judgement(
         decision=decode(counts, reject=rejects),
         forced=(middles > 0).sum(axis=-1),
         lower=lower,
         upper=lower + 1,
         distance=sizes.min(axis=-1),
-        sureness=np.abs(np.take_along_axis(middles, lower[..., None], axis=-1)[..., 0]),
+        sureness=np.where(np.isnan(scores).any(axis=-1), 0.0, sureness),
     )
+
+
+def count_boundaries(scores: Floats, *, rejects: bool) -> Indices:
+    """Count the boundaries below each point, by its scores (..., n_boundaries).
+
+    Points whose scores are not numbers get the count of a rejection, or are refused without one.
+    """
+    counts = (scores > 0).sum(axis=-1)
+    unknown = np.asarray(np.isnan(scores).any(axis=-1))
+    return _reject_unknown(counts, unknown, rejects=rejects)
+
+
+def _reject_unknown(counts: Indices, unknown: NDArray[np.bool_], *, rejects: bool) -> Indices:
+    if not rejects:
+        refuse_unknown(unknown)
+    return np.where(unknown, 1, counts)  # odd: rejected
 
 
 def middle_scores(scores: Floats, *, rejects: bool) -> Floats:

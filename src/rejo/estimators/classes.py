@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 from rejo._typing import Indices
 
 LARGEST_WEIGHT = 1e100
+SMALLEST_WEIGHT = 1e-305  # of the largest: below, floats lose their digits
 
 
 class Targets(NamedTuple):
@@ -87,6 +88,8 @@ def encode_classes(y: Any, class_order: Any = None) -> tuple[NDArray[Any], Indic
             f"class_order must be a list, lowest first; a {type(class_order).__name__} has no "
             f"meaningful order: {class_order!r}."
         )
+    if np.ndim(class_order) != 1:
+        raise ValueError(f"class_order must be a list of classes; got {class_order!r}.")
     order = class_order.tolist() if hasattr(class_order, "tolist") else list(class_order)
     position = {label: i for i, label in enumerate(order)}
     if len(position) < len(order):
@@ -186,8 +189,10 @@ def _check_labels(y: Any) -> NDArray[Any]:
 def check_sample_weight(sample_weight: Any, n: int) -> NDArray[np.float64]:
     """Return the weights as floats: finite, not negative, not all zero."""
     try:
+        if np.iscomplexobj(sample_weight):
+            raise ValueError("they are complex")
         w = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"sample_weight must hold numbers: {error}.") from None
     if w.ndim == 0:
         w = np.full(n, w)
@@ -197,14 +202,14 @@ def check_sample_weight(sample_weight: Any, n: int) -> NDArray[np.float64]:
         raise ValueError("sample_weight contains NaN or infinity; weights must be finite.")
     if w.min() < 0:
         raise ValueError(f"sample_weight must not be negative; the lowest is {w.min():g}.")
-    if w.max() > LARGEST_WEIGHT:
-        raise ValueError(
-            f"sample_weight reaches {w.max():.1e}, which overflows in the sums of the fit. Only "
-            "the ratios of the weights and their product with C matter: rescale them, e.g. to a "
-            "mean of 1."
-        )
     if not w.any():
         raise ValueError("sample_weight is zero for all samples; at least one must be positive.")
+    if not SMALLEST_WEIGHT <= w.max() <= LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight reaches {w.max():.1e}, which overflows or vanishes in the sums of the "
+            "fit. Only the ratios of the weights and their product with C matter: rescale them, "
+            "e.g. to a mean of 1."
+        )
     return w
 
 

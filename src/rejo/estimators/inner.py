@@ -21,6 +21,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from rejo._sparse import check_sparse, summed
 from rejo._state import MOST_FEATURES, Must, count, optional, require
 from rejo._typing import Floats, Indices
 from rejo.estimators.pipelines import final_classifier
@@ -84,11 +85,16 @@ class WrapsClassifier:
         """``X`` as an array or CSR; a DataFrame, or what a pipeline takes, as it is."""
         if not reset:
             check_is_fitted(self)
+        if sparse.issparse(X):
+            check_sparse(X)
         if is_frame(X) or isinstance(self.estimator, Pipeline):
             X = X if hasattr(X, "shape") else np.asarray(X)
+            if not X.shape:
+                raise ValueError(f"X must be a table of points; got {X!r:.60}.")
             validate_data(self, X, reset=reset, skip_check_array=True)
-            return X.tocsr() if sparse.issparse(X) else X
-        return validate_data(self, X, reset=reset, **array_options(self))
+            return summed(X.tocsr()) if sparse.issparse(X) else X
+        X = validate_data(self, X, reset=reset, **array_options(self))
+        return summed(X) if sparse.issparse(X) else X
 
 
 def array_options(estimator: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from rejo._typing import Floats
 from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.classes import Targets
 from rejo.estimators.kernel_machine import KernelMachine, Training
+from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.posteriors import PosteriorsMixin
 from rejo.solvers.kernel_logistic import LogisticProblem, LogisticSolution
 from rejo.solvers.types import Step
@@ -127,10 +128,10 @@ class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
     }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelMachine._parameter_constraints,
-        "h": [Interval(Real, 1e-6, 1e6, closed="both")],
+        "h": [FiniteInterval(Real, 1e-6, 1e6, closed="both")],
         "max_rank": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "cache_size": [Interval(Real, 0.0, None, closed="neither")],
+        "cache_size": [FiniteInterval(Real, 0.0, None, closed="neither")],
         "verbose": ["verbose"],
     }
 
@@ -151,7 +152,7 @@ class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
     def _tables(self, targets: Targets) -> tuple[Floats, Floats]:
         """Labels and ``C`` x costs (K, Q) of the classes in the replicas."""
         labels, costs = self._set_classes(targets.classes)
-        caps: Floats = self.C * costs
+        caps: Floats = float(self.C) * costs
         self._check_cap(caps.max() * (1.0 if targets.weight is None else targets.weight.max()))
         return labels, caps
 

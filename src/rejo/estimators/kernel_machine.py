@@ -30,7 +30,14 @@ from rejo._state import (
 from rejo._typing import Floats
 from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import Targets
-from rejo.estimators.kernels import check_gram, check_no_overflow, choose_gamma, own_gram
+from rejo.estimators.kernels import (
+    check_gram,
+    check_no_overflow,
+    check_square,
+    choose_gamma,
+    own_gram,
+)
+from rejo.estimators.parameters import HIGHEST_DEGREE, FiniteInterval
 from rejo.solvers.kernel_logistic import LogisticSolution
 from rejo.solvers.svm import Kernel, KernelSolution, evaluate
 
@@ -79,12 +86,12 @@ class KernelMachine(ParallelBoundaries):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **ParallelBoundaries._parameter_constraints,
-        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "C": [FiniteInterval(Real, 0.0, None, closed="neither")],
         "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "precomputed"}), callable],
-        "degree": [Interval(Integral, 1, None, closed="left")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "degree": [Interval(Integral, 1, HIGHEST_DEGREE, closed="both")],
+        "gamma": [StrOptions({"scale", "auto"}), FiniteInterval(Real, 0.0, None, closed="neither")],
+        "coef0": [FiniteInterval(Real, None, None, closed="neither")],
+        "tol": [FiniteInterval(Real, 0.0, None, closed="neither")],
     }
 
     # The kernels take as many rows as there are coefficients, as many columns as X has, and the
@@ -149,11 +156,8 @@ class KernelMachine(ParallelBoundaries):
         self._check_parameters()
         precomputed = self.kernel == "precomputed"
         X = self._check_X(X, reset=True, accept_sparse=not precomputed)
-        if precomputed and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                "Precomputed matrix must be a square matrix. "
-                f"Input is a {X.shape[0]}x{X.shape[1]} matrix."
-            )
+        if precomputed:
+            check_square(X)
         targets = self._check_targets(X, y, sample_weight)
         if targets.rows is not None:
             X = X[np.ix_(targets.rows, targets.rows)] if precomputed else X[targets.rows]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from rejo._sparse import check_sparse
 from rejo._typing import Floats
 
 # Sixteen rows, evenly spread, and pairs of them to probe a kernel with.
@@ -37,7 +38,13 @@ def choose_gamma(gamma: str | float, X: Any, sample_weight: Floats | None) -> fl
 
 def check_gram(K: Any, shape: tuple[int, int], kernel: Callable[[Any, Any], Any]) -> Floats:
     """Return what a callable kernel gave as a float matrix of the right shape."""
-    K = np.ascontiguousarray(K, dtype=np.float64)
+    if issparse(K):
+        check_sparse(K, f"the matrix from kernel={kernel!r}")
+        K = K.toarray()
+    try:
+        K = np.ascontiguousarray(K, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"kernel must return numbers; of {kernel!r}, {error}.") from None
     if K.shape != shape:
         raise ValueError(
             f"kernel must return a matrix of shape {shape} for {shape[0]} and {shape[1]} rows; "
@@ -60,11 +67,21 @@ def own_gram(kernel: str | Callable[[Any, Any], Any], X: Any) -> Floats:
     return K
 
 
+def check_square(K: Any) -> None:
+    """Refuse a precomputed kernel matrix that is not one of points with themselves."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            "Precomputed matrix must be a square matrix. "
+            f"Input is a {K.shape[0]}x{K.shape[1]} matrix."
+        )
+
+
 def check_no_overflow(values: float | Floats, kernel: Any) -> None:
     """Refuse values that the kernel has made infinite."""
     if not np.isfinite(values).all():
         raise ValueError(
-            f"kernel={kernel!r} overflows on X: scale the features, or lower gamma or degree."
+            f"kernel={kernel!r} overflows on X: scale the features, or lower gamma or degree, C or "
+            "the weights."
         )
 
 

@@ -19,6 +19,7 @@ from rejo._state import Must, count, figure, floats, optional, part, require, st
 from rejo._typing import Floats
 from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.classes import Targets, times_class_weight
+from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.posteriors import PosteriorsMixin
 from rejo.solvers import linear
 from rejo.solvers.types import Step
@@ -118,10 +119,10 @@ class RejoLinear(PosteriorsMixin, PathMixin):
     }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **PathMixin._parameter_constraints,
-        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "C": [FiniteInterval(Real, 0.0, None, closed="neither")],
         "loss": [StrOptions(set(linear.LOSSES))],
-        "h": [Interval(Real, 1e-6, 1e6, closed="both")],
-        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "h": [FiniteInterval(Real, 1e-6, 1e6, closed="both")],
+        "tol": [FiniteInterval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
@@ -210,7 +211,7 @@ class RejoLinear(PosteriorsMixin, PathMixin):
     ) -> tuple[Floats, Floats]:
         """Labels and ``C`` x costs (K, Q) of the classes in the replicas."""
         labels, costs = self._set_classes(classes, n_boundaries)
-        caps: Floats = self.C * costs
+        caps: Floats = float(self.C) * costs
         self._check_cap(caps.max() * (1.0 if weight is None else weight.max()))
         return labels, caps
 

@@ -19,6 +19,7 @@ from rejo._state import Must, count, each, figure, floats, maybe, part, require,
 from rejo._typing import Floats, Indices
 from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import times_class_weight
+from rejo.estimators.parameters import MOST_RUNS, FiniteInterval
 from rejo.estimators.posteriors import PosteriorsMixin
 from rejo.solvers import mlp
 from rejo.solvers.mlp import Data, Moments, Network, NetworkSolution
@@ -26,6 +27,7 @@ from rejo.solvers.mlp import Data, Moments, Network, NetworkSolution
 WORSE = 1.01  # times the loss of a constant score: the fit failed
 AUTO_BATCH = 200
 MOST_UNITS = 1 << 14  # of a layer in a model file: a prediction holds them for 2048 points
+MOST_WEIGHTS = 2**28  # of a network: 2 GB, and a fit holds several copies
 
 
 def _streams(model: RejoMLP) -> bool:
@@ -171,16 +173,16 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
         "activation": [StrOptions({"tanh", "relu", "logistic"})],
         "loss": [StrOptions({"logistic", "squared_error"})],
         "solver": [StrOptions({"lbfgs", "rprop", "adam"})],
-        "alpha": [Interval(Real, 0.0, None, closed="left")],
-        "h": [Interval(Real, 1e-6, 1e6, closed="both")],
+        "alpha": [FiniteInterval(Real, 0.0, None, closed="left")],
+        "h": [FiniteInterval(Real, 1e-6, 1e6, closed="both")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0.0, None, closed="left")],
+        "tol": [FiniteInterval(Real, 0.0, None, closed="left")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), Options(Real, {np.inf})],
         "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "validation_fraction": [FiniteInterval(Real, 0.0, 1.0, closed="neither")],
         "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "learning_rate_init": [Interval(Real, 0.0, None, closed="neither")],
-        "n_restarts": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate_init": [FiniteInterval(Real, 0.0, None, closed="neither")],
+        "n_restarts": [Interval(Integral, 1, MOST_RUNS, closed="both")],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -260,6 +262,11 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
 
     def _network(self, n_features: int, n_replicas: int, continued: bool) -> Network:
         units = (n_features, *_layer_sizes(self.hidden_layer_sizes), 1)
+        if sum(m * n for m, n in pairwise(units)) > MOST_WEIGHTS:
+            raise ValueError(
+                f"hidden_layer_sizes={self.hidden_layer_sizes!r} with {n_features} features is a "
+                f"network of more than {MOST_WEIGHTS} weights, the most that there may be."
+            )
         if continued:
             before = (*map(len, self.coefs_), 1)
             if (before, len(self.thresholds_)) != (units, n_replicas):
@@ -285,8 +292,8 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
             data,
             net,
             solver=self.solver,
-            max_iter=max_iter,
-            tol=self.tol,
+            max_iter=int(max_iter),
+            tol=float(self.tol),
             validation=held_out,
             n_iter_no_change=self.n_iter_no_change,
             batch_size=AUTO_BATCH if self.batch_size == "auto" else int(self.batch_size),

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from rejo._io import percent
@@ -24,6 +24,7 @@ from rejo._state import Must, count, floats, maybe, one_of, part, require, stora
 from rejo._typing import Floats, Indices
 from rejo.estimators import inner
 from rejo.estimators.boundaries import BoundaryClassifier, middle_scores
+from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.pipelines import final_classifier
 from rejo.estimators.posteriors import PosteriorsMixin
 from rejo.replication import extend_rows, extension_vectors, replicate
@@ -144,9 +145,9 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
         "estimator": [HasMethods(["fit"]), None],
         "coding": [StrOptions({"auto", "ordinal", "thermometer", "onehot"})],
         "order": [StrOptions({"auto", "constraint", "margin", "none"})],
-        "h": [Interval(Real, 1e-6, 1e6, closed="both")],
+        "h": [FiniteInterval(Real, 1e-6, 1e6, closed="both")],
         "scale_leaf_sizes": ["boolean"],
-        "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "validation_fraction": [FiniteInterval(Real, 0.0, 1.0, closed="neither")],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -399,6 +400,7 @@ def _warn_of_extremes(
         if not size:
             continue
         w = np.ones(size) if weight is None else weight[nearest[:size]]
+        w = w / w.max()  # squares of small ones vanish
         errors = np.average(wrong[nearest[:size]], weights=w)
         n_effective = w.sum() ** 2 / (w @ w)
         if errors > cost + 3 * np.sqrt(cost * (1 - cost) / n_effective):

@@ -15,6 +15,7 @@ from rejo._typing import Floats
 from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.classes import Targets
 from rejo.estimators.kernel_machine import SUPPORT, KernelMachine, Training
+from rejo.estimators.parameters import FiniteInterval
 from rejo.solvers.svm import KernelSolution, Problem, Step
 
 
@@ -102,9 +103,9 @@ class RejoSVC(KernelMachine, PathMixin):
     _fitted: ClassVar[dict[str, Must]] = SUPPORT
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelMachine._parameter_constraints,
-        "h": [Interval(Real, 1e-6, 1e6, closed="both")],
+        "h": [FiniteInterval(Real, 1e-6, 1e6, closed="both")],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
-        "cache_size": [Interval(Real, 0.0, None, closed="neither")],
+        "cache_size": [FiniteInterval(Real, 0.0, None, closed="neither")],
         "verbose": ["verbose"],
     }
 
@@ -125,7 +126,7 @@ class RejoSVC(KernelMachine, PathMixin):
     def _boxes(self, targets: Targets) -> tuple[Floats, Floats]:
         """Labels and ``C`` x costs x weights (n, Q) of the points in the replicas."""
         labels, costs = self._set_classes(targets.classes)
-        caps: Floats = (self.C * costs)[targets.indices]
+        caps: Floats = (float(self.C) * costs)[targets.indices]
         if targets.weight is not None:
             caps *= targets.weight[:, None]
         self._check_cap(caps.max())

@@ -21,7 +21,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from rejo._typing import Floats, Indices
 from rejo.estimators.boundaries import replica_tables
 from rejo.estimators.classes import Targets, check_targets, encode_classes
-from rejo.estimators.kernels import check_no_overflow, choose_gamma, own_gram
+from rejo.estimators.kernels import check_no_overflow, check_square, choose_gamma, own_gram
 from rejo.estimators.svm import RejoSVC
 from rejo.solvers.reference import gram
 from rejo.solvers.svm import FACTOR_FROM, Kernel, Problem, Step, evaluate, path_order
@@ -70,7 +70,11 @@ def score_folds(
             setattr(model, name, value)
             model._check_parameters()
     X = model._check_X(X, reset=True, accept_sparse=model.kernel != "precomputed")
+    if model.kernel == "precomputed":
+        check_square(X)
     splits = list(_folds(model, X, y, folds, sample_weight))
+    if not splits:
+        raise ValueError("cv has no folds: give a number of folds, or a splitter.")
     given = model.kernel == "precomputed" or callable(model.kernel)
     few = max(len(fold.train) for fold in splits) < FACTOR_FROM  # else low-rank factors are faster
     shares = given or (few and model.kernel != "linear")  # folds take parts of one matrix
@@ -165,6 +169,7 @@ def _run_fold(
             g[:, *j] = evaluate(test, train[solution.basis], solution.coef, kernel)
     if K is not None:
         g = (test @ coefs.reshape(len(coefs), -1)).reshape(g.shape)
+    check_no_overflow(g, model.kernel)
     # Thresholds come from the solver unsorted; sorted, the scores fall and no count changes.
     return finish(f, fold.classes, g[..., None] - np.sort(-b, axis=-1)), failures
 

@@ -19,6 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from rejo import metrics
 from rejo._errors import RejoError
 from rejo._io import progress
+from rejo._sparse import check_sparse
 from rejo._typing import Floats, Indices
 from rejo.catalogue import ProblemSize, need_order, refuse_former_names, standard_methods
 from rejo.decisions import decide, uniform_prices
@@ -170,6 +171,8 @@ def compare(
     review everything   ...
     decide everything   ...
     """
+    if issparse(X):
+        check_sparse(X)
     X, y, groups = indexable(X, y, groups)
     classes, k = encode_classes(y, None if is_ordered(y) else "sorted")
     settings = _settings(reject_costs, cost_of, classes, y)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.pipeline import Pipeline
@@ -15,6 +16,7 @@ from sklearn.utils import _safe_indexing, column_or_1d, indexable
 from sklearn.utils.metaestimators import _safe_split
 
 from rejo._docs import shared_parameters
+from rejo._sparse import check_sparse
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import check_sample_weight, encode_classes, is_ordered
 from rejo.estimators.pipelines import cost_parameter
@@ -83,6 +85,8 @@ def check_cases(
         raise ValueError(f"{caller} requires y to be passed, but the target y is None.")
     if getattr(y, "ndim", 1) == 2:
         y = column_or_1d(y, warn=True)
+    if issparse(X):
+        check_sparse(X)
     X, y, groups = indexable(X, y, groups)
     encode_classes(y, "sorted")  # missing labels, or a regression target, are errors
     weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))

@@ -155,10 +155,10 @@ class Objective:
 
 def threshold_penalty(n_replicas: int, h: float) -> Floats:
     """``R`` (Q, Q) with ``1/(2 h^2) sum_{q>=1} (b_q - b_0)^2 = 1/2 b' R b``."""
-    R = np.eye(n_replicas) / h**2
-    R[0, :] = R[:, 0] = -1.0 / h**2
-    R[0, 0] = (n_replicas - 1) / h**2
-    return R
+    R = np.eye(n_replicas)
+    R[0, :] = R[:, 0] = -1.0
+    R[0, 0] = n_replicas - 1
+    return R / float(h) ** 2
 
 
 def products(X: Any, w: Floats) -> Floats:

@@ -184,8 +184,10 @@ inline bool balance(Dual& dual) {
     const double* target = dual.targets();
     std::vector<std::pair<double, std::size_t>> candidates;
     for (std::size_t k = 0; k < size; ++k)
-      if (room(k) > 0)
-        candidates.push_back({sign * (target[k] - dual.f[k % dual.stride] - dual.offset(k / dual.stride)), k});
+      if (room(k) > 0) {
+        const double v = sign * (target[k] - dual.f[k % dual.stride] - dual.offset(k / dual.stride));
+        candidates.push_back({std::isnan(v) ? kBig : v, k});  // NaN has no place in an order
+      }
     std::sort(candidates.begin(), candidates.end());
     for (const auto& [v, k] : candidates) {
       const double most = room(k);
@@ -232,7 +234,7 @@ class Smo {
       di = 0;
       double spread = 0;
       Pick low{};
-      if (up.value > T(-0.5 * kBig)) {
+      if (up.value > T(-0.5 * kBig) && is_point(up.k)) {
         low = pick_low(up);
         spread = static_cast<double>(low.value);
       }
@@ -365,6 +367,9 @@ class Smo {
     return {spread, largest(best, at).k};
   }
 
+  // Padding has no row.  It is picked only where f is so large that kBig does not stand out.
+  bool is_point(std::size_t k) const { return k % stride_ < dual_.n; }
+
   // h^2 (e_q - e_r)^2: what two replicas add to the curvature of a pair
   double extension(std::size_t q, std::size_t r) const {
     return q == r ? 0.0 : dual_.h2 * ((q > 0) + (r > 0));
@@ -374,7 +379,7 @@ class Smo {
   T step(const Pick& up, const Pick& low, std::size_t& i, std::size_t& j) {
     const std::size_t a = up.k, b = low.k;
     ++stalls_;  // until the pair is seen to move
-    if (b >= dual_.Q * stride_ || a == b) return 0;
+    if (b >= dual_.Q * stride_ || !is_point(b) || a == b) return 0;
     i = a % stride_;
     j = b % stride_;
     const std::size_t q = a / stride_, r = b / stride_;

@@ -1,8 +1,11 @@
 // The binding: NumPy arrays in, tuples out; the GIL is released while the engines run.
+// The engines trust shapes and indices, and the arrays may come from a model file: every function
+// that Python can call checks all of them first, and raises ValueError.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -133,11 +136,40 @@ static Kernel make_kernel(const std::string& name, double gamma, int degree, dou
   return kernel;
 }
 
+static void require(bool holds, const char* problem) {
+  if (!holds) throw std::invalid_argument(problem);
+}
+
+// Number of rows of a matrix with at least one column.
+static std::size_t matrix_rows(const Doubles& X) {
+  require(X.ndim() == 2 && X.shape(1) > 0, "points must be a matrix with one column or more");
+  return static_cast<std::size_t>(X.shape(0));
+}
+
+// Number of rows of a CSR matrix with p columns.
+static std::size_t csr_rows(const Doubles& values, const Longs& indices, const Longs& indptr,
+                            std::size_t p) {
+  require(values.ndim() == 1 && indices.ndim() == 1 && indptr.ndim() == 1 && indptr.size() > 0 && p > 0,
+          "a CSR matrix has three vectors, and one column or more");
+  const std::int64_t* start = indptr.data();
+  const std::size_t n = static_cast<std::size_t>(indptr.size() - 1);
+  bool rises = start[0] == 0;
+  for (std::size_t i = 0; i < n; ++i) rises &= start[i] <= start[i + 1];
+  require(rises && start[n] <= std::min(values.size(), indices.size()),
+          "indptr must rise from 0 to the number of entries at most");
+  bool inside = true;  // negative ones become very large
+  for (std::int64_t k = 0; k < start[n]; ++k)
+    inside &= static_cast<std::uint64_t>(indices.data()[k]) < p;
+  require(inside, "indices must be columns of the matrix");
+  return n;
+}
+
 static Points dense_points(const Doubles& X, const Doubles& centre) {
   Points points;
-  points.n = static_cast<std::size_t>(X.shape(0));
+  points.n = matrix_rows(X);
   points.p = static_cast<std::size_t>(X.shape(1));
   points.stride = padded(points.n);
+  require(centre.size() == 0 || centre.size() == X.shape(1), "centre must have one entry a column");
   points.columns.reset(points.p * points.stride);
   const double* x = X.data();
   const double* m = centre.size() ? centre.data() : nullptr;
@@ -156,16 +188,21 @@ static Points dense_points(const Doubles& X, const Doubles& centre) {
 static Points sparse_points(const Doubles& values, const Longs& indices, const Longs& indptr,
                             std::size_t p) {
   Points points;
-  points.n = static_cast<std::size_t>(indptr.size() - 1);
+  points.n = csr_rows(values, indices, indptr, p);
   points.p = p;
   points.stride = padded(points.n);
   points.values = values.data();
   points.indices = indices.data();
   points.indptr = indptr.data();
   points.squared_norms.assign(points.n, 0.0);
-  for (std::size_t i = 0; i < points.n; ++i)
-    for (std::int64_t k = points.indptr[i]; k < points.indptr[i + 1]; ++k)
-      points.squared_norms[i] += points.values[k] * points.values[k];
+  std::vector<double> x(p, 0.0);  // one row: an index that comes twice stands for the sum
+  for (std::size_t i = 0; i < points.n; ++i) {
+    const std::int64_t first = points.indptr[i], last = points.indptr[i + 1];
+    for (std::int64_t k = first; k < last; ++k) x[points.indices[k]] += points.values[k];
+    for (std::int64_t k = first; k < last; ++k)
+      points.squared_norms[i] += points.values[k] * x[points.indices[k]];
+    for (std::int64_t k = first; k < last; ++k) x[points.indices[k]] = 0;
+  }
   return points;
 }
 
@@ -174,15 +211,22 @@ class Problem {
   // Dense: `X` (n, p), less `centre` (p,) where it is given.
   Problem(const Doubles& X, const Doubles& centre, const std::string& name, double gamma,
           int degree, double coef0)
-      : n_(static_cast<std::size_t>(X.shape(0))), kernel_(make_kernel(name, gamma, degree, coef0)),
-        X_(X), centre_(centre) {}
+      : n_(matrix_rows(X)), source_(Source::dense),
+        kernel_(make_kernel(name, gamma, degree, coef0)), X_(X), centre_(centre) {
+    require(n_ > 0, "there are no points");
+    require(centre.size() == 0 || centre.size() == X.shape(1), "centre must have one entry a column");
+  }
   Problem(const Doubles& values, const Longs& indices, const Longs& indptr, std::size_t p,
           const std::string& name, double gamma, int degree, double coef0)
-      : n_(static_cast<std::size_t>(indptr.size() - 1)),
+      : n_(csr_rows(values, indices, indptr, p)), source_(Source::sparse),
         kernel_(make_kernel(name, gamma, degree, coef0)), X_(values), indices_(indices),
-        indptr_(indptr), points_(sparse_points(X_, indices_, indptr_, p)) {}
+        indptr_(indptr), points_(sparse_points(X_, indices_, indptr_, p)) {
+    require(n_ > 0, "there are no points");
+  }
   // The Gram matrix itself, (n, n).
-  explicit Problem(const Doubles& K) : n_(static_cast<std::size_t>(K.shape(0))), double_(n_ * padded(n_)) {
+  explicit Problem(const Doubles& K) : n_(matrix_rows(K)), source_(Source::gram) {
+    require(n_ > 0 && K.shape(0) == K.shape(1), "a Gram matrix must be square");
+    double_.reset(n_ * padded(n_));
     for (std::size_t i = 0; i < n_; ++i)
       std::copy(K.data() + i * n_, K.data() + (i + 1) * n_, &double_[i * padded(n_)]);
   }
@@ -207,17 +251,19 @@ class Problem {
 
   // Prepares K ~ Z Z' with residuals below eps; False where that needs a rank above max_rank.
   bool factorise(double eps, std::size_t max_rank) {
+    require(source_ == Source::dense, "only dense points can be factorised");
     factor_ = Factor{};
+    Factor found;  // an interrupt leaves a part of it
     bool good = false;
     unlocked([&](Watch& watch) {
       if (kernel_.name == KernelName::linear) {
         good = static_cast<std::size_t>(X_.shape(1)) <= max_rank;
-        if (good) linear_factor();
+        if (good) found = linear_factor();
       } else {
-        good = chosen->factorise(kernel_, points(), eps, max_rank, factor_, watch);
+        good = chosen->factorise(kernel_, points(), eps, std::min(max_rank, n_), found, watch);
       }
     });
-    if (!good) factor_ = Factor{};
+    if (good) factor_ = std::move(found);
     return good;
   }
   std::size_t rank() const { return factor_.rank; }
@@ -225,7 +271,7 @@ class Problem {
   // For the pivots' kernel functions: g = sum_j coef_j k(pivot_j, .), coef = L^-T w, w = Z'B.
   py::tuple solve_factor(const Doubles& labels, const Doubles& caps, py::object u, double h,
                          double tol, long max_iter, py::object margins) {
-    if (factor_.n == 0) throw std::logic_error("factorise first");
+    require(factor_.n == n_, "factorise first");
     Dual dual = make_dual(labels, caps, margins, u, h);
     Progress progress;
     Outcome outcome;
@@ -255,6 +301,7 @@ class Problem {
 
   py::tuple solve_rows(bool single, std::size_t bytes, const Doubles& labels, const Doubles& caps,
                        py::object u, double h, double tol, long max_iter, py::object margins) {
+    require(source_ != Source::gram, "a Gram matrix has its rows already");
     Dual dual = make_dual(labels, caps, margins, u, h);
     Progress progress;
     Outcome outcome;
@@ -266,44 +313,56 @@ class Problem {
   }
 
  private:
+  enum class Source { dense, sparse, gram };
+
   const Points& points() {
     if (points_.n == 0) points_ = dense_points(X_, centre_);
     return points_;
   }
 
   // The linear kernel is its own factor: Z = X.
-  void linear_factor() {
-    factor_.n = n_;
-    factor_.rank = static_cast<std::size_t>(X_.shape(1));
-    factor_.width = (factor_.rank + 7) / 8 * 8;
-    factor_.Z.reset(padded(n_) * factor_.width);
-    factor_.residual.assign(n_, 0.0);
-    std::vector<double> centre(factor_.rank, 0.0);
-    if (centre_.size()) std::copy(centre_.data(), centre_.data() + factor_.rank, centre.begin());
+  Factor linear_factor() const {
+    Factor factor;
+    factor.n = n_;
+    factor.rank = static_cast<std::size_t>(X_.shape(1));
+    factor.width = (factor.rank + 7) / 8 * 8;
+    factor.Z.reset(padded(n_) * factor.width);
+    factor.residual.assign(n_, 0.0);
+    std::vector<double> centre(factor.rank, 0.0);
+    if (centre_.size()) std::copy(centre_.data(), centre_.data() + factor.rank, centre.begin());
     const double* x = X_.data();
-    double* z = factor_.Z.data();
-    for (std::size_t i = 0; i < n_; ++i, x += factor_.rank, z += factor_.width)
-      for (std::size_t k = 0; k < factor_.rank; ++k) z[k] = x[k] - centre[k];
+    double* z = factor.Z.data();
+    for (std::size_t i = 0; i < n_; ++i, x += factor.rank, z += factor.width)
+      for (std::size_t k = 0; k < factor.rank; ++k) z[k] = x[k] - centre[k];
+    return factor;
   }
 
   template <class T>
   void ready(Buffer<T>& K, Watch& watch) {
     if (!K.empty()) return;
-    if (X_.size()) {
-      K.reset(n_ * padded(n_), false);
-      chosen->gram(kernel_, points(), K.data(), watch);
+    Buffer<T> whole(n_ * padded(n_), source_ == Source::gram);  // an interrupt leaves a part of it
+    if (source_ != Source::gram) {
+      chosen->gram(kernel_, points(), whole.data(), watch);
     } else {  // given: only the precision changes
-      K.reset(n_ * padded(n_));
-      for (std::size_t k = 0; k < K.size(); ++k) K[k] = static_cast<T>(double_[k]);
+      for (std::size_t k = 0; k < whole.size(); ++k) whole[k] = static_cast<T>(double_[k]);
     }
+    K = std::move(whole);
   }
 
   // `margins` and `start`: None, or (n, Q) as the labels.
   Dual make_dual(const Doubles& labels, const Doubles& caps, const py::object& margins,
                  const py::object& start, double h) const {
-    const std::size_t n = n_, Q = static_cast<std::size_t>(labels.shape(1));
-    if (static_cast<std::size_t>(labels.shape(0)) != n || labels.size() != caps.size())
-      throw std::invalid_argument("labels and caps must be (n, Q)");
+    const std::size_t n = n_;
+    require(labels.ndim() == 2 && static_cast<std::size_t>(labels.shape(0)) == n && labels.shape(1) > 0,
+            "labels must be (n, Q)");
+    const std::size_t Q = static_cast<std::size_t>(labels.shape(1));
+    // The engines count variables in 32 bits.
+    require(Q <= std::numeric_limits<std::int32_t>::max() / padded(n),
+            "there are too many points and replicas");
+    check_table(caps, n, Q, "caps must be (n, Q), finite and not negative", 0.0);
+    require(std::isfinite(h), "h must be finite");
+    for (py::ssize_t k = 0; k < labels.size(); ++k)
+      require(std::fabs(labels.data()[k]) == 1.0, "labels must be +1 or -1");
     Dual dual;
     dual.resize(n, Q);
     dual.h2 = h * h;
@@ -311,17 +370,25 @@ class Problem {
     transpose(caps, dual, dual.cap);
     if (!margins.is_none()) {
       const Doubles m(margins);
-      if (m.size() != caps.size()) throw std::invalid_argument("margins must be (n, Q)");
+      check_table(m, n, Q, "margins must be (n, Q) and finite");
       dual.target.reset(Q * dual.stride);
       transpose(m, dual, dual.target);
       for (std::size_t k = 0; k < Q * dual.stride; ++k) dual.target[k] *= dual.y[k];
     }
     if (!start.is_none()) {
       const Doubles u(start);
-      if (u.size() != caps.size()) throw std::invalid_argument("u must be (n, Q)");
+      check_table(u, n, Q, "u must be (n, Q) and finite");
       transpose(u, dual, dual.u);
     }
     return dual;
+  }
+  static void check_table(const Doubles& table, std::size_t n, std::size_t Q, const char* problem,
+                          double least = -std::numeric_limits<double>::infinity()) {
+    bool good = table.ndim() == 2 && static_cast<std::size_t>(table.shape(0)) == n &&
+                static_cast<std::size_t>(table.shape(1)) == Q;
+    for (std::size_t k = 0; good && k < n * Q; ++k)
+      good = std::isfinite(table.data()[k]) && table.data()[k] >= least;
+    require(good, problem);
   }
   static void transpose(const Doubles& from, const Dual& dual, Buffer<double>& to) {
     for (std::size_t i = 0; i < dual.n; ++i)
@@ -338,6 +405,7 @@ class Problem {
   }
 
   std::size_t n_;
+  Source source_;
   Kernel kernel_;
   Doubles X_{0}, centre_{0};  // dense rows, or the values of sparse ones
   Longs indices_{0}, indptr_{0};
@@ -349,8 +417,8 @@ class Problem {
 
 static py::array_t<double> evaluate(const Points& basis, const Doubles& coef, const Points& at,
                                     const Kernel& kernel) {
-  if (static_cast<std::size_t>(coef.size()) != basis.n || basis.p != at.p)
-    throw std::invalid_argument("basis, coef and X disagree in shape");
+  require(static_cast<std::size_t>(coef.size()) == basis.n && basis.p == at.p,
+          "basis, coef and X disagree in shape");
   py::array_t<double> g(static_cast<py::ssize_t>(at.n));
   double* out = g.mutable_data();
   unlocked([&](Watch& watch) { chosen->evaluate(kernel, basis, coef.data(), at, out, watch); });
@@ -386,7 +454,7 @@ PYBIND11_MODULE(_svm, m) {
   m.def("evaluate_dense", [](const Doubles& X, const Doubles& basis, const Doubles& coef,
                              const std::string& name, double gamma, int degree, double coef0) {
     Points at;
-    at.n = static_cast<std::size_t>(X.shape(0));
+    at.n = matrix_rows(X);
     at.p = static_cast<std::size_t>(X.shape(1));
     at.rows = X.data();
     return evaluate(dense_points(basis, Doubles(0)), coef, at,

@@ -105,9 +105,9 @@ def solve(
             ends = [descend(u, slope, tol) for u in paths + entering]
             paths = _apart([end.x for end in sorted(ends, key=lambda end: end.fun)])
         best = descend(paths[0], SLOPES[-1], FINISH * tol)
+        nothing, _ = objective(np.zeros(len(scale)), SLOPES[-1], Z, y, c, costs)
     *w, b, epsilon = best.x / scale
     w = np.array(w)
-    nothing, _ = objective(np.zeros(len(scale)), SLOPES[-1], Z, y, c, costs)
     converged = best.status != 1 and best.fun <= nothing  # else the numbers are too large
     return Embedded(
         w, float(b - w @ mean), float(epsilon), float(best.fun), n_iter, bool(converged), trace

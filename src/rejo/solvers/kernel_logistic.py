@@ -77,8 +77,8 @@ class LogisticProblem:
         centre = kernel.name == "linear" and not issparse(X)
         self._mean = X.mean(axis=0) if centre else None
         self.X = X if self._mean is None else X - self._mean
-        fits = int(cache_size * 2**20) // (8 * len(k))
-        self._max_rank = max(1, min(max_rank, fits, len(k)))
+        fits = float(cache_size) * 2**20 / (8 * len(k))
+        self._max_rank = int(max(1, min(max_rank, fits, len(k))))
         self._factor: tuple[float, Factor] | None = None  # eps, and the factor for it
 
     def solve(self, labels: Floats, caps: Floats, *, h: float = 1.0, **params: Any) -> Any:
@@ -168,7 +168,7 @@ class _LogisticDescent:
         self, factor: Factor, k: Indices, weight: Floats | None,
         labels: Floats, caps: Floats, h: float,
     ) -> None:  # fmt: skip
-        self.factor, self.R, self.h = factor, threshold_penalty(labels.shape[1], h), h
+        self.factor, self.R, self.h = factor, threshold_penalty(labels.shape[1], h), float(h)
         Z = self.Z = factor.Z
         self.y = np.take(np.ascontiguousarray(labels.T), k, axis=1)  # (Q, n)
         self.c = np.take(np.ascontiguousarray(caps.T), k, axis=1)  # (Q, n)
@@ -260,7 +260,7 @@ class _LogisticDescent:
         Z, syrk = (self.Z, dsyrk) if double else (self.factor.single, ssyrk)
         root, block = np.sqrt(D).astype(Z.dtype), max(64, BLOCK // max(1, r))
         H = np.zeros((size, size), order="F")  # below the diagonal
-        for start in range(0, len(Z), block):
+        for start in range(0, len(Z) if r else 0, block):  # BLAS refuses an empty matrix
             rows = slice(start, start + block)
             H[:r, :r] += syrk(1.0, (Z[rows] * root[rows, None]).T, lower=1)
         H[r:, :r] = d @ self.Z
@@ -287,11 +287,11 @@ class _LogisticDescent:
 
         E = (d @ Z).T  # (r, Q)
         AE = divide(E)
-        F = self.R + np.diag(d.sum(axis=1)) - E.T @ AE  # (Q, Q)
+        F = _cholesky(self.R + np.diag(d.sum(axis=1)) - E.T @ AE)  # (Q, Q)
 
         def divide_all(gradient: Floats) -> Floats:
             along = divide(gradient[:r, None])[:, 0]
-            shift = np.linalg.solve(F, gradient[r:] - along @ E)
+            shift = dpotrs(F, gradient[r:] - along @ E, lower=1)[0]
             return np.concatenate([along - AE @ shift, shift])
 
         return divide_all
@@ -299,7 +299,7 @@ class _LogisticDescent:
 
 def _cholesky(H: Floats) -> Floats:
     """Lower Cholesky factor, with a ridge where rounding has made ``H`` singular."""
-    ridge = 1e-14 * float(H.diagonal().max())
+    ridge = max(1e-14 * float(H.diagonal().max()), 1e-300)
     while True:
         L, failed = dpotrf(H, lower=1, clean=0)
         if not failed or not np.isfinite(ridge):

@@ -37,6 +37,11 @@ def gram(X: Any, Y: Any, kernel: Kernel) -> Floats:
     name, gamma, degree, coef0 = kernel
     if name == "precomputed":
         return np.asarray(X, dtype=np.float64)
+    with np.errstate(over="ignore"):  # seen in what is computed from it
+        return _gram(X, Y, name, gamma, degree, coef0)
+
+
+def _gram(X: Any, Y: Any, name: str, gamma: float, degree: int, coef0: float) -> Floats:
     if name == "rbf":
         # Distances by differences: the expansion |x|^2 - 2 x.y + |y|^2 loses an
         # epoch-seconds column to cancellation.

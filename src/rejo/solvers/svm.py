@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
+from rejo._sparse import check_sparse
 from rejo._typing import Floats
 from rejo.solvers import reference
 from rejo.solvers.types import Kernel, KernelSolution, Step, path_order
@@ -45,6 +46,7 @@ FACTOR_FROM = 600  # points; below, pairs on the Gram matrix win
 LARGEST_RANK = 1000
 STATE = 16  # numbers that the solver holds for a point in a replica
 BLOCK = 4096  # rows centred at a time
+UNLIMITED = 2**62  # iterations or bytes: what the compiled engines can count
 CHUNK = 1 << 21  # kernel values held at a time by the reference's prediction
 
 
@@ -52,7 +54,8 @@ class Problem:
     """A training set under a kernel, prepared once and solved for many costs."""
 
     def __init__(self, X: Any, kernel: Kernel, cache_size: float = 200.0) -> None:
-        self.X, self.kernel, self.cache_bytes = X, kernel, int(cache_size * 2**20)
+        self.X, self.kernel = X, kernel
+        self.cache_bytes = int(min(float(cache_size) * 2**20, UNLIMITED))
         # b_0 is free, so a linear kernel may be centred: only the thresholds move.
         # Products of a column with a large offset would lose all digits otherwise.
         centre = kernel.name == "linear" and not issparse(X)
@@ -135,7 +138,7 @@ class Problem:
         self, labels: Floats, caps: Floats, margins: Floats | None, u: Floats | None,
         h: float, tol: float, max_iter: int, verbose: bool,
     ) -> KernelSolution:  # fmt: skip
-        limit = 1_000_000 + 100 * len(labels) if max_iter < 0 else max_iter
+        limit = 1_000_000 + 100 * len(labels) if max_iter < 0 else min(int(max_iter), UNLIMITED)
         engine, single = self._engine(labels, caps, tol)
         spent, eps = 0, tol
         while True:
@@ -145,7 +148,7 @@ class Problem:
             gap = max(gap, 0.0) / max(primal, 1e-300)
             if verbose:
                 print(f"[rejo] {engine}: {spent} iterations, objective {primal:.6g}, gap {gap:.2e}")
-            if spent >= limit or (converged and gap <= tol):
+            if spent >= limit or (converged and gap <= tol) or not np.isfinite(primal):
                 break
             if engine == "factor" and self.kernel.name != "linear":
                 engine = self._better_factor(len(labels), single)
@@ -218,6 +221,8 @@ def evaluate(X: Any, basis: Any, coef: Floats, kernel: Kernel) -> Floats:
     """``g`` at the rows of ``X``, in chunks of bounded memory; precomputed: ``X`` is (n, m)."""
     if kernel.name == "precomputed":
         return np.asarray(X @ coef)
+    if issparse(basis):
+        check_sparse(basis, "the support vectors")  # they may come from a model file
     if issparse(X) != issparse(basis):
         X, basis = csr_matrix(X), csr_matrix(basis)
     if _svm is None:
