@@ -369,8 +369,8 @@ def check_fields(part: Any, **fields: Must) -> None:
 def check_parameters(part: Any) -> None:
     """Refuse an estimator unless its parameters are plain: harmless to show, compare and copy.
 
-    They are strings, numbers, arrays, estimators and splitters, or lists, tuples and dicts of
-    these that are not nested deeply.  Whole numbers have a size at which floats exist.
+    They are strings, numbers, arrays, estimators, splitters and random states, or lists, tuples
+    and dicts of these that are not nested deeply.  Whole numbers have a size at which floats exist.
     """
     for name in type(part)._get_param_names():
         fine = _is_plain(getattr(part, name), DEEPEST)
@@ -442,7 +442,8 @@ def _is_plain(value: Any, depth: int) -> bool:
         return fine and depth > 0 and all(_is_plain(item, depth - 1) for item in value.values())
     if isinstance(value, (list, tuple)):
         return depth > 0 and all(_is_plain(item, depth - 1) for item in value)
-    return hasattr(value, "get_params") or hasattr(value, "get_n_splits")
+    random = isinstance(value, np.random.RandomState)
+    return random or hasattr(value, "get_params") or hasattr(value, "get_n_splits")
 
 
 def _shape_words(shape: tuple[Size, ...]) -> str:

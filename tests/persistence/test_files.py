@@ -595,7 +595,7 @@ def test_a_prototype_of_a_table_need_not_be_fitted(applicants, path):
     assert not hasattr(loaded.estimator[0][0], "kinds_")
     same(loaded, model, frame)
     del model.best_estimator_[0][0].kinds_
-    with pytest.raises(ModelFileError, match="TableEncoder: it is not fitted"):
+    with pytest.raises(ModelFileError, match="TableEncoder: it lacks kinds_"):
         save(model, path, overwrite=True)
     same(load(path), loaded, frame)
 

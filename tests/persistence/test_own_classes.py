@@ -268,12 +268,13 @@ def test_a_stream_goes_on_after_a_file(tmp_path):
     same(answers(loaded, X), answers(fitted.partial_fit(X[40:], k[40:]), X))
 
 
-@pytest.mark.parametrize("loss", ["hinge", "logistic"])
-def test_a_stream_of_gradients_goes_on_after_a_file(tmp_path, loss):
+def test_a_stream_of_gradients_goes_on_after_a_file(tmp_path):
     X, k = cases(2, "dense")
-    model = RejoLinear(loss=loss, random_state=0).partial_fit(X[:40], k[:40], classes=[0, 1])
+    random = np.random.RandomState(0)
+    model = RejoLinear(loss="hinge", random_state=random)
+    model.partial_fit(X[:40], k[:40], classes=[0, 1])
     loaded = through_file(model, tmp_path / "model.rejo").partial_fit(X[40:], k[40:])
-    assert loaded.n_iter_ > model.n_iter_
+    same(answers(loaded, X), answers(model.partial_fit(X[40:], k[40:]), X))
     assert loaded._stream.n_seen == 90
 
 
@@ -282,7 +283,7 @@ def test_a_network_goes_on_after_a_file(tmp_path):
     adam = RejoMLP((3,), solver="adam", random_state=0).partial_fit(X, k, classes=[0, 1])
     loaded = through_file(adam, tmp_path / "model.rejo").partial_fit(X, k)
     assert len(loaded.loss_curve_) == 2
-    assert loaded._moments.n_steps == 2 * adam._moments.n_steps
+    same(answers(loaded, X), answers(adam.partial_fit(X, k), X))
     warm = RejoMLP((3,), warm_start=True, random_state=0).fit(X, k)
     loaded = through_file(warm, tmp_path / "model.rejo").fit(X, k)
     assert loaded.n_iter_ < warm.n_iter_

@@ -116,6 +116,7 @@ class RejoLinear(PosteriorsMixin, PathMixin):
         "optimality_gap_": optional(figure()),
         "_n_fitted": optional(count(1, 1 << 53)),
         "_stream": optional(part(linear.Stream)),
+        "_rng": optional(part(np.random.RandomState)),
     }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **PathMixin._parameter_constraints,
@@ -271,8 +272,8 @@ class RejoLinear(PosteriorsMixin, PathMixin):
         require(fine, self, "what it has seen of a stream is malformed")
 
     def _restore_state(self) -> None:
-        if hasattr(self, "_stream"):
-            self._rng = check_random_state(self.random_state)  # shuffles anew
+        if hasattr(self, "_stream") and not hasattr(self, "_rng"):
+            self._rng = check_random_state(self.random_state)
 
     def _to_onnx(self, graph: Any, X: str) -> str:
         g = graph.add("MatMul", X, self.coef_.T)

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from rejo._state import Must, count, each, figure, floats, maybe, part, require, storable
+from rejo._state import Must, count, each, figure, floats, maybe, optional, part, require, storable
 from rejo._typing import Floats, Indices
 from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import times_class_weight
@@ -166,6 +166,7 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
         "validation_curve_": each(figure()),
         "n_iter_": count(),
         "_moments": maybe(part(Moments)),
+        "_rng": optional(part(np.random.RandomState)),
     }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **ParallelBoundaries._parameter_constraints,
@@ -373,7 +374,8 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
 
     def _restore_state(self) -> None:
         self._theta = np.concatenate([*map(np.ravel, self.coefs_), *self.intercepts_])
-        self._rng = check_random_state(self.random_state)
+        if not hasattr(self, "_rng"):
+            self._rng = check_random_state(self.random_state)
 
     def _to_onnx(self, graph: Any, X: str) -> str:
         activation = {"tanh": "Tanh", "relu": "Relu", "logistic": "Sigmoid"}[self.activation]
