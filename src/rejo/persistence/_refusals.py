@@ -12,6 +12,7 @@ from rejo._io import printable
 from rejo._state import StateError
 
 ORIGIN = "Model files come from rejo.save or rejo train"
+TRUST = "If you trust who made it"
 
 
 class ModelFileError(RejoError):
@@ -29,8 +30,8 @@ def untrusted(places: Mapping[str, str]) -> ModelFileError:
         f"{found}: not a trusted type" + ("" if len(places) == 1 else " each"),
         parameter="trusted",
         remedy=(
-            f"If you trust who made it, name in trusted: {', '.join(sorted(places))}. rejo does "
-            "not check these types, so they may run code, crash, or decide nonsense"
+            f"{TRUST}, name in trusted: {', '.join(sorted(places))}. rejo does not check these "
+            "types, so they may run code, crash, or decide nonsense"
         ),
     )
 

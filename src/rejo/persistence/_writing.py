@@ -14,7 +14,7 @@ from zipfile import ZipFile
 
 from rejo.persistence._arrays import repack_sparse
 from rejo.persistence._container import SCHEMA
-from rejo.persistence._refusals import ModelFileError
+from rejo.persistence._refusals import TRUST, ModelFileError
 from rejo.persistence._schema import Schema, type_name
 from rejo.persistence._trusted import KNOWN, kept_names
 
@@ -52,7 +52,8 @@ def serialise(model: Any, trusted: Collection[str] = ()) -> dict[str, bytes]:
         Schema(schema, renamed, trusted)  # a part that is not trusted is refused by its name
     except ModelFileError as error:
         remedies = (text for word, text in ALTERNATIVES.items() if word in error.problem)
-        error.remedy = next(remedies, error.remedy or OTHER_TYPES)
+        remedy = (error.remedy or OTHER_TYPES).replace(TRUST, "To save it all the same")
+        error.remedy = next(remedies, remedy)
         raise
     return {SCHEMA: json.dumps(schema, separators=(",", ":")).encode(), **renamed}
 
