@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 from rejo.persistence import save
-from tests.fuzz.zoo import Animal, zoo
+from tests.fuzz.zoo import ANIMALS, Animal, fitted
 
 
 @cache
-def stock() -> tuple[dict[str, Animal], dict[str, bytes]]:
-    """The models of the zoo, and a good file of each."""
-    files = {}
+def file_of(name: str) -> bytes:
+    """A good file of one model."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.rejo"
-        for name, animal in zoo().items():
-            save(animal.model, path, overwrite=True)
-            files[name] = path.read_bytes()
-    return zoo(), files
+        save(fitted(name).model, path)
+        return path.read_bytes()
+
+
+def stock(names: Iterable[str] = ANIMALS) -> tuple[dict[str, Animal], dict[str, bytes]]:
+    """Models of the zoo, and a good file of each."""
+    names = list(names)
+    return {name: fitted(name) for name in names}, {name: file_of(name) for name in names}

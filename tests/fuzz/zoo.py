@@ -414,13 +414,15 @@ register("cut_less", CutRanking(estimator=RejoLinear(), limit=0.1, widen=False),
 
 
 @cache
-def zoo() -> dict[str, Animal]:
-    """Fit all models."""
-    found = {}
+def fitted(name: str) -> Animal:
+    """Fit one model."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a few iterations are enough here
-        for name, build in ANIMALS.items():
-            np.random.seed(0)
-            model, X = build()
-            found[name] = Animal(model, X[:SHOWN])
-    return found
+        np.random.seed(0)
+        model, X = ANIMALS[name]()
+    return Animal(model, X[:SHOWN])
+
+
+def zoo() -> dict[str, Animal]:
+    """Fit all models."""
+    return {name: fitted(name) for name in ANIMALS}
