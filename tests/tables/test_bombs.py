@@ -127,7 +127,7 @@ def test_all_csv_files(check, how):
 def test_cells_of_one_byte(check):
     """The most cells for the bytes: a thousand columns, read whole."""
     names = ",".join(f"c{i}" for i in range(1000)).encode()
-    bomb = packed(names + b"\n", b"a," * 999 + b"a\n", 100_000)
+    bomb = packed(names + b"\n", b"a," * 999 + b"a\n", 60_000)
     check("table", [(lambda: bomb, UNPACKED)], most=1000)
 
 
@@ -166,7 +166,7 @@ def test_a_long_cell(tmp_path, cell, expected):
 def test_many_columns(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(",".join(f"c{i:x}" for i in range(COLUMNS + 1)) + "\n")
-    with pytest.raises(TableError, match="65,537 columns are more than the limit of 65,536"):
+    with pytest.raises(TableError, match="32,769 columns are more than the limit of 32,768"):
         read_table(path)
 
 

@@ -1,30 +1,43 @@
 """What the pages of a Parquet file unpack to, by their headers, before any of them is unpacked.
 
 The footer of a file has such a number too, but it may be wrong, and memory is taken by what the
-header of a page says.  A header is a Thrift struct in the compact protocol:
-https://parquet.apache.org/docs/file-format/data-pages/ and
+header of a page says.  Footer and headers are Thrift structs in the compact protocol, and are read
+here because pyarrow ends the process if the footer's entry for a column is damaged in some ways:
+https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift and
 https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
+
+Anything wrong is an exception of any kind, and means that the file is damaged.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, BinaryIO
 
 LONGEST_HEADER = 1 << 20  # bytes
-# Fields of a header, and of the headers of data pages within it.
+# Numbers of the fields of a file, a row group and a column in it ...
+ROW_GROUPS, COLUMNS, COLUMN = 4, 1, 3
+N_COLUMN_VALUES, FIRST_PAGE, DICTIONARY = 5, 9, 11
+# ... of the header of a page, and of the header of a data page within it.
 UNPACKED, PACKED, DATA_PAGE, DATA_PAGE_V2 = 2, 3, 5, 8
 N_VALUES = 1
 
 
-def page_sizes(stream: BinaryIO, column: Any) -> Iterator[int]:
-    """Yield the unpacked size of each page of a column in a row group, as pyarrow will read them.
+def page_sizes(stream: BinaryIO, size: int, columns: Collection[int]) -> Iterator[int]:
+    """Yield the unpacked size of each page of some columns of a file of this size."""
+    stream.seek(size - 8)
+    length = int.from_bytes(stream.read(4), "little")
+    stream.seek(size - 8 - length)
+    for group in _Thrift(stream.read(length)).struct()[ROW_GROUPS]:
+        for i in columns:
+            yield from _sizes(stream, group[COLUMNS][i][COLUMN])
 
-    A ValueError or an IndexError means that the pages cannot be read.
-    """
-    start = column.data_page_offset
-    if column.has_dictionary_page and 0 < column.dictionary_page_offset < start:
-        start = column.dictionary_page_offset
+
+def _sizes(stream: BinaryIO, column: dict[int, Any]) -> Iterator[int]:
+    """Yield the unpacked size of each page of a column in a row group, as pyarrow reads them."""
+    start = column[FIRST_PAGE]
+    if 0 < column.get(DICTIONARY, 0) < start:
+        start = column[DICTIONARY]
     seen = 0
-    while seen < column.num_values:
+    while seen < column[N_COLUMN_VALUES]:
         header, size = _header(stream, start)
         unpacked, packed = header[UNPACKED], header[PACKED]
         data = header.get(DATA_PAGE) or header.get(DATA_PAGE_V2) or {N_VALUES: 0}
@@ -51,18 +64,25 @@ def _header(stream: BinaryIO, start: int) -> tuple[dict[int, Any], int]:
 
 
 class _Thrift:
-    """A reader of the compact protocol; an IndexError is the end of the data."""
+    """A reader of the compact protocol; an IndexError is the end of the data.
+
+    Strings are skipped.  Numbers are cut to their width as Thrift's own reader does it.
+    """
 
     def __init__(self, data: bytes) -> None:
         self._data, self.at = data, 0
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
         if depth > 8:
-            raise ValueError("the header of a page is nested too deeply")
+            raise ValueError("it is nested too deeply")
         found: dict[int, Any] = {}
         field = 0
         while head := self._byte():
-            field = field + (head >> 4) if head >> 4 else self._integer()
+            if head & 15 == 0:
+                raise ValueError("a field has no type")
+            field = _cut(field + (head >> 4) if head >> 4 else self._integer(32), 16)
+            if field in found:
+                raise ValueError("a field occurs twice")
             found[field] = self._value(head & 15, depth)
         return found
 
@@ -72,20 +92,27 @@ class _Thrift:
         if kind == 3:
             return self._byte()
         if kind in (4, 5, 6):
-            return self._integer()
+            return self._integer(64 if kind == 6 else 32)
         if kind == 7:
             return self._skip(8)
         if kind == 8:
-            return self._skip(self._varint())
+            return self._skip(_cut(self._varint(), 32))
+        if kind in (9, 10):
+            head = self._byte()
+            size = head >> 4 if head >> 4 < 15 else self._varint()
+            kind = head & 15 if head & 15 > 2 else 3  # in a list, a truth value takes a byte
+            return [self._value(kind, depth) for _ in range(size)]
         if kind == 12:
             return self.struct(depth + 1)
-        raise ValueError("the header of a page has a field of an unknown type")  # none is a list
+        raise ValueError("a field has an unknown type")
 
     def _byte(self) -> int:
         self.at += 1
         return self._data[self.at - 1]
 
     def _skip(self, size: int) -> None:
+        if size < 0:
+            raise ValueError("a string has a negative length")
         self.at += size
         if self.at > len(self._data):
             raise IndexError
@@ -97,8 +124,14 @@ class _Thrift:
             value |= (byte & 127) << shift
             if byte < 128:
                 return value
-        raise ValueError("the header of a page has a number that is too long")
+        raise ValueError("a number is too long")
 
-    def _integer(self) -> int:
-        value = self._varint()
+    def _integer(self, bits: int) -> int:
+        value = self._varint() % (1 << bits)
         return (value >> 1) ^ -(value & 1)
+
+
+def _cut(value: int, bits: int) -> int:
+    """Return a number as a signed one of so many bits."""
+    half = 1 << (bits - 1)
+    return (value + half) % (2 * half) - half

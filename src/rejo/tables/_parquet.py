@@ -198,7 +198,6 @@ class ParquetFile:
                 )
         with self._reading():
             about = self._file.metadata
-            groups = [about.row_group(i) for i in range(about.num_row_groups)]
             wanted = [
                 i
                 for i in range(about.num_columns)
@@ -210,11 +209,9 @@ class ParquetFile:
         check_unpacked(CELL * len(kinds) * about.num_rows, self._size, self.name, SPLIT)
         unpacked = 0
         with self._reading():
-            for group in groups:
-                for i in wanted:
-                    for size in page_sizes(self._stream, group.column(i)):
-                        unpacked += max(size, LEAST_PAGE)
-                        check_unpacked(unpacked, self._size, self.name, SPLIT)
+            for size in page_sizes(self._stream, self._size, wanted):
+                unpacked += max(size, LEAST_PAGE)
+                check_unpacked(unpacked, self._size, self.name, SPLIT)
 
     def _words(self, array: Any, name: str, first: int) -> Words:
         """Return the words of a column of strings; only those that occur."""

@@ -11,7 +11,7 @@ from rejo.tables.errors import TableError
 FIELD = 1 << 17  # a cell; also the limit of Python's csv module
 ROW = 1 << 22  # with all its lines
 HEADER = 1 << 20  # with blank lines before it
-COLUMNS = 1 << 16  # their number
+COLUMNS = 1 << 15  # their number
 PIECE = 1 << 23  # what is read, decided and written at a time
 TABLE = 1 << 31  # a table that is read whole, unpacked
 # What a gzip or Parquet file may become: so many bytes, or so many times its size.
