@@ -117,6 +117,25 @@ def find_cut(cuts: Cuts, target: Target, stacklevel: int = 4) -> int:
     return found
 
 
+def luck_of(cuts: Cuts, target: Target, cases: float) -> float:
+    """How often chance in the ``cases`` counts for a cut that was chosen by its error rate.
+
+    The rate at such a cut is within the limit partly by luck: once.  If there is no cut at which
+    the cases show, beyond a standard error and a bit, that the rate is within the limit, then the
+    target may have been met by luck alone: three times.  A budget is met whatever the classes are.
+    """
+    if target.rate not in ("error_rate", "accepted_error_rate"):
+        return 0.0
+    accepted = target.rate == "accepted_error_rate"
+    decided = cuts.n_decided / cuts.n_decided[0] if accepted else np.ones(len(cuts.cut))
+    some = decided > 0
+    rate, n = getattr(cuts, target.rate)[some], cases * decided[some]
+    z = 1.28  # one-sided, 90 %
+    spread = z * np.sqrt(rate * (1 - rate) / n + z**2 / (4 * n**2))
+    highest = (rate + z**2 / (2 * n) + spread) / (1 + z**2 / n)  # Wilson
+    return 1.0 if (highest <= target.limit).any() else 3.0
+
+
 def unattainable(
     target: Target, attainable: float, reviewed: float, how: str = "by cross-validation",
     remedy: str = "Raise it, or try a better estimator.", **where: float,

@@ -50,12 +50,13 @@ def effective_sizes(
     *,
     tested: float = 1.0,
     drift: tuple[float, float] | None = None,
-    chosen_by: str | None = None,
+    luck: float = 0.0,
+    held_out: tuple[float, float, int] | None = None,
 ) -> tuple[float, float]:
     """Return how many independent cases the estimates are worth: of rejections, and of errors.
 
     A rate ``r`` that was estimated in ``J`` folds of ``n`` cases differs from that of the model on
-    all cases for four reasons, and their variances add up.
+    all cases for five reasons, and their variances add up.
 
     - Chance in the cases, ``r (1 - r) / n``.  If a rate depends smoothly on the training set, what
       the models of the folds have of it averages out to that of the model on all cases, so there
@@ -67,7 +68,11 @@ def effective_sizes(
     - Models of the folds learn from fewer cases, so their posteriors are a little more extreme, or
       less: ``drift``, which :func:`learning_drift` estimates for the rejection rate and the
       error rate; nine tenths of it, as the sign is not certain.  ``None`` if it is not known.
-    - A cut that was ``chosen_by`` its error rate: chance in the cases once more, of that rate.
+    - A cut that was chosen because its error rate was low enough: chance in the cases, ``luck``
+      times more, of that rate; see :func:`~rejo.selection.cuts.luck_of`.
+    - If the model decided ``held_out`` cases: the square of how far their rate is from that
+      of the folds, as far as it exceeds chance.  Either the model learned more from all cases than
+      those of the folds from some, or it was chosen because it was lucky on the held-out cases.
 
     Parameters
     ----------
@@ -79,8 +84,9 @@ def effective_sizes(
     tested : float, default=1.0
         Number of tests / number of cases: above 1 if cases were tested several times.
     drift : tuple of two floats, default=None
-    chosen_by : str, default=None
-        Name of the rate that was kept below a limit.
+    luck : float, default=0.0
+    held_out : tuple of two floats and an int, default=None
+        Rates of rejections and errors of this model on other cases, and the number of these.
     """
     J, sizes = len(curve.sizes), curve.sizes
     share = float(sizes.mean() / sizes.sum()) * tested if J > 1 else tested
@@ -102,8 +108,11 @@ def effective_sizes(
             variance += (1 / J + rho) * max(0.0, spread - 1.5 * chance)
         if drift is not None:
             variance += (0.9 * drift[i]) ** 2
-        if i == 1 and chosen_by in ("error_rate", "accepted_error_rate"):
-            variance += v / n
+        if i == 1:
+            variance += luck * v / n
+        if held_out is not None:
+            chance = v / held_out[2] + variance
+            variance += max(0.0, (held_out[i] - rate) ** 2 - chance)
         found.append(float(v / variance))
     return found[0], found[1]
 

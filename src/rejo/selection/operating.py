@@ -34,13 +34,7 @@ from rejo.estimators.posteriors import mean_price
 from rejo.prices import describe_prices, reject_cost_of
 from rejo.selection.chosen import ChosenModel
 from rejo.selection.crossfit import CrossFit, with_cut
-from rejo.selection.expected import (
-    Expected,
-    effective_sizes,
-    expect,
-    independent_cases,
-    learning_drift,
-)
+from rejo.selection.expected import Expected, expect
 from rejo.selection.folds import (
     by_posteriors,
     check_cases,
@@ -298,14 +292,12 @@ class RejectClassifierCV(ChosenModel):
         return self
 
     def _store(self, found: Found, request: Request) -> None:
-        i, curve = found.chosen, found.curve
         self.best_estimator_, self.best_params_ = found.model, found.params
         self.reject_cost_ = found.reject_cost
         self.cut_, self.prices_ = found.cut, request.prices
-        self.curve_, self.outcomes_, self.chosen_ = curve, found.outcomes, i
+        self.curve_, self.outcomes_, self.chosen_ = found.curve, found.outcomes, found.chosen
         self.guarantee_, self.costs_ = found.guarantee, found.costs
-        self.rates_ = float(curve.rejection_rate[i]), float(curve.error_rate[i])
-        self.sizes_ = self._sizes(found, request)
+        self.rates_, self.sizes_ = found.rates, found.sizes
         self.n_effective_ = min(self.sizes_)
         target = request.target
         self.target_ = target._replace(limit=found.reject_cost) if target.rate is None else target
@@ -317,22 +309,6 @@ class RejectClassifierCV(ChosenModel):
         self._copy_features()
         level = self.confidence or 0.95
         self.expected_ = expect(*self.rates_, self.sizes_, self.per or 100, level)
-
-    def _sizes(self, found: Found, request: Request) -> tuple[float, float]:
-        """Number of independent cases behind each of the two rates."""
-        if found.size is not None:
-            return float(found.size), float(found.size)
-        weight = request.weight
-        total = len(request.k) if weight is None else float(weight.sum())
-        tested = float(found.curve.sizes.sum()) / total
-        drift = None
-        if found.crossfit is not None and found.cut is not None:
-            share = 1.0 - float(found.curve.sizes.mean()) / total
-            drift = learning_drift(found.crossfit, request.ranking_prices, found.cut, share)
-        return effective_sizes(
-            found.curve, found.chosen, independent_cases(len(request.k), weight, request.groups),
-            tested=tested, drift=drift, chosen_by=request.target.rate,
-        )  # fmt: skip
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         if self.prices_ is None:

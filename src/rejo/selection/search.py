@@ -39,10 +39,12 @@ from rejo.selection.cuts import (
     cut_decision,
     find_cut,
     limit_at,
+    luck_of,
     share_cuts,
     sureness_cuts,
     unattainable,
 )
+from rejo.selection.expected import effective_sizes, independent_cases, learning_drift
 from rejo.selection.folds import (
     REJECT_COSTS,
     by_posteriors,
@@ -93,6 +95,11 @@ class Request:
         """Prices (K, K + 1) by which cases are ranked; without any, every error counts alike."""
         return uniform_prices(len(self.classes), 0.0) if self.prices is None else self.prices
 
+    @property
+    def cases(self) -> float:
+        """Number of independent cases that these are worth."""
+        return independent_cases(len(self.k), self.weight, self.groups)
+
     def candidates(self) -> list[float]:
         """Reject costs to choose from."""
         highest = highest_reject_cost(len(self.classes), by_posteriors(self.estimator))
@@ -111,8 +118,8 @@ class Found(NamedTuple):
     curve: RejectCurve  # rates at several operating points
     outcomes: list[Outcomes] | None  # at the same points
     chosen: int  # which of them it is
-    crossfit: CrossFit | None = None  # of all cases
-    size: int | None = None  # number of calibration cases
+    rates: tuple[float, float]  # estimated shares of rejections and of errors
+    sizes: tuple[float, float]  # number of independent cases behind each of these
     guarantee: Guarantee | None = None
     costs: MeanCosts | None = None  # at the prices that were given
 
@@ -125,6 +132,21 @@ def _mean_costs(
         return None
     ways = point.decision, np.full(len(y), -1), point.forced  # -1 is the last column
     return MeanCosts(*(float(np.average(prices[y, way], weights=weight)) for way in ways))
+
+
+def _estimate(
+    request: Request, curve: RejectCurve, chosen: int, crossfit: CrossFit | None = None,
+    cut: float | None = None, **how: Any,
+) -> tuple[tuple[float, float], tuple[float, float]]:  # fmt: skip
+    """Estimate the rates of a point of the curve over folds, and what the estimates are worth."""
+    total = len(request.k) if request.weight is None else float(request.weight.sum())
+    drift = None
+    if crossfit is not None and cut is not None:
+        share = 1.0 - float(curve.sizes.mean()) / total
+        drift = learning_drift(crossfit, request.ranking_prices, cut, share)
+    tested = float(curve.sizes.sum()) / total
+    sizes = effective_sizes(curve, chosen, request.cases, tested=tested, drift=drift, **how)
+    return (float(curve.rejection_rate[chosen]), float(curve.error_rate[chosen])), sizes
 
 
 # ---- posteriors ---------------------------------------------------------------------------
@@ -157,6 +179,7 @@ def search_cut(request: Request, crossfit: CrossFit | None = None) -> Found:
             budget = request.target.rate == "rejection_rate"
             cut = max(cut, 0.0) if budget else min(cut, 0.0)
     kept = np.unique(np.append(kept, cut))
+    luck = luck_of(cuts, request.target, request.cases)
     points = cut_outcomes(crossfit, prices, kept)
     curve = cut_curve(crossfit, prices, kept.tolist())
     chosen = int(np.flatnonzero(kept == cut)[0])
@@ -164,7 +187,8 @@ def search_cut(request: Request, crossfit: CrossFit | None = None) -> Found:
     model = at_prices(model, with_cut(prices, cut))
     return Found(
         model, params, points[chosen].reject_cost, cut, curve, points if once else None, chosen,
-        crossfit, costs=_mean_costs(points[chosen], crossfit.y, crossfit.weight, request.prices),
+        *_estimate(request, curve, chosen, crossfit, cut, luck=luck),
+        costs=_mean_costs(points[chosen], crossfit.y, crossfit.weight, request.prices),
     )  # fmt: skip
 
 
@@ -222,20 +246,22 @@ def search_path(request: Request) -> Found:
     costs = request.candidates() if target.rate else costs
     judged, best = _judge(request, costs)
     points = judged.tested(best)
-    chosen, cut = 0, None  # the only candidate, if the price is given
+    chosen, cut, luck = 0, None, 0.0  # the only candidate, if the price is given
     if target.rate is not None:
         curve = _curve(points, judged)
         limits = getattr(curve, target.rate)
         within = (limits <= target.limit + 1e-12).any()
         chosen = choose(target, limits, curve) if within else int(np.nanargmin(limits))
-        cut, points[chosen] = _finish(points[chosen], judged, target)
+        cut, points[chosen], luck = _finish(points[chosen], judged, target, request.cases)
     params = request.points[best[chosen]]
     model = candidate(request.estimator, params, {check_rejects(request.estimator): costs[chosen]})
     if cut is not None:
         model = _with_cut(model, *cut)
     model = fit_weighted(model, request.X, request.y, request.weight)
+    curve = _curve(points, judged)
     return Found(
-        model, params, costs[chosen], None, _curve(points, judged), judged.by_case(points), chosen,
+        model, params, costs[chosen], None, curve, judged.by_case(points), chosen,
+        *_estimate(request, curve, chosen, luck=luck),
         costs=_mean_costs(points[chosen], judged.y, judged.weight, request.prices),
     )  # fmt: skip
 
@@ -260,17 +286,17 @@ def _curve(points: list[Outcomes], judged: OutOfFold) -> RejectCurve:
 
 
 def _finish(
-    point: Outcomes, judged: OutOfFold, target: Target
-) -> tuple[tuple[float, bool] | None, Outcomes]:
+    point: Outcomes, judged: OutOfFold, target: Target, cases: float
+) -> tuple[tuple[float, bool] | None, Outcomes, float]:
     """Move along the ranking to the target; the cut is None if the point is there already."""
     wrong = point.forced != judged.y
     cuts = sureness_cuts(point.decision, point.sureness, wrong, judged.weight)
-    place = find_cut(cuts, target, stacklevel=5)
+    place, luck = find_cut(cuts, target, stacklevel=5), luck_of(cuts, target, cases)
     cut = limit_at(float(cuts.cut[place]), point.decision, point.sureness)
     decision = cut_decision(point.decision, point.forced, point.sureness, *cut)
     if np.array_equal(decision < 0, point.decision < 0):
-        return None, point
-    return cut, replace(point, decision=decision, bands=None)
+        return None, point, luck
+    return cut, replace(point, decision=decision, bands=None), luck
 
 
 def _with_cut(model: Any, limit: float, widen: bool) -> Any:
@@ -321,10 +347,30 @@ def prove(request: Request, confidence: float, size: float, random_state: Any) -
         )  # fmt: skip
     best = choose(target, bounds, curve)
     proof = float(bounds[best]), target.limit, confidence, int(total[best]), len(costs)
+    held_out = float(curve.rejection_rate[best]), float(curve.error_rate[best]), len(test)
+    part = replace(part, estimator=candidate(request.estimator, params[best]), param_grid=None)
     return Found(
-        models[best], params[best], costs[best], cuts[best], curve, None, best, None,
-        len(test), Guarantee(str(target.rate), *proof),
+        models[best], params[best], costs[best], cuts[best], curve, None, best,
+        *_estimate_apart(part, costs[best], cuts[best], held_out),
+        Guarantee(str(target.rate), *proof),
     )  # fmt: skip
+
+
+def _estimate_apart(
+    request: Request, cost: float, cut: float | None, held_out: tuple[float, float, int]
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Estimate the rates of an accepted candidate from the cases that it learned from, in folds.
+
+    The calibration cases chose it.  If the target was barely met, they were kinder to it than new
+    cases will be, and their rates are too low.
+    """
+    if cut is None:
+        judged, _ = _judge(request, [cost])
+        return _estimate(request, _curve(judged.tested([0]), judged), 0, held_out=held_out)
+    splits = split_cases(request.cv, request.X, request.y, request.groups)
+    crossfit, _ = _tune(request, splits)
+    curve = cut_curve(crossfit, request.ranking_prices, [cut])
+    return _estimate(request, curve, 0, crossfit, cut, held_out=held_out)
 
 
 def _path_candidates(
