@@ -70,10 +70,33 @@ def test_evaluation_counts_patients(run, visits):
     assert rate["high"] - rate["low"] >= alone["high"] - alone["low"]
 
 
+def test_a_guarantee_counts_each_group_once(run, visits):
+    words = ("visits.csv", "--target", "class", "--groups", "patient", "-o", "m.rejo")
+    code, out, _ = run(
+        "train", *words, "--model", "logistic", "--review-budget", "0.9", "--confidence", "0.6"
+    )
+    assert code == 0
+    assert "18 cases that the model has not seen prove it" in out  # 0.3 of 60 patients
+
+
+def test_copies_of_rows_are_said_to_break_a_guarantee(run, visits):
+    once = visits.drop(columns="patient")
+    once.loc[once.index.repeat(3)].to_csv("copies.csv", index=False)
+    words = ("--target", "class", "-o", "m.rejo", "--model", "logistic", "--overwrite")
+    target = ("--review-budget", "0.9")
+    code, _, err = run("train", "copies.csv", *words, *target, "--confidence", "0.9")
+    assert code == 0
+    assert "warning: 100.0 % of the rows are identical to another row" in err
+    assert err.count("identical") == 1
+    assert "--groups" in err
+    once.to_csv("once.csv", index=False)
+    _, _, err = run("train", "once.csv", *words, *target, "--confidence", "0.9")
+    assert "identical" not in err
+
+
 def test_groups_are_refused_where_they_make_no_sense(refused, visits):
     words = ("train", "visits.csv", "--target", "class", "-o", "m.rejo", "--groups")
     budget = ("--max-error", "0.3")
-    assert "--groups" in refused(2, *words, "patient", *budget, "--confidence", "0.9")
     assert "--groups" in refused(2, *words, "class", *budget)
     assert "'nobody'" in refused(3, *words, "nobody", *budget)
     visits["half"] = np.arange(300) % 2

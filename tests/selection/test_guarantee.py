@@ -1,15 +1,29 @@
 """What is guaranteed holds as often as it says, on data whose true rates are known."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from rejo.baselines import ThresholdRejectClassifier
 from rejo.datasets import make_synthetic_1
 from rejo.estimators import RejoSVC
-from rejo.selection import RejectClassifierCV, TargetUnattainable, simultaneous_bounds
+from rejo.selection import (
+    Guarantee,
+    RejectClassifierCV,
+    TargetUnattainable,
+    simultaneous_bounds,
+)
+from rejo.selection.expected import expect
+from rejo.selection.repeats import RepeatedRows
+from rejo.selection.search import hold_out
+from rejo.selection.summary import summarise
 
 N_SETS = 1000
 GRID = np.linspace(-3, 3, 1201)[:, None]  # x is uniform: means over the grid are true rates
@@ -135,10 +149,57 @@ def test_a_grid_is_searched_on_the_fitting_share_only():
     assert model.curve_.sizes.tolist() == [90]
 
 
-def test_needs_independent_cases_and_a_rate():
+def test_calibration_takes_one_case_of_whole_groups():
+    groups = np.random.RandomState(0).randint(50, size=400)
+    taken = []
+    for seed in range(20):
+        train, test = hold_out(400, 0.3, seed, groups)
+        held = groups[test].tolist()
+        assert len(held) == len(set(held)) == 15
+        assert not set(held) & set(groups[train].tolist())
+        assert set(held) | set(groups[train].tolist()) == set(groups.tolist())
+        taken += test.tolist()
+    assert len(set(taken)) > 150  # any case of a group, not always its first
+
+
+def test_groups_keep_a_guarantee_that_copies_would_break():
+    """One candidate with a true rate just above the limit: to be accepted is to miss it."""
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-3, 3, size=(5000, 1))
+    y = (rng.uniform(size=5000) < posterior(X)).astype(int)
+    fixed = ThresholdRejectClassifier(FrozenEstimator(LogisticRegression().fit(X, y)))
+    rate = fixed.set_params(reject_cost=0.3).fit(X, y).reject_mask(X).mean()
+    copies = np.repeat(np.arange(40), 25)
+    alone = together = 0
+    for seed in range(60):
+        rows = rng.randint(len(y), size=40)[copies]
+        for groups in (None, copies):
+            model = RejectClassifierCV(
+                fixed, review_budget=0.99 * rate, confidence=0.8, reject_costs=[0.3],
+                random_state=seed,
+            )  # fmt: skip
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", RepeatedRows)
+                    model.fit(X[rows], y[rows], groups=groups)
+            except TargetUnattainable:
+                continue
+            alone, together = alone + (groups is None), together + (groups is not None)
+    assert together <= 12 + 3 * 3.1
+    assert alone > 15  # of 60, where 12 are allowed
+
+
+def test_a_barely_met_target_is_called_so():
+    guarantee = Guarantee("accepted_error_rate", 0.05, 0.05, 0.95, 300, 14)
+    said = [summarise(expect(0.2, error, 500, 100, 0.95), "", guarantee) for error in (0.02, 0.06)]
+    assert "barely met" not in said[0]
+    assert "The other cases suggest 7.5 %, which is more" in said[1]
+
+
+def test_needs_equal_weights_and_a_rate():
     X, y = make_synthetic_1(100, random_state=0)
     model = RejectClassifierCV(RejoSVC(), max_error=0.5, confidence=0.9)
-    with pytest.raises(ValueError, match="independent"):
+    with pytest.raises(ValueError, match="equal weight"):
         model.fit(X, y, sample_weight=np.ones(100))
     with pytest.raises(ValueError, match="needs a rate to guarantee"):
         RejectClassifierCV(RejoSVC(), reject_cost=0.2, confidence=0.9).fit(X, y)

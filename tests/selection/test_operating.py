@@ -477,7 +477,8 @@ def test_steps_from_a_grid_are_not_shared(data):
     train, test = train_test_split(np.arange(len(y)), test_size=0.3, random_state=0)
     again = clone(pipeline).set_params(rejolinear__reject_cost=model.reject_cost_)
     np.testing.assert_array_equal(model.predict(X), again.fit(X[train], y[train]).predict(X))
-    assert model.reject_mask(X[test]).mean() == pytest.approx(model.rates_[0])
+    proved = model.curve_.rejection_rate[model.chosen_]
+    assert model.reject_mask(X[test]).mean() == pytest.approx(proved)
 
 
 def test_folds_that_differ_by_more_than_chance_widen_the_intervals():

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from rejo._io import percent
 from rejo.cli._cases import Cases
+from rejo.cli._files import warn
 
 REVIEW = "review"  # label of the cases that a person should look at
 FOLDS = 5
@@ -34,8 +36,8 @@ def train(
     from rejo.selection import RejectClassifierCV, TargetUnattainable, choose_model
     from rejo.selection.auto import NotSuited
 
-    if cases.groups is not None and "confidence" in target:
-        raise CommandError("--confidence needs independent cases: it cannot be used with --groups")
+    if "confidence" in target:
+        _warn_of_repeats(cases)
     common: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs}
     rows = _tuning_rows(cases, seed) if "confidence" in target else slice(None)
     label = REVIEW
@@ -47,7 +49,8 @@ def train(
             encoder_for(cases), cases.X.iloc[rows], cases.y[rows],
             models=None if "auto" in names else [name.strip() for name in names],
             prices=_prices(cases, target), class_order=cases.classes, ordered=cases.ordered,
-            reject_label=label, cv=FOLDS, groups=cases.groups, tell=tell, **common,
+            reject_label=label, cv=FOLDS, tell=tell, **common,
+            groups=None if cases.groups is None else cases.groups[rows],
         )  # fmt: skip
     except NotSuited as error:
         raise CommandError(f"--model: {error}") from None
@@ -97,10 +100,24 @@ def candidates() -> Iterator[None]:
     """Silence candidates: most are discarded, and their problems show in their rates."""
     from sklearn.exceptions import ConvergenceWarning
 
+    from rejo.selection.repeats import RepeatedRows
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", RepeatedRows)  # said in words of the command line
         warnings.filterwarnings("ignore", "The model rejects", UserWarning)
         yield
+
+
+def _warn_of_repeats(cases: Cases) -> None:
+    from rejo.selection.repeats import repeated_share
+
+    if share := repeated_share(cases.X, cases.y, cases.groups):
+        warn(
+            f"{percent(share)} of the rows are identical to another row. If these are copies, or "
+            "rows of the same person or thing, what --confidence promises does not hold: remove "
+            "the copies, or name the column that says what belongs together with --groups"
+        )
 
 
 def _tuning_rows(cases: Cases, seed: int) -> Any:
@@ -108,12 +125,10 @@ def _tuning_rows(cases: Cases, seed: int) -> Any:
 
     Tuning must not see the others, or the guarantee would not hold.
     """
-    import numpy as np
-    from sklearn.model_selection import train_test_split
-
+    from rejo.selection.search import hold_out
     from rejo.tables import TableError
 
-    rows, _ = train_test_split(np.arange(len(cases.y)), test_size=CALIBRATION, random_state=seed)
+    rows, _ = hold_out(len(cases.y), CALIBRATION, seed, cases.groups)
     kept = Counter(cases.y[rows].tolist())
     if few := [label for label in cases.classes if kept[label] < 2]:
         raise TableError(

@@ -74,8 +74,7 @@ def run(arguments: argparse.Namespace) -> None:
         notes=f"rejo train, {trained.choice.name}",
     )  # fmt: skip
     say("\n" + model.summary())
-    if model.guarantee_ is None:
-        say("Parameters were tuned on the same cases, so these rates are slightly optimistic.")
+    say("Parameters were tuned on the same cases, so these rates are slightly optimistic.")
     if wide := vague(model.n_effective_):
         say(wide)
     say("")

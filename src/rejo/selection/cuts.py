@@ -122,7 +122,7 @@ def luck_of(cuts: Cuts, target: Target, cases: float) -> float:
 
     The rate at such a cut is within the limit partly by luck: once.  If there is no cut at which
     the cases show, beyond a standard error and a bit, that the rate is within the limit, then the
-    target may have been met by luck alone: three times.  A budget is met whatever the classes are.
+    target may have been met by luck alone: four times.  A budget is met whatever the classes are.
     """
     if target.rate not in ("error_rate", "accepted_error_rate"):
         return 0.0
@@ -133,12 +133,12 @@ def luck_of(cuts: Cuts, target: Target, cases: float) -> float:
     z = 1.28  # one-sided, 90 %
     spread = z * np.sqrt(rate * (1 - rate) / n + z**2 / (4 * n**2))
     highest = (rate + z**2 / (2 * n) + spread) / (1 + z**2 / n)  # Wilson
-    return 1.0 if (highest <= target.limit).any() else 3.0
+    return 1.0 if (highest <= target.limit).any() else 4.0
 
 
 def unattainable(
     target: Target, attainable: float, reviewed: float, how: str = "by cross-validation",
-    remedy: str = "Raise it, or try a better estimator.", **where: float,
+    remedy: str = "Raise it well above that, or try a better estimator.", **where: float,
 ) -> TargetUnattainable:  # fmt: skip
     """Return an error that says what is attainable."""
     at = "".join(f", at a reject cost of {cost:g}" for cost in where.values())

@@ -59,7 +59,12 @@ def shuffled_folds(n_folds: int, groups: Any = None, random_state: Any = None) -
 
 
 def split_cases(cv: Any, X: Any, y: Any, groups: Any = None) -> Splits:
-    """Return the row indices (train, test) of all folds; ``cv`` as in scikit-learn."""
+    """Return the row indices (train, test) of all folds; ``cv`` as in scikit-learn.
+
+    A number of folds never splits a group.
+    """
+    if groups is not None and isinstance(cv, Integral):
+        cv = StratifiedGroupKFold(int(cv))
     splits = check_cv(cv, y, classifier=True).split(X, y, groups)
     return [(np.asarray(train), np.asarray(test)) for train, test in splits]
 

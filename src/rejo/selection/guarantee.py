@@ -27,7 +27,8 @@ class TargetUnattainable(RejoError):
     Attributes
     ----------
     attainable : float
-        The lowest value of the rate that could be asked for.
+        The lowest value of the rate that could be asked for.  With a confidence, it can be
+        promised; by cross-validation it is the best of many cuts, so expect more of new cases.
     reject_cost : float
         The reject cost at which it is attained.
     problem, parameter, remedy

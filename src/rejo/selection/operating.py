@@ -45,6 +45,7 @@ from rejo.selection.folds import (
 )
 from rejo.selection.guarantee import Guarantee
 from rejo.selection.path import RejectCurve
+from rejo.selection.repeats import warn_of_repeats
 from rejo.selection.search import CANDIDATES, Found, Request, prove, search_cut, search_path
 from rejo.selection.summary import MeanCosts, reason, summarise
 from rejo.selection.target import TARGETS, Target, check_prices, check_target
@@ -132,7 +133,8 @@ class RejectClassifierCV(ChosenModel):
     target_ : Target
         The target of the fit: ``name`` of the parameter, the ``rate`` it limits and the ``limit``.
     rates_ : tuple of two floats
-        Estimated shares of rejections and of errors, both of all cases.
+        Estimated shares of rejections and of errors, both of all cases, out of fold; with a
+        ``confidence``, of the cases that the model learned from, as the others chose it.
     sizes_ : tuple of two floats
         Number of independent cases that each of these estimates is worth.
     n_effective_ : float
@@ -259,7 +261,9 @@ class RejectClassifierCV(ChosenModel):
         %X, y
         sample_weight, groups : array-like of shape (n_samples,), default=None
             Weights in the fits and in the rates, and groups that are never split; a group counts
-            as one case in the prediction intervals.  Neither can be combined with ``confidence``.
+            as one case in the prediction intervals.  With a ``confidence``, whole groups are held
+            out and one case of each, drawn at random, counts: the guarantee is for one case of a
+            new group.  Weights cannot be combined with ``confidence``.
         crossfit : CrossFit, default=None
             Posteriors of these cases out of fold, by :func:`~rejo.selection.cross_fit` of the same
             estimator with the same weights, if they exist already; then only the model on all
@@ -280,11 +284,12 @@ class RejectClassifierCV(ChosenModel):
             self.param_grid, self.cv, self.n_jobs,
         )  # fmt: skip
         if self.confidence is not None:
-            if weight is not None or groups is not None:
+            if weight is not None:
                 raise ValueError(
-                    "confidence needs independent calibration cases of equal weight: it cannot be "
-                    "combined with sample_weight or groups."
+                    "confidence needs calibration cases of equal weight: it cannot be combined "
+                    "with sample_weight."
                 )
+            warn_of_repeats(X, k, groups)
             found = prove(request, self.confidence, self.calibration_size, self.random_state)
         else:
             found = search_cut(request, crossfit) if posteriors else search_path(request)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import ParameterGrid, train_test_split
 from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import _safe_split
 
 from rejo._typing import Floats, Indices, Labels
@@ -310,13 +311,30 @@ def _with_cut(model: Any, limit: float, widen: bool) -> Any:
 # ---- guarantees ---------------------------------------------------------------------------
 
 
-def prove(request: Request, confidence: float, size: float, random_state: Any) -> Found:
-    """Fit candidates on some of the cases, and accept one that the others prove."""
+def hold_out(
+    n_samples: int, size: float, random_state: Any, groups: Any = None
+) -> tuple[Indices, Indices]:
+    """Draw calibration cases; return the rows to learn from, and these.
+
+    With ``groups``, whole groups are held out, and one case of each, drawn at random, is a
+    calibration case: cases of one group may all be right or wrong together, and the bound is for
+    independent cases.
+    """
     # Not stratified: calibration cases chosen by the class shares of the others would not be
     # independent of the candidates, and the bound would not be exact.
-    train, test = train_test_split(
-        np.arange(len(request.k)), test_size=size, random_state=random_state
-    )
+    if groups is None:
+        return train_test_split(np.arange(n_samples), test_size=size, random_state=random_state)
+    rng = check_random_state(random_state)
+    names, group = np.unique(np.asarray(groups), return_inverse=True)
+    _, held = train_test_split(np.arange(len(names)), test_size=size, random_state=rng)
+    mixed = rng.permutation(n_samples)
+    _, first = np.unique(group[mixed], return_index=True)  # one row of each group
+    return np.flatnonzero(~np.isin(group, held)), np.sort(mixed[first[held]])
+
+
+def prove(request: Request, confidence: float, size: float, random_state: Any) -> Found:
+    """Fit candidates on some of the cases, and accept one that the others prove."""
+    train, test = hold_out(len(request.k), size, random_state, request.groups)
     if new := set(request.k[test].tolist()) - set(request.k[train].tolist()):
         label = request.classes.tolist()[min(new)]
         raise ValueError(
@@ -326,7 +344,8 @@ def prove(request: Request, confidence: float, size: float, random_state: Any) -
         )
     X_fit, y_fit = _safe_split(request.estimator, request.X, request.y, train)
     X_new, _ = _safe_split(request.estimator, request.X, request.y, test, train)
-    part = replace(request, X=X_fit, y=y_fit, k=request.k[train])
+    groups = None if request.groups is None else np.asarray(request.groups)[train]
+    part = replace(request, X=X_fit, y=y_fit, k=request.k[train], groups=groups)
     costs = request.candidates()
     candidates = _cut_candidates if by_posteriors(request.estimator) else _path_candidates
     models, params, decision, cuts = candidates(part, costs, X_new)
@@ -395,7 +414,8 @@ def _cut_candidates(
     """One fit, and a cut in the ranking of other cases for each reject cost."""
     params = request.points[0]
     if len(request.points) > 1:
-        _, params = _tune(request, split_cases(request.cv, request.X, request.y))
+        splits = split_cases(request.cv, request.X, request.y, request.groups)
+        _, params = _tune(request, splits)
     model = candidate(request.estimator, params).fit(request.X, request.y)
     known = class_indices(final_classifier(model).classes_, request.classes)
     own = model.predict_proba(X)

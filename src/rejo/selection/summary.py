@@ -38,6 +38,12 @@ def summarise(expected: Expected, why: str, guarantee: Guarantee | None) -> str:
     ]
     if guarantee is not None:
         sentences.append(promise(guarantee))
+        estimate = getattr(expected, guarantee.rate).estimate
+        if estimate > guarantee.bound:
+            sentences.append(
+                f"The other cases suggest {_percent(estimate)}, which is more: the target was "
+                "barely met, so expect the higher rate."
+            )
     return " ".join(sentences)
 
 
