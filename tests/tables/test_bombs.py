@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 pd = pytest.importorskip("pandas")
@@ -93,7 +94,7 @@ CSV = {
 }
 
 
-LONG = {"empty cells", "rows", "lines of blanks"}  # seconds each, for 64 MB
+LONG = {"empty cells", "rows", "lines of blanks", "quotes within UTF-16"}  # seconds each, for 64 MB
 
 
 @pytest.fixture
@@ -203,3 +204,31 @@ def test_a_gzip_file_of_usual_contents_may_be_large(tmp_path, monkeypatch):
     path.write_bytes(gzip.compress(b"x,y\n" + b"1,1\n" * 9999))
     with pytest.raises(TableError, match=r"a\.csv\.gz: this file of .* unpacks to more than"):
         read_table(path)
+
+
+def test_mutated_csv_files(tmp_path):
+    """Plain and packed, with quotes and several lines in a cell: a table, or the one error."""
+    rows = (f'{i};{i * 1.5};"w{i % 3}\n";2020-01-{1 + i % 28:02d}\n' for i in range(200))
+    plain = "".join(["id;x;w;d\n", *rows]).encode()
+    files, path = (plain, gzip.compress(plain)), tmp_path / "bad.csv"
+    random = np.random.RandomState(0)
+    said = []
+    for i in range(400):
+        data = bytearray(files[i % 2])
+        for _ in range(random.randint(1, 5)):
+            place, size, how = random.randint(len(data)), random.randint(1, 50), random.randint(4)
+            if how == 0:
+                data[place] ^= 1 << random.randint(8)
+            elif how == 1:
+                data[place] = random.choice(list(b'";\n\r\t,\xff\x00'))
+            elif how == 2:
+                del data[place : place + size]
+            else:
+                data[place:place] = data[place : place + size]
+        path.write_bytes(data)
+        try:
+            read_table(path, text=["id"])
+        except TableError as error:
+            said.append(str(error))
+    assert len(said) > 200
+    assert all(str(path) in message for message in said)
