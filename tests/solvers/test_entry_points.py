@@ -229,3 +229,19 @@ def test_a_sparse_matrix_without_entries_is_not_a_gram_matrix(engine, kernel):
     assert svm.Problem(S, kernel).solve(LABELS, CAPS).objective == pytest.approx(dense.objective)
     few = svm.Problem(S, kernel, 1e-6).solve(LABELS, CAPS)  # rows on demand
     assert few.objective == pytest.approx(dense.objective)
+
+
+def test_arrays_that_start_between_two_numbers_are_copied(engine):
+    shifted = [
+        np.frombuffer(b"x" + part.tobytes(), dtype="u1")[1:].view(part.dtype).reshape(part.shape)
+        for part in (X, LABELS, CAPS)
+    ]
+    assert not any(part.flags.aligned for part in shifted)
+    for a, b in zip(solved(*shifted), solved(X, LABELS, CAPS), strict=True):
+        assert_array_equal(a, b)
+
+
+def solved(points, labels, caps):
+    problem = _svm.Problem(points, np.empty(0), *RBF)
+    u, b, *_ = problem.solve_rows(False, 0, labels, caps, None, 1.0, 1e-3, 1000, None)
+    return u, b, _svm.evaluate_dense(points, points, u.sum(axis=1), *RBF)

@@ -96,8 +96,11 @@ static const std::vector<const Engine*>& engines() {
 
 namespace py = pybind11;
 using namespace rejo;
-using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
-using Longs = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
+// Copied if they are of another type or order, or do not start where a number may.
+constexpr int kPlain =
+    py::array::c_style | py::array::forcecast | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+using Doubles = py::array_t<double, kPlain>;
+using Longs = py::array_t<std::int64_t, kPlain>;
 
 static const Engine* chosen = nullptr;
 
