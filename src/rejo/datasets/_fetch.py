@@ -13,6 +13,7 @@ from rejo.datasets._entries import CATALOGUE, Dataset
 from rejo.datasets._load import data_folder
 from rejo.tables import TableError, read_table
 from rejo.tables.errors import check_columns, did_you_mean, import_pandas
+from rejo.tables.limits import HEADER
 from rejo.tables.values import word_of
 
 NO_HEADER = re.compile(r"[-+\d.eE,;\t ?]*")  # a first line of numbers and gaps
@@ -139,7 +140,7 @@ def _local_file(entry: Dataset, folder: Path | None) -> Path | None:
 def _from_file(entry: Dataset, path: Path) -> tuple[Any, str]:
     """Return the table and its path; without a column ``target`` it is in its authors' form."""
     with path.open(encoding="utf-8", errors="replace") as file:
-        header = not NO_HEADER.fullmatch(file.readline().strip())
+        header = not NO_HEADER.fullmatch(file.readline(HEADER).strip())
     frame = read_table(path, sep=" " if path.suffix == ".asc" else None, header=header).frame
     if "target" not in frame.columns:
         table = _arrange(entry, frame.iloc[:, :-1], frame.iloc[:, -1], str(path))
