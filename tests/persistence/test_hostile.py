@@ -325,7 +325,7 @@ def duplicate_keys(edit):
 @hostile("linear", "nested too deeply")
 def deep_json(edit):
     members = members_of(edit)
-    members["schema.json"] = b"[" * 10**6 + b"]" * 10**6
+    members["schema.json"] = b"[" * 10**5 + b"]" * 10**5
     header = json.loads(members["rejo.json"])
     header["payload_hash"] = payload_hash(members)
     return pack({**members, "rejo.json": json.dumps(header).encode()})

@@ -189,9 +189,10 @@ def _check_labels(y: Any) -> NDArray[Any]:
 def check_sample_weight(sample_weight: Any, n: int) -> NDArray[np.float64]:
     """Return the weights as floats: finite, not negative, not all zero."""
     try:
-        if np.iscomplexobj(sample_weight):
+        given = np.asarray(sample_weight)
+        if given.dtype.kind == "c":
             raise ValueError("they are complex")
-        w = np.asarray(sample_weight, dtype=np.float64)
+        w = given.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"sample_weight must hold numbers: {error}.") from None
     if w.ndim == 0:
