@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -105,24 +104,28 @@ def save(
     if not isinstance(notes, str):
         raise TypeError(f"notes must be a string; got {notes!r}.")
     with about(path, "not saved: "):
-        decider = rejecting_part(model)
-        ensure(is_fitted(decider), "the model is not fitted", remedy="Call fit first")
-        members = serialise(model, trusted)
+        with any_error():
+            fitted = is_fitted(rejecting_part(model))
+        ensure(fitted, "the model is not fitted", remedy="Call fit first")
+        members, schema = serialise(model, trusted)
+        with any_error():
+            model = _build(schema)  # as it will be loaded
+            decider = rejecting_part(model)
+            n_rows = None if X is None else count_rows(members, model, X)
+            point, rates = decider._operating_point(), getattr(decider, "expected_", None)
         header = make_header(
             members,
             data_hash=None if X is None else data_hash(X, y),
-            operating_point=decider._operating_point(),
-            expected=getattr(decider, "expected_", None) if expected is None else expected,
+            operating_point=point,
+            expected=rates if expected is None else expected,
             table=table,
             notes=notes,
-            training_rows=None if X is None else count_rows(members, model, X),
+            training_rows=n_rows,
         )
         members = {HEADER: header, **members}  # the header first, for people who look inside
-        data = pack(members)
-        with any_error():
-            _build(*_read(data, sys.maxsize, trusted))  # what is written can be opened
+        read_header(members)
     with WholeFile(path, overwrite=overwrite) as file:
-        file.write(data)
+        file.write(pack(members))
     needed = memory_needed(members)
     if needed > MAX_BYTES:
         warnings.warn(
@@ -236,7 +239,7 @@ def _open(
             size = len(data)
             header, schema = _read(data, max_bytes, trusted)
             del data
-            model = _build(header, schema) if built else None
+            model = _build(schema, header["operating_point"]) if built else None
             found = describe(path, size, header, schema)
     theirs, ours = found.versions["scikit-learn"], sklearn.__version__
     if built and theirs.split(".")[:2] != ours.split(".")[:2]:
@@ -252,16 +255,17 @@ def _open(
 def _read(data: bytes, max_bytes: int, trusted: Collection[str]) -> tuple[dict[str, Any], Schema]:
     """Header and tree of a file, checked; nothing is built."""
     members = unpack(data, max_bytes)
-    tree = parse_json(SCHEMA, members[SCHEMA])
-    return read_header(members), Schema(tree, members, trusted)
+    header = read_header(members)
+    return header, Schema(parse_json(SCHEMA, members[SCHEMA]), members, trusted)
 
 
-def _build(header: Mapping[str, Any], schema: Schema) -> Any:
+def _build(schema: Schema, point: Mapping[str, Any] | None = None) -> Any:
     """Build the model of a checked tree, and check that its parts agree."""
     model = build(schema)
     check_and_restore(model, schema.asked)
-    same = plain(rejecting_part(model)._operating_point()) == header["operating_point"]
-    ensure(same, "the operating point in rejo.json is not that of the model")
+    if point is not None:
+        same = plain(rejecting_part(model)._operating_point()) == point
+        ensure(same, "the operating point in rejo.json is not that of the model")
     if not schema.asked:  # what others do with made-up cases is not known
         try_out(model)
     return model

@@ -39,8 +39,8 @@ NULL = {
 }
 
 
-def serialise(model: Any, trusted: Collection[str] = ()) -> dict[str, bytes]:
-    """Members of a file for a model, numbered in the order of its tree."""
+def serialise(model: Any, trusted: Collection[str] = ()) -> tuple[dict[str, bytes], Schema]:
+    """Members of a file for a model, numbered in the order of its tree, and that tree, checked."""
     payload = _dumped(model)
     with ZipFile(BytesIO(payload)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
@@ -49,13 +49,13 @@ def serialise(model: Any, trusted: Collection[str] = ()) -> dict[str, bytes]:
     for name, new in names.items():
         renamed[new] = repack_sparse(members[name]) if name.endswith(".npz") else members[name]
     try:
-        Schema(schema, renamed, trusted)  # a part that is not trusted is refused by its name
+        checked = Schema(schema, renamed, trusted)
     except ModelFileError as error:
         remedies = (text for word, text in ALTERNATIVES.items() if word in error.problem)
         remedy = (error.remedy or OTHER_TYPES).replace(TRUST, "To save it all the same")
         error.remedy = next(remedies, remedy)
         raise
-    return {SCHEMA: json.dumps(schema, separators=(",", ":")).encode(), **renamed}
+    return {SCHEMA: json.dumps(schema, separators=(",", ":")).encode(), **renamed}, checked
 
 
 def _dumped(model: Any) -> bytes:
@@ -68,7 +68,7 @@ def _dumped(model: Any) -> bytes:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy's, within skops
             return bytes(skops.io.dumps(model))
-    except (TypeError, AttributeError, RecursionError) as error:
+    except Exception as error:  # any part may fail to say what it holds
         problem = f"skops cannot store a part of the model ({str(error)[:200]})"
         raise ModelFileError(problem, remedy=OTHER_TYPES) from None
 
