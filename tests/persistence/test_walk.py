@@ -1,0 +1,63 @@
+"""All attributes of all classes that a model file may hold, replaced by hostile values.
+
+Alone and in pairs that agree, in memory before ``save`` and in the file: the model is refused, or
+its answers are classes and reviews.  Each change is tried in a fork of another process; see
+``tests/fuzz``.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("pandas")
+pytest.importorskip("resource")  # limits; not on Windows
+
+from rejo.persistence import TRUSTED_TYPES
+from tests.fuzz.files import Edit
+from tests.fuzz.stock import file_of
+from tests.fuzz.zoo import ANIMALS
+
+
+def walk(*options):
+    """Run the walk in a process without threads, from which it is safe to fork."""
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    found = subprocess.run(
+        [sys.executable, "-m", "tests.fuzz.walk", *map(str, options)],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **threads},
+        check=True,
+    )
+    return json.loads(found.stdout)
+
+
+@pytest.mark.parametrize(("where", "share"), [("file", 0.5), ("memory", 0.2)])
+def test_hostile_attributes_do_no_harm(where, share):
+    found = walk("--where", where, "--share", share)
+    assert found["failures"] == []
+    assert found["counts"]["refused"] > 80
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("where", ["file", "memory"])
+def test_many_hostile_values_of_each_attribute_do_no_harm(where):
+    found = walk("--where", where, "--values", 4)
+    assert found["failures"] == []
+    assert found["counts"]["refused"] > 1000
+
+
+# Ways to write the same, or parts of a random state; not classes.
+NO_ESTIMATORS = ("builtins.", "numpy.", "scipy.sparse.")
+
+
+def test_every_class_is_in_the_zoo():
+    held = set()
+    for name in ANIMALS:
+        edit = Edit(file_of(name))
+        for node in (edit.root, *(place.node for place in edit.places())):
+            held.add(f"{node['__module__']}.{node['__class__']}")
+    classes = {name for name in TRUSTED_TYPES if not name.startswith(NO_ESTIMATORS)}
+    assert classes <= held, sorted(classes - held)
