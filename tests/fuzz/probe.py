@@ -187,10 +187,10 @@ def _problem(model: Any, method: str, answer: Any, decision: Any, n: int) -> str
         if not ((found >= -1) & (found < K) & (forced >= 0) & (forced < K)).all():
             return "a decision that is not a class"
     elif method == "predict":
-        labels = set(model.outputs().tolist()) if hasattr(model, "outputs") else None
         if np.shape(answer) != (n,):
             return f"shape {np.shape(answer)}"
-        if labels is not None and not set(np.asarray(answer).tolist()) <= labels:
+        labels = set(map(repr, model.outputs().tolist())) if hasattr(model, "outputs") else None
+        if labels is not None and not set(map(repr, np.asarray(answer).tolist())) <= labels:
             return "a label that is not a class"
     else:
         if np.shape(answer) != (n, K):

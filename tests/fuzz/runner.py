@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -80,6 +81,8 @@ def in_processes(fuzzer: Fuzzer, numbers: range, folder: Path, jobs: int) -> lis
         if not pid:
             try:
                 work(fuzzer, numbers[job::jobs], folder, rows)
+            except BaseException:
+                traceback.print_exc()
             finally:
                 os._exit(0)
         pids.append(pid)

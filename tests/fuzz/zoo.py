@@ -25,7 +25,15 @@ from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
@@ -204,6 +212,8 @@ def mlp_stream() -> tuple[Any, Any]:
 
 STUMP = DecisionTreeClassifier(max_depth=3, random_state=0)
 FOREST = RandomForestClassifier(3, max_depth=3, random_state=0)
+# scikit-learn 1.8 added one.
+CALIBRATIONS = CalibratedClassifierCV._parameter_constraints["method"][0].options
 BOOSTING = HistGradientBoostingClassifier(max_iter=3, max_leaf_nodes=4, min_samples_leaf=5)
 LOGISTIC = LogisticRegression()
 
@@ -254,11 +264,14 @@ lbfgs = MLPClassifier((3,), "logistic", solver="lbfgs", max_iter=30, random_stat
 register("network_lbfgs", by_posteriors(lbfgs), "three", "sparse")
 sgd = MLPClassifier((3,), "identity", solver="sgd", max_iter=20, random_state=0)
 register("network_sgd", by_posteriors(sgd))
-for method in ("sigmoid", "isotonic"):
+METHODS = [m for m in ("sigmoid", "isotonic", "temperature") if m in CALIBRATIONS]
+for method in METHODS:
     calibrated = CalibratedClassifierCV(LinearSVC(), method=method, cv=2)
     register(f"calibrated_{method}", by_posteriors(calibrated))
     calibrated = CalibratedClassifierCV(SVC(), method=method, cv=2, ensemble=False)
     register(f"calibrated_{method}_three", by_posteriors(calibrated), "three")
+register("bayes", by_posteriors(GaussianNB()))
+register("bayes_three", by_posteriors(GaussianNB(), calibration="isotonic", cv=2), "words")
 register("pair", TwoClassifierReject(LOGISTIC))
 register("pair_tree", TwoClassifierReject(STUMP))
 register("frank_hall", FrankHallReject(LOGISTIC), "three")
@@ -411,6 +424,27 @@ register("svc_cv", RejoSVCCV(Cs=[0.1, 1], gammas=[0.5], reject_costs=[0.1, 0.4],
 register("svc_cv_three", RejoSVCCV(Cs=[1], gammas=["scale"], reject_costs=[0.4], cv=2), "three")
 register("cut", CutRanking(estimator=RejoSVC(), limit=0.4, widen=True))
 register("cut_less", CutRanking(estimator=RejoLinear(), limit=0.1, widen=False), "three")
+
+
+def _split_by(cv: Any) -> None:
+    def build() -> tuple[Any, Any]:
+        found, model = data(), RejectClassifierCV(by_posteriors(LOGISTIC), reject_cost=0.3, cv=cv)
+        groups = np.arange(N) // 4 if "Group" in type(cv).__name__ else None
+        return model.fit(found.X, found.two, groups=groups), found.X
+
+    build.__name__ = f"chosen_by_{type(cv).__name__.lower()}"
+    animal(build)
+
+
+for cv in (
+    KFold(2, shuffle=True, random_state=0),
+    StratifiedKFold(2),
+    GroupKFold(2),
+    StratifiedGroupKFold(2),
+    ShuffleSplit(2, random_state=0),
+    StratifiedShuffleSplit(2, random_state=0),
+):
+    _split_by(cv)
 
 
 @cache

@@ -5,6 +5,7 @@ its answers are classes and reviews.  Each change is tried in a fork of another 
 ``tests/fuzz``.
 """
 
+import importlib
 import json
 import os
 import subprocess
@@ -33,11 +34,11 @@ def walk(*options):
     return json.loads(found.stdout)
 
 
-@pytest.mark.parametrize(("where", "share"), [("file", 0.5), ("memory", 0.2)])
+@pytest.mark.parametrize(("where", "share"), [("file", 0.4), ("memory", 0.15)])
 def test_hostile_attributes_do_no_harm(where, share):
     found = walk("--where", where, "--share", share)
     assert found["failures"] == []
-    assert found["counts"]["refused"] > 80
+    assert found["counts"]["refused"] > 50
 
 
 @pytest.mark.slow
@@ -53,6 +54,12 @@ def test_many_hostile_values_of_each_attribute_do_no_harm(where):
 NO_ESTIMATORS = ("builtins.", "numpy.", "scipy.sparse.")
 
 
+def _exists(name):
+    """Whether this version of scikit-learn has the class."""
+    module, _, cls = name.rpartition(".")
+    return hasattr(importlib.import_module(module), cls)
+
+
 def test_every_class_is_in_the_zoo():
     held = set()
     for name in ANIMALS:
@@ -60,4 +67,5 @@ def test_every_class_is_in_the_zoo():
         for node in (edit.root, *(place.node for place in edit.places())):
             held.add(f"{node['__module__']}.{node['__class__']}")
     classes = {name for name in TRUSTED_TYPES if not name.startswith(NO_ESTIMATORS)}
+    classes = {name for name in classes if _exists(name)}
     assert classes <= held, sorted(classes - held)
