@@ -219,7 +219,7 @@ def attributes(node: Node) -> Node | None:
     """The dict of the attributes of an object, as a node."""
     inner = node.get("content")
     is_object = node.get("__loader__") in ("ObjectNode", "TreeNode")
-    return inner if is_object and inner and inner["__loader__"] == "DictNode" else None
+    return inner if is_object and is_node(inner) and inner["__loader__"] == "DictNode" else None
 
 
 def _name(node: Node) -> str:

@@ -105,7 +105,12 @@ def mutate(edit: Edit, draw: Random, others: Menagerie) -> str:
     for _ in range(draw.choice((1, 1, 1, 1, 2, 2, 3, 4))):
         for _ in range(20):
             change = draw.choices(kinds, weights)[0]
-            said = change(edit, draw, others)
+            try:
+                said = change(edit, draw, others)
+            except (AttributeError, KeyError, TypeError, ValueError):
+                if not done:
+                    raise
+                return "; ".join(done)  # the change before has left no structure to change
             if said is not None:
                 done.append(f"{change.__name__}: {said}")
                 break
