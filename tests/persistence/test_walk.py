@@ -1,7 +1,8 @@
 """All attributes of all classes that a model file may hold, replaced by hostile values.
 
-Alone and in pairs that agree: the file is refused, or the answers are classes and reviews.  Each
-change is tried in a fork of another process; see ``tests/fuzz``.
+Alone and in pairs that agree, in memory before ``save`` and in the file: the model is refused, or
+its answers are classes and reviews.  Each change is tried in a fork of another process; see
+``tests/fuzz``.
 """
 
 import importlib
@@ -33,16 +34,18 @@ def walk(*options):
     return json.loads(found.stdout)
 
 
-def test_hostile_attributes_in_a_file_do_no_harm():
-    found = walk("--where", "file", "--share", 0.4)
+@pytest.mark.parametrize(("where", "share"), [("file", 0.4), ("memory", 0.15)])
+def test_hostile_attributes_do_no_harm(where, share):
+    found = walk("--where", where, "--share", share)
     assert found["failures"] == []
     assert found["counts"]["refused"] > 50
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_many_hostile_values_of_each_attribute_in_a_file_do_no_harm():
-    found = walk("--where", "file", "--values", 4)
+@pytest.mark.parametrize("where", ["file", "memory"])
+def test_many_hostile_values_of_each_attribute_do_no_harm(where):
+    found = walk("--where", where, "--values", 4)
     assert found["failures"] == []
     assert found["counts"]["refused"] > 1000
 
