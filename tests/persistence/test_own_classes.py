@@ -2,7 +2,6 @@
 
 import contextlib
 import inspect as python_inspect
-import json
 import warnings
 from dataclasses import fields
 
@@ -38,7 +37,6 @@ from rejo.persistence import load, save
 from rejo.persistence._building import build
 from rejo.persistence._parts import _parts as parts_of
 from rejo.persistence._parts import check_and_restore
-from rejo.persistence._schema import Schema
 from rejo.persistence._trusted import parameters_of
 from rejo.persistence._writing import serialise
 from rejo.selection import RejectClassifierCV, RejoSVCCV
@@ -315,8 +313,8 @@ def own_parts(model):
 
 def as_built(model):
     """Return what a file holds of a model, before anything is checked or computed."""
-    members = serialise(model)
-    return build(Schema(json.loads(members["schema.json"]), members))
+    _, schema = serialise(model)
+    return build(schema)
 
 
 DEEP = [0.5]
