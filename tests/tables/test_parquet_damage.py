@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tracemalloc
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
@@ -352,6 +353,25 @@ def test_a_footer_that_lies_about_sizes(tmp_path, encoder):
     path.write_bytes(data.replace(true, lie))
     assert pq.ParquetFile(path).metadata.row_group(0).column(0).total_uncompressed_size == 1
     refused(path, encoder, r"this file of .* unpacks to more than 64 MB, the limit for its size")
+
+
+def test_a_footer_of_many_small_parts(tmp_path):
+    """Fields that nobody asks for take no memory."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": [1.0, 2.0]}), path)
+    data = path.read_bytes()
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    # Field 100, a list of structs with a truth value each.
+    more = b"\x09" + varint(200) + b"\xfc" + varint(50_000) + b"\x11\x00" * 50_000
+    footer = data[start:-9] + more + b"\x00"
+    path.write_bytes(data[:start] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    with path.open("rb") as stream:
+        tracemalloc.start()
+        assert len(list(page_sizes(stream, path.stat().st_size, [0]))) > 0
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 5 * len(footer)
+    assert read_table(path).frame["x"].tolist() == [1.0, 2.0]
 
 
 def varint(value):

@@ -9,10 +9,11 @@ https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.m
 Anything wrong is an exception of any kind, and means that the file is damaged.
 """
 
+from collections import deque
 from collections.abc import Collection, Iterator
 from typing import Any, BinaryIO
 
-LONGEST_HEADER = 1 << 20  # bytes
+LONGEST_FOOTER, LONGEST_HEADER = 1 << 24, 1 << 20  # bytes
 # Numbers of the fields of a file, a row group and a column in it ...
 ROW_GROUPS, COLUMNS, COLUMN = 4, 1, 3
 N_COLUMN_VALUES, FIRST_PAGE, DICTIONARY = 5, 9, 11
@@ -20,13 +21,22 @@ N_COLUMN_VALUES, FIRST_PAGE, DICTIONARY = 5, 9, 11
 UNPACKED, PACKED, DATA_PAGE, DATA_PAGE_V2 = 2, 3, 5, 8
 N_VALUES = 1
 
+# Which fields of a struct are kept, and which fields of these: all others take no memory.
+Fields = dict[int, Any]
+FOOTER: Fields = {
+    ROW_GROUPS: {COLUMNS: {COLUMN: {N_COLUMN_VALUES: {}, FIRST_PAGE: {}, DICTIONARY: {}}}}
+}
+PAGE: Fields = {UNPACKED: {}, PACKED: {}, DATA_PAGE: {N_VALUES: {}}, DATA_PAGE_V2: {N_VALUES: {}}}
+
 
 def page_sizes(stream: BinaryIO, size: int, columns: Collection[int]) -> Iterator[int]:
     """Yield the unpacked size of each page of some columns of a file of this size."""
     stream.seek(size - 8)
     length = int.from_bytes(stream.read(4), "little")
+    if length > LONGEST_FOOTER:
+        raise ValueError(f"its footer has {length:,} bytes")
     stream.seek(size - 8 - length)
-    for group in _Thrift(stream.read(length)).struct()[ROW_GROUPS]:
+    for group in _Thrift(stream.read(length)).struct(FOOTER)[ROW_GROUPS]:
         for i in columns:
             yield from _sizes(stream, group[COLUMNS][i][COLUMN])
 
@@ -56,7 +66,7 @@ def _header(stream: BinaryIO, start: int) -> tuple[dict[int, Any], int]:
         data = stream.read(size)
         try:
             thrift = _Thrift(data)
-            return thrift.struct(), thrift.at
+            return thrift.struct(PAGE), thrift.at
         except IndexError:
             if len(data) < size or size > LONGEST_HEADER:
                 raise ValueError("the header of a page is not complete") from None
@@ -66,27 +76,32 @@ def _header(stream: BinaryIO, start: int) -> tuple[dict[int, Any], int]:
 class _Thrift:
     """A reader of the compact protocol; an IndexError is the end of the data.
 
-    Strings are skipped.  Numbers are cut to their width as Thrift's own reader does it.
+    Strings, and fields that nobody asks for, are skipped.  Numbers are cut to their width as
+    Thrift's own reader does it.
     """
 
     def __init__(self, data: bytes) -> None:
         self._data, self.at = data, 0
 
-    def struct(self, depth: int = 0) -> dict[int, Any]:
+    def struct(self, kept: Fields, depth: int = 0) -> dict[int, Any]:
         if depth > 8:
             raise ValueError("it is nested too deeply")
         found: dict[int, Any] = {}
+        seen: set[int] = set()
         field = 0
         while head := self._byte():
             if head & 15 == 0:
                 raise ValueError("a field has no type")
             field = _cut(field + (head >> 4) if head >> 4 else self._integer(32), 16)
-            if field in found:
+            if field in seen:
                 raise ValueError("a field occurs twice")
-            found[field] = self._value(head & 15, depth)
+            seen.add(field)
+            value = self._value(head & 15, kept.get(field), depth)
+            if field in kept:
+                found[field] = value
         return found
 
-    def _value(self, kind: int, depth: int) -> Any:
+    def _value(self, kind: int, kept: Fields | None, depth: int) -> Any:
         if kind in (1, 2):  # true, false: the kind is the value
             return kind == 1
         if kind == 3:
@@ -101,9 +116,10 @@ class _Thrift:
             head = self._byte()
             size = head >> 4 if head >> 4 < 15 else self._varint()
             kind = head & 15 if head & 15 > 2 else 3  # in a list, a truth value takes a byte
-            return [self._value(kind, depth) for _ in range(size)]
+            items = (self._value(kind, kept, depth) for _ in range(size))
+            return deque(items, maxlen=0) if kept is None else list(items)
         if kind == 12:
-            return self.struct(depth + 1)
+            return self.struct(kept or {}, depth + 1)
         raise ValueError("a field has an unknown type")
 
     def _byte(self) -> int:
