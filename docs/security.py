@@ -8,6 +8,7 @@ import argparse
 from pathlib import Path
 
 from rejo._state import STORABLE
+from rejo.persistence._sklearn import TREE
 from rejo.persistence._trusted import KNOWN, TUPLES
 
 PAGE = Path(__file__).parent.parent / "SECURITY.md"
@@ -42,10 +43,19 @@ def table() -> str:
         kept = "; ".join(f"`{key}`: {must.words}" for key, must in fitted.items())
         if name in TUPLES:
             kept = ", ".join(f"`{field}`" for field in STORABLE[name]._fields)
-        checks = [text for method in (known.check, known.restore) if (text := _said(method))]
-        cells = [f"`{name.rpartition('.')[2]}`", kept or "nothing", " ".join(checks)]
+        if name == TREE.name:
+            kept = "the numbers of features, classes and nodes, its depth, its nodes and values"
+        checks = [*_own_checks(name), known.check, known.restore]
+        said = dict.fromkeys(text for check in checks if (text := _said(check)))
+        cells = [f"`{name.rpartition('.')[2]}`", kept or "nothing", " ".join(said)]
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n" + "\n".join(rows) + "\n\n"
+
+
+def _own_checks(name: str) -> list:
+    """The checks of a class of rejo and of its bases, the bases first."""
+    bases = reversed(STORABLE[name].__mro__ if name in STORABLE else ())
+    return [vars(base).get("_check_state") for base in bases]
 
 
 def _said(method) -> str:

@@ -53,6 +53,7 @@ class IndependentBoundaries(Wrapper, BoundaryClassifier):
     # ---- what subclasses use -------------------------------------------------------------
 
     def _check_state(self) -> None:
+        """Each classifier has two classes and the features of the model."""
         super()._check_state()
         methods = ["predict_proba"]
         if not hasattr(self, "predict_proba"):

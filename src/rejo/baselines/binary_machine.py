@@ -44,6 +44,7 @@ class BinaryKernelMachine(KernelMachine):
         return tags
 
     def _check_state(self) -> None:
+        """There are two classes and a rejection."""
         super()._check_state()
         fine = len(self.classes_) == 2 and self.reject_label_ is not None
         require(fine, self, "it has other answers than two classes and a rejection")

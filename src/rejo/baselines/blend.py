@@ -200,13 +200,13 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
         return tags
 
     def _check_state(self) -> None:
+        """The weights are shares, and each classifier has the classes and features of the blend."""
         fine = type(self.estimators) is list and all(
             type(pair) is tuple and len(pair) == 2 and type(pair[0]) is str
             for pair in self.estimators
         )
         require(fine, self, "its estimators are not pairs of a name and a classifier")
         check_parameters(self)
-        self._validate_params()
         w = self.weights_
         fine = len(self.estimators) == len(w)
         require(fine, self, "it has more or fewer classifiers than names")

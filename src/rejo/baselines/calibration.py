@@ -38,6 +38,7 @@ class GivenScores(ClassifierMixin, BaseEstimator):
         return X[:, 0] if X.shape[1] == 1 else X
 
     def _check_state(self) -> None:
+        """The classes are numbers from 0."""
         K = len(self.classes_)
         fine = K >= 2 and np.array_equal(self.classes_, np.arange(K))
         require(fine, self, "its classes are not 0, 1, ...")
@@ -100,6 +101,7 @@ class CumulativeSigmoids(BaseEstimator):
         return boundary_posteriors(logit(np.column_stack(above)), rejects=False)
 
     def _check_state(self) -> None:
+        """Each sigmoid has two classes."""
         for sigmoid in self.sigmoids_:
             fine = np.array_equal(sigmoid.classes_, np.arange(2))
             require(fine, self, "a sigmoid has other classes")

@@ -196,6 +196,7 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
         return p + p * (p + 1) // 2 if self.second_order else p
 
     def _check_state(self) -> None:
+        """The thresholds and coefficients are those of ``epsilon_`` and the kernel."""
         super()._check_state()
         fine = self.thresholds_.tolist() == [-self.epsilon_, self.epsilon_]
         require(fine, self, "thresholds_ and epsilon_ do not agree")

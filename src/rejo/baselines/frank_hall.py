@@ -141,6 +141,7 @@ class FrankHallReject(IndependentBoundaries):
     # ---- cut-offs -------------------------------------------------------------------------
 
     def _check_state(self) -> None:
+        """There is a classifier for each split of the classes, and its cutoffs rise."""
         super()._check_state()
         Q, n, splits = self._n_boundaries, len(self.estimators_), len(self.classes_) - 1
         fine = n == splits or (n == Q and not hasattr(self, "predict_proba"))

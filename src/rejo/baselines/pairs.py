@@ -92,6 +92,7 @@ class TwoClassifierReject(IndependentBoundaries):
         return tags
 
     def _check_state(self) -> None:
+        """There is a classifier for each boundary."""
         super()._check_state()
         fine = len(self.estimators_) == self._n_boundaries
         require(fine, self, "estimators_ and classes_ do not agree")

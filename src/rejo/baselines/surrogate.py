@@ -117,6 +117,7 @@ class SurrogateRejectSVC(BinaryKernelMachine):
         return self
 
     def _check_state(self) -> None:
+        """The support vectors agree with the coefficients."""
         super()._check_state()
         self._check_support()
 

@@ -287,6 +287,7 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         return tags
 
     def _check_state(self) -> None:
+        """The prices, cutoffs, classifier and calibration are those of the classes and the rule."""
         super()._check_state()
         K, prices = len(self.classes_), self.prices_
         fine = prices.shape[1] == K + 1

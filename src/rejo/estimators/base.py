@@ -347,9 +347,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return {"reject_cost": self.reject_cost_}
 
     def _check_state(self) -> None:
-        """Refuse a reject label, a reject cost or parameters that cannot be."""
+        """The reject label is not a class, and the reject cost is within its limits."""
         check_parameters(self)
-        self._validate_params()
         answer, cost = self.reject_label_, self.reject_cost_
         fine = answer is None or answer not in self.classes_.tolist()
         require(fine, self, f"the reject label {answer!r:.40} is also a class")

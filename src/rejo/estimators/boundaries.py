@@ -105,6 +105,7 @@ class BoundaryClassifier(RejectClassifier):
         return {"Q": self._n_boundaries}
 
     def _check_state(self) -> None:
+        """The loss matrix has a column for each decision."""
         super()._check_state()
         fine = self._loss is None or self._loss.shape[1] == self._n_boundaries + 1
         require(fine, self, "the loss matrix and classes_ do not agree")
@@ -170,6 +171,7 @@ class ParallelBoundaries(BoundaryClassifier):
         return _reject_unknown(counts, np.isnan(g), rejects=self._rejects)
 
     def _check_state(self) -> None:
+        """The thresholds rise."""
         super()._check_state()
         require(is_sorted(self.thresholds_), self, "thresholds_ are not in rising order")
 

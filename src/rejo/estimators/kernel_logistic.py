@@ -180,6 +180,7 @@ class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
         return self._scores_to_onnx(graph, X)
 
     def _check_state(self) -> None:
+        """There is a coefficient for each pivot."""
         super()._check_state()
         fine = self.kernel == "linear" or len(self.pivots_) == len(self._coef)
         require(fine, self, "its pivots and coefficients do not agree in number")

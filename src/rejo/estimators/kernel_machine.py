@@ -126,6 +126,7 @@ class KernelMachine(ParallelBoundaries):
         return tags
 
     def _check_state(self) -> None:
+        """The kernel has a name, suits the points that carry its function, and cannot overflow."""
         super()._check_state()
         require(isinstance(self.kernel, str), self, "the kernel is not one of rejo's own")
         fine = int(self.degree) <= LARGEST_DEGREE and abs(self.coef0) <= LARGEST

@@ -263,6 +263,7 @@ class RejoLinear(PosteriorsMixin, PathMixin):
         return self
 
     def _check_state(self) -> None:
+        """A stream has a number for each coefficient and threshold."""
         super()._check_state()
         stream = getattr(self, "_stream", None)
         fine = hasattr(self, "_n_fitted") or stream is not None

@@ -357,6 +357,7 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
         return self
 
     def _check_state(self) -> None:
+        """The layers are those of ``hidden_layer_sizes`` and fit to each other."""
         super()._check_state()
         units = (self.n_features_in_, *_layer_sizes(self.hidden_layer_sizes), 1)
         fine = max(units[1:]) <= MOST_UNITS

@@ -231,6 +231,7 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
         return hasattr(self, "estimator_")
 
     def _check_state(self) -> None:
+        """The replicas are those of the coding; the estimator takes them, and has two classes."""
         super()._check_state()
         marks = extension_vectors(self._n_boundaries, 1.0, self.coding_)
         fine = self._marks.shape == marks.shape and ((self._marks != 0) == (marks != 0)).all()

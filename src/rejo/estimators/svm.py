@@ -141,5 +141,6 @@ class RejoSVC(KernelMachine, PathMixin):
         return self._scores_to_onnx(graph, X)
 
     def _check_state(self) -> None:
+        """The support vectors agree with the coefficients."""
         super()._check_state()
         self._check_support()

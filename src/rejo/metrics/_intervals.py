@@ -28,6 +28,7 @@ class Interval(NamedTuple, Generic[T]):
     high: T
 
     def _check_state(self) -> None:
+        """Three numbers."""
         check_fields(self, estimate=figure(), low=figure(), high=figure())
 
 

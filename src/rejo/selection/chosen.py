@@ -78,6 +78,7 @@ class ChosenModel(RejectClassifier):
         return float(classifier._mean_cost(X, y, sample_weight))
 
     def _check_state(self) -> None:
+        """The chosen model has the same classes and features."""
         super()._check_state()
         check_answering(self, self.best_estimator_)
 

@@ -316,6 +316,7 @@ class CutRanking(RejectClassifier):
         return tags
 
     def _check_state(self) -> None:
+        """The model within has the same classes, features and reject cost."""
         super()._check_state()
         check_answering(self, self.estimator_)
         same = self.estimator_.reject_cost_ == self.reject_cost_

@@ -31,6 +31,7 @@ class Expected(NamedTuple):
     confidence: float  # approximate probability that a rate falls in its interval
 
     def _check_state(self) -> None:
+        """Three intervals of shares, a count and a share."""
         check_fields(self, n_cases=count(1, 1 << 53), confidence=number(1e-9, 1 - 1e-15))
         for interval in self[:3]:
             fine = isinstance(interval, tuple) and len(interval) == 3

@@ -54,6 +54,7 @@ class Guarantee(NamedTuple):
     n_candidates: int  # the bounds hold for all of them at once
 
     def _check_state(self) -> None:
+        """The name of a rate, shares and counts."""
         check_fields(
             self,
             rate=one_of("rejection_rate", "error_rate", "accepted_error_rate"),

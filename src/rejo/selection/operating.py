@@ -380,6 +380,7 @@ class RejectClassifierCV(ChosenModel):
         return np.inf if self.decides_by_posteriors else 0.5
 
     def _check_state(self) -> None:
+        """The rates are shares, the point is on the curve, and it decides by its prices."""
         super()._check_state()
         fine = sum(self.rates_) <= 1 + 1e-9
         require(fine, self, "its rates are not shares of all cases")

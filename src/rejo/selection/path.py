@@ -55,6 +55,7 @@ class RejectCurve:
     }
 
     def _check_state(self) -> None:
+        """It counts cases."""
         require(self.sizes.sum() > 0, self, "it counts no cases")
 
     @property

@@ -20,6 +20,7 @@ class MeanCosts(NamedTuple):
     decide_all: float
 
     def _check_state(self) -> None:
+        """Three numbers."""
         check_fields(self, chosen=number(), review_all=number(), decide_all=number())
 
 

@@ -231,6 +231,7 @@ class RejoSVCCV(ChosenModel):
         self.cv_results_ = {k: np.array(v) for k, v in zip(names, columns, strict=True)}
 
     def _check_state(self) -> None:
+        """There is a model for each reject cost."""
         super()._check_state()
         self._model()._validate_params()
         costs = self.reject_costs_.tolist()

@@ -32,6 +32,7 @@ class Target(NamedTuple):
     limit: float  # of that rate, or the price
 
     def _check_state(self) -> None:
+        """The names of a target and of a rate, and a number."""
         check_fields(
             self, name=one_of(*TARGETS), rate=maybe(one_of(*RATES)), limit=number(),
         )  # fmt: skip

@@ -29,6 +29,7 @@ class Stream(NamedTuple):
     n_steps: int
 
     def _check_state(self) -> None:
+        """Arrays of the same length, and counts."""
         check_fields(
             self,
             x=floats("n"),

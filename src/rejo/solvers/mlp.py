@@ -64,6 +64,7 @@ class Moments(NamedTuple):
     n_steps: int
 
     def _check_state(self) -> None:
+        """Two arrays of the same length, and a count."""
         check_fields(
             self, first=floats("n"), second=floats("n", low=0.0), n_steps=count(0, 1 << 53)
         )

@@ -259,8 +259,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return sum(map(len, self._names_out()))
 
     def _check_state(self) -> None:
+        """What it knows about each column suits the kind of the column."""
         check_parameters(self)
-        self._validate_params()
         names = self.feature_names_in_.tolist()
         kinds, learnt, formats = self.kinds_, self.learnt_, self.date_formats_
         left_out = self.left_out_
