@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import tracemalloc
 import zipfile
 from dataclasses import replace
 from importlib import import_module
@@ -16,7 +17,11 @@ import pytest
 import sklearn
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
@@ -60,6 +65,7 @@ from rejo.persistence import (
     open_file,
     save,
 )
+from rejo.persistence._container import memory_needed, unpack
 from rejo.persistence._trusted import OWN
 from rejo.selection import RejectClassifierCV, RejoSVCCV
 from rejo.tables import TableEncoder
@@ -477,6 +483,32 @@ def test_save_refuses_what_load_would_not_open(model, message, data, path):
     assert os.listdir(path.parent) == []
 
 
+def test_a_remedy_names_what_can_be_trusted(data, path):
+    """A class on the list, too: with a function, it is not checked."""
+    X, y = np.abs(data[0]), data[1]
+    model = make_pipeline(FunctionTransformer(np.log1p), RejoLinear()).fit(X, y)
+    trusted = []
+    for _ in range(2):
+        with pytest.raises(ModelFileError, match="name in trusted") as error:
+            save(model, path, trusted=trusted)
+        trusted += re.findall(r"name in trusted\S* (?:also )?([\w.]*\w)", str(error.value))
+    save(model, path, trusted=trusted)
+    np.testing.assert_array_equal(load(path, trusted=trusted).predict(X), model.predict(X))
+    with pytest.raises(ModelFileError, match="FunctionTransformer"):
+        load(path, trusted=["numpy.log1p"])
+
+
+def test_types_that_cannot_be_trusted_are_not_offered(data, path):
+    inner = VotingClassifier([("a", LogisticRegression())], voting="soft")
+    model = ThresholdRejectClassifier(inner).fit(*data)
+    trusted = [
+        "sklearn.ensemble._voting.VotingClassifier",
+        "sklearn.preprocessing._label.LabelEncoder",
+    ]
+    with pytest.raises(ModelFileError, match=r"Bunch, as a DictNode.*Use one of the types"):
+        save(model, path, trusted=trusted)
+
+
 def test_save_refuses_boosters_of_other_packages(data, path):
     boost = pytest.importorskip("xgboost")
     model = ReplicationClassifier(boost.XGBClassifier(n_estimators=2)).fit(*data)
@@ -499,6 +531,28 @@ def test_another_scikit_learn_is_warned_of(data, path, monkeypatch):
     monkeypatch.setattr(sklearn, "__version__", "99.1.0")
     with pytest.warns(UserWarning, match="this is 99.1.0: the model may decide differently"):
         load(path)
+
+
+def open_peak(path, open_it):
+    """Most memory that opening a file takes, after whatever is imported on the way."""
+    open_it(path)
+    tracemalloc.start()
+    try:
+        open_it(path)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("is_sparse", [True, False])
+def test_opening_takes_the_memory_that_is_stated(is_sparse, path):
+    X = sparse.random(200, 10_000, 0.4, format="csr", random_state=0)
+    X = X if is_sparse else X[:, :5000].toarray()
+    save(RejoSVC(kernel="linear", C=1e-3).fit(X, np.arange(200) % 2), path)
+    stated = memory_needed(unpack(path.read_bytes()))
+    assert path.stat().st_size > 7_000_000
+    for open_it in (load, inspect):
+        assert open_peak(path, open_it) < stated + 3_000_000
 
 
 def test_a_file_that_is_too_large_is_refused(data, path):

@@ -93,7 +93,7 @@ class Edit:
     """A file taken apart: change ``schema``, ``header`` and ``members``, then ``bytes()``."""
 
     def __init__(self, data):
-        self.members = unpack(data)
+        self.members = {name: bytes(member) for name, member in unpack(data).items()}
         self.header = json.loads(self.members.pop("rejo.json"))
         self.schema = json.loads(self.members.pop("schema.json"))
 

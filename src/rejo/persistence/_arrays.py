@@ -18,7 +18,8 @@ from numpy.lib.format import dtype_to_descr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix, load_npz
 
-from rejo.persistence._container import pack, read_zip
+from rejo._state import is_sorted, is_within
+from rejo.persistence._container import Bytes, pack, read_zip
 from rejo.persistence._refusals import ModelFileError, ensure
 
 MAGIC = b"\x93NUMPY\x01\x00"
@@ -52,13 +53,13 @@ def _records() -> dict[str, np.dtype[Any]]:
     return {repr(dtype_to_descr(dtype)): dtype for dtype in (PREDICTOR_RECORD_DTYPE, NODE_DTYPE)}
 
 
-def check_array(name: str, data: bytes) -> Layout:
+def check_array(name: str, data: Bytes) -> Layout:
     """Read the header of an array in NumPy's format; refuse what ``numpy.save`` does not write."""
     length = int.from_bytes(data[8:10], "little")
     start = 10 + length
     found = None
     if data[:8] == MAGIC and 0 < length <= 10_000 and len(data) >= start:
-        found = HEADER.fullmatch(data[10:start].decode("latin1"))
+        found = HEADER.fullmatch(str(data[10:start], "latin1"))
     if found is None:
         raise ModelFileError(f"{name} is not an array of numbers or strings in NumPy's format")
     if found["record"] is None:
@@ -68,13 +69,14 @@ def check_array(name: str, data: bytes) -> Layout:
         dtype = _records()[found["record"]]
     shape = tuple(int(n) for n in found["shape"].replace(" ", "").split(",") if n)
     size, held = prod(shape) * dtype.itemsize, len(data) - start
-    fine = len(shape) <= MOST_DIMENSIONS and size == held
-    fine = fine and (size > 0 or prod(n for n in shape if n) <= MOST_EMPTY)
-    ensure(fine, f"{name} holds {held} bytes, but its shape {shape} asks for {size}")
+    few = len(shape) <= MOST_DIMENSIONS
+    few = few and (size > 0 or prod(n for n in shape if n) <= MOST_EMPTY)
+    ensure(few, f"{name} has a shape {str(shape)[:80]} that no array of a model has")
+    ensure(size == held, f"{name} holds {held} bytes, but its shape {shape} asks for {size}")
     return Layout(dtype, shape, found["fortran"] == "True", start)
 
 
-def read_array(name: str, data: bytes) -> NDArray[Any]:
+def read_array(name: str, data: Bytes) -> NDArray[Any]:
     """Return an array of its own memory, aligned and in C order."""
     layout = check_array(name, data)
     values = np.frombuffer(data, dtype=layout.dtype, offset=layout.start)
@@ -82,9 +84,8 @@ def read_array(name: str, data: bytes) -> NDArray[Any]:
     made = np.empty(layout.shape, layout.dtype)
     made[...] = values
     if made.dtype.kind == "b":
-        ensure(
-            (made.view(np.uint8) <= 1).all(), f"{name} holds values that are neither true nor false"
-        )
+        fine = is_within(made.view(np.uint8), 0, 1)
+        ensure(fine, f"{name} holds values that are neither true nor false")
     return made
 
 
@@ -117,12 +118,12 @@ def array_bytes(values: NDArray[Any]) -> bytes:
     return buffer.getvalue()
 
 
-def check_sparse(name: str, data: bytes) -> tuple[int, ...]:
+def check_sparse(name: str, data: Bytes) -> tuple[int, ...]:
     """Return the shape of a sparse matrix, whose parts agree."""
     return read_sparse(name, data, "csr_matrix").shape
 
 
-def read_sparse(name: str, data: bytes, kind: str) -> Any:
+def read_sparse(name: str, data: Bytes, kind: str) -> Any:
     """Return sparse rows, as a ``csr_matrix`` or a ``csr_array``."""
     problem = f"{name} is not a sparse matrix in the format of model files"
     parts = read_zip(data, SPARSE_MEMBER)
@@ -139,8 +140,7 @@ def read_sparse(name: str, data: bytes, kind: str) -> Any:
     fine = indices.dtype == indptr.dtype == np.int32 and p <= MOST_COLUMNS
     fine = fine and indptr.shape == (n + 1,) and values["data"].shape == indices.shape
     fine = fine and indices.ndim == 1 and indptr[0] == 0 and indptr[-1] == len(indices)
-    fine = fine and (np.diff(indptr) >= 0).all()
-    fine = fine and ((indices >= 0) & (indices < p)).all()
+    fine = fine and is_sorted(indptr) and is_within(indices, 0, p - 1)
     ensure(fine, f"{name}: the parts of the sparse matrix do not agree")
     made = csr_matrix if kind == "csr_matrix" else csr_array
     return made((values["data"], indices, indptr), shape=(n, p))

@@ -85,7 +85,10 @@ class _Builder:
         arguments = [self.make(item) for item in node["__reduce__"]["args"]["content"]]
         arguments[1] = arguments[1].astype(np.intp)
         made = class_named(type_name(node))(*arguments)
-        made.__setstate__(self.make(node["content"]))
+        state = node["content"]
+        made.__setstate__(self.make(state))  # it copies them
+        for used in (state, *state["content"].values()):
+            self._made.pop(used["__id__"], None)
         return made
 
     def _make_ObjectNode(self, node: Node) -> Any:

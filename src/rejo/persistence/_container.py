@@ -18,6 +18,8 @@ from typing import Any
 
 from rejo.persistence._refusals import ORIGIN, ModelFileError, ensure, first_line
 
+Bytes = bytes | memoryview
+
 HEADER, SCHEMA = "rejo.json", "schema.json"
 MEMBER = re.compile(r"rejo\.json|schema\.json|\d{1,20}\.np[yz]", re.ASCII)
 MAX_HEADER = 1 << 20
@@ -56,31 +58,33 @@ def ensure_room(holds: bool, problem: str, max_bytes: int) -> None:
     )
 
 
-def unpack(data: bytes, max_bytes: int = MAX_BYTES) -> dict[str, bytes]:
+def unpack(data: Bytes, max_bytes: int = MAX_BYTES) -> dict[str, Bytes]:
     """Return the members of a model file by name."""
     members = read_zip(data, MEMBER)
     for name in (HEADER, SCHEMA):
         ensure(name in members, f"the file has no {name}", remedy=ORIGIN)
+        members[name] = bytes(members[name])
     ensure(len(members[HEADER]) <= MAX_HEADER, f"rejo.json has more than {MAX_HEADER} bytes")
     problem = f"the file has {len(data):,} bytes"
     ensure_room(memory_needed(members) <= max_bytes, problem, max_bytes)
     return members
 
 
-def memory_needed(members: Mapping[str, bytes]) -> int:
+def memory_needed(members: Mapping[str, Bytes]) -> int:
     """Return how many bytes of memory opening a file takes, at most."""
-    text = [members[HEADER], members[SCHEMA]]
+    text = [bytes(members[HEADER]), bytes(members[SCHEMA])]
     values = sum(part.count(mark) for part in text for mark in (b",", b"[", b"{"))
     size = sum(map(len, members.values()))
     return COPIES * size + TEXT_COPIES * sum(map(len, text)) + VALUE_BYTES * values
 
 
-def read_zip(data: bytes, allowed: re.Pattern[str]) -> dict[str, bytes]:
-    """Return the members of a zip file in the form that :func:`pack` writes.
+def read_zip(data: Bytes, allowed: re.Pattern[str]) -> dict[str, Bytes]:
+    """Return the members of a zip file in the form that :func:`pack` writes, without a copy.
 
     Dates, permissions and the system that wrote it do not matter.
     """
-    members: dict[str, bytes] = {}
+    data = memoryview(data)
+    members: dict[str, Bytes] = {}
     places: list[tuple[str, int, int]] = []  # name, checksum, offset
     at = 0
     while data[at : at + 4] == b"PK\x03\x04":
@@ -102,12 +106,12 @@ def read_zip(data: bytes, allowed: re.Pattern[str]) -> dict[str, bytes]:
     return members
 
 
-def _read_local(data: bytes, at: int) -> tuple[str, int, int, int]:
+def _read_local(data: Bytes, at: int) -> tuple[str, int, int, int]:
     """Name, checksum, start and size of the member at a place."""
     ensure(len(data) >= at + LOCAL.size, "the file ends too early")
     _, _, flags, method, _, _, crc, packed, size, n_name, n_extra = LOCAL.unpack_from(data, at)
     start = at + LOCAL.size + n_name
-    name = data[at + LOCAL.size : start].decode("latin1")
+    name = str(data[at + LOCAL.size : start], "latin1")
     ensure(not flags & 1, f"member {name[:80]!r} is encrypted", remedy=ORIGIN)
     ensure(method == 0, f"member {name[:80]!r} is compressed", remedy=ORIGIN)
     plain = flags == 0 and n_extra == 0 and packed == size
@@ -115,7 +119,7 @@ def _read_local(data: bytes, at: int) -> tuple[str, int, int, int]:
     return name, crc, start, size
 
 
-def _check_entry(data: bytes, at: int, name: str, crc: int, size: int, offset: int) -> int:
+def _check_entry(data: Bytes, at: int, name: str, crc: int, size: int, offset: int) -> int:
     """Check that the directory says of a member what the member says; return the next place."""
     fine = len(data) >= at + CENTRAL.size
     if fine:
@@ -130,7 +134,7 @@ def _check_entry(data: bytes, at: int, name: str, crc: int, size: int, offset: i
     return at
 
 
-def _check_end(data: bytes, at: int, n: int) -> None:
+def _check_end(data: Bytes, at: int, n: int) -> None:
     fine = len(data) == at + END.size
     if fine:
         mark, disk, first, here, total, size, start, comment = END.unpack_from(data, at)
@@ -139,7 +143,7 @@ def _check_end(data: bytes, at: int, n: int) -> None:
     ensure(fine, "the directory of the file does not agree with its members", remedy=ORIGIN)
 
 
-def _guess(data: bytes) -> str:
+def _guess(data: Bytes) -> str:
     if data[:1] == b"\x80" or data[:2] in (b"\x1f\x8b", b"BZ"):
         return "it looks like a pickle or a compressed one, which would run code"
     return "it is empty" if not data else "it is not a zip file"
@@ -164,7 +168,7 @@ def pack(members: Mapping[str, bytes]) -> bytes:
     return b"".join([*pieces, tail, end])
 
 
-def payload_hash(members: Mapping[str, bytes]) -> str:
+def payload_hash(members: Mapping[str, Bytes]) -> str:
     """Return the SHA-256 of names, lengths and contents of all members but the header."""
     digest = hashlib.sha256()
     for name in sorted(members.keys() - {HEADER}):
@@ -173,10 +177,10 @@ def payload_hash(members: Mapping[str, bytes]) -> str:
     return digest.hexdigest()
 
 
-def parse_json(name: str, data: bytes) -> Any:
+def parse_json(name: str, data: Bytes) -> Any:
     """Parse JSON; refuse it if a key comes twice, or a number is not one of 64 bits."""
     try:
-        text = data.decode("utf-8")
+        text = str(data, "utf-8")
         return json.loads(
             text, object_pairs_hook=_unique, parse_int=_whole, parse_constant=_no_number
         )

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array, issparse
 import rejo
 from rejo._io import percent, printable
 from rejo._state import STORABLE
-from rejo.persistence._container import HEADER, parse_json, payload_hash
+from rejo.persistence._container import HEADER, Bytes, parse_json, payload_hash
 from rejo.persistence._refusals import ensure
 from rejo.persistence._rows import first_rows, hashes, least_rows
 from rejo.persistence._schema import Node, Schema, type_name
@@ -249,7 +249,7 @@ def plain(value: Any) -> Any:
     raise TypeError(f"expected and table must hold numbers and strings; got {value!r}.")
 
 
-def make_header(members: Mapping[str, bytes], **facts: Any) -> bytes:
+def make_header(members: Mapping[str, Bytes], **facts: Any) -> bytes:
     """Return the header, as indented JSON that people can read too."""
     header = {
         "format": FORMAT,
@@ -283,7 +283,7 @@ TYPES: dict[str, Any] = {
 MAX_ROWS = 1 << 48
 
 
-def read_header(members: Mapping[str, bytes]) -> dict[str, Any]:
+def read_header(members: Mapping[str, Bytes]) -> dict[str, Any]:
     """Return the header; refuse one that this version does not write for these members."""
     header = parse_json(HEADER, members[HEADER])
     ours = isinstance(header, dict) and header.get("format") == FORMAT
@@ -335,12 +335,13 @@ def _n_values(value: Any, depth: int) -> int:
     return 1
 
 
-def describe(path: Path, size: int, header: Mapping[str, Any], schema: Schema) -> ModelFile:
+def describe(
+    path: Path, size: int, header: Mapping[str, Any], schema: Schema, rows: TrainingRows
+) -> ModelFile:
     """Join the header and what the tree shows."""
     facts = {name: value for name, value in header.items() if name != "format"}
     first, last = _end(schema, 0), _end(schema, -1)
     n_features = first.get("n_features_in_")
-    rows = TrainingRows(schema)
     counted, shown = header["training_rows"], rows.least()
     known = counted is not None or shown > 0 or not rows.unknown
     return ModelFile(

@@ -66,7 +66,7 @@ def check_and_restore(model: Any, asked: Collection[str] = ()) -> None:
         if _is_prototype(part):
             complete(part)
             continue
-        if said.fitted is not None and hasattr(part, "__dict__"):
+        if said.fitted is not None:
             sizes = {} if said.sizes is None else said.sizes(part)
             check_fitted(part, {**said.fitted, **SETTINGS}, parameters_of(type(part)), sizes)
         for method in (said.check, said.restore):

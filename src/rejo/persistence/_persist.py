@@ -24,7 +24,15 @@ from rejo.persistence._container import (
     read_file,
     unpack,
 )
-from rejo.persistence._header import ModelFile, data_hash, describe, make_header, plain, read_header
+from rejo.persistence._header import (
+    ModelFile,
+    TrainingRows,
+    data_hash,
+    describe,
+    make_header,
+    plain,
+    read_header,
+)
 from rejo.persistence._parts import check_and_restore, rejecting_part
 from rejo.persistence._refusals import about, any_error, ensure
 from rejo.persistence._rows import count_rows
@@ -163,7 +171,8 @@ def load(
     Returns
     -------
     model : RejectClassifier or Pipeline
-        As it was saved, but that ``n_jobs`` is None and ``verbose`` 0.
+        It decides as the model that was saved.  ``n_jobs`` is None and ``verbose`` False, and
+        attributes of scikit-learn that no prediction uses, such as ``oob_score_``, are not there.
 
     Raises
     ------
@@ -236,11 +245,10 @@ def _open(
     with about(path):
         data = read_file(path, max_bytes)
         with any_error():
-            size = len(data)
             header, schema = _read(data, max_bytes, trusted)
-            del data
+            rows = TrainingRows(schema)  # takes memory, so before there is a model
             model = _build(schema, header["operating_point"]) if built else None
-            found = describe(path, size, header, schema)
+            found = describe(path, len(data), header, schema, rows)
     theirs, ours = found.versions["scikit-learn"], sklearn.__version__
     if built and theirs.split(".")[:2] != ours.split(".")[:2]:
         warnings.warn(

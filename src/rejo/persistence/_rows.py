@@ -27,11 +27,12 @@ from sklearn.utils import _safe_indexing
 from rejo._state import is_fitted
 from rejo._typing import Floats, Indices
 from rejo.persistence._arrays import check_array, read_array, read_sparse
-from rejo.persistence._container import SCHEMA
+from rejo.persistence._container import SCHEMA, Bytes
 
 Keys = NDArray[np.uint64]  # (2, n): two hashes of each row
 
-BLOCK = 1 << 18  # values hashed at a time
+BLOCK = 1 << 15  # values hashed at a time, or a row
+LOOKED_AT = 1 << 18  # values of a sparse table, or of a row, in a file from elsewhere
 DROPPED = np.uint64(18)  # bits of a value that do not count; 34 do, or ten digits
 SMALL = 1e-13  # of the largest value of a row: nothing but rounding
 FEW = 3  # columns of small integers that an array of counts may repeat by chance
@@ -54,7 +55,7 @@ class Matches(NamedTuple):
     rows: Indices  # (m,) of the table
 
 
-def count_rows(members: Mapping[str, bytes], model: Any, X: Any) -> int | None:
+def count_rows(members: Mapping[str, Bytes], model: Any, X: Any) -> int | None:
     """Return how many distinct rows of the training table a file holds.
 
     Parameters
@@ -188,12 +189,12 @@ class Needles(NamedTuple):
 class Held:
     """The arrays in a file, of numbers and of other values."""
 
-    def __init__(self, members: Mapping[str, bytes]) -> None:
+    def __init__(self, members: Mapping[str, Bytes]) -> None:
         self._numbers: list[Any] = []
         self._values: list[NDArray[Any]] = []
         self._needles: dict[tuple[bool, int], Needles | None] = {}
         arrays = (stored_array(name, data) for name, data in members.items() if name != SCHEMA)
-        for array in chain(arrays, _lists(json.loads(members[SCHEMA]))):
+        for array in chain(arrays, _lists(json.loads(bytes(members[SCHEMA])))):
             if array.dtype.names is None and array.ndim > 0:  # not the nodes of a tree
                 numbers = _as_numbers(array)
                 if numbers is None:
@@ -300,22 +301,24 @@ def _is_single(rows: Any) -> bool:
         return fine and not np.array_equal(values, np.floor(values), equal_nan=True)
 
 
-def stored_array(name: str, data: bytes) -> Any:
+def stored_array(name: str, data: Bytes) -> Any:
     """Return an array from a member of a file; a sparse one as CSR."""
     return read_array(name, data) if name.endswith(".npy") else read_sparse(name, data, "csr_array")
 
 
-def first_rows(name: str, data: bytes, n_rows: int) -> Any:
+def first_rows(name: str, data: Bytes, n_rows: int) -> Any:
     """Return some rows of a table of numbers in a member of a file; None if it is something else.
 
     A dense table is not copied: this reads files from elsewhere, within bounds.
     """
     if name.endswith(".npz"):
         rows = read_sparse(name, data, "csr_array")
-        few = int(np.searchsorted(rows.indptr, BLOCK, side="right")) - 1
+        few = int(np.searchsorted(rows.indptr, LOOKED_AT, side="right")) - 1
         return rows[: min(n_rows, few)]
     layout = check_array(name, data)
     if layout.dtype.kind not in "iuf" or len(layout.shape) != 2 or 0 in layout.shape:
+        return None
+    if layout.shape[1] > LOOKED_AT:
         return None
     values = np.frombuffer(data, layout.dtype, offset=layout.start)
     return values.reshape(layout.shape, order="F" if layout.fortran else "C")[:n_rows]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rejo.persistence._arrays import check_array, check_sparse, read_array
+from rejo.persistence._container import Bytes
 from rejo.persistence._refusals import ModelFileError, ensure, untrusted
 from rejo.persistence._trusted import KEYS, TRUSTED
 
@@ -50,7 +51,7 @@ class Schema:
     """
 
     def __init__(
-        self, root: Any, members: Mapping[str, bytes], trusted: Collection[str] = ()
+        self, root: Any, members: Mapping[str, Bytes], trusted: Collection[str] = ()
     ) -> None:
         self.members = members
         self.trusted = frozenset(trusted)
@@ -127,13 +128,13 @@ class Schema:
 
     def _allows(self, loader: str, name: str, where: str) -> bool:
         """Return whether a type may stand in the file; if not, note its name and place."""
-        if name in TRUSTED.get(loader, ()):
-            return True
-        known = loader in TRUSTED or loader in ASKABLE
-        ensure(known, f"{where} is a {name[:120]}, as a {loader[:40]}: not a trusted type")
-        if name in self.trusted and loader in ASKABLE:
+        askable = loader in ASKABLE
+        if askable and name in self.trusted:
             self.asked.add(name)
             return True
+        if name in TRUSTED.get(loader, ()):
+            return True
+        ensure(askable, f"{where} is a {name[:120]}, as a {loader[:40]}: not a trusted type")
         if len(self._untrusted) < 20:
             self._untrusted.setdefault(name[:120], where)
         return False
@@ -250,10 +251,8 @@ class Schema:
 
     def _arguments(self, node: Node, where: str) -> list[Node]:
         """Arguments of a constructor; the state that follows them is checked as well."""
-        reduce, problem = (
-            node["__reduce__"],
-            f"{where}: the node of a {type_name(node)} is malformed",
-        )
+        reduce = node["__reduce__"]
+        problem = f"{where}: the node of a {type_name(node)} is malformed"
         ensure(isinstance(reduce, dict) and reduce.keys() == {"args"}, problem)
         args = reduce["args"]
         self._check(args, where)

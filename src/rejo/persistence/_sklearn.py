@@ -30,7 +30,8 @@ class Known(NamedTuple):
 
     name: str
     check: Callable[[Any], None] | None = None  # refuses attributes that do not agree
-    fitted: Mapping[str, Must] | None = None  # what it keeps besides parameters, and how it must be
+    # What it keeps besides parameters, and how it must be; None: it has no attributes.
+    fitted: Mapping[str, Must] | None = None
     sizes: Callable[[Any], dict[str, int]] | None = None  # lengths that ``fitted`` names
     rows: tuple[str, ...] = ()  # attributes that hold rows of the training set
     weighted: tuple[str, ...] = ()  # attributes with names, members and their weights

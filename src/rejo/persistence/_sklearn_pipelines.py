@@ -219,7 +219,9 @@ PASS = {name: optional(must) for name, must in FEATURES.items()}
 def check_pass(step: Any) -> None:
     """It passes all on; functions are not in files."""
     fine = step.func is None and step.inverse_func is None and not step.kw_args
-    require(fine, step, "it has a function, which a model file does not hold")
+    name = f"{type(step).__module__}.{type(step).__name__}"
+    problem = "it has a function, which is not checked. If you trust it, name in trusted also"
+    require(fine, step, f"{problem} {name}")
 
 
 # ---- splits of the data, in parameters ----------------------------------------------------------

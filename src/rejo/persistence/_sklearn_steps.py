@@ -52,7 +52,7 @@ def _is_statistics(value: Any, sizes: Any) -> bool:
 IMPUTER = {
     **FEATURES,
     "statistics_": Must("a number or string for each feature", _is_statistics),
-    "indicator_": none("Use add_indicator=False, and MissingIndicator only as a trusted type"),
+    "indicator_": none("Use add_indicator=False"),
 }
 
 

@@ -60,7 +60,7 @@ def check_decision_tree(model: Any) -> None:
 
 
 def restore_decision_tree(model: Any) -> None:
-    """Set the numbers of outputs and classes; the part of the features is that of the next fit."""
+    """Set the numbers of outputs and classes, and that of features, which only a fit uses."""
     complete(model)
     model.n_outputs_, model.n_classes_ = 1, np.int64(len(model.classes_))
     model.max_features_ = model.n_features_in_

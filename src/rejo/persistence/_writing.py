@@ -20,10 +20,11 @@ from rejo.persistence._trusted import KNOWN, kept_names
 
 OTHER_TYPES = "Use one of the types in rejo.persistence.TRUSTED_TYPES"
 BOOSTER = "Use HistGradientBoostingClassifier, or keep the booster in its own format"
-ALTERNATIVES = {  # to types that cannot be saved, by a word of their names or places
-    "cost_of": "Give cost_of as text, such as 'error=5000,review=40', or as an array",
-    "kernel": "Use a kernel by name, or kernel='precomputed' with your own matrix",
+ALTERNATIVES = {  # to types that cannot be saved, by a part of their names or places
+    "cost_of is a": "Give cost_of as text, such as 'error=5000,review=40', or as an array",
+    "kernel is a": "Use a kernel by name, or kernel='precomputed' with your own matrix",
     "_preprocessor": "Encode categories before the model, e.g. with rejo.tables.TableEncoder",
+    "MissingIndicator": "Use add_indicator=False",
     "SearchCV": "Fit with the best parameters that the search found",
     "xgboost": BOOSTER,
     "lightgbm": BOOSTER,
