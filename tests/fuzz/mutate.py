@@ -441,8 +441,8 @@ def same_length(edit: Edit, draw: Random, others: Menagerie) -> str | None:
 
 
 def _resized(values: Any, axis: int, n: int) -> Any:
-    rows = np.arange(n) % max(values.shape[axis], 1)
-    return np.take(values, rows, axis=axis)
+    size = values.shape[axis]
+    return np.take(values, np.arange(n) % size, axis=axis) if size else values
 
 
 def same_array(edit: Edit, draw: Random, others: Menagerie) -> str | None:
