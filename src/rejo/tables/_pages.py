@@ -13,6 +13,8 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from typing import Any, BinaryIO
 
+from rejo.tables.limits import size_of
+
 LONGEST_FOOTER, LONGEST_HEADER = 1 << 24, 1 << 20  # bytes
 # Numbers of the fields of a file, a row group and a column in it ...
 ROW_GROUPS, COLUMNS, COLUMN = 4, 1, 3
@@ -34,7 +36,7 @@ def page_sizes(stream: BinaryIO, size: int, columns: Collection[int]) -> Iterato
     stream.seek(size - 8)
     length = int.from_bytes(stream.read(4), "little")
     if length > LONGEST_FOOTER:
-        raise ValueError(f"its footer has {length:,} bytes")
+        raise ValueError(f"its footer has more than {size_of(LONGEST_FOOTER)}")
     stream.seek(size - 8 - length)
     for group in _Thrift(stream.read(length)).struct(FOOTER)[ROW_GROUPS]:
         for i in columns:
