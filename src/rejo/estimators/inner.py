@@ -185,7 +185,7 @@ def check_member(
     """
     name = type(final_classifier(member)).__name__
     fine = isinstance(member, BaseEstimator) and is_classifier(member)
-    ends = member, final_classifier(member)  # a pipeline passes boundary_scores not on
+    ends = member, final_classifier(member)  # a pipeline has no boundary_scores
     fine = fine and any(hasattr(end, method) for end in ends for method in methods)
     require(fine, owner, f"a {name} stands where a classifier is expected")
     check_is_fitted(member)

@@ -44,7 +44,6 @@ from rejo.solvers.svm import Kernel, KernelSolution, evaluate
 Solution = TypeVar("Solution", KernelSolution, LogisticSolution)
 
 SMALLEST_GAMMA = 1e-300
-LARGEST_DEGREE = 2**31 - 1  # of the compiled kernels
 CHUNK = 2_000_000  # kernel values held at a time in a prediction with a callable kernel
 
 
@@ -129,8 +128,7 @@ class KernelMachine(ParallelBoundaries):
         """The kernel has a name, suits the points that carry its function, and cannot overflow."""
         super()._check_state()
         require(isinstance(self.kernel, str), self, "the kernel is not one of rejo's own")
-        fine = int(self.degree) <= LARGEST_DEGREE and abs(self.coef0) <= LARGEST
-        require(fine, self, "degree or coef0 is too large")
+        require(abs(self.coef0) <= LARGEST, self, "coef0 is too large")
         n_axes = {"linear": None, "precomputed": 1}.get(str(self.kernel), 2)
         found = None if self._basis is None else self._basis.ndim
         require(found == n_axes, self, "the points that carry its function are malformed")

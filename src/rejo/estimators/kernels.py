@@ -44,7 +44,7 @@ def check_gram(K: Any, shape: tuple[int, int], kernel: Callable[[Any, Any], Any]
     try:
         K = np.ascontiguousarray(K, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"kernel must return numbers; of {kernel!r}, {error}.") from None
+        raise ValueError(f"kernel={kernel!r} must return numbers: {error}.") from None
     if K.shape != shape:
         raise ValueError(
             f"kernel must return a matrix of shape {shape} for {shape[0]} and {shape[1]} rows; "
