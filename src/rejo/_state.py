@@ -188,7 +188,9 @@ def label() -> Must:
     def test(value: Any, sizes: Sizes) -> bool:
         if isinstance(value, Integral) and not _is_bool(value):
             return -(1 << 63) <= int(value) < 1 << 64
-        return isinstance(value, (str, bytes, bool, np.bool_)) or _is_float(value)
+        if _is_float(value):
+            return not np.isinf(value)  # NaN may stand for a rejection
+        return isinstance(value, (bytes, bool, np.bool_)) or _is_text(value)
 
     return Must("a string or a number", test)
 
@@ -208,7 +210,8 @@ def labels(size: Size = "K") -> Must:
         fine = fine and _match((size,), value.shape, sizes)
         found = value.tolist() if fine else []
         fine = fine and all(label().fits(x, {}) for x in found)
-        return fine and len(set(found)) == len(found) and all(x == x for x in found)
+        fine = fine and all(x == x for x in found)
+        return fine and len(set(found)) == len(set(map(str, found))) == len(found)
 
     return Must(f"{size} different numbers or strings", test)
 
@@ -220,7 +223,11 @@ def names(size: Size = "p") -> Must:
         fine = isinstance(value, np.ndarray) and value.dtype == object
         fine = fine and _match((size,), value.shape, sizes)
         found = value.tolist() if fine else []
-        return fine and all(type(x) is str for x in found) and len(set(found)) == len(found)
+        return (
+            fine
+            and all(type(x) is str and _is_text(x) for x in found)
+            and len(set(found)) == len(found)
+        )
 
     return Must(f"{size} different strings", test)
 
@@ -426,6 +433,11 @@ def _match(shape: tuple[Size, ...], found: tuple[int, ...], sizes: Sizes) -> boo
 
 def _is_bool(value: Any) -> bool:
     return isinstance(value, (bool, np.bool_))
+
+
+def _is_text(value: Any) -> bool:
+    """Return whether a value is a string that can be written: lone surrogates cannot."""
+    return isinstance(value, str) and not any("\ud800" <= c <= "\udfff" for c in value)
 
 
 def _is_float(value: Any) -> bool:

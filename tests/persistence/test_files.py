@@ -33,6 +33,7 @@ from sklearn.preprocessing import (
     FunctionTransformer,
     MinMaxScaler,
     OneHotEncoder,
+    OrdinalEncoder,
     PolynomialFeatures,
     SplineTransformer,
     StandardScaler,
@@ -65,7 +66,7 @@ from rejo.persistence import (
     open_file,
     save,
 )
-from rejo.persistence._container import memory_needed, unpack
+from rejo.persistence._container import memory_needed, pack, unpack
 from rejo.persistence._trusted import OWN
 from rejo.selection import RejectClassifierCV, RejoSVCCV
 from rejo.tables import TableEncoder
@@ -782,3 +783,29 @@ def test_one_reading_gives_the_model_and_its_description(data, path):
     same(loaded, model, data[0])
     assert file == inspect(path)
     assert file.notes == "pilot"
+
+
+# ---- what opening may take ------------------------------------------------------------------
+
+
+def test_estimators_are_not_nested_without_end(data, path):
+    model = RejoLinear()
+    for _ in range(9):
+        model = Pipeline([("inner", model)])
+    save(model.fit(*data), path)
+    with pytest.raises(ModelFileError, match="estimators are nested"):
+        save(Pipeline([("inner", model)]), path, overwrite=True)
+
+
+def test_a_file_of_very_many_members_is_refused(path):
+    path.write_bytes(pack({f"{i}.npy": b"" for i in range(100_001)}))
+    with pytest.raises(ModelFileError, match="more than 100000 members"):
+        load(path)
+
+
+def test_encoders_have_no_more_categories_than_columns(data, path):
+    X, y = data
+    model = make_pipeline(OrdinalEncoder(), RejoLinear()).fit(X[:, :1].round(1), y)
+    model[0].categories_ = [np.arange(100_001.0)]
+    with pytest.raises(ModelFileError, match="categories_"):
+        save(model, path)

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from rejo._io import percent, progress
+from rejo._io import percent, printable, progress
 from rejo.cli import _options as options
 from rejo.cli._files import CommandError, check_apart, check_output, print_json, warn
 from rejo.cli._model_file import Opened, open_model, warn_of_unseen
@@ -19,7 +19,7 @@ DESCRIPTION = (
     "its rank: 1 comes first."
 )
 ENOUGH = 50  # cases needed to judge the share of reviews
-ROWS = 50_000  # in memory at a time
+ROWS, NUMBERS = 50_000, 1 << 25  # in memory at a time, at most
 
 
 def add(parser: Any) -> None:
@@ -58,7 +58,8 @@ def run(arguments: argparse.Namespace) -> None:
     text = [] if named is None else [named]
     optional = [] if arguments.id else text
     chunks = read_chunks(
-        arguments.data, opened.encoder, text=text, optional=optional, rows=ROWS,
+        arguments.data, opened.encoder, text=text, optional=optional,
+        rows=max(1, min(ROWS, NUMBERS // opened.found.most_columns)),
         **options.reading(arguments),
     )  # fmt: skip
     features = list(opened.encoder.kinds_)
@@ -84,7 +85,7 @@ def run(arguments: argparse.Namespace) -> None:
         share = f" ({percent(n_rejected / n)})" if n else ""
         print(
             f"{n:,} cases: {n - n_rejected:,} decided, {n_rejected:,}{share} to "
-            f"{opened.review_label or 'review'}, ranked. Decisions: {arguments.output}"
+            f"{printable(opened.review_label or 'review')}, ranked. Decisions: {arguments.output}"
         )
 
 

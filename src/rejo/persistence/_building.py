@@ -73,8 +73,7 @@ class _Builder:
         return array if node["__class__"] == "ndarray" else array[()]
 
     def _make_SparseMatrixNode(self, node: Node) -> Any:
-        data = self._schema.members[node["file"]]
-        return read_sparse(node["file"], data, node["__class__"])
+        return read_sparse(node["file"], self._schema.members[node["file"]], node["__class__"])
 
     def _make_RandomStateNode(self, node: Node) -> Any:
         made = np.random.RandomState(0)

@@ -24,12 +24,14 @@ HEADER, SCHEMA = "rejo.json", "schema.json"
 MEMBER = re.compile(r"rejo\.json|schema\.json|\d{1,20}\.np[yz]", re.ASCII)
 MAX_HEADER = 1 << 20
 MAX_BYTES = 1 << 28
+MOST_MEMBERS = 100_000
 PIECE = 1 << 20
 
-# What opening a file takes, in bytes: each of its bytes is read, and becomes a byte of an array.
+# What opening a file takes, in bytes: each of its bytes is read, and becomes a byte of an array;
+# of a member, what it is called, and the node and the array that it becomes.
 # JSON becomes text of up to 4 bytes a character, strings, and an object for each value: in a dict,
 # its key, a pair while the dict is made, and up to twice the place in the dict.
-COPIES, TEXT_COPIES, VALUE_BYTES = 2, 6, 280
+COPIES, TEXT_COPIES, VALUE_BYTES, MEMBER_BYTES = 2, 6, 280, 1000
 
 LOCAL = struct.Struct("<4s5H3I2H")
 CENTRAL = struct.Struct("<4s6H3I5H2I")
@@ -75,7 +77,8 @@ def memory_needed(members: Mapping[str, Bytes]) -> int:
     text = [bytes(members[HEADER]), bytes(members[SCHEMA])]
     values = sum(part.count(mark) for part in text for mark in (b",", b"[", b"{"))
     size = sum(map(len, members.values()))
-    return COPIES * size + TEXT_COPIES * sum(map(len, text)) + VALUE_BYTES * values
+    needed = COPIES * size + TEXT_COPIES * sum(map(len, text)) + VALUE_BYTES * values
+    return needed + MEMBER_BYTES * len(members)
 
 
 def read_zip(data: Bytes, allowed: re.Pattern[str]) -> dict[str, Bytes]:
@@ -92,6 +95,7 @@ def read_zip(data: Bytes, allowed: re.Pattern[str]) -> dict[str, Bytes]:
         problem = f"the file has a member {name[:80]!r}, which no model file has"
         ensure(allowed.fullmatch(name), problem, remedy=ORIGIN)
         ensure(name not in members, f"the file has two members {name}")
+        ensure(len(members) < MOST_MEMBERS, f"the file has more than {MOST_MEMBERS} members")
         member = data[start : start + size]
         fine = len(member) == size and zlib.crc32(member) == crc
         ensure(fine, f"member {name} is damaged: its checksum or its length is wrong")

@@ -81,6 +81,8 @@ class ModelFile:
     classes : list
     reject_label : object
     n_features : int or None
+    most_columns : int
+        The largest number of columns that a part of the model takes, for example after an encoder.
     """
 
     path: Path
@@ -100,6 +102,7 @@ class ModelFile:
     classes: list[Any]
     reject_label: Any
     n_features: int | None
+    most_columns: int
 
     @property
     def privacy(self) -> str:
@@ -353,6 +356,7 @@ def describe(
         classes=[_label(value) for value in schema.value(last["classes_"])],
         reject_label=_label(schema.value(last["reject_label_"])),
         n_features=None if n_features is None else schema.value(n_features),
+        most_columns=_most_columns(schema),
     )
 
 
@@ -410,6 +414,13 @@ class TrainingRows:
             self._keys[file] = np.unique(hashes(rows)[0]) if rows is not None else NONE
             self._left -= 0 if rows is None else rows.shape[0]
         return file
+
+
+def _most_columns(schema: Schema) -> int:
+    """The largest number of features of a part."""
+    held = [schema.attributes(node).get("n_features_in_") for node in schema.nodes()]
+    counts = [schema.value(node) for node in held if node is not None]
+    return max((n for n in counts if type(n) is int), default=1)
 
 
 def _label(value: Any) -> Any:

@@ -159,9 +159,9 @@ def load(
     path : str or path-like
         A file or a pipe.
     max_bytes : int, default=2**28
-        How much memory opening the file may take.  It needs twice the size of the file and, for the
-        JSON in it, six times its size and 280 bytes for each value; if that is more, the file is
-        refused before anything is allocated.
+        How much memory opening the file may take.  It needs twice the size of the file, 1000 bytes
+        for each array and, for the JSON in it, six times its size and 280 bytes for each value.
+        If that is more, the file is refused before anything is allocated.
     trusted : collection of str, default=()
         Full names of types that the file may name besides ours, such as
         ``"sklearn.decomposition._pca.PCA"``.  Nothing is guaranteed then: their modules are

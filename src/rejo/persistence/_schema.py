@@ -7,7 +7,7 @@ and the node must have exactly the entries that skops writes.  Anything else is 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,13 @@ import numpy as np
 from rejo.persistence._arrays import check_array, check_sparse, read_array
 from rejo.persistence._container import Bytes
 from rejo.persistence._refusals import ModelFileError, ensure, untrusted
-from rejo.persistence._trusted import KEYS, TRUSTED
+from rejo.persistence._trusted import ESTIMATORS, KEYS, TRUSTED
 
 Node = Mapping[str, Any]
 
 PROTOCOL = 2  # of skops' format
 MAX_DEPTH = 100
+MOST_NESTED = 10  # estimators: scikit-learn asks a Pipeline's steps what they are three times each
 MOST_NUMBERED_KEYS = 1000  # of a dict: equal hashes of whole numbers can be made, of words not
 MOST_VALUES = 100_000  # of an array that becomes a list
 
@@ -59,6 +60,7 @@ class Schema:
         self.asked: set[str] = set()  # types that only ``trusted`` allows
         self._seen: dict[int, Node] = {}
         self._open: set[int] = set()  # the numbers of a node's ancestors
+        self._nested = 0  # estimators around a node
         self._owners: dict[str, int] = {}  # the number of the node of each array
         self._untrusted: dict[str, str] = {}  # the first place of each
         ensure(isinstance(root, dict), "schema.json does not hold an object")
@@ -75,6 +77,10 @@ class Schema:
             raise untrusted(self._untrusted)
         unused = members.keys() - self.shapes.keys() - {"schema.json", "rejo.json"}
         ensure(not unused, f"member {min(unused, default='')} belongs to nothing in the model")
+
+    def nodes(self) -> Iterable[Node]:
+        """Return all nodes, each once."""
+        return self._seen.values()
 
     # ---- values that are read without building anything -------------------------------------
 
@@ -184,7 +190,12 @@ class Schema:
         content = node.get("content")
         if content is None:
             return
+        estimator = type_name(node) in ESTIMATORS or type_name(node) in self.asked
+        self._nested += estimator
+        fine = self._nested <= MOST_NESTED
+        ensure(fine, f"{where[:80]}: more than {MOST_NESTED} estimators are nested")
         self._check(content, where)
+        self._nested -= estimator
         if content["__loader__"] != "JsonNode" or self.value(content) is not None:
             self._strings(content, where)
 

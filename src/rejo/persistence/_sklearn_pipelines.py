@@ -202,6 +202,7 @@ def restore_columns(model: Any) -> None:
             return  # a transformer does not say how many columns it puts out
         indices[name] = slice(start, start + width) if width else slice(0, 0)
         start += width
+        require(start <= MOST_COLUMNS, model, f"it puts out more than {MOST_COLUMNS} columns")
     model.output_indices_ = {**indices, "remainder": indices.get("remainder", slice(0, 0))}
 
 

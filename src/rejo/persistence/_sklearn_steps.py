@@ -33,7 +33,8 @@ from rejo.persistence._sklearn_state import (
     require_number,
 )
 
-MOST_COLUMNS = 100_000  # that PolynomialFeatures puts out, or a ColumnTransformer takes
+MOST_COLUMNS = 100_000  # out of an encoder, or into and out of a ColumnTransformer
+MOST_TERMS = 20_000  # columns out of PolynomialFeatures
 HIGHEST_DEGREE = 1000
 
 # ---- SimpleImputer ------------------------------------------------------------------------------
@@ -141,7 +142,7 @@ def check_min_max(scaler: Any) -> None:
 
 
 def _is_categories(value: Any, sizes: Any) -> bool:
-    if type(value) is not np.ndarray or value.ndim != 1 or not len(value):
+    if type(value) is not np.ndarray or value.ndim != 1 or not 0 < len(value) <= MOST_COLUMNS:
         return False
     if value.dtype.kind in "biuf":
         held = value[:-1] if value.dtype.kind == "f" and np.isnan(value[-1]) else value
@@ -176,6 +177,8 @@ def check_encoder(encoder: Any) -> None:
     none comes twice.
     """
     require(encoder.dtype in OUTPUTS, encoder, "dtype is not a type of numbers")
+    n = sum(map(len, encoder.categories_))
+    require(n <= MOST_COLUMNS, encoder, f"it has more than {MOST_COLUMNS} categories")
     encoder._check_infrequent_enabled()
     enabled = vars(encoder).pop("_infrequent_enabled")
     held = getattr(encoder, "_infrequent_indices", None)
@@ -244,7 +247,7 @@ def check_polynomial(step: Any) -> None:
     fine = fine and 0 <= degrees[0] <= degrees[1] <= HIGHEST_DEGREE
     require(fine, step, f"degree is not a number up to {HIGHEST_DEGREE}, nor two")
     n = _count_terms(step.n_features_in_, degrees[1], bool(step.interaction_only))
-    require(n <= MOST_COLUMNS, step, f"it would put out more than {MOST_COLUMNS} columns")
+    require(n <= MOST_TERMS, step, f"it would put out more than {MOST_TERMS} columns")
     require(degrees[1] > 0 or step.include_bias, step, "it would put out no columns")
 
 
@@ -254,7 +257,7 @@ def _count_terms(p: int, degree: int, interaction_only: bool) -> int:
     for i in range(1, (min(degree, p) if interaction_only else degree) + 1):
         term = term * (p - i + 1 if interaction_only else p + i - 1) // i
         total += term
-        if total > MOST_COLUMNS:
+        if total > MOST_TERMS:
             break
     return total
 

@@ -103,7 +103,7 @@ def _values(first: Any, p: int) -> Any:
     if isinstance(first, (OneHotEncoder, OrdinalEncoder)):
         X = np.empty((N_CASES, p), dtype=object)
         for j, known in enumerate(first.categories_):
-            X[:, j] = np.resize(known.astype(object), N_CASES)
+            X[:, j] = np.resize(known[:N_CASES].astype(object), N_CASES)
         numbers = all(known.dtype.kind in "biuf" for known in first.categories_)
         return X.astype(np.float64) if numbers else X
     if isinstance(first, SimpleImputer):  # an encoder may follow, which knows these values
