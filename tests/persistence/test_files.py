@@ -499,6 +499,15 @@ def test_a_remedy_names_what_can_be_trusted(data, path):
         load(path, trusted=["numpy.log1p"])
 
 
+def test_a_class_on_the_list_may_be_trusted(data, path):
+    X, y = data
+    names = ["sklearn.svm._classes.SVC"]
+    for how in ([], names):
+        model = ThresholdRejectClassifier(SVC(max_iter=10_000)).fit(X, y)
+        save(model, path, trusted=how, overwrite=True)
+        np.testing.assert_array_equal(load(path, trusted=names).predict(X), model.predict(X))
+
+
 def test_types_that_cannot_be_trusted_are_not_offered(data, path):
     inner = VotingClassifier([("a", LogisticRegression())], voting="soft")
     model = ThresholdRejectClassifier(inner).fit(*data)

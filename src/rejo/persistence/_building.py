@@ -16,7 +16,7 @@ import numpy as np
 from rejo.persistence._arrays import read_array, read_sparse
 from rejo.persistence._refusals import ensure
 from rejo.persistence._schema import Node, Schema, type_name
-from rejo.persistence._trusted import class_named
+from rejo.persistence._trusted import KNOWN, class_named
 
 
 def build(schema: Schema) -> Any:
@@ -98,7 +98,7 @@ class _Builder:
         self._made[node["__id__"]] = made  # for what refers to itself
         content = node.get("content")
         state = {} if content is None else self.make(content)
-        if name in self._schema.asked and hasattr(made, "__setstate__"):
+        if name not in KNOWN and hasattr(made, "__setstate__"):
             made.__setstate__(state)
         elif isinstance(state, Mapping):
             made.__dict__.update(state)

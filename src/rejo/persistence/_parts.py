@@ -21,7 +21,14 @@ from rejo.estimators import RejectClassifier
 from rejo.persistence._refusals import ModelFileError
 from rejo.persistence._sklearn import STATELESS
 from rejo.persistence._sklearn_state import complete
-from rejo.persistence._trusted import SETTINGS, known, parameters_of, type_name_of
+from rejo.persistence._trusted import (
+    KNOWN,
+    SETTINGS,
+    kept_names,
+    known,
+    parameters_of,
+    type_name_of,
+)
 
 PLAIN = (str, bytes, int, float)
 # What a file says about these is ignored: a model starts no processes and prints nothing.
@@ -53,23 +60,25 @@ def check_and_restore(model: Any, asked: Collection[str] = ()) -> None:
             vars(part).update({k: v for k, v in IGNORED.items() if vars(part).get(k)})
             if vars(part).get("copy") is False:  # it would write into the caller's data
                 vars(part)["copy"] = True
-    parts = [part for part in everything if type_name_of(part) not in asked]
+    trusted = {id(part) for part in everything if type_name_of(part) in asked}
+    parts = [part for part in everything if known(part) is not None]
     for part in parts:
-        if known(part) is not None:
+        if id(part) not in trusted:
             _check_names(part)  # before anything calls a method
     for part in parts:  # inner ones first: the outer ones rely on them
-        said = known(part)
-        if said is None:
-            continue
-        if hasattr(part, "_parameter_constraints"):
+        said = KNOWN[type_name_of(part)]
+        vouched = id(part) in trusted
+        if vouched and not vars(part).keys() <= kept_names(said.name):
+            continue  # it was saved as it is
+        if not vouched and hasattr(part, "_parameter_constraints"):
             part._validate_params()
         if _is_prototype(part):
             complete(part)
             continue
-        if said.fitted is not None:
+        if not vouched and said.fitted is not None:
             sizes = {} if said.sizes is None else said.sizes(part)
             check_fitted(part, {**said.fitted, **SETTINGS}, parameters_of(type(part)), sizes)
-        for method in (said.check, said.restore):
+        for method in (None if vouched else said.check, said.restore):
             if method is not None:
                 method(part)
     require(is_fitted(rejecting_part(model)), model, "it is not fitted")
