@@ -43,7 +43,9 @@ class Opened(NamedTuple):
             yield
         except RejoError:
             raise
-        except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
+        except (
+            ValueError, TypeError, ArithmeticError, LookupError, AttributeError, MemoryError
+        ) as error:  # fmt: skip
             kind, reason = type(error).__name__, one_line(str(error))[:200]
             problem = f"the model cannot decide these cases ({kind}: {reason})"
             raise ModelFileError(problem, where=str(self.found.path)) from error

@@ -19,7 +19,7 @@ DESCRIPTION = (
     "its rank: 1 comes first."
 )
 ENOUGH = 50  # cases needed to judge the share of reviews
-ROWS, NUMBERS = 50_000, 1 << 25  # in memory at a time, at most
+ROWS, NUMBERS = 50_000, 1 << 23  # in memory at a time, at most
 
 
 def add(parser: Any) -> None:

@@ -82,7 +82,7 @@ class ModelFile:
     reject_label : object
     n_features : int or None
     most_columns : int
-        The largest number of columns that a part of the model takes, for example after an encoder.
+        The largest number of columns that a part of the model takes or puts out.
     """
 
     path: Path
@@ -344,8 +344,10 @@ def describe(
     """Join the header and what the tree shows."""
     facts = {name: value for name, value in header.items() if name != "format"}
     first, last = _end(schema, 0), _end(schema, -1)
+    classes = [_label(value) for value in schema.value(last["classes_"])]
     n_features = first.get("n_features_in_")
-    counted, shown = header["training_rows"], rows.least()
+    counted = header["training_rows"]
+    shown = rows.least() if counted is None else rows.most_of_a_part()
     known = counted is not None or shown > 0 or not rows.unknown
     return ModelFile(
         path=path,
@@ -353,10 +355,10 @@ def describe(
         **facts,
         estimators="\n".join(_tree(schema, schema.root, 0, rows, set())),
         n_training_rows=max(counted or 0, shown) if known else None,
-        classes=[_label(value) for value in schema.value(last["classes_"])],
+        classes=classes,
         reject_label=_label(schema.value(last["reject_label_"])),
         n_features=None if n_features is None else schema.value(n_features),
-        most_columns=_most_columns(schema),
+        most_columns=max(_most_columns(schema), len(classes)),
     )
 
 
@@ -386,6 +388,11 @@ class TrainingRows:
         held = self._held[node["__id__"]]
         return max((-(-len(self._keys[file]) // copies) for file, copies in held), default=0)
 
+    def most_of_a_part(self) -> int:
+        """Return how many rows the part with the most holds."""
+        parts = [len(self._keys[f]) // n for held in self._held.values() for f, n in held]
+        return max(parts, default=0)
+
     def least(self) -> int:
         """Return how many rows of the table all parts hold together, at least."""
         arrays = set().union(*self._held.values())
@@ -411,7 +418,7 @@ class TrainingRows:
             return None
         if file not in self._keys:
             rows = first_rows(file, self._schema.members[file], self._left)
-            self._keys[file] = np.unique(hashes(rows)[0]) if rows is not None else NONE
+            self._keys[file] = np.unique(hashes(rows)[-1]) if rows is not None else NONE
             self._left -= 0 if rows is None else rows.shape[0]
         return file
 

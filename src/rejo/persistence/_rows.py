@@ -29,7 +29,7 @@ from rejo._typing import Floats, Indices
 from rejo.persistence._arrays import check_array, read_array, read_sparse
 from rejo.persistence._container import SCHEMA, Bytes
 
-Keys = NDArray[np.uint64]  # (2, n): two hashes of each row
+Keys = NDArray[np.uint64]  # (2 or 3, n): hashes of each row; the last one is exact
 
 BLOCK = 1 << 15  # values hashed at a time, or a row
 LOOKED_AT = 1 << 18  # values of a sparse table, or of a row, in a file from elsewhere
@@ -238,12 +238,13 @@ def _needles(views: list[Any], numbers: bool) -> Needles:
 
 def _match(needles: Needles, keys: Keys, rows: Indices) -> Matches:
     """Find rows in arrays; one that may be there by chance counts only among others."""
-    lookups = [_look_up(mine, theirs) for mine, theirs in zip(needles.keys, keys, strict=True)]
+    pairs = zip(needles.keys[:2], keys[:2], strict=True)
+    lookups = [_look_up(mine, theirs) for mine, theirs in pairs]
     owner, n = needles.owner, int(needles.owner[-1]) + 1
     hit = np.logical_or.reduce([seen[inverse] for _, inverse, _, seen in lookups])
     others = np.bincount(owner[hit & ~needles.weak], minlength=n) > 0
-    pairs = np.unique(np.stack([owner.astype(np.uint64), needles.keys[0]]), axis=1)
-    several = np.bincount(pairs[0].astype(np.intp), minlength=n) > 1
+    rows_of = np.unique(np.stack([owner.astype(np.uint64), needles.keys[0]]), axis=1)
+    several = np.bincount(rows_of[0].astype(np.intp), minlength=n) > 1
     only = several & (np.bincount(owner[~hit], minlength=n) == 0)
     hit &= ~needles.weak | (others | only)[owner]
     found = np.zeros(keys.shape[1], dtype=bool)
@@ -251,7 +252,7 @@ def _match(needles: Needles, keys: Keys, rows: Indices) -> Matches:
         kept = np.zeros_like(seen)
         kept[inverse[hit]] = True
         found |= there & kept[place]
-    return Matches(keys[0, found], rows[found])
+    return Matches(keys[-1, found], rows[found])
 
 
 def _look_up(mine: Any, theirs: Any) -> tuple[Indices, Indices, Any, Any]:
@@ -372,13 +373,14 @@ def _as_numbers(values: Any) -> Any:
 
 
 def hashes(rows: Any, single: bool = False) -> Keys:
-    """Return two hashes of each row of numbers, the same for dense and sparse rows.
+    """Return three hashes of each row of numbers, the same for dense and sparse rows.
 
-    Values that differ only in the last digits agree in one of the hashes or in both.  ``single``
+    Values that differ only in the last digits agree in one of the first two hashes, or in both; the
+    third one is exact.  ``single``
     rounds the values to single precision first.
     """
     n = rows.shape[0]
-    found = np.empty((2, n), dtype=np.uint64)
+    found = np.empty((3, n), dtype=np.uint64)
     step = 1 + BLOCK * n // (1 + (rows.nnz if issparse(rows) else rows.size))
     for start in range(0, n, step):
         part = rows[start : start + step]
@@ -415,12 +417,13 @@ def _sizes(values: Floats) -> Floats:
 
 
 def _hash(values: Floats, columns: Indices, largest: Floats) -> Iterator[Keys]:
-    """Yield hashes of values, by two ways to round them; that of 0 is 0, as in a sparse matrix."""
+    """Yield hashes of values, rounded in two ways and exact; that of 0 is 0, as if sparse."""
     zero = np.abs(values) <= SMALL * largest
     bits = np.where(np.isnan(values), np.nan, values).view(np.uint64)
     salts = _mix(columns.astype(np.uint64) + np.uint64(1))
-    for half in (np.uint64(0), np.uint64(1) << (DROPPED - np.uint64(1))):
-        yield np.where(zero, np.uint64(0), _mix(((bits + half) >> DROPPED) + salts))
+    none, half = np.uint64(0), np.uint64(1) << (DROPPED - np.uint64(1))
+    for add, dropped in ((none, DROPPED), (half, DROPPED), (none, none)):
+        yield np.where(zero, none, _mix(((bits + add) >> dropped) + salts))
 
 
 def _mix(bits: Keys) -> Keys:

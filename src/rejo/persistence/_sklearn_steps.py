@@ -34,6 +34,7 @@ from rejo.persistence._sklearn_state import (
 )
 
 MOST_COLUMNS = 100_000  # out of an encoder, or into and out of a ColumnTransformer
+MOST_NUMBERS = 1000  # among the categories of a feature, if they are objects
 MOST_TERMS = 20_000  # columns out of PolynomialFeatures
 HIGHEST_DEGREE = 1000
 
@@ -157,7 +158,9 @@ def _is_categories(value: Any, sizes: Any) -> bool:
         return False
     if all(type(x) is str for x in found):
         return len(set(found)) == len(found)
-    return all(is_number(x) for x in found) and all(a < b for a, b in pairwise(found))
+    # Hashes of numbers can be made to collide, those of words cannot.
+    few = len(found) <= MOST_NUMBERS and all(is_number(x) for x in found)
+    return few and all(a < b for a, b in pairwise(found))
 
 
 CATEGORIES = Must("a list of different values for each feature, numbers rising", _is_categories)
