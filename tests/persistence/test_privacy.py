@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils import validation
 
@@ -44,7 +44,7 @@ from rejo import (
 from rejo.persistence import ModelFileError, _header, inspect, load, save
 from rejo.persistence._arrays import array_bytes, repack_sparse
 from rejo.persistence._container import SCHEMA, pack
-from rejo.persistence._rows import count_rows, first_rows, hashes, least_rows
+from rejo.persistence._rows import count_rows, first_rows, hashes
 from rejo.persistence._trusted import ESTIMATORS
 from rejo.tables import TableEncoder
 
@@ -540,18 +540,22 @@ def test_rows_of_a_type_that_is_not_known_are_not_denied(path):
     assert "contains no training rows" in str(inspect(path, trusted=[name]))
 
 
-def test_arrays_with_a_row_in_common_count_together():
-    A = np.arange(10, 20, dtype=np.uint64)
-    assert least_rows([(A[:6], 1), (A[5:], 1)]) == 10
-    assert least_rows([(A[:6], 1), (A[6:], 1)]) == 6  # may be the same rows, scaled
-    assert least_rows([(A[:6], 1), (A[6:], 1), (A[4:8], 1)]) == 10
-    assert least_rows([(A[:6], 1), (A[5:], 2)]) == 6
-    Z = np.insert(A, 0, 0)  # with a row of zeros, which is the same at many stages
-    assert least_rows([(Z[:5], 1), (np.append(Z[:1], A[7:]), 1)]) == 5
-    assert least_rows([(Z[:5], 1), (Z, 1)]) == 11
-    assert least_rows([(Z[:1], 1)]) == 1
-    assert least_rows([(A, 4)]) == 3  # four copies of each row
-    assert least_rows([(A[:0], 1)]) == least_rows([]) == 0
+def test_rows_that_differ_in_the_last_digits_are_different(path):
+    X, y = data()
+    account = np.column_stack([4e15 + np.arange(len(X)), np.arange(len(X)) % 2])
+    model = RejoSVC(gamma=1.0).fit(account, y)
+    save(model, path, X=account, y=y)
+    assert inspect(path).n_training_rows >= len(model.support_vectors_)
+
+
+def test_no_more_rows_than_there_are_with_a_scaler_in_each_fold(path):
+    X, y = data()
+    inner = CalibratedClassifierCV(make_pipeline(MinMaxScaler(), SVC()))
+    model = ThresholdRejectClassifier(inner, reject_cost=0.2).fit(X, y)
+    save(model, path, X=X, y=y)
+    assert 0 < inspect(path).n_training_rows <= len(X)
+    save(model, path, overwrite=True)
+    assert 0 < inspect(path).n_training_rows <= len(X)
 
 
 def test_one_array_in_many_places_is_read_once(path, monkeypatch):

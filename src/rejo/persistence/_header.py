@@ -23,7 +23,7 @@ from rejo._io import percent, printable
 from rejo._state import STORABLE
 from rejo.persistence._container import HEADER, Bytes, parse_json, payload_hash
 from rejo.persistence._refusals import ensure
-from rejo.persistence._rows import first_rows, hashes, least_rows
+from rejo.persistence._rows import first_rows, hashes
 from rejo.persistence._schema import Node, Schema, type_name
 from rejo.persistence._trusted import ESTIMATORS, KNOWN
 
@@ -346,8 +346,7 @@ def describe(
     first, last = _end(schema, 0), _end(schema, -1)
     classes = [_label(value) for value in schema.value(last["classes_"])]
     n_features = first.get("n_features_in_")
-    counted = header["training_rows"]
-    shown = rows.least() if counted is None else rows.most_of_a_part()
+    counted, shown = header["training_rows"], rows.least()
     known = counted is not None or shown > 0 or not rows.unknown
     return ModelFile(
         path=path,
@@ -388,15 +387,10 @@ class TrainingRows:
         held = self._held[node["__id__"]]
         return max((-(-len(self._keys[file]) // copies) for file, copies in held), default=0)
 
-    def most_of_a_part(self) -> int:
-        """Return how many rows the part with the most holds."""
-        parts = [len(self._keys[f]) // n for held in self._held.values() for f, n in held]
-        return max(parts, default=0)
-
     def least(self) -> int:
-        """Return how many rows of the table all parts hold together, at least."""
-        arrays = set().union(*self._held.values())
-        return least_rows([(self._keys[file], copies) for file, copies in sorted(arrays)])
+        """Return how many rows of the table all parts hold together, at least: those of one."""
+        parts = [-(-len(self._keys[f]) // n) for held in self._held.values() for f, n in held]
+        return max(parts, default=0)
 
     def _look(self, node: Node, copies: int) -> list[tuple[Any, int]]:
         """Note the arrays of an object; return its attributes, to look at next."""

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array, issparse
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import csr_array, issparse
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
@@ -89,32 +88,6 @@ def count_rows(members: Mapping[str, Bytes], model: Any, X: Any) -> int | None:
         except Exception:  # any transformer may refuse a table that it was not fitted on
             return None
     return _n_distinct(found, X.shape[0])
-
-
-def least_rows(arrays: Sequence[tuple[Any, int]]) -> int:
-    """Return how many rows of one table arrays of training rows hold at least.
-
-    Each comes as the distinct hashes of its rows, with the number of copies that it may hold of a
-    row.  Arrays with a row in common show the same stage of the table, so their distinct rows count
-    together; others may show the same rows in another form.
-    """
-    if not arrays:
-        return 0
-    copies = np.array([n for _, n in arrays])
-    owner = np.repeat(np.arange(len(arrays)), [len(keys) for keys, _ in arrays])
-    keys = np.concatenate([keys for keys, _ in arrays])
-    joins = keys > 0  # a row of zeros is the same at many stages
-    zero = np.bincount(owner[~joins], minlength=len(arrays))
-    # Arrays with copies are never at the stage of those without.
-    keys, owner = keys[joins] ^ _mix(copies.astype(np.uint64))[owner[joins]], owner[joins]
-    different, place = np.unique(keys, return_inverse=True)
-    n = len(arrays)
-    ones = np.ones(len(place), dtype=bool)
-    edges = coo_array((ones, (owner, n + place)), shape=2 * (n + len(different),))
-    _, group = connected_components(edges, directed=False)
-    distinct = np.bincount(group[n:], minlength=group.max() + 1)
-    distinct += np.bincount(group[:n], weights=zero, minlength=len(distinct)) > 0
-    return int(np.ceil(distinct[group[:n]] / copies).max())
 
 
 def _n_distinct(found: list[Matches], n: int) -> int:
