@@ -397,16 +397,15 @@ def fitted_of(cls: type) -> dict[str, Must]:
 
 
 def is_fitted(value: Any) -> bool:
-    """Return whether a value is not an estimator, or a fitted one."""
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    try:
-        if hasattr(value, "get_params"):
-            check_is_fitted(value)
-    except (NotFittedError, TypeError):
-        return False
-    return True
+    """Return whether a value is not an estimator, or a fitted one, as scikit-learn decides it."""
+    if not hasattr(value, "get_params") or isinstance(value, type):
+        return not isinstance(value, type)
+    if hasattr(value, "__sklearn_is_fitted__"):
+        try:
+            return bool(value.__sklearn_is_fitted__())
+        except (AttributeError, TypeError, ValueError):
+            return False
+    return any(name.endswith("_") and not name.startswith("__") for name in vars(value))
 
 
 def _is_array(value: Any, dtype: str, shape: tuple[Size, ...], sizes: Sizes) -> bool:

@@ -15,8 +15,9 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
-from rejo._state import STORABLE, check_fitted, is_fitted, require
+from rejo._state import STORABLE, check_fitted, require
 from rejo.estimators import RejectClassifier
 from rejo.persistence._refusals import ModelFileError
 from rejo.persistence._sklearn import STATELESS
@@ -81,7 +82,7 @@ def check_and_restore(model: Any, asked: Collection[str] = ()) -> None:
         for method in (None if vouched else said.check, said.restore):
             if method is not None:
                 method(part)
-    require(is_fitted(rejecting_part(model)), model, "it is not fitted")
+    check_is_fitted(rejecting_part(model))  # and its tags can be asked for
 
 
 def _parts(root: Any) -> list[Any]:
