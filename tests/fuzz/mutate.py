@@ -107,7 +107,14 @@ def mutate(edit: Edit, draw: Random, others: Menagerie) -> str:
             change = draw.choices(kinds, weights)[0]
             try:
                 said = change(edit, draw, others)
-            except (AttributeError, LookupError, MemoryError, TypeError, ValueError):
+            except (
+                ArithmeticError,
+                AttributeError,
+                LookupError,
+                MemoryError,
+                TypeError,
+                ValueError,
+            ):
                 if not done:
                     raise
                 return "; ".join(done)  # the change before has left no structure to change
