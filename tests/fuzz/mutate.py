@@ -449,7 +449,7 @@ def same_length(edit: Edit, draw: Random, others: Menagerie) -> str | None:
 
 def _resized(values: Any, axis: int, n: int) -> Any:
     size = values.shape[axis]
-    return np.take(values, np.arange(n) % size, axis=axis) if size else values
+    return np.take(values, np.arange(n) % size, axis=axis) if values.nbytes else values
 
 
 def same_array(edit: Edit, draw: Random, others: Menagerie) -> str | None:

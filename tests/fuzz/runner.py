@@ -65,31 +65,50 @@ class Fuzzer:
 
 def work(fuzzer: Fuzzer, numbers: Sequence[int], folder: Path, rows: Path) -> None:
     """Try some of the files, one row of results for each."""
-    with rows.open("w") as file:
+    with rows.open("a") as file:
         for start in range(0, len(numbers), TOGETHER):
             for row in fuzzer.run(numbers[start : start + TOGETHER], folder):
                 print(json.dumps(row), file=file, flush=True)
 
 
 def in_processes(fuzzer: Fuzzer, numbers: range, folder: Path, jobs: int) -> list[dict[str, Any]]:
-    """Share the files among forks; the rows in order."""
-    parts, pids = [], []
-    for job in range(jobs):
-        rows = folder / f"rows-{job}"
-        parts.append(rows)
-        pid = os.fork()
-        if not pid:
-            try:
-                work(fuzzer, numbers[job::jobs], folder, rows)
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                os._exit(0)
-        pids.append(pid)
-    for pid in pids:
-        os.waitpid(pid, 0)
-    rows_found = [json.loads(line) for part in parts for line in part.read_text().splitlines()]
-    return sorted(rows_found, key=lambda row: row["i"])
+    """Share the files among forks; the rows in order.
+
+    A fork that dies while it makes a file, as NumPy does of some arrays, is followed by another,
+    which leaves that file out.
+    """
+    parts = [folder / f"rows-{job}" for job in range(jobs)]
+    left = {job: list(numbers[job::jobs]) for job in range(jobs)}
+    running = {_fork(fuzzer, left[job], folder, parts[job]): job for job in left}
+    while running:
+        pid, _ = os.wait()
+        job = running.pop(pid)
+        done = {row["i"] for row in _read(parts[job])}
+        rest = [i for i in left[job] if i not in done]
+        made = [i for i in rest if (folder / f"{i}.rejo").exists()]
+        left[job] = (
+            [*made, *[i for i in rest if i not in made][1:]] if len(made) < len(rest) else []
+        )
+        if left[job]:
+            running[_fork(fuzzer, left[job], folder, parts[job])] = job
+    return sorted((row for part in parts for row in _read(part)), key=lambda row: row["i"])
+
+
+def _fork(fuzzer: Fuzzer, numbers: Sequence[int], folder: Path, rows: Path) -> int:
+    pid = os.fork()
+    if not pid:
+        try:
+            work(fuzzer, numbers, folder, rows)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(0)
+    return pid
+
+
+def _read(rows: Path) -> list[dict[str, Any]]:
+    lines = rows.read_text().splitlines() if rows.exists() else []
+    return [json.loads(line) for line in lines]
 
 
 def is_failure(row: dict[str, Any]) -> bool:
