@@ -41,7 +41,7 @@ from rejo import (
     ThresholdRejectClassifier,
     TwoClassifierReject,
 )
-from rejo.persistence import ModelFileError, _header, inspect, load, save
+from rejo.persistence import ModelFileError, _training_rows, inspect, load, save
 from rejo.persistence._arrays import array_bytes, repack_sparse
 from rejo.persistence._container import SCHEMA, pack
 from rejo.persistence._rows import count_rows, first_rows, hashes
@@ -565,7 +565,9 @@ def test_one_array_in_many_places_is_read_once(path, monkeypatch):
     model.estimator = BlendClassifier([(f"{i}", FrozenEstimator(copy(part))) for i in range(20)])
     save(model, path)
     reads = []
-    monkeypatch.setattr(_header, "first_rows", lambda *a: reads.append(a[0]) or first_rows(*a))
+    monkeypatch.setattr(
+        _training_rows, "first_rows", lambda *a: reads.append(a[0]) or first_rows(*a)
+    )
     assert inspect(path).n_training_rows > 10
     assert len(reads) == len(set(reads)) > 0
 
@@ -573,7 +575,7 @@ def test_one_array_in_many_places_is_read_once(path, monkeypatch):
 def test_of_many_rows_some_are_looked_at(path, monkeypatch):
     X, y = data()
     save(RejoSVC().fit(X, y), path)
-    monkeypatch.setattr(_header, "MOST_ROWS", 7)
+    monkeypatch.setattr(_training_rows, "MOST_ROWS", 7)
     assert "CONTAINS AT LEAST 7 TRAINING ROWS" in str(inspect(path))
 
 

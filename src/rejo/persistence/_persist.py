@@ -26,7 +26,6 @@ from rejo.persistence._container import (
 )
 from rejo.persistence._header import (
     ModelFile,
-    TrainingRows,
     data_hash,
     describe,
     make_header,
@@ -37,6 +36,7 @@ from rejo.persistence._parts import check_and_restore, rejecting_part
 from rejo.persistence._refusals import about, any_error, ensure
 from rejo.persistence._rows import count_rows
 from rejo.persistence._schema import Schema
+from rejo.persistence._training_rows import TrainingRows
 from rejo.persistence._trial import try_out
 from rejo.persistence._writing import serialise
 
