@@ -80,7 +80,7 @@ def test_csv_and_parquet_of_the_same_table(tmp_path):
         "n,d,w\n" + "".join(f"{i * i},{1 + i % 28}.1.2020,{i % 3}x\n" for i in range(90))
     )
     table = read_table(csv)
-    encoder = TableEncoder(date_formats=table.date_formats).fit(table.frame)
+    encoder = TableEncoder(written=table.written).fit(table.frame)
     pq.write_table(
         pa.table(
             {

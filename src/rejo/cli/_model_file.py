@@ -1,7 +1,6 @@
 """An opened model file: the model, the columns it needs, the rates it expects."""
 
 from argparse import Namespace
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import isnan
@@ -11,28 +10,41 @@ from typing import Any, NamedTuple
 
 from rejo._errors import RejoError
 from rejo._io import one_line
-from rejo.cli._files import CommandError, warn
+from rejo.cli._files import CommandError
 from rejo.cli._options import HIGHEST_PRICE, opening
 
 FEW = 100  # with fewer independent cases, ranges are wide
 TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".html", ".htm")
 
 
+class Judged(NamedTuple):
+    """What is made of some rows."""
+
+    judgement: Any  # rejo.estimators.base.Judgement; rows in doubt are rejected
+    doubts: dict[int, list[Any]]  # by position: why a row is not decided, see rejo.tables.doubts
+
+
 class Opened(NamedTuple):
     """A model, the columns it needs, and the header of its file."""
 
     model: Any
-    encoder: Any  # with kinds_ and date_formats_
+    encoder: Any  # with kinds_ and written_
     found: Any  # ModelFile
     table: dict[str, Any]  # columns named in training: target, id, by, groups
 
-    def judge(self, X: Any) -> Any:
-        """Return the judgement of each row of ``X``."""
+    def judge(self, X: Any) -> Judged:
+        """Return the judgement of each row of ``X``; rows in doubt go to review."""
         from rejo.estimators.pipelines import final_step
+        from rejo.tables.doubts import check_table
 
+        learnt = getattr(self.encoder, "learnt_", {})
+        checked = check_table(X, self.encoder.kinds_, self.encoder.written_, learnt)
+        X = checked.frame
         with self.blamed():
             last, X = (self.model, X) if hasattr(self.model, "judge") else final_step(self.model, X)
-            return last.judge(X)
+            judgement = last.judge(X)
+        judgement.decision[list(checked.doubts)] = -1
+        return Judged(judgement, checked.doubts)
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
@@ -49,12 +61,6 @@ class Opened(NamedTuple):
             kind, reason = type(error).__name__, one_line(str(error))[:200]
             problem = f"the model cannot decide these cases ({kind}: {reason})"
             raise ModelFileError(problem, where=str(self.found.path)) from error
-
-    def note_unseen(self, X: Any, found: dict[str, Counter[str]]) -> None:
-        """Count in each column the words and missing values not seen in training."""
-        if hasattr(self.encoder, "surprises"):
-            for name, counts in self.encoder.surprises(X).items():
-                found.setdefault(name, Counter()).update(counts)
 
     def expect(self, n: int, level: float) -> dict[str, Any]:
         """Expected rates of ``n`` cases, with their ranges; empty if the model has none."""
@@ -89,19 +95,6 @@ def vague(size: float) -> str:
     )  # fmt: skip
 
 
-def warn_of_unseen(found: dict[str, Counter[str]], n: int) -> None:
-    """Warn in one line of columns with values not seen in training."""
-    parts = []
-    for name, counts in found.items():
-        if counts["unseen"]:
-            parts.append(f"{counts['unseen']:,} have a word in {name!r} not seen in training")
-        if counts["missing"]:
-            parts.append(f"{counts['missing']:,} lack {name!r}, which training always had")
-    if parts:
-        shown = "; ".join(parts[:5]) + ("; and more" if len(parts) > 5 else "")
-        warn(f"of {n:,} rows, {shown}; decisions on them are less certain")
-
-
 def open_model(arguments: Namespace) -> Opened:
     """Open the model file of a command."""
     from rejo.cli._training import prepare_of
@@ -123,7 +116,7 @@ def open_model(arguments: Namespace) -> Opened:
                 "it on a pandas DataFrame"
             )
         kinds = dict.fromkeys(map(str, names), "number")
-        encoder = SimpleNamespace(kinds_=kinds, date_formats_={})
+        encoder = SimpleNamespace(kinds_=kinds, written_={})
     table = _check_table(found.table or {}, len(model.classes_), path)
     return Opened(model, encoder, found, table)
 

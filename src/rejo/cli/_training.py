@@ -154,7 +154,7 @@ def encoder_for(cases: Cases) -> Any:
     """Return a fitted encoder for the table; refuse a table without a useful column."""
     from rejo.tables import TableEncoder, TableError
 
-    encoder = TableEncoder(date_formats=cases.table.date_formats)
+    encoder = TableEncoder(written=cases.table.written)
     try:
         encoder.fit(cases.X)
     except TableError as error:

@@ -1,7 +1,6 @@
 """``rejo evaluate``: a model on cases whose classes are known."""
 
 import argparse
-from collections import Counter
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from rejo._io import percent
 from rejo.cli import _options as options
 from rejo.cli._cases import count_groups
 from rejo.cli._files import CommandError, check_apart, print_json, warn
-from rejo.cli._model_file import Opened, open_model, vague, warn_of_unseen
+from rejo.cli._model_file import Opened, open_model, vague
 from rejo.cli._reporting import check_report, in_prices, write_report
 
 HELP = "test a model on cases whose classes are known"
@@ -46,9 +45,6 @@ def run(arguments: argparse.Namespace) -> None:
     opened = open_model(arguments)
     frame, y, by, path = _read(arguments, opened)
     X = frame[list(opened.encoder.kinds_)]
-    unseen: dict[str, Counter[str]] = {}
-    opened.note_unseen(X, unseen)
-    warn_of_unseen(unseen, len(y))
     from rejo.selection import ranking_outcomes
 
     with opened.blamed():

@@ -2,14 +2,13 @@
 
 import argparse
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from rejo._io import percent, printable, progress
 from rejo.cli import _options as options
 from rejo.cli._files import CommandError, check_apart, check_output, print_json, warn
-from rejo.cli._model_file import Opened, open_model, warn_of_unseen
+from rejo.cli._model_file import Opened, open_model
 
 HELP = "decide new cases, and rank the ones to review"
 DESCRIPTION = (
@@ -64,23 +63,20 @@ def run(arguments: argparse.Namespace) -> None:
     )  # fmt: skip
     features = list(opened.encoder.kinds_)
     column = None
-    unseen: dict[str, Counter[str]] = {}
     with Spool() as spool:
         for chunk in _counted(chunks):
             column = named if named in chunk.columns else None
             names = None if column is None else chunk[column].fillna("").astype(str).tolist()
             if len(chunk):
-                spool.add(names, opened.judge(chunk[features]))
-                opened.note_unseen(chunk[features], unseen)
+                spool.add(names, opened.judge(chunk[features]).judgement)
         with TableWriter(arguments.output, overwrite=arguments.overwrite) as writer:
             for part in progress(spool.parts(), spool.n_parts, "writing"):
                 writer.write(_frame(part, column, opened))
     n, n_rejected = spool.n_cases, spool.n_rejected
-    warn_of_unseen(unseen, n)
     _warn_of_share(opened, n, n_rejected)
     if arguments.json:
         counts = {"n_cases": n, "decided": n - n_rejected, "review": n_rejected}
-        print_json({"output": str(arguments.output), **counts, "surprises": unseen})
+        print_json({"output": str(arguments.output), **counts})
     elif arguments.output != "-":  # or the decisions themselves are printed
         share = f" ({percent(n_rejected / n)})" if n else ""
         print(

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rejo.tables._csv import CsvFile, open_csv
 from rejo.tables._parquet import is_parquet, open_parquet
 from rejo.tables._records import RowBlock
-from rejo.tables.dates import NO_DATE, example, parse_dates
-from rejo.tables.errors import TableError, check_columns, import_pandas, shown
-from rejo.tables.values import MISSING, Words, check_size, number, spread, texts_of, words_of
+from rejo.tables.dates import NO_DATE, parse_dates
+from rejo.tables.errors import TableError, check_columns, import_pandas
+from rejo.tables.values import MISSING, Words, number, spread, texts_of, words_of
 
 
 def read_chunks(
@@ -51,10 +52,13 @@ def read_chunks(
         A column of ``text`` that the encoder uses is of the encoder's kind.  A file without rows
         gives one empty frame.
 
+        A cell that is not the number or date that it must be stays a string; see
+        :meth:`TableEncoder.check`.
+
     Raises
     ------
     TableError
-        If a column is missing, or a cell is not the number or date that it must be.
+        If a column is missing, or the file is damaged.
 
     See Also
     --------
@@ -89,10 +93,10 @@ def read_chunks(
     if is_parquet(path):
         with open_parquet(Path(path)) as file:
             kinds = kinds_of(file.name, file.names)
-            yield from file.frames(kinds, encoder.date_formats_, rows)
+            yield from file.frames(kinds, encoder.written_, rows)
         return
     with open_csv(path, sep=sep, decimal=decimal, encoding=encoding, missing=missing) as csv:
-        typist = _Typist(csv, kinds_of(csv.name, csv.names), encoder.date_formats_)
+        typist = _Typist(csv, kinds_of(csv.name, csv.names), encoder.written_)
         block = None
         for block in csv.blocks(rows):
             frame = typist.frame(block)
@@ -105,8 +109,10 @@ def read_chunks(
 class _Typist:
     """Turns blocks of rows into frames with typed columns."""
 
-    def __init__(self, file: CsvFile, kinds: dict[str, str], formats: dict[str, str]) -> None:
-        self.file, self.kinds, self.formats = file, kinds, formats
+    def __init__(
+        self, file: CsvFile, kinds: dict[str, str], written: dict[str, dict[str, str]]
+    ) -> None:
+        self.file, self.kinds, self.written = file, kinds, written
 
     def frame(self, block: RowBlock) -> Any:
         pd = import_pandas()
@@ -139,23 +145,25 @@ class _Typist:
             if column.dtype != np.float64:
                 words = words_of(column, self.file.missing)
                 values = [number(word, self.file.decimal) for word in words.words]
-                wrong = [value is None for value in values]
-                self._refuse(words, wrong, block, name, "is not a number")
-                column = spread(np.array(values, dtype=np.float64), words, np.nan)
-            return check_size(np.asarray(column), lambda row: self.file.place(block, row, name))
+                return _as_read(words, values, np.nan)
+            return np.asarray(column)
         words = words_of(column, self.file.missing)
         if kind == "date":
-            dates = parse_dates(words.words, self.formats[name])
-            what = f"is not a date such as {example(self.formats[name])}"
-            self._refuse(words, np.isnat(dates), block, name, what)
+            format = self.written[name]["format"]
+            dates = parse_dates(words.words, format)
+            if np.isnat(dates).any():
+                found = [None if np.isnat(date) else date.item() for date in dates]
+                return _as_read(words, found, None)
             return spread(dates, words, NO_DATE)
         return pd.Categorical.from_codes(words.codes, pd.Index(words.words, dtype=object))
 
-    def _refuse(self, words: Words, bad: Any, block: RowBlock, name: str, what: str) -> None:
-        wrong = np.flatnonzero(spread(bad, words, False))
-        if len(wrong):
-            raise TableError(
-                f"{shown(words.words[words.codes[wrong[0]]])} {what}",
-                where=self.file.place(block, int(wrong[0]), name),
-                remedy="Correct the cell, or leave it empty if the value is missing.",
-            )
+
+def _as_read(words: Words, values: list[Any], missing: Any) -> NDArray[Any]:
+    """Return the value of each cell; a cell that has none stays a string."""
+    odd = [
+        word if value is None else value for word, value in zip(words.words, values, strict=True)
+    ]
+    kind = object if any(value is None for value in values) or missing is None else np.float64
+    found = np.empty(len(odd) + 1, dtype=kind)
+    found[:-1], found[-1] = odd, missing
+    return found[words.codes]

@@ -26,10 +26,13 @@ from rejo._state import (
 from rejo._typing import Floats
 from rejo.tables import columns
 from rejo.tables.dates import FORMATS, ISO
+from rejo.tables.doubts import Checked, check_table
 from rejo.tables.errors import TableError, check_columns, check_different, listed, shown
 from rejo.tables.values import LARGEST
 
 SLAB = 2048  # rows
+LONGEST_UNIT = 12  # letters
+AS_PYTHON = {"date": {"format": ISO}, "number": {"decimal": ".", "unit": ""}}
 MOST_LETTERS = 1 << 24  # in the names of all columns of the output
 
 
@@ -56,10 +59,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         5 percent of them.
     scale : bool, default=True
         Whether to standardise numbers and days.
-    date_formats : dict of str to str, default=None
-        Formats of the columns of dates, as in ``Table.date_formats``. They do not matter for
-        columns that hold dates already, but :func:`read_chunks` reads by them. ``None``: those
-        that :func:`read_table` left in ``X.attrs``, else ISO format.
+    written : dict of str to dict, default=None
+        How dates and numbers are written in files, as in ``Table.written``: ``{"format": ...}``
+        for a column of dates, ``{"decimal": ..., "unit": ...}`` for numbers. It does not matter
+        for columns that hold dates or numbers already, but :func:`read_chunks` reads by it.
+        ``None``: what :func:`read_table` left in ``X.attrs``, else as Python writes them.
 
     Attributes
     ----------
@@ -68,8 +72,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     n_features_in_ : int
     kinds_ : dict of str to str
         ``"number"``, ``"date"`` or ``"category"`` for each column in use.
-    date_formats_ : dict of str to str
-        Format of each column of dates in use.
+    written_ : dict of str to dict
+        How each column of dates or numbers in use is written.
     left_out_ : dict of str to str
         The reason for each column left out.
     learnt_ : dict of str to dict
@@ -100,7 +104,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "n_features_in_": count(1, MOST_FEATURES),
         "feature_names_in_": names("p"),
         "kinds_": mapping(text(), one_of("number", "date", "category")),
-        "date_formats_": mapping(text(), one_of(*FORMATS)),
+        "written_": mapping(text(), plain()),
         "left_out_": mapping(text(), text()),
         "learnt_": mapping(text(), plain()),
     }
@@ -108,7 +112,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "max_categories": [Interval(Integral, 1, None, closed="left")],
         "min_count": [Interval(Integral, 1, None, closed="left")],
         "scale": ["boolean"],
-        "date_formats": [dict, None],
+        "written": [dict, None],
     }
 
     def __init__(
@@ -117,12 +121,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         max_categories: int = 20,
         min_count: int = 5,
         scale: bool = True,
-        date_formats: dict[str, str] | None = None,
+        written: dict[str, dict[str, str]] | None = None,
     ) -> None:
         self.max_categories = max_categories
         self.min_count = min_count
         self.scale = scale
-        self.date_formats = date_formats
+        self.written = written
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn how to encode each column of the DataFrame ``X``; ``y`` is ignored."""
@@ -130,13 +134,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         _check_frame(X)
         if not len(X):
             raise TableError("X has no rows to learn from")
-        formats = self._formats(X)
+        written = self._written(X)
         kinds: dict[str, str] = {}
         learnt: dict[str, Any] = {}
         left_out: dict[str, str] = {}
         for name in X.columns:
             kind = columns.kind_of(X[name])
-            found = self._learn(X[name], kind, formats.get(name, ISO))
+            found = self._learn(X[name], kind, written.get(name, {}).get("format", ISO))
             if isinstance(found, str):
                 left_out[name] = found
             else:
@@ -149,21 +153,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.feature_names_in_ = np.array(list(X.columns), dtype=object)
         self.n_features_in_ = len(X.columns)
         self.kinds_, self.learnt_, self.left_out_ = kinds, learnt, left_out
-        self.date_formats_ = {
-            name: formats.get(name, ISO) for name, kind in kinds.items() if kind == "date"
-        }
+        self.written_ = {
+            name: AS_PYTHON[kind] | {k: v for k, v in written.get(name, {}).items()
+                                     if k in AS_PYTHON[kind]}
+            for name, kind in kinds.items() if kind in AS_PYTHON
+        }  # fmt: skip
         return self
 
-    def _formats(self, X: Any) -> dict[str, str]:
-        given = self.date_formats
-        formats = (X.attrs.get("date_formats") or {}) if given is None else given
-        for name, format in formats.items():
-            if format not in FORMATS:
+    def _written(self, X: Any) -> dict[str, dict[str, str]]:
+        given = (X.attrs.get("written") or {}) if self.written is None else self.written
+        for name, how in given.items():
+            if not is_written(how):
                 raise ValueError(
-                    f"date_formats must be among {listed(FORMATS)}, got {shown(format)} for "
-                    f"column {shown(name)}"
+                    f"written must give a format among {listed(FORMATS)}, or a decimal mark and a "
+                    f"unit, for each column; got {shown(how)} for column {shown(name)}"
                 )
-        return formats
+        return given
 
     def _learn(self, column: Any, kind: str, format: str) -> dict[str, Any] | str:
         if kind == "category":
@@ -195,33 +200,34 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     columns.write_numbers(part, values[i][rows], kind, self.learnt_[name], farthest)
         return out
 
-    def surprises(self, X: Any) -> dict[str, dict[str, int]]:
-        """Count words not seen in training, and values missing where training had none missing.
+    def check(self, X: Any) -> Checked:
+        """Find the rows that a model should not decide, and why.
 
-        Such rows are encoded all the same.  A new word cannot be told from one that was too rare
-        to keep: in a column with a common "other", no word counts as unseen.  The result gives
-        the numbers of rows with an ``"unseen"`` word and with a ``"missing"`` value, for each
-        column that has any.
+        These are rows with a cell that cannot be read, a word not seen in training, a number far
+        outside the range of training, or no value where training always had one, and rows without
+        any value.
+
+        Returns
+        -------
+        checked : Checked
+            ``frame``, as ``X`` but with cells that cannot be read missing, so that
+            :meth:`transform` can encode it; ``doubts``, by position of the row; and ``reasons()``,
+            the same in words.
 
         Examples
         --------
         >>> import pandas as pd
         >>> from rejo.tables import TableEncoder
         >>> X = pd.DataFrame({"age": [20, 40, 50], "job": ["clerk", "cook", "clerk"]})
-        >>> new = pd.DataFrame({"age": [30, None, 60], "job": ["baker", "cook", None]})
-        >>> TableEncoder().fit(X).surprises(new)
-        {'age': {'unseen': 0, 'missing': 1}, 'job': {'unseen': 1, 'missing': 1}}
+        >>> new = pd.DataFrame({"age": [30, "forty", None], "job": ["baker", "cook", None]})
+        >>> for row, reason in TableEncoder().fit(X).check(new).reasons().items():
+        ...     print(row, reason)
+        0 job: 'baker' was not in training
+        1 age: 'forty' is not a number
+        2 the row is empty
         """
         self._check_columns(X)
-        found = {}
-        for name, kind in self.kinds_.items():
-            learnt, column = self.learnt_[name], X[name]
-            words = kind == "category"
-            unseen = columns.count_unseen(*columns.as_words(column), learnt) if words else 0
-            missing = 0 if learnt["missing"] else int(column.isna().sum())
-            if unseen or missing:
-                found[name] = {"unseen": unseen, "missing": missing}
-        return found
+        return check_table(X, self.kinds_, self.written_, self.learnt_)
 
     def _check_columns(self, X: Any) -> None:
         check_is_fitted(self)
@@ -232,7 +238,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if kind == "category":
             return columns.levels_of(*columns.as_words(column), self.learnt_[column.name])
         if kind == "date":
-            return columns.as_days(column, self.date_formats_[column.name])
+            return columns.as_days(column, self.written_[column.name]["format"])
         return columns.as_floats(column)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -262,12 +268,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """What it knows about each column suits the kind of the column."""
         check_parameters(self)
         names = self.feature_names_in_.tolist()
-        kinds, learnt, formats = self.kinds_, self.learnt_, self.date_formats_
+        kinds, learnt, written = self.kinds_, self.learnt_, self.written_
         left_out = self.left_out_
         agree = set(kinds) | set(left_out) == set(names) and not set(kinds) & set(left_out)
         agree = agree and bool(kinds) and list(learnt) == list(kinds)
-        agree = agree and set(formats) == {name for name in kinds if kinds[name] == "date"}
+        agree = agree and set(written) == {name for name in kinds if kinds[name] in AS_PYTHON}
         require(agree, self, "its columns do not agree")
+        for name, how in written.items():
+            fine = is_written(how) and how.keys() == AS_PYTHON[kinds[name]].keys()
+            require(fine, self, f"how column {name!r:.40} is written is malformed")
         for name, kind in kinds.items():
             fine = _is_learnt(kind, learnt[name], self.max_categories, self.scale)
             require(fine, self, f"what it knows about column {name!r:.40} is malformed")
@@ -282,6 +291,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def is_written(how: Any) -> bool:
+    """Return whether this says how a column is written."""
+    if type(how) is not dict or not all(type(value) is str for value in how.values()):
+        return False
+    known = set(how) <= {"format", "decimal", "unit"}
+    known = known and how.get("format", ISO) in FORMATS and how.get("decimal", ".") in (".", ",")
+    return known and len(how.get("unit", "")) <= LONGEST_UNIT
 
 
 def _is_learnt(kind: str, learnt: Any, max_categories: int, scaled: bool) -> bool:

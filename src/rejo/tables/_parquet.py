@@ -114,7 +114,7 @@ class ParquetFile:
     def frames(
         self,
         kinds: Mapping[str, str],
-        formats: Mapping[str, str],
+        written: Mapping[str, Mapping[str, str]],
         rows: int,
         known: dict[str, str] | None = None,
     ) -> Iterator[Any]:
@@ -138,7 +138,9 @@ class ParquetFile:
                     if kind == "text" and known is None:  # to be written out
                         lengths = [len(word.encode("utf-8", "replace")) for word in words.words]
                         sizes += spread(np.array(lengths, dtype=np.int64), words, 0)
-                    found[name] = self._strings(words, kind, formats.get(name, ISO), name, done)
+                    found[name] = self._strings(
+                        words, kind, written.get(name, {}).get("format", ISO), name, done
+                    )
                 else:
                     found[name] = self._values(array, kind, name, done)
             check_unpacked(size := size + int(sizes.sum()), self._size, self.name, SPLIT)

@@ -9,22 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from rejo._typing import Floats
 from rejo.tables._csv import CsvFile, open_csv
 from rejo.tables._parquet import is_parquet, read_parquet
 from rejo.tables._records import RowBlock
-from rejo.tables.dates import DAY_FIRST, NO_DATE, example, fitting_formats, parse_dates
-from rejo.tables.errors import TableError, check_columns, import_pandas, shown
+from rejo.tables.errors import check_columns, import_pandas
 from rejo.tables.limits import check_whole
+from rejo.tables.reading import Column, Reading, read_columns, written_as
 from rejo.tables.values import (
     CODE,
     MISSING,
     Words,
-    cells,
     check_size,
     joined,
-    numbers,
-    spread,
     texts_of,
     words_of,
 )
@@ -45,8 +41,8 @@ class Table:
         As given; ``"stdin"`` for standard input.
     sep, decimal, encoding : str
         How the file is written.
-    date_formats : dict of str to str
-        Format of each column of dates, such as ``"%d.%m.%Y"``; a time may follow the date.
+    readings : dict of str to Reading
+        How each column was read.
     """
 
     frame: Any
@@ -54,7 +50,17 @@ class Table:
     sep: str
     decimal: str
     encoding: str
-    date_formats: dict[str, str] = field(default_factory=dict)
+    readings: dict[str, Reading] = field(default_factory=dict)
+
+    @property
+    def date_formats(self) -> dict[str, str]:
+        """Format of each column of dates, such as ``"%d.%m.%Y"``; a time may follow the date."""
+        return {name: r.format for name, r in self.readings.items() if r.kind == "date"}
+
+    @property
+    def written(self) -> dict[str, dict[str, str]]:
+        """How numbers and dates are written, as :class:`~rejo.tables.TableEncoder` takes it."""
+        return written_as(self.readings)
 
 
 def read_table(
@@ -131,12 +137,11 @@ def read_table(
         path, sep=sep, decimal=decimal, encoding=encoding, missing=missing, header=header
     ) as file:
         check_columns(file.name, kept, file.names)
-        frame, formats = _typed(file, kept)
-        return Table(frame, file.name, file.sep, file.decimal, file.encoding, formats)
+        found = _typed(file, kept)
+        return table_of(found, file.name, file.sep, file.decimal, file.encoding)
 
 
-def _typed(file: CsvFile, text: list[str]) -> tuple[Any, dict[str, str]]:
-    pd = import_pandas()
+def _typed(file: CsvFile, text: list[str]) -> dict[str, Column]:
     # The bytes stay in memory until all columns are known: a column may turn out in its last row
     # not to hold numbers, and is then read again as strings.
     blocks: list[RowBlock] = []
@@ -147,14 +152,14 @@ def _typed(file: CsvFile, text: list[str]) -> tuple[Any, dict[str, str]]:
         blocks.append(block)
         for name, part in _first_look(file, block, text).items():
             parts[name].append(part)
-    columns: dict[str, Any] = {}
+    found: dict[str, Column] = {}
     words: dict[str, Words] = {}
     for name in file.names:
         if name in text:
-            columns[name] = np.concatenate([np.empty(0, dtype=object), *parts[name]])
-            continue
-        columns[name] = _all_numbers(parts[name], file.decimal)
-        if columns[name] is None:
+            kept = np.concatenate([np.empty(0, dtype=object), *parts[name]])
+            n_missing = int(sum(value is None for value in kept))
+            found[name] = Column(kept, Reading("text", n_missing=n_missing))
+        elif any(isinstance(part, Words) for part in parts[name]) or not parts[name]:
             words[name] = joined(
                 [
                     part if isinstance(part, Words) else _as_words(file, block, [name])[name]
@@ -162,23 +167,32 @@ def _typed(file: CsvFile, text: list[str]) -> tuple[Any, dict[str, str]]:
                 ]
             )
         else:
-            check_size(columns[name], partial(_place, file, blocks, name))
+            values = np.concatenate(parts[name])
+            about = Reading("number", file.decimal, n_missing=int(np.isnan(values).sum()))
+            found[name] = Column(values, about)
         parts[name] = []
-    blocks.clear()
-    formats = _date_formats(file, words)
-    for name, column in words.items():
-        if name in formats:
-            columns[name] = spread(parse_dates(column.words, formats[name]), column, NO_DATE)
-        else:
-            columns[name] = cells(column)
+    found.update(read_columns(words, file.name, file.decimal))
+    for name, column in found.items():
+        if column.reading.kind == "number":
+            check_size(column.values, partial(_place, file, blocks, name))
+    return {name: found[name] for name in file.names}
+
+
+def table_of(
+    columns: dict[str, Column], path: str, sep: str = "", decimal: str = ".", encoding: str = ""
+) -> Table:
+    """Return a table of these columns."""
+    pd = import_pandas()
+    readings = {name: column.reading for name, column in columns.items()}
     frame = pd.DataFrame(
         {
+            # Otherwise pandas would give strings a type of its own.
             name: pd.Series(values, dtype=object if values.dtype == object else None)
-            for name, values in columns.items()
+            for name, (values, _) in columns.items()
         }
     )
-    frame.attrs["date_formats"] = dict(formats)
-    return frame, formats
+    frame.attrs["written"] = written_as(readings)
+    return Table(frame, path, sep, decimal, encoding, readings)
 
 
 def _first_look(file: CsvFile, block: RowBlock, text: list[str]) -> dict[str, Any]:
@@ -210,40 +224,7 @@ def _as_words(file: CsvFile, block: RowBlock, names: list[str]) -> dict[str, Wor
     return {name: words_of(frame[name], file.missing) for name in names}
 
 
-def _all_numbers(parts: list[Any], decimal: str) -> Floats | None:
-    """Return the column as numbers, or None if it does not hold numbers."""
-    found = [np.empty(0)]
-    for part in parts:
-        if isinstance(part, Words):
-            values = numbers(part.words, decimal)
-            if values is None:
-                return None
-            part = spread(values, part, np.nan)
-        found.append(part)
-    return np.concatenate(found)
-
-
 def _place(file: CsvFile, blocks: list[RowBlock], column: str, row: int) -> str:
     """Say where a cell is, for a message."""
     block = next(block for block in reversed(blocks) if block.row <= row)
     return file.place(block, row - block.row, column)
-
-
-def _date_formats(file: CsvFile, columns: dict[str, Words]) -> dict[str, str]:
-    """Return the format of each column of dates."""
-    fitting = {name: found for name, c in columns.items() if (found := fitting_formats(c.words))}
-    sure = {found[0] for found in fitting.values() if len(found) == 1}
-    formats = {}
-    for name, found in fitting.items():
-        if len(found) == 2 and DAY_FIRST.get(found[0]) == found[1]:
-            # Another column may show whether the day or the month comes first.
-            found = [format for format in found if format in sure] or found
-        if len(found) > 1:
-            word = columns[name].words[0]
-            raise TableError(
-                f"{shown(word)} may have the day or the month first, and no cell shows which",
-                where=f"{file.name}, column {shown(name)}",
-                remedy=f"Write the dates as {example('%Y-%m-%d')}.",
-            )
-        formats[name] = found[0]
-    return formats

@@ -6,14 +6,16 @@ What is learnt is a plain dict, which can be saved in a model file.
 from contextlib import suppress
 from datetime import date
 from math import ceil
+from numbers import Number
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rejo._typing import Floats, Indices
-from rejo.tables.dates import NO_DATE, parse_dates
+from rejo.tables.dates import ISO, NO_DATE, parse_dates
 from rejo.tables.errors import TableError, import_pandas, shown
-from rejo.tables.values import LARGEST, Words, too_large, word_of, words_of
+from rejo.tables.values import LARGEST, Words, number, too_large, word_of, words_of
 
 Learnt = dict[str, Any]
 
@@ -85,6 +87,30 @@ def _not_numbers(column: Any) -> str | None:
         return None
     kinds = {"date": "dates", "datetime": "dates", "datetime64": "dates", "boolean": "truth values"}
     return kinds.get(types.infer_dtype(column, skipna=True))
+
+
+def readable(column: Any, kind: str, written: dict[str, str]) -> tuple[Any, NDArray[np.bool_]]:
+    """Return a Series of objects with cells that cannot be read missing, and which these are."""
+    pd = import_pandas("TableEncoder")
+    if kind == "date":
+        right = column.map(lambda value: isinstance(value, date | np.datetime64))
+        texts = column.map(lambda value: isinstance(value, str))
+        if texts.any():
+            words = column[texts].tolist()
+            dates = parse_dates(words, written.get("format", ISO))
+            column = column.copy()
+            column[texts] = pd.Series(dates, column.index[texts.to_numpy()]).astype(object)
+            right[texts] = ~np.isnat(dates)
+    else:
+        right = column.map(lambda value: isinstance(value, Number) and not isinstance(value, bool))
+        texts = column.map(lambda value: isinstance(value, str))
+        if texts.any():
+            values = [number(word, written.get("decimal", ".")) for word in column[texts]]
+            column = column.copy()
+            column[texts] = values
+            right[texts] = [value is not None for value in values]
+    wrong = ~right.astype(bool) & column.notna() | ~right.astype(bool) & texts.astype(bool)
+    return column.where(~wrong, None), wrong.to_numpy(dtype=bool)
 
 
 def as_days(column: Any, format: str) -> Floats:
@@ -230,13 +256,10 @@ def levels_of(codes: Indices, words: list[str], learnt: Learnt) -> Indices:
     return np.array(levels, dtype=np.intp)[codes]
 
 
-def count_unseen(codes: Indices, words: list[str], learnt: Learnt) -> int:
-    """Count the rows with a word not seen in training; 0 if training had "other" words."""
+def unseen(words: list[str], learnt: Learnt) -> NDArray[np.bool_]:
+    """Return which words training did not have; none if training had "other" words."""
     known = set(learnt["categories"])
-    new = [i for i, word in enumerate(words) if word not in known]
-    if learnt["other"] or not new:
-        return 0
-    return int(np.bincount(codes[codes >= 0], minlength=len(words))[new].sum())
+    return np.array([not learnt["other"] and word not in known for word in words], dtype=bool)
 
 
 def write_levels(out: Floats, levels: Indices) -> None:
