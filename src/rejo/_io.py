@@ -43,18 +43,23 @@ def progress(
 
     By default (``show=None``) it writes only if stderr is a terminal.
     """
-    if not (sys.stderr.isatty() if show is None else show):
+    stream = sys.stderr
+    if stream is None or not (stream.isatty() if show is None else show):  # None: it is closed
         yield from items
         return
     start = monotonic()
     try:
         for done, item in enumerate(items, start=1):
             left = (monotonic() - start) / done * (total - done)
-            sys.stderr.write(f"\r{title}: {done}/{total}, {_clock(left)} left \033[K")
-            sys.stderr.flush()
+            _show(f"\r{title}: {done}/{total}, {_clock(left)} left \033[K")
             yield item
     finally:
-        sys.stderr.write("\r\033[K")
+        _show("\r\033[K")
+
+
+def _show(text: str) -> None:
+    with suppress(OSError):  # a progress line must not stop what it reports on
+        sys.stderr.write(text)
         sys.stderr.flush()
 
 

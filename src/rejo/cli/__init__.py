@@ -20,7 +20,10 @@ options, and ``run(arguments)``, which does the work.
 
 Exit codes: 0 success, 1 a bug in rejo, 2 wrong usage or a file that cannot be read or written, 3
 bad data, 4 a bad model file, 5 a target that cannot be reached, 130 interrupted. Errors are one
-line on stderr. Libraries are imported inside the commands, so that ``rejo --help`` is quick.
+line on stderr. What a command prints never costs it its work: if the reader of stdout leaves, as in
+``rejo train ... | head -1``, or stdout or stderr is closed, all files are written, and the code is
+0; if the disk of stdout is full, they are written too, and the code is 2. Libraries are imported
+inside the commands, so that ``rejo --help`` is quick.
 """
 
 import argparse
@@ -30,15 +33,16 @@ import sys
 import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
-from io import TextIOWrapper
 from itertools import takewhile
+from pathlib import Path
 from typing import Any, NoReturn
 
 from rejo import __version__
 from rejo._io import one_line
 from rejo.cli import compare, demo, evaluate, inspect, predict, reproduce, train
-from rejo.cli._files import warn
+from rejo.cli._files import CommandError, warn
 from rejo.cli._options import explain
+from rejo.cli._streams import steady_streams
 
 COMMANDS: tuple[Any, ...] = (demo, train, predict, evaluate, inspect, compare, reproduce)
 RENAMED = {
@@ -53,32 +57,37 @@ CODES = {"RejoError": 2, "TableError": 3, "ModelFileError": 4, "TargetUnattainab
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    if sys.stdout is None or sys.stderr is None:  # closed, as by `>&-`
-        return 2
-    if sys.stdin is None:
-        sys.stdin = open(os.devnull)  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # for words that the terminal cannot show
-            stream.reconfigure(errors="backslashreplace")
-    words = sys.argv[1:] if argv is None else list(argv)
-    arguments = build_parser().parse_args(words)
-    arguments.command = shlex.join(["rejo", *words])
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_, **__: warn(str(message))
-            arguments.run(arguments)
-            sys.stdout.flush()
-    except KeyboardInterrupt:
-        print("rejo: interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        # The reader has stopped, as in `rejo demo | head`.
-        _silence_stdout()
-    except Exception as error:
-        if os.environ.get("REJO_TRACEBACK"):
-            raise
-        return _print_error(error)
+    with steady_streams() as out:
+        words = sys.argv[1:] if argv is None else list(argv)
+        arguments = build_parser().parse_args(words)
+        arguments.command = shlex.join(["rejo", *words])
+        out.stops = not _writes_files(arguments)
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = lambda message, *_, **__: warn(str(message))
+                out.flush()  # nothing to do if the result would go to a closed stream
+                arguments.run(arguments)
+                out.flush()
+        except KeyboardInterrupt:
+            print("rejo: interrupted", file=sys.stderr)
+            return 130
+        except Exception as error:
+            if out.stops and isinstance(error, BrokenPipeError):
+                return 0  # the reader has stopped, as in `rejo predict | head`
+            if os.environ.get("REJO_TRACEBACK"):
+                raise
+            return _print_error(error)
+        if out.failed:
+            reason = out.lost and out.lost.strerror
+            return _print_error(CommandError(f"standard output: {reason}; all files are complete"))
     return 0
+
+
+def _writes_files(arguments: argparse.Namespace) -> bool:
+    """Return whether the command has work to save besides what it prints."""
+    given = (getattr(arguments, name, None) for name in ("output", "report"))
+    paths = [Path(path) for path in given if path is not None and str(path) != "-"]
+    return any(path.is_file() or path.is_dir() or not path.exists() for path in paths)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -126,7 +135,6 @@ def _print_error(error: Exception) -> int:
     code = next((CODES[name] for name in ours if name in CODES), 1)
     message = explain(error)
     if code == 1 and isinstance(error, OSError):
-        _silence_stdout()
         code, reason = 2, error.strerror or message
         message = f"{error.filename}: {reason}" if error.filename else reason
     elif code == 1 and isinstance(error, ImportError) and "pip install" in message:
@@ -138,11 +146,3 @@ def _print_error(error: Exception) -> int:
         )
     print(f"rejo: error: {one_line(message)}", file=sys.stderr)
     return code
-
-
-def _silence_stdout() -> None:
-    """Leave nothing that Python could fail to flush as it exits."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -23,7 +23,7 @@ FILES = ("training.csv", "new_cases.csv", "model.rejo", "report.html", "decision
 def add(parser: Any) -> None:
     """Declare the options."""
     where = f"folder for the files (default: {FOLDER}, with a number added if it exists)"
-    options.add(parser, "--output", metavar="DIR", help=where)
+    options.add(parser, "--output", default=FOLDER, metavar="DIR", help=where)
     budget = f"largest share of the cases to send to review (default: {BUDGET})"
     options.add(parser, "--review-budget", default=BUDGET, help=budget)
     options.add(parser, "--model", "--seed")
@@ -32,9 +32,10 @@ def add(parser: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the tables, then run the commands that a user would type."""
-    folder: Path = arguments.output or FOLDER
+    folder: Path = arguments.output
     numbers = count(2)
-    while arguments.output is None and folder.exists() and not arguments.overwrite:
+    unnamed = folder is FOLDER  # the same name typed is another object
+    while unnamed and folder.exists() and not arguments.overwrite:
         folder = FOLDER.with_name(f"{FOLDER.name}-{next(numbers)}")
     taken = [name for name in FILES if (folder / name).exists()]
     if taken and not arguments.overwrite:

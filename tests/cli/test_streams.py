@@ -1,0 +1,114 @@
+"""Readers who leave, closed streams and full disks: what a command prints never costs its work."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pd = pytest.importorskip("pandas")
+
+from rejo import load  # noqa: E402
+from rejo._io import progress  # noqa: E402
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="streams as a POSIX shell closes them")
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+TRAIN = "train t.csv --target grade --id case --model logistic --reject-cost 0.2"
+
+
+def shell(words):
+    """Run a command in a shell; return its exit code, whatever those of its readers are."""
+    line = f'"{sys.executable}" -m rejo.cli {words}'
+    command, bar, reader = line.partition(" | ")
+    script = f"{{ {command}; echo $? >code; }} {bar} {reader}" if bar else f"{line}; echo $? >code"
+    result = subprocess.run(
+        ["sh", "-c", script], env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
+    assert "bug" not in result.stderr
+    assert "Exception ignored" not in result.stderr
+    assert "Traceback" not in result.stderr
+    return int(Path("code").read_text()), result
+
+
+@pytest.fixture
+def data(table):
+    table(100).to_csv("t.csv", index=False)
+
+
+@pytest.mark.parametrize("ending", ["| head -1", ">&-", "2>&1 | true"])
+def test_training_for_a_reader_who_leaves(data, ending):
+    code, _ = shell(f"{TRAIN} -o m.rejo --report r.html {ending}")
+    assert code == 0
+    assert load("m.rejo").classes_.tolist() == ["bad", "good"]
+    assert Path("r.html").read_text().rstrip().endswith("</html>")
+
+
+@pytest.mark.parametrize("ending", ["--json | true", "2>&-", ">&- 2>&-"])
+def test_decisions_for_a_reader_who_leaves(model, cases, ending):
+    code, _ = shell(f"predict {model} new.csv -o out.csv {ending}")
+    assert (code, len(pd.read_csv("out.csv"))) == (0, 60)
+
+
+@pytest.mark.parametrize("ending", ["| true", ">&-"])
+def test_an_evaluation_for_a_reader_who_leaves(model, cases, ending):
+    code, _ = shell(f"evaluate {model} new.csv --report r.html {ending}")
+    assert code == 0
+    assert Path("r.html").read_text().rstrip().endswith("</html>")
+
+
+def test_a_demonstration_for_a_reader_who_leaves():
+    code, _ = shell("demo --model logistic | head -1")
+    assert code == 0
+    names = {"training.csv", "new_cases.csv", "model.rejo", "report.html", "decisions.csv"}
+    assert {path.name for path in Path("rejo-demo").iterdir()} == names
+
+
+def test_a_study_for_a_reader_who_leaves():
+    pytest.importorskip("matplotlib")
+    code, _ = shell("reproduce --figure syntheticI --quick | true")
+    assert (code, Path("reproduction/index.html").exists()) == (0, True)
+
+
+@pytest.mark.parametrize("words", ["--help", "train --help", "reproduce --list"])
+@pytest.mark.parametrize("ending", ["| true", "2>&-"])
+def test_help_for_a_reader_who_leaves(words, ending):
+    assert shell(f"{words} {ending}")[0] == 0
+
+
+def test_a_result_that_can_go_nowhere(model, cases):
+    for words in (f"inspect {model}", f"predict {model} new.csv"):
+        code, result = shell(f"{words} >&-")
+        assert (code, result.stderr) == (2, "rejo: error: standard output is closed\n")
+        assert shell(f"{words} | true")[0] == 0
+
+
+def test_a_full_disk_under_standard_output(model, data, cases):
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full on this system")
+    message = "rejo: error: standard output: No space left on device; all files are complete\n"
+    code, result = shell(f"predict {model} new.csv -o out.csv >/dev/full")
+    assert (code, result.stderr, len(pd.read_csv("out.csv"))) == (2, message, 60)
+    assert shell(f"{TRAIN} -o m.rejo 2>/dev/full")[0] == 0
+    assert Path("m.rejo").exists()
+
+
+def test_an_error_is_an_error_whoever_reads(data):
+    for ending in ("2>&1 | true", ">&-", "2>/dev/full"):
+        assert shell(f"train t.csv --reject-cost 0.2 -o m.rejo {ending}")[0] == 2
+    assert shell("train t.csv --target gone --reject-cost 0.2 -o m.rejo 2>&-")[0] == 3
+
+
+def test_a_pipe_as_the_output_file(model, cases):
+    code, result = shell(f"predict {model} new.csv -o /dev/stdout | true")
+    assert (code, result.stderr) == (0, "")
+
+
+def test_progress_without_a_stream(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    assert list(progress("abc", 3, "letters")) == list("abc")
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        assert list(progress("abc", 3, "letters", show=True)) == list("abc")
+        monkeypatch.undo()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), full.fileno())
