@@ -127,7 +127,7 @@ def test_missing_values_and_words_that_look_like_them(write):
     assert table.data["x"].isna().tolist() == [True, True, False]
     assert table.data["job"].isna().tolist() == [False, True, False]
     assert table.data["job"][0] == "None"
-    assert load_table(path, missing=["", "?", "-"]).data["job"].isna().tolist() == [0, 0, 1]
+    assert load_table(path, missing=["-"]).data["job"].isna().tolist() == [0, 1, 1]
 
 
 def test_a_path_wins_over_a_name(write, tmp_path, monkeypatch):

@@ -314,7 +314,7 @@ def test_other_entries_for_missing_values(write):
     path = write("n,word\n-,?\n2,-\n,x\n")
     assert columns(read_table(path))["word"] == [None, "-", "x"]
     frame = read_table(path, missing=["-"]).frame
-    assert frame["word"].tolist() == ["?", None, "x"]
+    assert frame["word"].tolist() == [None, None, "x"]
     np.testing.assert_array_equal(frame["n"], [np.nan, 2, np.nan])
 
 

@@ -137,7 +137,17 @@ OPTIONS: dict[str, dict[str, Any]] = {
                    "features, separated by commas"),
     "--sep": dict(type=separator, metavar="S", help="character between columns, or 'tab' "
                   "(default: detected)"),
-    "--decimal": dict(choices=(".", ","), metavar="M", help="decimal mark (default: detected)"),
+    "--decimal": dict(choices=(".", ","), metavar="M", help="decimal mark (default: detected for "
+                      "each column)"),
+    "--thousands": dict(choices=(".", ",", "'", " "), metavar="M", help="mark between thousands: "
+                        "'.' in 2.100 (default: detected for each column)"),
+    "--missing": dict(type=names, default=[], metavar="WORDS", help="more words that mean a "
+                      "missing value, separated by commas, such as unknown,-99"),
+    "--words": dict(type=names, default=[], metavar="COLS", help="read these columns as words, "
+                    "even if they look like numbers or dates, separated by commas"),
+    "--exact": dict(action="store_true", help="keep words apart that differ only in upper and "
+                    "lower case or blanks, such as Good and GOOD"),
+    "--sheet": dict(metavar="NAME", help="sheet of an Excel file (default: the first)"),
     "--encoding": dict(metavar="NAME", help="text encoding, such as latin-1 (default: UTF-8, or "
                        "what the file says)"),
     "--review-budget": dict(type=share, metavar="B", help="send at most this share of the cases to "
@@ -172,7 +182,16 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--json": dict(action="store_true", help="print the result as JSON"),
 }
 # fmt: on
-READING = ("--sep", "--decimal", "--encoding")
+READING = (
+    "--sep",
+    "--decimal",
+    "--thousands",
+    "--missing",
+    "--words",
+    "--exact",
+    "--encoding",
+    "--sheet",
+)
 LABELLED = ("data", "--target", "--order", "--id", "--by", "--groups", "--drop")
 TARGETS = {
     "--review-budget": "review_budget",

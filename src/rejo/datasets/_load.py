@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from rejo._errors import renamed
-from rejo.tables import MISSING, TableError, read_table
+from rejo.tables import TableError, read_table
 from rejo.tables.errors import check_columns, did_you_mean, import_pandas
 
 
@@ -25,7 +25,7 @@ def load_table(
     data_home: str | os.PathLike[str] | None = None,
     sep: str | None = None,
     decimal: str | None = None,
-    missing: Iterable[str] = MISSING,
+    missing: Iterable[str] = (),
     encoding: str | None = None,
 ) -> Bunch:
     r"""Load a labelled table from a CSV or Parquet file; needs pandas (``rejo[pandas]``).
@@ -161,7 +161,7 @@ def _labels(frame: Any, name: str, path: Path, parameter: str) -> Any:
             f"{len(empty)} of {len(column)} values are missing",
             where=f"{path}, row {empty[0] + 1}, column {name!r}",
             parameter=parameter,
-            remedy="Fill them in or remove these rows, or pass missing=[...] if they are values.",
+            remedy="Fill them in or remove these rows, or pass text=[...] if they are values.",
         )
     if column.dtype.kind != "f":
         return column

@@ -13,7 +13,7 @@ from rejo.tables._parquet import is_parquet, open_parquet
 from rejo.tables._records import RowBlock
 from rejo.tables.dates import NO_DATE, parse_dates
 from rejo.tables.errors import TableError, check_columns, import_pandas
-from rejo.tables.values import MISSING, Words, number, spread, texts_of, words_of
+from rejo.tables.values import Words, number, spread, texts_of, words_of
 
 
 def read_chunks(
@@ -26,7 +26,11 @@ def read_chunks(
     sep: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
-    missing: Iterable[str] = MISSING,
+    missing: Iterable[str] = (),
+    thousands: str | None = None,
+    words: Iterable[str] = (),
+    exact: bool = False,
+    sheet: str | None = None,
 ) -> Iterator[Any]:
     r"""Read the columns that a fitted encoder needs, in chunks; memory use does not grow.
 
@@ -42,8 +46,11 @@ def read_chunks(
         Columns of ``text`` that the file may lack.
     rows : int, default=100_000
         Maximum number of rows in a chunk.
-    sep, decimal, encoding, missing
+    sep, decimal, encoding, missing, thousands, exact, sheet
         As for :func:`read_table`; this file need not be written like the training table.
+    words : iterable of str, default=()
+        Of no effect, as the kinds of the columns are known: the same options then suit training
+        and prediction.
 
     Yields
     ------

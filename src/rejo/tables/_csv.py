@@ -48,7 +48,7 @@ class CsvFile:
         self.encoding = reader.encoding
         self.sep = " " if isinstance(reader, BlankSeparated) else style.sep
         self.decimal = style.decimal
-        self.missing = frozenset(["", *missing])
+        self.missing = frozenset([*MISSING, *missing])
         self.names = [name for name in style.names if name]
         self._place = {name: i for i, name in enumerate(style.names) if name}
         self._width = len(style.names)
@@ -123,7 +123,7 @@ def open_csv(
     sep: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
-    missing: Iterable[str] = MISSING,
+    missing: Iterable[str] = (),
     header: bool = True,
 ) -> Iterator[CsvFile]:
     """Open a CSV file and find out how it is written."""

@@ -17,7 +17,6 @@ from rejo.tables.limits import check_whole
 from rejo.tables.reading import Column, Reading, read_columns, written_as
 from rejo.tables.values import (
     CODE,
-    MISSING,
     Words,
     check_size,
     joined,
@@ -70,7 +69,11 @@ def read_table(
     sep: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
-    missing: Iterable[str] = MISSING,
+    missing: Iterable[str] = (),
+    thousands: str | None = None,
+    words: Iterable[str] = (),
+    exact: bool = False,
+    sheet: str | None = None,
     header: bool = True,
 ) -> Table:
     r"""Read a table from a CSV or Parquet file; needs pandas (``rejo[pandas]``).
@@ -95,9 +98,18 @@ def read_table(
         Decimal mark. ``None``: a comma if the first rows have one and it is not the separator.
     encoding : str, default=None
         ``None``: what the byte order mark says, else UTF-8.
-    missing : iterable of str
-        Entries that mean a missing value, by default those of :data:`~rejo.tables.MISSING`. An
-        empty cell is always missing.
+    missing : iterable of str, default=()
+        More entries that mean a missing value, besides an empty cell and those of
+        :data:`~rejo.tables.MISSING`.
+    thousands : str, default=None
+        Mark between thousands: ``"."``, ``","``, ``"'"`` or ``" "``. ``None``: found for each
+        column.
+    words : iterable of str, default=()
+        Columns to read as words, even if they look like numbers or dates.
+    exact : bool, default=False
+        Whether to keep words apart that differ only in upper and lower case or in blanks.
+    sheet : str, default=None
+        Sheet of an Excel file. ``None``: the first.
     header : bool, default=True
         Whether the first line of a CSV file names the columns. If not, they are called
         ``column 1``, ``column 2``, ...
