@@ -174,3 +174,11 @@ def test_classes_without_an_order(run, refused, table, quick):
     assert len(row(out, "logistic-posterior")) == 2
     words = ("compare", *WORDS, "--methods", "svm,logistic-posterior")
     assert "--methods: 'svm' needs classes in an order" in refused(2, *words)
+
+
+def test_groups_are_refused_with_what_to_do(refused, run, table):
+    table(60).to_csv("t.csv", index=False)
+    line = refused(2, "compare", *WORDS, "--by", "region")
+    assert "--drop region" in line
+    assert "rejo evaluate" in line
+    assert "--by" not in run("compare", "--help")[1]

@@ -97,6 +97,159 @@ def test_a_model_without_expectations(run, table):
     assert "has no expected rates to compare with" in out
 
 
+# ---- the target ---------------------------------------------------------------------------
+
+TRAIN = ("train", "t.csv", "--target", "grade", "--id", "case", "--by", "region", "--model",
+         "logistic", "-o", "m.rejo")  # fmt: skip
+
+
+@pytest.fixture
+def trained_for(run, table):
+    """Train for a target, and return the model."""
+
+    def train(*target):
+        table(300).to_csv("t.csv", index=False)
+        assert run(*TRAIN, *target)[0] == 0
+        return "m.rejo"
+
+    return train
+
+
+def reviewed_cases(table, model, share, n=200):
+    """Write new cases; so many of them lie where this model reviews."""
+    frame = table(2000, seed=5)
+    mask = rejo.load(model).reject_mask(frame)
+    k = round(share * n)
+    pd.concat([frame[mask][:k], frame[~mask][: n - k]]).to_csv("new.csv", index=False)
+    return "new.csv"
+
+
+def test_a_budget_that_was_asked_for(run, table, trained_for):
+    model = trained_for("--review-budget", "0.2")
+    for share, verdict, words in (
+        (0.18, "met", "36 of 200 (18.0 %) went there. Within budget."),
+        (0.22, "missed, within chance", "Over budget, within chance"),
+        (0.40, "missed, beyond chance", "Over budget, beyond chance"),
+    ):
+        data = reviewed_cases(table, model, share)
+        _, out, _ = run("evaluate", model, data)
+        asked = "You asked for at most 20 % of the cases to review, and "
+        assert out.splitlines()[2].startswith(asked)
+        assert words in out
+        assert out.index(asked) < out.index("expected")  # first what was asked for
+        (found,) = evaluate(run, model, data)["target"]
+        assert found.pop("sentence") in out
+        assert (found["part"], found["limit"], found["verdict"]) == ("review_budget", 0.2, verdict)
+        assert found["seen"] == share
+
+
+def test_other_targets(run, cases, trained_for):
+    for target, words in {
+        ("--max-error", "0.1"): ["You asked for at most 10 % errors among the decided cases"],
+        ("--review-budget", "0.3", "--confidence", "0.9"): [
+            "You asked for at most 30 % of the cases to review",
+            "contradict the guarantee of at most 30 %, with 90 % confidence",
+        ],
+        ("--costs", "error=50,review=8"): [
+            "You asked for the lowest cost. At the prices given in training, a case cost",
+            "if all were reviewed it would have cost 8, if all were decided",
+        ],
+        ("--reject-cost", "0.2"): ["You asked for the lowest cost.", "would have cost 0.2,"],
+    }.items():
+        model = trained_for(*target, "--overwrite")
+        _, out, _ = run("evaluate", model, cases, "--report", "r.html", "--overwrite")
+        page = Path("r.html").read_text(encoding="utf-8")
+        for text in words:
+            assert text in out
+            assert text in page
+
+
+def test_the_training_table_is_no_test(run, model, trained, table):
+    """In any order, and with other columns beside."""
+    frame = pd.read_csv(trained[1], dtype=str)
+    frame["more"] = "x"
+    frame.iloc[::-1].to_csv("same.csv", index=False, sep=";")
+    for data in (trained[1], "same.csv"):
+        code, _, err = run("evaluate", model, data, "--report", "r.html", "--overwrite")
+        assert code == 0
+        assert "these are the cases that the model was trained on" in err
+        assert "These are the cases that the model was trained on" in Path("r.html").read_text()
+        assert json.loads(run("evaluate", model, data, "--json")[1])["trained_on"] is True
+    frame.iloc[1:].to_csv("fewer.csv", index=False)
+    frame.loc[3, "age"] = "41.5"
+    frame.to_csv("other.csv", index=False)
+    for data in ("fewer.csv", "other.csv"):
+        assert evaluate(run, model, data)["trained_on"] is False
+
+
+# ---- classes and groups -------------------------------------------------------------------
+
+
+def test_rates_of_classes_and_groups_are_counts(run, model, cases):
+    result = evaluate(run, model, cases)
+    frame = pd.read_csv(cases, dtype={"case": str})
+    frame["decided"] = rejo.load(model).predict(frame)
+    out = frame["decided"] == "review"
+    frame["wrong"] = ~out & (frame["decided"] != frame["grade"])
+    parts = {
+        "grade": result["by_true_class"],
+        "decided": result["by_decided_class"],
+        "region": result["by_group"]["groups"],
+    }
+    assert result["by_group"]["column"] == "region"
+    _, text, _ = run("evaluate", model, cases)
+    for column, rows in parts.items():
+        assert [row["value"] for row in rows] == sorted(set(frame[column]) - {"review"})
+        for row in rows:
+            here = frame[column] == row["value"]
+            n, reviewed = here.sum(), (here & out).sum()
+            wrong = (here & frame["wrong"]).sum()
+            assert (row["n_cases"], row["reviewed"], row["wrong"]) == (n, reviewed, wrong)
+            rate = row["accepted_error_rate"]
+            assert rate["estimate"] == pytest.approx(wrong / (n - reviewed))
+            assert rate["low"] <= rate["estimate"] <= rate["high"]
+            assert ("rejection_rate" in row) == (column != "decided")
+            share = f"{wrong} of {n - reviewed} ({100 * wrong / (n - reviewed):.1f} %)"
+            sent = "" if column == "decided" else f"{reviewed} of {n}"
+            assert re.search(rf"^  {row['value']} +{sent}.*{re.escape(share)}", text, re.MULTILINE)
+    assert "see --report" not in text
+
+
+def test_a_class_that_is_often_wrong_is_marked(run, model, cases):
+    frame = pd.read_csv(cases, dtype={"case": str})
+    decided = rejo.load(model).predict(frame)
+    bad = np.flatnonzero(decided == "bad")
+    frame["grade"] = np.where(decided == "review", "good", decided)
+    frame.loc[bad[: len(bad) // 2], "grade"] = "good"
+    frame.to_csv("t.csv", index=False)
+    _, text, _ = run("evaluate", model, "t.csv")
+    decided_class = text.split("decided class")[1]
+    assert re.search(r"^  bad +\d+ of \d+ \(\d+\.\d %\) +<- more errors$", decided_class, re.M)
+    assert re.search(r"^  good +0 of \d+ \(0.0 %\)$", decided_class, re.M)
+    assert "more than among all cases, beyond chance" in text
+
+
+def test_many_groups_and_small_ones(run, model, cases):
+    """The worst of many are shown; the share of a few cases is not."""
+    frame = pd.read_csv(cases, dtype={"case": str})
+    frame["region"] = [f"r{i // 3}" for i in range(60)]
+    frame.to_csv("t.csv", index=False)
+    _, text, _ = run("evaluate", model, "t.csv")
+    _, _, rows = text.partition("region (the worst 8 of 20)\n")
+    lines = [line for line in rows.splitlines() if line.startswith("  r")]
+    assert len(lines) == 8
+    assert not any("%" in line or "<-" in line for line in lines)
+    assert len(evaluate(run, model, "t.csv")["by_group"]["groups"]) == 20
+
+
+def test_groups_by_a_number(run, model, cases):
+    frame = pd.read_csv(cases, dtype={"case": str})
+    frame["age"] = np.resize([9, 30, 100], 60)
+    frame.to_csv("t.csv", index=False)
+    groups = evaluate(run, model, "t.csv", "--by", "age")["by_group"]["groups"]
+    assert [group["value"] for group in groups] == ["9", "30", "100"]
+
+
 # ---- the page -----------------------------------------------------------------------------
 
 

@@ -24,6 +24,7 @@ def test_json(run, model):
     assert found["classes"] == ["bad", "good"]
     assert found["reject_label"] == "review"
     columns = {"target": "grade", "id": "case", "by": "region"}
+    assert len(found["table"].pop("cases")) == 64  # a hash of the training cases
     assert found["table"] == columns | {"ordered": True}
     assert found["operating_point"]["reject_cost"] == 0.2
     assert found["n_training_rows"] == 0

@@ -3,7 +3,8 @@
 import argparse
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from rejo._io import one_line
@@ -99,6 +100,29 @@ def _warn_of_repeated(ids: Any, name: str) -> None:
 def count_groups(column: Any) -> int:
     """Return the number of independent cases: all rows of a group count as one."""
     return int(column.nunique() + column.isna().sum())
+
+
+def fingerprint(X: Any, kinds: Mapping[str, str], y: Any) -> str:
+    """Return a hash of cases: the same for the same cases, in any order and in any format.
+
+    ``kinds`` are the columns that a model uses, and what they hold; ``y`` (n,) are the classes.
+    """
+    import numpy as np
+    import pandas as pd
+
+    columns: dict[str, Any] = {}
+    for i, (name, kind) in enumerate(kinds.items()):
+        column = X[name]
+        if kind == "number":
+            with np.errstate(over="ignore"):  # the last digits depend on who reads them
+                columns[str(i)] = column.to_numpy(np.float32)
+        elif kind == "date":
+            columns[str(i)] = column.to_numpy("datetime64[s]").astype(np.int64)
+        else:
+            columns[str(i)] = column.astype(object).where(column.notna(), "").map(str).to_numpy()
+    columns["y"] = np.asarray(y, dtype=object)
+    rows = pd.util.hash_pandas_object(pd.DataFrame(columns), index=False).to_numpy()
+    return sha256(np.sort(rows).astype("<u8").tobytes()).hexdigest()
 
 
 def _groups(column: Any, path: str) -> Any:

@@ -1,6 +1,7 @@
 """``rejo compare``: data replication and its rivals, on a table or on synthetic problems."""
 
 import argparse
+import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,8 @@ def add(parser: Any) -> None:
         f"  {name + ' *' * standard:<26} {label}" for name, standard, label in lines
     )
     options.add(parser, "data", nargs="?")
-    options.add(parser, *options.LABELLED[1:])
+    options.add(parser, *(option for option in options.LABELLED[1:] if option != "--by"))
+    options.add(parser, "--by", help=argparse.SUPPRESS)  # _check_by says what to do instead
     declare = parser.add_argument
     demo = "use synthetic problems, with a known best risk"
     declare("--demo", action="store_true", help=demo)
@@ -61,6 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Compare on the table, or on each problem, and print."""
     if arguments.costs is not None and arguments.reject_costs is not None:
         raise CommandError("give one of --costs and --reject-costs")
+    _check_by(arguments.by)
     if arguments.demo:
         _demo(arguments)
         return
@@ -74,6 +77,15 @@ def run(arguments: argparse.Namespace) -> None:
         print_json(_result(result) | {"note": note})
     else:
         print(f"{note}\n\n{result}\n\n{result.verdict()}")
+
+
+def _check_by(column: str | None) -> None:
+    """Refuse groups: in a few hundred rows they are too small to tell methods apart."""
+    if column is not None:
+        raise CommandError(
+            f"compare reports on all cases together: use --drop {shlex.quote(column)} to leave the "
+            "column out, and --by with rejo train --report or rejo evaluate for rates of each group"
+        )
 
 
 def _demo(arguments: argparse.Namespace) -> None:

@@ -6,16 +6,22 @@ from pathlib import Path
 from typing import Any
 
 from rejo._io import percent
+from rejo.cli import _breakdown as breakdown
 from rejo.cli import _options as options
-from rejo.cli._cases import count_groups
+from rejo.cli._cases import count_groups, fingerprint
 from rejo.cli._files import CommandError, check_apart, print_json, warn
 from rejo.cli._model_file import Opened, open_model, vague
 from rejo.cli._reporting import check_report, in_prices, write_report
 
 HELP = "test a model on cases whose classes are known"
 DESCRIPTION = (
-    "Decide cases whose classes are known, and compare the observed rates with the rates that "
-    "were expected when the model was trained."
+    "Decide cases whose classes are known. Say whether the target that was asked for in training "
+    "was met, compare the observed rates with those that were expected, and split them by class "
+    "and group."
+)
+NO_TEST = (
+    "these are the cases that the model was trained on, so their rates are no test of it: use "
+    "cases that it has not seen, or the rates that rejo train printed"
 )
 SHARES = [0.01 * i for i in range(51)]  # to review, on the slider of the report
 RATES = {
@@ -40,44 +46,60 @@ def add(parser: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, decide, compare."""
+    import numpy as np
+
     check_apart(arguments.model, arguments.data, arguments.report)
     check_report(arguments)
     opened = open_model(arguments)
     frame, y, by, path = _read(arguments, opened)
     X = frame[list(opened.encoder.kinds_)]
+    classes = np.array(opened.classes, dtype=object)
+    trained_on = opened.table.get("cases") == fingerprint(X, opened.encoder.kinds_, classes[y])
+    if trained_on:
+        warn(f"{path}: {NO_TEST}")
     from rejo.selection import ranking_outcomes
 
     with opened.blamed():
         points, chosen = ranking_outcomes(opened.model, X, SHARES if arguments.report else ())
+    point = points[chosen]
     groups = opened.table.get("groups")
     n = count_groups(frame[groups]) if groups in frame.columns else len(y)
-    rates = _rates(points[chosen].decision, y)
+    rates = _rates(point.decision, y)
     expected = opened.expect(n, 0.95)
     surprises = _surprises(rates, expected)
     notes = surprises or _agreement(opened, expected)
-    costs = _costs(points[chosen], y, _prices(arguments, opened))
+    verdicts = _verdicts(opened.model, point, y, n)
+    costs = _costs(point, y, _prices(arguments, opened))
+    values = None if by is None else _texts(frame[by])
+    parts = breakdown.split(point.decision, y, opened.classes, by, values)
     if arguments.json:
         print_json({
             "n_cases": len(y),
+            "n_independent": n,
+            "trained_on": trained_on,
+            "target": [verdict._asdict() for verdict in verdicts],
             "seen": {name: rate._asdict() for name, rate in rates.items()},
             "expected": {name: rate._asdict() for name, rate in expected.items()},
             "costs": costs,
             "surprises": surprises,
+            **breakdown.as_json(parts, n / len(y)),
             "report": None if arguments.report is None else str(arguments.report),
         })  # fmt: skip
     else:
-        of = "" if n == len(y) else f" of {n:,} different {groups!r}"
+        of = "" if n == len(y) else f" of {n:,} different {groups!r}, each of which counts once"
         print(f"{path}: {len(y):,} cases{of}, decided by {arguments.model}.\n")
-        print(_compare(rates, expected) + "\n")
-        if costs is not None:
-            print(
-                f"At these prices a case cost {costs['decided']:,.4g} on average; if all were "
-                f"reviewed it would have cost {costs['review_all']:,.4g}, if all were decided "
+        told = [verdict.sentence for verdict in verdicts]
+        if costs is not None and arguments.costs is not None:
+            told.append(
+                f"At the prices of --costs, a case cost {costs['decided']:,.4g} on average; if all "
+                f"were reviewed it would have cost {costs['review_all']:,.4g}, if all were decided "
                 f"{costs['decide_all']:,.4g}."
             )
-        print("\n".join(notes))
-        if by is not None and arguments.report is None:
-            print(f"\nBy {by}: see --report.")
+        if told:
+            print("\n".join(told) + "\n")
+        print(_compare(rates, expected))
+        print("\n".join(notes) + "\n")
+        print(breakdown.as_text(parts, n / len(y)))
     if arguments.report is None:
         return
     name = Path(path).name
@@ -90,10 +112,14 @@ def run(arguments: argparse.Namespace) -> None:
         axis="review_share",
         size=n,
         title=f"{name}: what was decided and what went to review",
-        notes=[" ".join(notes)],
+        notes=[
+            *[f"{NO_TEST[0].upper()}{NO_TEST[1:]}."] * trained_on,
+            *(verdict.sentence for verdict in verdicts),
+            " ".join(notes),
+        ],
         prices=_prices(arguments, opened),
         ordered=opened.table.get("ordered", True),
-        by=None if by is None else {by: _texts(frame[by])},
+        by=None if by is None else {by: values},
         provenance={
             "Data": f"{name}, {len(y):,} rows",
             "Model": f"{arguments.model.name}, saved {opened.found.date}",
@@ -143,6 +169,16 @@ def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str 
     return frame, y, by if by in frame.columns else None, path
 
 
+def _verdicts(model: Any, point: Any, y: Any, n: int) -> list[Any]:
+    """Whether the target was met, part by part; ``n`` cases are independent."""
+    from rejo.selection.verdicts import judge_target
+
+    if not hasattr(model, "target_"):  # fitted in Python, for no target
+        return []
+    asked = model.target_, model.guarantee_, model.prices_
+    return judge_target(*asked, point.decision, point.forced, y, size=n)
+
+
 def _prices(arguments: argparse.Namespace, opened: Opened) -> Any:
     """Prices (K, K + 1) of the command, else those of training; ``None`` if there are none."""
     from rejo.prices import price_matrix
@@ -168,7 +204,10 @@ def _costs(point: Any, y: Any, prices: Any) -> dict[str, float] | None:
 
 def _texts(column: Any) -> Any:
     """Values of a column (n,) as strings, even if it is a feature."""
-    return column.astype(object).where(column.notna(), "(missing)").map(str).to_numpy(object)
+    words = column.astype(object).where(column.notna(), "(missing)").map(str)
+    if column.dtype.kind == "f":
+        words = words.str.removesuffix(".0")
+    return words.to_numpy(object)
 
 
 def _rates(decision: Any, y: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from rejo._io import one_line, percent
 from rejo.cli import _options as options
-from rejo.cli._cases import Cases, read_cases
+from rejo.cli._cases import Cases, fingerprint, read_cases
 from rejo.cli._files import CommandError, check_apart, check_output, print_json, require
 from rejo.cli._model_file import TABLES, vague
 from rejo.cli._reporting import check_report, judge_training, write_report
@@ -65,6 +65,7 @@ def run(arguments: argparse.Namespace) -> None:
     columns = {name: getattr(arguments, name) for name in ("target", "id", "by", "groups")}
     table: dict[str, Any] = {name: value for name, value in columns.items() if value is not None}
     table["ordered"] = cases.ordered
+    table["cases"] = fingerprint(cases.X, encoder.kinds_, cases.y)
     prices = None
     if arguments.costs is not None:
         prices = price_matrix(arguments.costs, cases.classes, ordered=cases.ordered)

@@ -8,8 +8,9 @@ The modules, in the order to read them: ``folds`` (checked cases, folds, one fit
 cost), ``outcomes`` and ``crossfit`` (the engines), ``cuts`` (budgets and errors as cuts in a
 ranking), ``path`` (rates over the reject cost), ``search`` (from a target to a model), ``chosen``
 with ``svm_cv`` and ``operating`` (estimators), ``target``, ``guarantee``, ``expected`` and
-``summary`` (what ``operating`` is asked, promises, expects and says), ``race`` and ``auto`` (which
-model), ``grids``, ``comparison``, ``compared`` (what its rows say) and ``scorers``.
+``summary`` (what ``operating`` is asked, promises, expects and says), ``verdicts`` (whether other
+cases met the target), ``race`` and ``auto`` (which model), ``grids``, ``comparison``, ``compared``
+(what its rows say) and ``scorers``.
 """
 
 from rejo.catalogue import standard_methods
