@@ -318,7 +318,10 @@ def test_prices_in_a_form_that_no_file_holds_are_named(kind, data, path):
 
 def test_a_table_comes_back_with_its_model(applicants, path):
     frame, labels = applicants
-    steps = [("prepare", TableEncoder(date_formats={"file": "%d.%m.%Y"})), ("model", RejoLinear())]
+    steps = [
+        ("prepare", TableEncoder(written={"file": {"format": "%d.%m.%Y"}})),
+        ("model", RejoLinear()),
+    ]
     model = RejectClassifierCV(Pipeline(steps), max_error=0.4, reject_costs=[0.1, 0.3])
     model.fit(frame, labels)
     save(model, path, table={"target": "grade", "id": None, "text": ("name", "zip")})
@@ -328,7 +331,8 @@ def test_a_table_comes_back_with_its_model(applicants, path):
     np.testing.assert_array_equal(second.transform(frame), first.transform(frame))
     assert list(second.kinds_.items()) == list(first.kinds_.items())
     assert second.left_out_ == {"unit": "constant"}
-    assert second.date_formats_ == {"file": "%d.%m.%Y"}
+    assert second.written_ == first.written_
+    assert second.written_["file"] == {"format": "%d.%m.%Y"}
     found = inspect(path)
     assert found.table == {"target": "grade", "id": None, "text": ["name", "zip"]}
     assert 'table: {"target": "grade", "id": null, "text": ["name", "zip"]}' in str(found)

@@ -292,7 +292,7 @@ def older_format(edit):
     edit.header["format_version"] = 1
 
 
-@hostile("linear", "in format 3; this one reads format 4. Train the model again")
+@hostile("linear", "in format 4; this one reads format 5. Train the model again")
 def format_before(edit):
     edit.header["format_version"] = VERSION - 1
 
@@ -1025,7 +1025,7 @@ def a_column_of_an_unknown_kind(edit):
     Column(edit, "kinds_", "size").set("secret")
 
 
-@hostile("table", "malformed")
+@hostile("table", "do not agree")
 def a_column_of_another_kind(edit):
     Column(edit, "kinds_", "size").set("category")
 
@@ -1050,9 +1050,9 @@ def a_list_for_all_columns(edit):
     Column(edit, "learnt_").set([1.0])
 
 
-@hostile("table", "date_formats_ is not")
+@hostile("table", "how column 'when' is written is malformed")
 def a_date_format_that_is_not_ours(edit):
-    Column(edit, "date_formats_", "when").set("%c")
+    Column(edit, "written_", "when", "format").set("%c")
 
 
 @hostile("table", "left_out_ is not")

@@ -215,7 +215,10 @@ def test_words_that_look_like_other_things(tmp_path_factory, size, words, data):
     frames = list(read_chunks(path, encoder, rows=size))
     found = np.concatenate([encoder.transform(frame) for frame in frames])
     np.testing.assert_array_equal(found, encoder.transform(frame_of(new)))
-    assert not any(encoder.surprises(frame).get("w", {}).get("unseen") for frame in frames)
+    doubts = [
+        doubt for frame in frames for row in encoder.check(frame).doubts.values() for doubt in row
+    ]
+    assert not any(doubt.why == "unseen" for doubt in doubts)
 
 
 def frame_of(cells):

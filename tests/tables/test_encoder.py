@@ -195,26 +195,26 @@ def test_what_cannot_be_learnt_from(frame):
         TableEncoder().fit(np.zeros((3, 2)))
     with pytest.raises(ValueError, match="'max_categories' parameter"):
         TableEncoder(max_categories=0).fit(frame)
-    with pytest.raises(ValueError, match=r"date_formats must be among .* got '%x'"):
-        TableEncoder(date_formats={"since": "%x"}).fit(frame)
+    with pytest.raises(ValueError, match=r"written must .* got .*'%x'.* column 'since'"):
+        TableEncoder(written={"since": {"format": "%x"}}).fit(frame)
     with pytest.raises(ValueError, match="column 'l': some cells are not single values"):
         TableEncoder().fit(pd.DataFrame({"l": [[1], [2]]}))
 
 
 def test_it_is_a_scikit_learn_estimator(frame):
     y = (frame["age"].fillna(40) > 40).to_numpy()
-    model = make_pipeline(TableEncoder(date_formats={"since": "%d.%m.%Y"}), RejoLinear())
+    model = make_pipeline(TableEncoder(written={"since": {"format": "%d.%m.%Y"}}), RejoLinear())
     assert cross_val_score(clone(model), frame, y, n_jobs=2, cv=3).min() > 0.8
     model.fit(frame, y)
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copy.predict(frame), model.predict(frame))
-    assert model[0].date_formats_ == {"since": "%d.%m.%Y"}
+    assert model[0].written_["since"] == {"format": "%d.%m.%Y"}
     assert model.feature_names_in_.tolist() == frame.columns.tolist()
     assert model[0].set_output(transform="pandas").transform(frame).shape[0] == len(frame)
 
 
 def test_dates_as_strings_follow_the_format(frame):
-    encoder = TableEncoder(date_formats={"since": "%d/%m/%Y"}).fit(frame)
+    encoder = TableEncoder(written={"since": {"format": "%d/%m/%Y"}}).fit(frame)
     strings = frame.assign(since=frame["since"].dt.strftime("%d/%m/%Y"))
     np.testing.assert_array_equal(encoder.transform(strings), encoder.transform(frame))
 
@@ -262,30 +262,3 @@ def test_the_smallest_differences_are_not_a_scale():
     encoder = TableEncoder().fit(frame)
     assert encoder.learnt_["v"]["scale"] == 1.0
     assert np.abs(encoder.transform(frame.assign(v=3.0))[:, 0]).max() == 3.0
-
-
-def test_surprises(frame):
-    encoder = TableEncoder().fit(frame)
-    assert encoder.surprises(frame) == {}
-    new = frame.astype({"flag": object})
-    new.loc[:9, ["age", "job", "sex", "since", "flag"]] = [np.nan, "new", "new", pd.NaT, None]
-    new.loc[10:14, "sex"] = None
-    assert encoder.surprises(new) == {  # age had gaps, job has a level for rare words
-        "sex": {"unseen": 10, "missing": 5},
-        "since": {"unseen": 0, "missing": 10},
-        "flag": {"unseen": 0, "missing": 10},
-    }
-    as_categories = new.astype({"sex": "category"})
-    assert encoder.surprises(as_categories)["sex"] == {"unseen": 10, "missing": 5}
-    with pytest.raises(ValueError, match="no column 'job'"):
-        encoder.surprises(frame.drop(columns="job"))
-
-
-@given(st.lists(st.sampled_from(["x", "y", "new", None]), min_size=1))
-def test_surprises_are_the_rows_without_a_level(words):
-    encoder = TableEncoder().fit(pd.DataFrame({"w": list("xyz") * 9, "v": np.arange(27.0) ** 2}))
-    new = pd.DataFrame({"w": pd.Series(words, dtype=object), "v": 1.0})
-    found = encoder.surprises(new).get("w", {"unseen": 0, "missing": 0})
-    levels = encoder.transform(new)[:, :3].sum(axis=1)
-    assert found["missing"] == words.count(None)
-    assert sum(found.values()) == (levels == 0).sum()
