@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rejo.tables._csv import CsvFile, open_csv
 from rejo.tables._parquet import is_parquet, open_parquet
 from rejo.tables._records import RowBlock
-from rejo.tables.dates import NO_DATE, parse_dates
+from rejo.tables.cells import Cells, as_kind
 from rejo.tables.errors import TableError, check_columns, import_pandas
-from rejo.tables.values import Words, number, spread, texts_of, words_of
+from rejo.tables.values import texts_of, words_of
 
 
 def read_chunks(
@@ -139,38 +138,15 @@ class _Typist:
             # Otherwise pandas would give strings a type of its own.
             name: pd.Series(column, index, dtype=object if name in text else None)
             for name in names
-            for column in [self._column(found[name], block, name)]
+            for column in [self._column(found[name], name)]
         }
         return pd.DataFrame(columns, index=index)
 
-    def _column(self, column: Any, block: RowBlock, name: str) -> Any:
-        pd = import_pandas()
+    def _column(self, column: Any, name: str) -> Any:
         kind = self.kinds[name]
         if kind == "text":
             return texts_of(column)
-        if kind == "number":
-            if column.dtype != np.float64:
-                words = words_of(column, self.file.missing)
-                values = [number(word, self.file.decimal) for word in words.words]
-                return _as_read(words, values, np.nan)
+        if kind == "number" and column.dtype == np.float64:
             return np.asarray(column)
-        words = words_of(column, self.file.missing)
-        if kind == "date":
-            format = self.written[name]["format"]
-            dates = parse_dates(words.words, format)
-            if np.isnat(dates).any():
-                found = [None if np.isnat(date) else date.item() for date in dates]
-                return _as_read(words, found, None)
-            return spread(dates, words, NO_DATE)
-        return pd.Categorical.from_codes(words.codes, pd.Index(words.words, dtype=object))
-
-
-def _as_read(words: Words, values: list[Any], missing: Any) -> NDArray[Any]:
-    """Return the value of each cell; a cell that has none stays a string."""
-    odd = [
-        word if value is None else value for word, value in zip(words.words, values, strict=True)
-    ]
-    kind = object if any(value is None for value in values) or missing is None else np.float64
-    found = np.empty(len(odd) + 1, dtype=kind)
-    found[:-1], found[-1] = odd, missing
-    return found[words.codes]
+        found = Cells(words_of(column, self.file.missing))
+        return as_kind(found, kind, self.written.get(name, {}), self.file.decimal)
