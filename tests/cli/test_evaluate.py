@@ -321,6 +321,59 @@ def test_a_class_that_the_model_does_not_know(refused, model, cases):
     assert "bad, good" in line
 
 
+def test_classes_may_be_spelt_otherwise(run, refused, model, cases):
+    expected = evaluate(run, model, cases)
+    frame = pd.read_csv(cases, dtype=str)
+    frame["grade"] = [[word.upper(), f" {word} ", word.title()][i % 3] for i, word in
+                      enumerate(frame["grade"])]  # fmt: skip
+    frame.to_csv("t.csv", index=False)
+    assert evaluate(run, model, "t.csv") == expected
+    assert "has no class 'GOOD'" in refused(3, "evaluate", model, "t.csv", "--exact")
+
+
+def test_numbers_as_classes_may_be_written_otherwise(run, table):
+    table(120, classes=("0", "1")).to_csv("t.csv", index=False)
+    words = ("--target", "grade", "--id", "case", "--model", "logistic", "--reject-cost", "0.2")
+    assert run("train", "t.csv", *words, "-o", "m.rejo")[0] == 0
+    frame = table(60, classes=("0", "1"), seed=1)
+    frame.to_csv("new.csv", index=False)
+    frame["grade"] = frame["grade"].astype(float)
+    frame.to_csv("floats.csv", index=False)
+    assert evaluate(run, "m.rejo", "floats.csv") == evaluate(run, "m.rejo", "new.csv")
+
+
+def test_a_class_may_be_called_like_a_missing_value(run, table):
+    """What the model knows as a class is one."""
+    frame = table(120)
+    y = frame.pop("grade").map({"bad": "N/A", "good": "yes"})
+    X = frame[["age"]]
+    save(RejoLinear(reject_cost=0.2).fit(X, y), "m.rejo")
+    frame.assign(grade=y).to_csv("t.csv", index=False)
+    assert evaluate(run, "m.rejo", "t.csv", "--target", "grade")["n_cases"] == 120
+
+
+def test_rows_that_predict_would_not_decide_count_as_reviewed(run, model, cases):
+    frame = pd.read_csv(cases, dtype=str)
+    easy = np.flatnonzero(~rejo.load(model).reject_mask(pd.read_csv(cases)))
+    frame.loc[easy[0], "age"] = "a lot"
+    frame.loc[easy[1], "job"] = "astronaut"
+    frame.to_csv("t.csv", index=False)
+    code, out, err = run("evaluate", model, "t.csv", "--json", "--report", "r.html")
+    assert code == 0
+    assert err.count("\n") == 1
+    assert (
+        f"2 of 60 rows count as reviewed, as predict would not decide them; row {easy[0] + 1}"
+        in err
+    )
+    assert "'a lot' is not a number" in err or "'astronaut' was not in training" in err
+    found, before = json.loads(out), evaluate(run, model, cases)
+    assert found["n_in_doubt"] == 2
+    reviewed = [60 * f["seen"]["rejection_rate"]["estimate"] for f in (found, before)]
+    assert reviewed[0] == pytest.approx(reviewed[1] + 2)
+    run("predict", model, "t.csv", "-o", "d.csv")
+    assert (pd.read_csv("d.csv")["decision"] == "review").sum() == pytest.approx(reviewed[0])
+
+
 def test_cases_whose_class_is_not_known_yet(run, refused, model, cases):
     frame = pd.read_csv(cases, dtype=str)
     frame.iloc[10:].to_csv("known.csv", index=False)

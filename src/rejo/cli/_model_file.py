@@ -32,13 +32,18 @@ class Opened(NamedTuple):
     found: Any  # ModelFile
     table: dict[str, Any]  # columns named in training: target, id, by, groups
 
-    def judge(self, X: Any) -> Judged:
-        """Return the judgement of each row of ``X``; rows in doubt go to review."""
-        from rejo.estimators.pipelines import final_step
+    def check(self, X: Any) -> Any:
+        """Return the table with cells that can be encoded, and the rows that are in doubt."""
         from rejo.tables.doubts import check_table
 
         learnt = getattr(self.encoder, "learnt_", {})
-        checked = check_table(X, self.encoder.kinds_, self.encoder.written_, learnt)
+        return check_table(X, self.encoder.kinds_, self.encoder.written_, learnt)
+
+    def judge(self, X: Any) -> Judged:
+        """Return the judgement of each row of ``X``; rows in doubt go to review."""
+        from rejo.estimators.pipelines import final_step
+
+        checked = self.check(X)
         X = checked.frame
         with self.blamed():
             last, X = (self.model, X) if hasattr(self.model, "judge") else final_step(self.model, X)

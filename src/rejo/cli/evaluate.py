@@ -1,11 +1,12 @@
 """``rejo evaluate``: a model on cases whose classes are known."""
 
 import argparse
+from collections import Counter
 from math import isnan
 from pathlib import Path
 from typing import Any
 
-from rejo._io import percent
+from rejo._io import one_line, percent
 from rejo.cli import _breakdown as breakdown
 from rejo.cli import _options as options
 from rejo.cli._cases import count_groups, fingerprint
@@ -52,7 +53,8 @@ def run(arguments: argparse.Namespace) -> None:
     check_report(arguments)
     opened = open_model(arguments)
     frame, y, by, path = _read(arguments, opened)
-    X = frame[list(opened.encoder.kinds_)]
+    X, doubts = opened.check(frame[list(opened.encoder.kinds_)])
+    _warn_of_doubts(doubts, frame.index)
     classes = np.array(opened.classes, dtype=object)
     trained_on = opened.table.get("cases") == fingerprint(X, opened.encoder.kinds_, classes[y])
     if trained_on:
@@ -60,7 +62,9 @@ def run(arguments: argparse.Namespace) -> None:
     from rejo.selection import ranking_outcomes
 
     with opened.blamed():
-        points, chosen = ranking_outcomes(opened.model, X, SHARES if arguments.report else ())
+        points, chosen = ranking_outcomes(
+            opened.model, X, SHARES if arguments.report else (), reviewed=list(doubts)
+        )
     point = points[chosen]
     groups = opened.table.get("groups")
     n = count_groups(frame[groups]) if groups in frame.columns else len(y)
@@ -77,6 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
             "n_cases": len(y),
             "n_independent": n,
             "trained_on": trained_on,
+            "n_in_doubt": len(doubts),
             "target": [verdict._asdict() for verdict in verdicts],
             "seen": {name: rate._asdict() for name, rate in rates.items()},
             "expected": {name: rate._asdict() for name, rate in expected.items()},
@@ -151,14 +156,14 @@ def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str 
     reading = options.reading(arguments)
     chunks = read_chunks(arguments.data, opened.encoder, text=text, optional=optional, **reading)
     frame = pd.concat(list(chunks))
-    known = frame[target].notna() & ~frame[target].isin(MISSING)
+    path = "stdin" if arguments.data == "-" else arguments.data
+    y = _indices(frame[target], opened.classes, arguments.exact)
+    known = (y >= 0) | ~(frame[target].isna() | frame[target].isin(MISSING)).to_numpy()
     if not known.all():
         warn(f"{int((~known).sum()):,} of {len(known):,} rows have no class yet and were ignored")
-    frame = frame[known]
-    path = "stdin" if arguments.data == "-" else arguments.data
+    frame, y = frame[known], y[known]
     if not len(frame):
         raise TableError(f"no row has a class in column {target!r}", where=path)
-    y = pd.Index(opened.classes).get_indexer(frame[target])
     if (y < 0).any():
         row = int(np.flatnonzero(y < 0)[0])
         value = str(frame[target].iloc[row])[:40]
@@ -167,6 +172,38 @@ def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str 
             where=f"{path}, row {frame.index[row] + 1}, column {target!r}",
         )
     return frame, y, by if by in frame.columns else None, path
+
+
+def _indices(column: Any, classes: list[str], exact: bool) -> Any:
+    """Classes (n,) as indices, however they are spelt; -1 for another word.
+
+    A spelling that fits two classes, which ``--exact`` kept apart in training, is another word.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from rejo.tables.spelling import same_spelling
+
+    place = {label: k for k, label in enumerate(classes)}
+    codes, words = pd.factorize(column)
+    if not exact:
+        keys = [same_spelling(label) for label in classes]
+        alone = {key: keys.index(key) for key, n in Counter(keys).items() if n == 1}
+        for word in set(words) - set(place):
+            if (k := alone.get(same_spelling(word))) is not None:
+                place[word] = k
+    return np.array([*(place.get(word, -1) for word in words), -1])[codes]
+
+
+def _warn_of_doubts(doubts: dict[int, list[Any]], index: Any) -> None:
+    """Say in one line how many rows ``predict`` would not let the model decide, and why one."""
+    if doubts:
+        row, (why, *_) = next(iter(doubts.items()))
+        rows = "row counts" if len(doubts) == 1 else "rows count"
+        warn(
+            f"{len(doubts):,} of {len(index):,} {rows} as reviewed, as predict would not decide "
+            f"them; row {index[row] + 1}, for example: {one_line(str(why))}"
+        )
 
 
 def _verdicts(model: Any, point: Any, y: Any, n: int) -> list[Any]:

@@ -244,7 +244,9 @@ def cross_val_outcomes(
     return judged.by_case(judged.tested([0] * len(costs))) or []
 
 
-def ranking_outcomes(model: Any, X: Any, shares: Iterable[float]) -> tuple[list[Outcomes], int]:
+def ranking_outcomes(
+    model: Any, X: Any, shares: Iterable[float], *, reviewed: Sequence[int] = ()
+) -> tuple[list[Outcomes], int]:
     """Judge cases by one fitted model, as if other shares of them went to review.
 
     The cases are ranked as by :meth:`~rejo.RejoSVC.queue`: first the rejected cases, least sure
@@ -257,6 +259,8 @@ def ranking_outcomes(model: Any, X: Any, shares: Iterable[float]) -> tuple[list[
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
     shares : iterable of float in [0, 1]
         Shares of the cases to send to review.
+    reviewed : sequence of int, default=()
+        Rows that go to review, whatever the model would decide.
 
     Returns
     -------
@@ -279,6 +283,7 @@ def ranking_outcomes(model: Any, X: Any, shares: Iterable[float]) -> tuple[list[
     n = judged.decision.shape[1]
     own = judged.at(0, cost, np.arange(n), np.zeros(n, dtype=np.intp))
     own = replace(own, worth=worth)
+    own.decision[list(reviewed)] = -1
     rejected = own.decision < 0
     order = np.lexsort((own.sureness, ~rejected))
     reviews = int(rejected.sum())
