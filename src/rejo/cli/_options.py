@@ -122,7 +122,8 @@ def _float(text: str) -> float:
 # fmt: off
 OPTIONS: dict[str, dict[str, Any]] = {
     "model": dict(type=Path, metavar="MODEL", help="model file written by rejo train"),
-    "data": dict(metavar="DATA", help="CSV or Parquet file; - is standard input"),
+    "data": dict(metavar="DATA", help="CSV, Excel (.xlsx), Parquet or JSON (.jsonl) file; a database, "
+                 "such as sqlite:///loans.db#loans; - is standard input"),
     "--target": dict(metavar="COL", help="column with the classes"),
     "--order": dict(type=names, metavar="A,B,C", help="the classes, lowest first; without it, "
                     "three or more classes are taken as unordered"),
@@ -147,7 +148,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
                     "even if they look like numbers or dates, separated by commas"),
     "--exact": dict(action="store_true", help="keep words apart that differ only in upper and "
                     "lower case or blanks, such as Good and GOOD"),
-    "--sheet": dict(metavar="NAME", help="sheet of an Excel file (default: the first)"),
+    "--sheet": dict(metavar="NAME", help="sheet of an Excel file (default: the only one "
+                    "that is not empty)"),
+    "--query": dict(metavar="SQL", help="SELECT that gives the table, or the name of a table, if "
+                    "DATA is a database"),
     "--encoding": dict(metavar="NAME", help="text encoding, such as latin-1 (default: UTF-8, or "
                        "what the file says)"),
     "--review-budget": dict(type=share, metavar="B", help="send at most this share of the cases to "
@@ -191,6 +195,7 @@ READING = (
     "--exact",
     "--encoding",
     "--sheet",
+    "--query",
 )
 LABELLED = ("data", "--target", "--order", "--id", "--by", "--groups", "--drop")
 TARGETS = {

@@ -2,16 +2,16 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rejo.tables._csv import CsvFile, open_csv
-from rejo.tables._parquet import is_parquet, open_parquet
 from rejo.tables._records import RowBlock
+from rejo.tables._typed import frames
 from rejo.tables.cells import Cells, as_kind
 from rejo.tables.errors import TableError, check_columns, import_pandas
+from rejo.tables.sources import format_of, open_typed
 from rejo.tables.values import texts_of, words_of
 
 
@@ -30,6 +30,7 @@ def read_chunks(
     words: Iterable[str] = (),
     exact: bool = False,
     sheet: str | None = None,
+    query: str | None = None,
 ) -> Iterator[Any]:
     r"""Read the columns that a fitted encoder needs, in chunks; memory use does not grow.
 
@@ -45,7 +46,7 @@ def read_chunks(
         Columns of ``text`` that the file may lack.
     rows : int, default=100_000
         Maximum number of rows in a chunk.
-    sep, decimal, encoding, missing, thousands, exact, sheet
+    sep, decimal, encoding, missing, thousands, exact, sheet, query
         As for :func:`read_table`; this file need not be written like the training table.
     words : iterable of str, default=()
         Of no effect, as the kinds of the columns are known: the same options then suit training
@@ -96,10 +97,10 @@ def read_chunks(
         check_columns(name, [*encoder.kinds_, *needed], there)
         return {**dict.fromkeys([*encoder.kinds_, *needed], "text"), **encoder.kinds_}
 
-    if is_parquet(path):
-        with open_parquet(Path(path)) as file:
+    if (format := format_of(path)) != "csv":
+        with open_typed(path, format, sheet=sheet, query=query, encoding=encoding) as file:
             kinds = kinds_of(file.name, file.names)
-            yield from file.frames(kinds, encoder.written_, rows)
+            yield from frames(file, kinds, encoder.written_, rows, decimal=decimal, missing=missing)
         return
     with open_csv(path, sep=sep, decimal=decimal, encoding=encoding, missing=missing) as csv:
         typist = _Typist(csv, kinds_of(csv.name, csv.names), encoder.written_)

@@ -5,51 +5,29 @@ a million times takes the memory of one.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rejo.tables._pages import page_sizes
-from rejo.tables.dates import ISO, NO_DATE, parse_dates
+from rejo.tables._typed import CELL, SPLIT, Piece
+from rejo.tables.cells import Cells, cells_of, no_words, not_single
 from rejo.tables.errors import (
     TableError,
-    check_columns,
     check_different,
     import_pandas,
     import_pyarrow,
     shown,
 )
-from rejo.tables.limits import (
-    FIELD,
-    PIECE,
-    check_count,
-    check_unpacked,
-    check_whole,
-    long_field,
-    size_of,
-)
-from rejo.tables.values import Words, cells, check_size, distinct, spread, word_of, words_of
+from rejo.tables.limits import FIELD, PIECE, check_count, check_unpacked, long_field, size_of
+from rejo.tables.values import Words, distinct, words_of
 
 ENDINGS = (".parquet", ".pq")
-CELL = 8  # bytes: a number, a date, or the place of a word
 LEAST_PAGE = 1 << 10  # bytes that a page counts: the time for an empty one is not nothing
 WIDEST_NUMBER = 32  # bytes of a decimal number
-SPLIT = "If that is what it should hold, write it as several files, or as CSV."
-
-# What a column held in training, and what the types of a file may bring to it: only what cannot be
-# taken for something else.  A date is not a number of milliseconds, and False is not 0.
-HELD = {"number": "numbers", "date": "dates", "category": "words"}
-WELCOME = {
-    "number": {"numbers"},
-    "date": {"dates", "words"},
-    "category": {"words", "numbers", "truth values", "durations", "times of day"},
-}
-# Kind of a column in a table that is read whole.
-KINDS = {"numbers": "number", "dates": "date"}
 
 
 def is_parquet(path: str | os.PathLike[str]) -> bool:
@@ -57,37 +35,25 @@ def is_parquet(path: str | os.PathLike[str]) -> bool:
     return Path(path).suffix.lower() in ENDINGS
 
 
-def read_parquet(path: Path, text: Sequence[str]) -> Any:
-    """Return a whole file as a DataFrame with the column types of a Table."""
-    pd = import_pandas()
-    with open_parquet(path) as file:
-        names = [name for name in file.names if name]
-        check_columns(file.name, text, names)
-        kinds = {name: KINDS.get(file.holds(name), "category") for name in names}
-        kinds.update(dict.fromkeys(text, "text"))
-        frames = []
-        for frame in file.frames(kinds, {}, PIECE, known={}):
-            check_whole(CELL * len(names) * (frame.index.start + len(frame)), file.name)
-            frames.append(frame)
-        return pd.concat(frames, ignore_index=True)
-
-
 class ParquetFile:
     """A Parquet file, open."""
+
+    format = "parquet"
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self.name = name
         self._stream, self._size = stream, os.fstat(stream.fileno()).st_size
+        self.size: int | None = self._size
         with self._reading():
             self._file = import_pyarrow().parquet.ParquetFile(stream)
+            self.names = list(self._file.schema_arrow.names)
             self._types = dict(zip(self.names, self._file.schema_arrow.types, strict=True))
         check_count(len(self.names), name)
         check_different(name, self.names)
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the columns."""
-        return list(self._file.schema_arrow.names)
+    def place(self, row: int, column: str) -> str:
+        """Say where a cell is, for a message; the first row is 0."""
+        return f"{self.name}, row {row + 1}, column {shown(column)}"
 
     def holds(self, column: str) -> str:
         """Return what the cells of a column are; refuse those that are not single values."""
@@ -104,57 +70,27 @@ class ParquetFile:
         for kind, are in kinds.items():
             if any(is_one(type) for is_one in are):
                 return kind
-        raise TableError(
-            f"its cells are of type {shown(type)}, not single values such as numbers, dates or "
-            "strings",
-            where=f"{self.name}, column {shown(column)}",
-            remedy="Leave the column out, or write it as one of these.",
-        )
+        raise not_single(f"of type {shown(type)}", f"{self.name}, column {shown(column)}")
 
-    def frames(
-        self,
-        kinds: Mapping[str, str],
-        written: Mapping[str, Mapping[str, str]],
-        rows: int,
-        known: dict[str, str] | None = None,
-    ) -> Iterator[Any]:
-        """Yield some columns as these kinds: frames of limited size, at least one.
-
-        With ``known``, equal words of different frames are one object.
-        """
-        pd = import_pandas()
-        self._check(kinds)
+    def pieces(
+        self, columns: Sequence[str] | None, exact: Collection[str], rows: int
+    ) -> Iterator[Piece]:
+        """Yield some columns, or all; those of ``exact`` have strings only."""
+        kinds = {
+            c: self.holds(c) for c in (filter(None, self.names) if columns is None else columns)
+        }
+        self._check(list(kinds))
         strings = {name for name in kinds if _are_strings(self._types[name])}
-        done = size = 0
+        done = 0
         for batch in self._batches(list(kinds), strings, rows):
-            found, sizes = {}, np.full(batch.num_rows, CELL * len(kinds))
+            found = {}
             for name, kind in kinds.items():
                 array = batch.column(batch.schema.get_field_index(name))
                 if name in strings:
-                    words = self._words(array, name, done)
-                    if known is not None:
-                        same = [known.setdefault(word, word) for word in words.words]
-                        words = Words(words.codes, same)
-                    if kind == "text" and known is None:  # to be written out
-                        lengths = [len(word.encode("utf-8", "replace")) for word in words.words]
-                        sizes += spread(np.array(lengths, dtype=np.int64), words, 0)
-                    found[name] = self._strings(
-                        words, kind, written.get(name, {}).get("format", ISO), name, done
-                    )
+                    found[name] = Cells(self._words(array, name, done))
                 else:
-                    found[name] = self._values(array, kind, name, done)
-            check_unpacked(size := size + int(sizes.sum()), self._size, self.name, SPLIT)
-            index = pd.RangeIndex(done, done + batch.num_rows)
-            frame = pd.DataFrame(
-                {
-                    # Otherwise pandas would give strings a type of its own.
-                    name: pd.Series(v, index, dtype=object if v.dtype == object else None)
-                    for name, v in found.items()
-                },
-                index=index,
-            )
-            for start, end in _pieces(sizes):
-                yield frame.iloc[start:end]
+                    found[name] = self._values(array, kind, name, done, name in exact)
+            yield Piece(batch.num_rows, found)
             done += batch.num_rows
         if done != self._file.metadata.num_rows:
             raise self._damaged(f"it has {done:,} rows, but says {self._file.metadata.num_rows:,}")
@@ -180,35 +116,20 @@ class ParquetFile:
             if batch.num_rows:
                 yield batch
             done += batch.num_rows
-        if done == 0:
-            with self._reading():
-                empty = file.schema_arrow.empty_table().select(columns).combine_chunks()
-                yield pa.RecordBatch.from_arrays(
-                    [pa.array([], column.type) for column in empty.schema], schema=empty.schema
-                )
 
-    def _check(self, kinds: Mapping[str, str]) -> None:
-        """Refuse, before anything is read, columns of other kinds, and more than fits the file."""
-        for name, kind in kinds.items():
-            found = self.holds(name)
-            if kind in WELCOME and found not in WELCOME[kind] | {"nothing"}:
-                raise TableError(
-                    f"it held {HELD[kind]} in training, but here it holds {found} (type "
-                    f"{shown(self._types[name])})",
-                    where=f"{self.name}, column {shown(name)}",
-                    remedy=f"Write {HELD[kind]} there, or train the model on such a table.",
-                )
+    def _check(self, columns: list[str]) -> None:
+        """Refuse, before anything is read, more than fits the file."""
         with self._reading():
             about = self._file.metadata
             wanted = [
                 i
                 for i in range(about.num_columns)
-                if not kinds.keys().isdisjoint(_prefixes(about.schema.column(i).path))
+                if not set(columns).isdisjoint(_prefixes(about.schema.column(i).path))
             ]
             widest = max((about.schema.column(i).length or 0 for i in wanted), default=0)
         if widest > WIDEST_NUMBER:
             raise self._damaged(f"numbers of {size_of(widest)} each")
-        check_unpacked(CELL * len(kinds) * about.num_rows, self._size, self.name, SPLIT)
+        check_unpacked(CELL * len(columns) * about.num_rows, self._size, self.name, SPLIT)
         unpacked = 0
         with self._reading():
             for size in page_sizes(self._stream, self._size, wanted):
@@ -229,50 +150,32 @@ class ParquetFile:
             long = np.flatnonzero(lengths > FIELD)
             words = [] if len(long) else taken.to_pylist()
         if len(long):
-            row = first + int((codes == missing + long[0]).argmax()) + 1
-            raise long_field(f"{self.name}, row {row}, column {shown(name)}")
+            raise long_field(self.place(first + int((codes == missing + long[0]).argmax()), name))
         texts = ["" if word is None else word.strip() for word in words]
         return distinct(codes - missing, texts, missing=("",))
 
-    def _strings(self, words: Words, kind: str, format: str, name: str, first: int) -> Any:
-        """Return words as text, as categories, or as dates."""
-        if kind != "date":
-            return cells(words)
-        dates = parse_dates(words.words, format)
-        if np.isnat(dates).any():
-            wrong = int(np.isnat(dates).argmax())
-            row = first + int((words.codes == wrong).argmax()) + 1
-            raise TableError(
-                f"{shown(words.words[wrong])} is not a date",
-                where=f"{self.name}, row {row}, column {shown(name)}",
-                remedy="Correct the cell, or leave it empty if the value is missing.",
-            )
-        return spread(dates, words, NO_DATE)
-
-    def _values(self, array: Any, kind: str, name: str, first: int) -> NDArray[Any]:
-        """Return cells that are not strings as numbers, as dates, or as strings and None."""
+    def _values(self, array: Any, kind: str, name: str, first: int, exact: bool) -> Cells:
+        """Return cells that are not strings."""
         pa = import_pyarrow()
+        if kind == "nothing":
+            return Cells(no_words(len(array)))
         with self._reading(first):
-            if pa.types.is_null(array.type):
-                array = array.cast({"number": pa.float64(), "date": pa.date32()}.get(kind, "str"))
-            elif kind == "number" and pa.types.is_decimal(array.type):
+            if kind == "numbers" and exact:  # in floats, a long number would lose its last digits
+                values = array.to_pylist()
+                return cells_of(values, lambda row, _: self.place(first + row, name), name, True)
+            if pa.types.is_decimal(array.type):
                 array = array.cast(pa.float64(), safe=False)
-            elif kind != "number" and pa.types.is_integer(array.type):
-                # If some are missing, pandas would turn 7 into 7.0.
-                array = array.cast(pa.string())
             column = array.to_pandas(date_as_object=False, timestamp_as_object=False)
-            if kind == "date":
+            if kind == "numbers":
+                numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+                return Cells(no_words(len(array)), numbers)
+            if kind == "dates":
                 if getattr(column.dtype, "tz", None) is not None:
                     column = column.dt.tz_convert("UTC").dt.tz_localize(None)
-                return column.astype("datetime64[us]").to_numpy()
-            if kind == "number":
-                numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        if kind == "number":
-            return check_size(
-                numbers, lambda row: f"{self.name}, row {first + row + 1}, column {shown(name)}"
-            )
-        as_text = str if kind == "text" else word_of
-        return cells(words_of(column, missing=("",), text=lambda value: as_text(value).strip()))
+                dates = column.astype("datetime64[us]").to_numpy()
+                found = Cells(no_words(len(array)), dates=dates)
+                return Cells(found.as_words()) if exact else found
+            return Cells(words_of(column, missing=("",)))
 
     @contextmanager
     def _reading(self, done: int = 0) -> Iterator[None]:
@@ -316,16 +219,3 @@ def _prefixes(path: str) -> list[str]:
     """Return the columns that a leaf of the schema may belong to, by their names."""
     parts = path.split(".")
     return [".".join(parts[: i + 1]) for i in range(len(parts))]
-
-
-def _pieces(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Cut rows of these sizes into pieces; yield the first row and the end of each."""
-    ends = np.cumsum(sizes)
-    start = 0
-    while start < len(sizes):
-        before = ends[start - 1] if start else 0
-        end = max(start + 1, int(np.searchsorted(ends, before + PIECE, side="right")))
-        yield start, end
-        start = end
-    if not len(sizes):
-        yield 0, 0

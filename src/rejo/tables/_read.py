@@ -4,17 +4,17 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rejo.tables._csv import CsvFile, open_csv
-from rejo.tables._parquet import is_parquet, read_parquet
 from rejo.tables._records import RowBlock
+from rejo.tables._typed import read_whole
 from rejo.tables.errors import check_columns, import_pandas
 from rejo.tables.limits import check_whole
 from rejo.tables.reading import Column, Reading, read_columns, written_as
+from rejo.tables.sources import format_of, open_typed
 from rejo.tables.values import (
     CODE,
     Words,
@@ -74,9 +74,10 @@ def read_table(
     words: Iterable[str] = (),
     exact: bool = False,
     sheet: str | None = None,
+    query: str | None = None,
     header: bool = True,
 ) -> Table:
-    r"""Read a table from a CSV or Parquet file; needs pandas (``rejo[pandas]``).
+    r"""Read a table from a file or a database; needs pandas (``rejo[pandas]``).
 
     A column holds numbers if every value is a number and none is a code such as ``007``; it holds
     dates if every value fits one format; otherwise it holds words.  Columns without a name are
@@ -85,8 +86,11 @@ def read_table(
     Parameters
     ----------
     path : str or path-like
-        ``-`` is standard input. A name that ends in ``.parquet`` or ``.pq`` is a Parquet file
-        (needs ``rejo[parquet]``). CSV files may be compressed with gzip.
+        ``-`` is standard input. The ending gives the format: ``.parquet`` or ``.pq`` (needs
+        ``rejo[parquet]``), ``.xlsx``, ``.jsonl``, ``.ndjson`` or ``.json`` (an object for each
+        row); anything else is a CSV file. CSV and JSON may be compressed with gzip.
+        ``sqlite:///loans.db#loans`` and ``postgresql://user@host/name#loans`` are tables of a
+        database (needs ``rejo[sql]``).
     text : iterable of str, default=()
         Columns to keep as strings, as written but stripped of blanks: identifiers with leading
         zeros, or class labels.  There ``NA`` or ``?`` is a value, and only an empty cell is
@@ -109,7 +113,9 @@ def read_table(
     exact : bool, default=False
         Whether to keep words apart that differ only in upper and lower case or in blanks.
     sheet : str, default=None
-        Sheet of an Excel file. ``None``: the first.
+        Sheet of an Excel file. ``None``: the only one that is not empty.
+    query : str, default=None
+        Table of a database, or a ``SELECT``, which is run as it is.
     header : bool, default=True
         Whether the first line of a CSV file names the columns. If not, they are called
         ``column 1``, ``column 2``, ...
@@ -142,9 +148,13 @@ def read_table(
     {'id': ['007', '008'], 'income': [1.5, nan], 'job': ['clerk', None]}
     """
     kept = [text] if isinstance(text, str) else list(text)
-    if is_parquet(path):
-        frame = read_parquet(Path(path), kept)
-        return Table(frame, os.fspath(path), sep="", decimal=".", encoding="parquet")
+    if (format := format_of(path)) != "csv":
+        with open_typed(path, format, sheet=sheet, query=query, encoding=encoding) as typed:
+            check_columns(typed.name, kept, filter(None, typed.names))
+            columns = read_whole(
+                typed, text=kept, words=set(words), decimal=decimal, missing=missing
+            )
+            return table_of(columns, typed.name, encoding=typed.format)
     with open_csv(
         path, sep=sep, decimal=decimal, encoding=encoding, missing=missing, header=header
     ) as file:

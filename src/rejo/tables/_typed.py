@@ -1,0 +1,175 @@
+"""Files whose cells may have types: Parquet files, workbooks, JSON, tables of databases.
+
+Such a file gives its columns in pieces of :class:`~rejo.tables.cells.Cells`; here they become
+whole tables and frames.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejo.tables.cells import Cells, as_kind, cells_of, joined_cells, no_words, read_cells
+from rejo.tables.errors import import_pandas
+from rejo.tables.limits import PIECE, ROW, check_count, check_unpacked, check_whole, too_large
+from rejo.tables.reading import Column
+from rejo.tables.values import MISSING, Words, spread
+
+CELL = 8  # bytes: a number, a date, or the place of a word
+ROWS = 100_000  # in a piece of a table that is read whole
+SPLIT = "If that is what it should hold, write it as several files, or as CSV."
+
+
+class Piece(NamedTuple):
+    """Some rows of a file."""
+
+    n_rows: int
+    columns: dict[str, Cells]
+
+
+class TypedFile(Protocol):
+    """A file that is open."""
+
+    name: str  # for messages
+    format: str
+    names: list[str]  # of the columns; empty for a column without a name
+    size: int | None  # bytes of a file whose contents are packed
+
+    def pieces(
+        self, columns: Sequence[str] | None, exact: Collection[str], rows: int
+    ) -> Iterator[Piece]:
+        """Yield some columns, or all; those of ``exact`` have strings only."""
+        ...
+
+    def place(self, row: int, column: str) -> str:
+        """Say where a cell is, for a message; the first row is 0."""
+        ...
+
+
+def read_whole(
+    file: TypedFile,
+    *,
+    text: Collection[str],
+    words: Collection[str],
+    decimal: str | None,
+    missing: Iterable[str],
+) -> dict[str, Column]:
+    """Read all columns that have a name, and find out what they hold."""
+    parts: dict[str, list[Cells]] = {name: [] for name in file.names if name}
+    known: dict[str, str] = {}  # equal words of different pieces are one object
+    n_rows = 0
+    for piece in file.pieces(None, [*text, *words], ROWS):
+        for name in piece.columns:  # in JSON, a column may begin late
+            parts.setdefault(name, [Cells(no_words(n_rows))])
+        check_count(len(parts), file.name)
+        n_rows += piece.n_rows
+        check_whole(CELL * len(parts) * n_rows + sum(map(len, known)), file.name)
+        for name, found in parts.items():
+            part = piece.columns.get(name) or Cells(no_words(piece.n_rows))
+            same = [known.setdefault(word, word) for word in part.words.words]
+            found.append(Cells(Words(part.words.codes, same), part.numbers, part.dates))
+    columns = {}
+    for name in list(parts):
+        columns[name] = joined_cells(parts.pop(name))
+    return read_cells(
+        columns, file.name, file.place,
+        text=text, words=words, decimal=decimal, missing=frozenset(missing),
+    )  # fmt: skip
+
+
+def frames(
+    file: TypedFile,
+    kinds: Mapping[str, str],
+    written: Mapping[str, Mapping[str, str]],
+    rows: int,
+    *,
+    decimal: str | None,
+    missing: Iterable[str],
+) -> Iterator[Any]:
+    """Yield some columns as these kinds: frames of limited size, at least one."""
+    pd = import_pandas()
+    exact = [name for name, kind in kinds.items() if kind in ("text", "category")]
+    gaps = frozenset(["", *MISSING, *missing])
+    done = size = 0
+    nothing = Piece(0, {name: Cells(no_words(0)) for name in kinds})
+    for piece in _at_least(file.pieces(list(kinds), exact, rows), nothing):
+        sizes = np.full(piece.n_rows, CELL * len(kinds))
+        index = pd.RangeIndex(done, done + piece.n_rows)
+        found = {}
+        for name, kind in kinds.items():
+            cells = piece.columns[name]
+            if kind == "text":  # to be written out
+                lengths = [len(word.encode("utf-8", "replace")) for word in cells.words.words]
+                sizes += spread(np.array(lengths, dtype=np.int64), cells.words, 0)
+            else:
+                cells = cells.known(gaps)
+            values = as_kind(cells, kind, written.get(name, {}), decimal or ".")
+            # Otherwise pandas would give strings a type of its own.
+            found[name] = pd.Series(values, index, dtype=object if values.dtype == object else None)
+        if file.size is not None:
+            check_unpacked(size := size + int(sizes.sum()), file.size, file.name, SPLIT)
+        frame = pd.DataFrame(found, index=index)
+        for start, end in _within(sizes, rows):
+            yield frame.iloc[start:end]
+        done += piece.n_rows
+
+
+def row_pieces(
+    rows: Iterable[Sequence[Any]],
+    columns: Mapping[str, int],
+    exact: Collection[str],
+    most: int,
+    place: Callable[[int, str], str],
+) -> Iterator[Piece]:
+    """Gather rows of Python values; ``columns`` gives the position of each column in a row."""
+    batch: list[Sequence[Any]] = []
+    done = size = 0
+
+    def piece() -> Piece:
+        def where(row: int, column: str) -> str:
+            return place(done + row, column)
+
+        return Piece(
+            len(batch),
+            {
+                name: cells_of([row[i] for row in batch], where, name, name in exact)
+                for name, i in columns.items()
+            },
+        )
+
+    for row in rows:
+        length = CELL * len(row) + sum([len(value) for value in row if type(value) is str])
+        if length > ROW:
+            where = place(done + len(batch), "").partition(", column")[0]
+            raise too_large("the row is too long", ROW, where, "Leave out long columns.")
+        batch.append(row)
+        size += length
+        if len(batch) >= most or size >= PIECE:
+            yield piece()
+            done, size, batch = done + len(batch), 0, []
+    if batch:
+        yield piece()
+
+
+def _at_least(pieces: Iterable[Piece], nothing: Piece) -> Iterator[Piece]:
+    empty = True
+    for piece in pieces:
+        yield piece
+        empty = False
+    if empty:
+        yield nothing
+
+
+def _within(sizes: NDArray[np.int64], rows: int) -> Iterator[tuple[int, int]]:
+    """Cut rows of these sizes into limited parts; yield the first row and the end of each."""
+    ends = np.cumsum(sizes)
+    start = 0
+    while start < len(sizes):
+        before = ends[start - 1] if start else 0
+        most = int(np.searchsorted(ends, before + PIECE, side="right"))
+        end = max(start + 1, min(start + rows, most))
+        yield start, end
+        start = end
+    if not len(sizes):
+        yield 0, 0

@@ -1,0 +1,103 @@
+"""Where tables come from and go to: the format of a file by its name, and names for messages.
+
+A database is named by a URL, in which a password may stand.  Messages, reports and model files get
+it from :func:`shown_path`, without.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rejo.tables._typed import TypedFile
+from rejo.tables.errors import TableError, shown
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+PACKED = ("csv", "json")  # these may end in .gz too
+# Endings of tables that are not read: what they are.
+OTHERS = {
+    ".xls": "an old Excel file",
+    ".xlsb": "a binary Excel file",
+    ".ods": "a LibreOffice file",
+    ".numbers": "a Numbers file",
+}
+URL = re.compile(r"([A-Za-z][\w.+-]*)://")
+DATABASES = ("sqlite", "postgresql", "postgres")
+
+
+def is_url(path: str | os.PathLike[str]) -> bool:
+    """Return whether a table is named by a URL."""
+    return URL.match(os.fspath(path)) is not None
+
+
+def shown_path(path: str | os.PathLike[str]) -> str:
+    """Return the name of a table for messages: a URL without its password and its options."""
+    name = os.fspath(path)
+    found = URL.match(name)
+    if name == "-":
+        return "stdin"
+    if found is None:
+        return name
+    start, rest = name[: found.end()], name[found.end() :]
+    rest, _, table = rest.partition("#") if "@" not in rest else _split(rest)
+    rest = rest.partition("?")[0]
+    user, at, place = rest.rpartition("@")
+    return start + user.partition(":")[0] + at + place + (f"#{table}" if table else "")
+
+
+def _split(rest: str) -> tuple[str, str, str]:
+    """Split a URL at the table; a password before the host may have the mark, too."""
+    user, at, place = rest.rpartition("@")
+    place, mark, table = place.partition("#")
+    return user + at + place, mark, table
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Return the format of a table by its name; ``csv`` for other endings, and for a stream."""
+    name = os.fspath(path)
+    if found := URL.match(name):
+        if found[1].lower().partition("+")[0] in DATABASES:
+            return "sql"
+        raise TableError(
+            f"tables are not read from {shown(found[0])}",
+            where=shown_path(path),
+            remedy="Save the table as a file, or name a database: sqlite:///FILE, or "
+            "postgresql://USER@HOST/NAME.",
+        )
+    lower = name.lower()
+    ending = Path(lower).suffix
+    if ending in OTHERS:
+        raise TableError(
+            f"this is {OTHERS[ending]}, which is not read",
+            where=name,
+            remedy="Save it as .xlsx or as CSV.",
+        )
+    if ending == ".gz":
+        found_inside = FORMATS.get(Path(lower[:-3]).suffix, "csv")
+        return found_inside if found_inside in PACKED else "csv"
+    return FORMATS.get(ending, "csv")
+
+
+@contextmanager
+def open_typed(
+    path: str | os.PathLike[str],
+    format: str,
+    *,
+    sheet: str | None = None,
+    query: str | None = None,
+    encoding: str | None = None,
+) -> Iterator[TypedFile]:
+    """Open a table that is not a CSV file."""
+    if format == "parquet":
+        from rejo.tables._parquet import open_parquet
+
+        with open_parquet(Path(path)) as parquet:
+            yield parquet
+    else:
+        raise NotImplementedError(format)
