@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from io import StringIO
 from numbers import Real
@@ -60,6 +60,7 @@ __all__ = [
     "price_matrix",
     "read_prices",
     "reject_cost_of",
+    "renamed_classes",
 ]
 
 _QUOTED = r'"(?:[^"]|"")*"'
@@ -261,6 +262,24 @@ def reject_cost_of(prices: Floats) -> float | None:
     error, review = prices[0, 1], prices[0, -1]
     alike = (prices[:, :-1] == error * (1 - np.eye(K))).all() and (prices[:, -1] == review).all()
     return float(review / error) if alike and error > 0 else None
+
+
+def renamed_classes(prices: Mapping[str, float], names: Callable[[str], str]) -> dict[str, float]:
+    """Prices as :func:`read_prices` returns them, with each class under the name ``names`` gives.
+
+    Examples
+    --------
+    >>> from rejo.prices import renamed_classes
+    >>> renamed_classes({"error:BAD": 5.0, "bad>good": 9.0, "review": 1.0}, str.lower)
+    {'error:bad': 5.0, 'bad>good': 9.0, 'review': 1.0}
+    """
+    entries = _entries(prices)
+    renamed = [e._replace(labels=tuple(names(_text(label)) for label in e.labels)) for e in entries]
+    found = {_key(entry): entry.value for entry in renamed}
+    if len(found) < len(entries):
+        twice = next(e for i, e in enumerate(renamed) if _key(e) in map(_key, renamed[:i]))
+        _fail(f"{_key(twice)} is given twice, in two spellings")
+    return found
 
 
 # ---- from what was given to entries ------------------------------------------------------

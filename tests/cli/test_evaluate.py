@@ -381,7 +381,7 @@ def test_cases_whose_class_is_not_known_yet(run, refused, model, cases):
     frame.to_csv("t.csv", index=False)
     code, out, err = run("evaluate", model, "t.csv", "--json")
     assert code == 0
-    assert "10 of 60 rows have no class yet" in err
+    assert "10 of 60 rows have no class ('NA' in its place) and are left out" in err
     _, known, _ = run("evaluate", model, "known.csv", "--json")
     assert json.loads(out) == json.loads(known)
     frame.loc[20, "grade"] = "so-so"
@@ -400,7 +400,7 @@ def test_columns_that_are_not_there(refused, model, cases):
     assert "no column 'Region'" in refused(3, "evaluate", model, cases, "--by", "Region")
     assert "'age' is a feature" in refused(2, "evaluate", model, cases, "--target", "age")
     frame.iloc[:0].to_csv("none.csv", index=False)
-    assert "no row has a class" in refused(3, "evaluate", model, "none.csv")
+    assert "the table has no rows" in refused(3, "evaluate", model, "none.csv")
 
 
 def test_a_model_that_does_not_name_its_target(refused, table):

@@ -61,12 +61,14 @@ def test_how_the_table_is_written_does_not_matter(run, table):
     frame.to_csv("bom.csv", index=False, encoding="utf-8-sig")
     frame.to_csv("utf16.csv", index=False, encoding="utf-16")
     frame.to_csv("zipped.csv.gz", index=False)
-    hashes = set()
+    hashes, data = set(), set()
     for path in ("comma.csv", "semicolon.csv", "tab.tsv", "bom.csv", "utf16.csv", "zipped.csv.gz"):
         train(run, path, "--id", "case", *FIXED, "--overwrite")
         found = inspect("m.rejo")
-        hashes.add((found.data_hash, found.payload_hash))
-    assert len(hashes) == 1
+        data.add(found.data_hash)
+        if path != "semicolon.csv":  # the model knows that numbers have a comma
+            hashes.add(found.payload_hash)
+    assert (len(data), len(hashes)) == (1, 1)
 
 
 def test_parquet(run, table):
@@ -99,9 +101,10 @@ def test_columns_that_are_not_features(run, table):
     words = ("--id", "case", "--by", "region", "--drop", "since,job")
     result = train(run, "t.csv", *words, *FIXED)
     assert list(result["columns"]) == ["age", "income"]
-    assert inspect("m.rejo").table == {
-        "target": "grade", "id": "case", "by": "region", "ordered": True
-    }  # fmt: skip
+    found = inspect("m.rejo").table
+    assert [found[key] for key in ("target", "id", "by", "ordered")] == [
+        "grade", "case", "region", True
+    ]  # fmt: skip
 
 
 # ---- classes ------------------------------------------------------------------------------
@@ -160,6 +163,93 @@ def test_numbers_sort_as_numbers(run, table):
     assert train(run, "t.csv", *words)["classes"] == ["9", "10", "100"]
 
 
+def respell(words, *spellings):
+    """Write each class in turn in several ways."""
+    return [spellings[i % len(spellings)](word) for i, word in enumerate(words)]
+
+
+@pytest.mark.parametrize(
+    ("spellings", "classes", "said"),
+    [
+        ((str.title, str.upper, lambda word: f" {word} "), {"BAD", "GOOD", "Bad", "Good"}, "GOOD"),
+        ((str.lower, lambda word: word.replace("good", "good  ")), {"bad", "good"}, ""),
+        (({"bad": "0", "good": "1"}.get, {"bad": "0.0", "good": "1.0"}.get), {"0", "1"}, "'0.0'"),
+    ],
+)
+def test_one_class_in_several_spellings(run, table, spellings, classes, said):
+    frame = table()
+    frame["grade"] = respell(frame["grade"], *spellings)
+    frame.to_csv("t.csv", index=False)
+    code, out, err = run("train", "t.csv", "--id", "case", *FIXED)
+    assert (code, err) == (0, "")
+    assert said in out
+    assert ("the same class" in out) == bool(said)
+    found = load("m.rejo").classes_.tolist()
+    assert len(found) == 2
+    assert set(found) <= classes
+
+
+def test_classes_in_a_file_with_a_decimal_comma(run, table):
+    frame = table()
+    frame["grade"] = respell(frame["grade"], {"bad": "0", "good": "1"}.get,
+                             {"bad": "0,0", "good": "1,0"}.get)  # fmt: skip
+    frame.to_csv("t.csv", index=False, sep=";", decimal=",")
+    assert len(train(run, "t.csv", "--id", "case", *FIXED)["classes"]) == 2
+
+
+def test_exact_keeps_spellings_apart(run, table):
+    frame = table()
+    frame["grade"] = respell(frame["grade"], str.lower, str.upper)
+    frame.to_csv("t.csv", index=False)
+    words = ("--target", "grade", "--reject-cost", "0.2", "--model", "logistic-posterior")
+    result = train(run, "t.csv", "--id", "case", *words, "-o", "m.rejo", "--exact")
+    assert result["classes"] == ["BAD", "GOOD", "bad", "good"]
+
+
+def test_an_order_and_prices_match_other_spellings(run, refused, table):
+    frame = table(classes=("Low", "Mid", "High"))
+    frame["grade"] = respell(frame["grade"], str.title, str.upper)
+    frame.to_csv("t.csv", index=False)
+    words = ("--target", "grade", "--model", "logistic-posterior", "-o", "m.rejo", "--overwrite")
+    prices = "error:LOW=5,error:mid=4,high>low=9,high>mid=2,review=1"
+    result = train(
+        run, "t.csv", "--id", "case", *words, "--order", "low,mid,high", "--costs", prices
+    )
+    assert result["classes"] == ["low", "mid", "high"]
+    assert inspect("m.rejo").table["prices"] == [[0, 5, 5, 1], [4, 0, 4, 1], [9, 2, 0, 1]]
+    again = refused(
+        2, "train", "t.csv", *words, "--order", "low,Low,mid,high", "--reject-cost", 0.2
+    )
+    assert "'low' twice, also as 'Low'" in again
+    twice = refused(2, "train", "t.csv", *words, "--costs", "error=5,review:low=1,review:LOW=2")
+    assert "review:" in twice
+    assert "given twice" in twice
+
+
+@pytest.mark.parametrize("empty", ["", "n/a", "?", "-", "#N/A", "NULL", "none", "tbc"])
+def test_rows_without_a_class_are_left_out(run, table, empty):
+    frame = table()
+    kept = frame["grade"].where(frame.index % 50 != 7)
+    frame[kept.notna()].to_csv("kept.csv", index=False)
+    frame.assign(grade=kept.fillna(empty)).to_csv("t.csv", index=False)
+    code, out, err = run("train", "t.csv", "--id", "case", *FIXED, "--missing", "tbc")
+    assert code == 0
+    assert out.startswith("t.csv: 117 rows. ")
+    assert err.startswith("rejo: warning: 3 of 120 rows have no class ")
+    assert err.count("\n") == 1
+    hash = inspect("m.rejo").data_hash
+    train(run, "kept.csv", "--id", "case", *FIXED, "--overwrite")
+    assert inspect("m.rejo").data_hash == hash
+
+
+@pytest.mark.parametrize("pair", [("-", "+"), ("none", "some"), ("?", "yes"), ("unknown", "known")])
+def test_a_class_may_be_a_word_that_often_means_nothing(run, table, pair):
+    table(classes=pair).to_csv("t.csv", index=False)
+    order = ("--order", ",".join(pair)) if "?" in pair else ()
+    result = train(run, "t.csv", "--id", "case", *FIXED, *order)
+    assert set(result["classes"]) == set(pair)
+
+
 def test_a_class_called_review(run, table):
     table(classes=("review", "good")).to_csv("t.csv", index=False)
     train(run, "t.csv", *FIXED)
@@ -170,13 +260,13 @@ def test_a_class_called_review(run, table):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.assign(grade=["1", "1.0", "2"] * 40), "in 1, 1.0, 2. Write each class"),
         (lambda t: t.assign(grade="good"), "all rows have the same class, 'good'"),
         (lambda t: t.assign(grade=t["age"]), "If it is a measurement"),
         (lambda t: t.assign(grade=t["case"].add("x")), "Is it the right column?"),
-        (lambda t: t.assign(grade=t["grade"].where(t.index != 41)), "row 42, column 'grade'"),
+        (lambda t: t.assign(grade="n/a"), "no row has a class"),
+        (lambda t: t.assign(grade=None), "no row has a class"),
         (lambda t: t[(t["grade"] == "good") | (t.index < 2)], "has 1 rows, but needs 5"),
-        (lambda t: t.iloc[:0], "no rows|no data|only a header|same class"),
+        (lambda t: t.iloc[:0], "the table has no rows"),
         (lambda t: t[["grade", "case"]], "no column|no use"),
         (lambda t: t[["grade", "unit"]], "constant"),
     ],

@@ -3,18 +3,14 @@
 import argparse
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from rejo._io import one_line
+from rejo.cli._classes import MIN_PER_CLASS, check_order, order_classes, read_classes
 from rejo.cli._files import CommandError, warn
 from rejo.cli._options import reading
-
-MIN_PER_CLASS = 5  # one for each of the five folds
-MAX_NUMBERS = 20  # as classes: more are a measurement
-MAX_CLASSES = 100
-MAX_LABEL = 200  # characters: in an array, every label takes the room of the longest
 
 
 class Cases(NamedTuple):
@@ -27,6 +23,7 @@ class Cases(NamedTuple):
     by: Any  # (n,) array of str objects, or None: each value is reported on separately
     groups: Any  # (n,) array of int, or None: rows of a group are never split
     table: Any  # as it was read
+    notes: list[str]  # on the classes
 
     def indices(self) -> Any:
         """Classes (n,) as indices into ``classes``."""
@@ -53,7 +50,7 @@ class Cases(NamedTuple):
 
 def read_cases(arguments: argparse.Namespace) -> Cases:
     """Read the table and check the options against it."""
-    from rejo.tables import MISSING, TableError, read_table
+    from rejo.tables import TableError, read_table
     from rejo.tables.errors import check_columns
 
     target, by, groups = arguments.target, arguments.by, arguments.groups
@@ -67,16 +64,11 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     table = read_table(arguments.data, text=text, **reading(arguments))
     frame, path = table.frame, table.path
     check_columns(path, arguments.drop, frame.columns)
-    y = frame[target]
-    missing = (y.isna() | y.isin(MISSING)).to_numpy()
-    if missing.any():
-        raise TableError(
-            f"the class is missing, as in {int(missing.sum())} of {len(y)} rows",
-            where=f"{path}, row {int(missing.argmax()) + 1}, column {target!r}",
-            remedy="Fill it in, or remove the row.",
-        )
-    classes = _order(y, arguments.order, f"{path}, column {target!r}")
-    y = y.to_numpy(dtype=str)
+    check_order(arguments.order, arguments.exact)
+    how = {name: getattr(arguments, name) for name in ("order", "missing", "exact")}
+    known, y, notes = read_classes(frame[target], path, decimal=table.decimal, **how)
+    frame = frame[known]
+    classes = order_classes(y, arguments.order, f"{path}, column {target!r}")
     X = frame.drop(columns=[*text, *arguments.drop])
     if not X.shape[1]:
         raise TableError("no column is left to learn from", where=path)
@@ -85,7 +77,7 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     by = None if by is None else frame[by].fillna("(missing)").to_numpy(dtype=object)
     groups = None if groups is None else _groups(frame[groups], path)
     ordered = arguments.order is not None or len(classes) == 2
-    return Cases(X, y, classes, ordered, by, groups, table)
+    return Cases(X, y, classes, ordered, by, groups, table, notes)
 
 
 def _warn_of_repeated(ids: Any, name: str) -> None:
@@ -141,59 +133,3 @@ def _groups(column: Any, path: str) -> Any:
     alone = [f"row {i}" for i in range(len(column))]
     names = np.where(column.isna(), alone, column.astype(object))
     return pd.factorize(names, sort=True)[0]
-
-
-def _order(y: Any, order: Sequence[str] | None, where: str) -> list[str]:
-    """Classes in order; refuse what cannot be learned."""
-    from rejo.tables import TableError
-
-    counts = Counter(y.tolist())
-    if long := [label for label in counts if len(label) > MAX_LABEL]:
-        raise TableError(
-            f"{long[0][:40] + '...'!r} has {len(long[0]):,} characters, too many for a class (at "
-            f"most {MAX_LABEL})",
-            where=where,
-            remedy="Is it the right column?",
-        )
-    found = ", ".join(sorted(counts))
-    numbers = all(_is_number(label) for label in counts)
-    if len(counts) > (MAX_NUMBERS if numbers and order is None else MAX_CLASSES):
-        raise TableError(
-            f"{len(counts)} different values are too many for classes",
-            where=where,
-            remedy="If it is a measurement, put it into classes first."
-            if numbers
-            else "Is it the right column?",
-        )
-    if numbers and len({float(label) for label in counts}) < len(counts):
-        raise TableError(
-            f"the same number is written in two ways, in {found}",
-            where=where,
-            remedy="Write each class in one way.",
-        )
-    if len(counts) < 2:
-        raise TableError(f"all rows have the same class, {next(iter(counts), '')!r}", where=where)
-    classes = list(order or sorted(counts, key=float if numbers else str))
-    if missing := [label for label in counts if label not in classes]:
-        raise CommandError(
-            f"--order lacks the class {missing[0]!r} of {where}; give all of: "
-            + ",".join(sorted(counts))
-        )
-    if absent := [label for label in classes if label not in counts]:
-        raise TableError(f"no row has the class {absent[0]!r}, which is in --order", where=where)
-    rare = min(classes, key=lambda label: counts[label])
-    if counts[rare] < MIN_PER_CLASS:
-        raise TableError(
-            f"the class {rare!r} has {counts[rare]} rows, but needs {MIN_PER_CLASS}",
-            where=where,
-            remedy="Merge it with another class, or remove these rows.",
-        )
-    return classes
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-        return True
-    except ValueError:
-        return False

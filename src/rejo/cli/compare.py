@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rejo.catalogue import METHODS, ProblemSize, find, need_order
 from rejo.cli import _options as options
 from rejo.cli._cases import read_cases
+from rejo.cli._classes import respelled
 from rejo.cli._files import CommandError, print_json
 
 if TYPE_CHECKING:
@@ -132,7 +133,8 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
     _check_names(names, K, ordered)
     prices: dict[str, Any] = {"reject_costs": arguments.reject_costs or TABLE_COSTS}
     if arguments.costs is not None:
-        prices = {"cost_of": price_matrix(arguments.costs, cases.classes, ordered=ordered)}
+        costs = respelled(arguments.costs, cases.classes, arguments.exact)
+        prices = {"cost_of": price_matrix(costs, cases.classes, ordered=ordered)}
     elif max(prices["reject_costs"]) > 1 - 1 / K:
         raise CommandError(
             f"--reject-costs must be at most {1 - 1 / K:.3g}: with {K} classes a guess is wrong no "
@@ -140,7 +142,7 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
         )
     X, y = cases.X, cases.indices()
     note = f"{cases.table.path}: {len(y):,} rows. Classes: {cases.counts()}."
-    note = f"{note} {cases.about_order()}".rstrip()
+    note = " ".join(filter(None, [note, *cases.notes, cases.about_order()]))
     if len(y) > arguments.max_rows:
         rows = draw_rows(y, arguments.max_rows, arguments.seed)
         X, y = X.iloc[rows], y[rows]

@@ -1,7 +1,6 @@
 """``rejo evaluate``: a model on cases whose classes are known."""
 
 import argparse
-from collections import Counter
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from rejo._io import one_line, percent
 from rejo.cli import _breakdown as breakdown
 from rejo.cli import _options as options
 from rejo.cli._cases import count_groups, fingerprint
+from rejo.cli._classes import read_classes, respelled
 from rejo.cli._files import CommandError, check_apart, print_json, warn
 from rejo.cli._model_file import Opened, open_model, vague
 from rejo.cli._reporting import check_report, in_prices, write_report
@@ -140,7 +140,7 @@ def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str 
     import numpy as np
     import pandas as pd
 
-    from rejo.tables import MISSING, TableError, read_chunks
+    from rejo.tables import TableError, read_chunks
 
     target = arguments.target or opened.table.get("target")
     if target is None:
@@ -157,13 +157,9 @@ def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str 
     chunks = read_chunks(arguments.data, opened.encoder, text=text, optional=optional, **reading)
     frame = pd.concat(list(chunks))
     path = "stdin" if arguments.data == "-" else arguments.data
-    y = _indices(frame[target], opened.classes, arguments.exact)
-    known = (y >= 0) | ~(frame[target].isna() | frame[target].isin(MISSING)).to_numpy()
-    if not known.all():
-        warn(f"{int((~known).sum()):,} of {len(known):,} rows have no class yet and were ignored")
-    frame, y = frame[known], y[known]
-    if not len(frame):
-        raise TableError(f"no row has a class in column {target!r}", where=path)
+    how: dict[str, Any] = {"missing": arguments.missing, "exact": arguments.exact, "decimal": ","}
+    known, labels, _ = read_classes(frame[target], path, order=opened.classes, **how)
+    frame, y = frame[known], pd.Index(opened.classes).get_indexer(labels)
     if (y < 0).any():
         row = int(np.flatnonzero(y < 0)[0])
         value = str(frame[target].iloc[row])[:40]
@@ -172,27 +168,6 @@ def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str 
             where=f"{path}, row {frame.index[row] + 1}, column {target!r}",
         )
     return frame, y, by if by in frame.columns else None, path
-
-
-def _indices(column: Any, classes: list[str], exact: bool) -> Any:
-    """Classes (n,) as indices, however they are spelt; -1 for another word.
-
-    A spelling that fits two classes, which ``--exact`` kept apart in training, is another word.
-    """
-    import numpy as np
-    import pandas as pd
-
-    from rejo.tables.spelling import same_spelling
-
-    place = {label: k for k, label in enumerate(classes)}
-    codes, words = pd.factorize(column)
-    if not exact:
-        keys = [same_spelling(label) for label in classes]
-        alone = {key: keys.index(key) for key, n in Counter(keys).items() if n == 1}
-        for word in set(words) - set(place):
-            if (k := alone.get(same_spelling(word))) is not None:
-                place[word] = k
-    return np.array([*(place.get(word, -1) for word in words), -1])[codes]
 
 
 def _warn_of_doubts(doubts: dict[int, list[Any]], index: Any) -> None:
@@ -222,7 +197,8 @@ def _prices(arguments: argparse.Namespace, opened: Opened) -> Any:
 
     if arguments.costs is None:
         return opened.table.get("prices")
-    return price_matrix(arguments.costs, opened.classes, ordered=opened.table.get("ordered", True))
+    costs = respelled(arguments.costs, opened.classes, arguments.exact)
+    return price_matrix(costs, opened.classes, ordered=opened.table.get("ordered", True))
 
 
 def _costs(point: Any, y: Any, prices: Any) -> dict[str, float] | None:

@@ -11,6 +11,7 @@ from typing import Any
 from rejo._io import one_line, percent
 from rejo.cli import _options as options
 from rejo.cli._cases import Cases, fingerprint, read_cases
+from rejo.cli._classes import respelled
 from rejo.cli._files import CommandError, check_apart, check_output, print_json, require
 from rejo.cli._model_file import TABLES, vague
 from rejo.cli._reporting import check_report, judge_training, write_report
@@ -53,6 +54,11 @@ def run(arguments: argparse.Namespace) -> None:
     cases = read_cases(arguments)
     say = (lambda *_, **__: None) if arguments.json else print
     say(f"{cases.table.path}: {len(cases.y):,} rows. Classes: {cases.counts()}.", flush=True)
+    for note in cases.notes:
+        say(note, flush=True)
+    if arguments.costs is not None:
+        arguments.costs = respelled(arguments.costs, cases.classes, arguments.exact)
+        target["cost_of"] = arguments.costs
     if order := cases.about_order():
         say(order, flush=True)
     n_jobs = options.n_jobs(arguments, len(cases.y))

@@ -1,0 +1,203 @@
+"""The classes of a table: rows that have none, one class in several spellings, their order."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rejo.cli._files import CommandError, warn
+
+MIN_PER_CLASS = 5  # one for each of the five folds
+MAX_NUMBERS = 20  # as classes: more are a measurement
+MAX_CLASSES = 100
+MAX_LABEL = 200  # characters: in an array, every label takes the room of the longest
+SHOWN = 4  # words in a message
+
+# Whatever the case. A class may be called "none", so that such words must be rare to mean nothing.
+NO_CLASS = frozenset(
+    ["", "?", "na", "n/a", "n.a.", "#n/a", "nan", "null", "#null!", "#value!", "#div/0!", "#ref!"]
+)
+MAYBE_NO_CLASS = frozenset(["none", "nil", "unknown", "missing", "undefined", "not available"])
+RARE = 0.01  # share of the rows
+
+
+class Classes(NamedTuple):
+    """The classes of those rows that have one."""
+
+    known: Any  # (n,) bool: which rows have a class
+    y: Any  # (n_known,) array of str, each class in one spelling
+    notes: list[str]  # classes that were written in several ways
+
+
+def read_classes(
+    column: Any,
+    path: str,
+    *,
+    order: Sequence[str] | None = None,
+    missing: Iterable[str] = (),
+    exact: bool = False,
+    decimal: str = ".",
+) -> Classes:
+    """Find the class of each row; rows without one are left out, with a warning.
+
+    ``column`` is a Series of strings. Classes in ``order``, which may be those of a model, are
+    spelled as there; others are spelled as in most rows.
+    """
+    import numpy as np
+
+    from rejo.tables import TableError
+
+    if not len(column):
+        raise TableError("the table has no rows", where=path)
+    where = f"{path}, column {column.name!r}"
+    column = column.where(column.notna(), "")
+    counts = Counter(column.tolist())
+    key = (lambda word: word) if exact else _speller(decimal)
+    find = _finder(order or (), key)
+    free = {word: n for word, n in counts.items() if find(word) is None}
+    none = _no_classes(free, order is not None, set(missing), key)
+    if len(none) == len(counts):
+        raise TableError("no row has a class", where=where, remedy="Is it the right column?")
+    if none:
+        n, words = sum(counts[word] for word in none), _quoted(filter(None, none))
+        rest = f" ({words} in its place)" if words else ""
+        warn(f"{n:,} of {len(column):,} rows have no class{rest} and are left out")
+    found: dict[str, list[str]] = {}
+    # The spelling of most rows comes first; of a number, the shortest.
+    for word in sorted(
+        set(counts) - none, key=lambda word: (is_number(word) and len(word), -counts[word], word)
+    ):
+        label = find(word)
+        found.setdefault(label or key(word), [*([label] if label else [])]).append(word)
+    spelled = {word: words[0] for words in found.values() for word in words}
+    notes = [
+        f"{_quoted(dict.fromkeys(words))} are the same class (--exact keeps them apart)."
+        for words in found.values()
+        if len(set(words)) > 1
+    ]
+    known = (~column.isin(none)).to_numpy()
+    return Classes(known, np.array([spelled[word] for word in column[known]], dtype=str), notes)
+
+
+def _speller(decimal: str) -> Callable[[str], str]:
+    from rejo.tables.spelling import same_spelling
+
+    return lambda word: same_spelling(
+        word.replace(",", ".") if decimal == "," and word.count(",") == 1 else word
+    )
+
+
+def respelled(prices: Mapping[str, float], classes: Sequence[str], exact: bool) -> dict[str, float]:
+    """Return prices with the classes spelled as in ``classes``."""
+    from rejo.prices import renamed_classes
+
+    find = _finder(classes, (lambda word: word) if exact else _speller("."))
+    return renamed_classes(prices, lambda label: find(label) or label)
+
+
+def _finder(order: Sequence[str], key: Callable[[str], str]) -> Callable[[str], str | None]:
+    """Return a function that finds the class of a word; None if it is another word.
+
+    Where two classes differ only in spelling, as ``--exact`` keeps them, it takes that of the word.
+    """
+    shared = Counter(map(key, order))
+    alone = {key(label): label for label in order if shared[key(label)] == 1}
+    return lambda word: word if word in order else alone.get(key(word))
+
+
+def _no_classes(
+    counts: Mapping[str, int], known: bool, given: Collection[str], key: Callable[[str], str]
+) -> set[str]:
+    """Return the words that mean that a row has no class; ``known``: they are not among those."""
+    none = {word for word in counts if word.casefold() in NO_CLASS or word in given}
+    left = [word for word in counts if word not in none]
+    rare = max(MIN_PER_CLASS - 1, RARE * sum(counts.values()))
+    maybe = {
+        word
+        for word in left
+        if _is_mark(word) or (word.casefold() in MAYBE_NO_CLASS and (known or counts[word] <= rare))
+    }
+    if known:
+        return none | maybe
+    if any(not _is_mark(word) and not any(map(str.isalnum, word)) for word in left):
+        maybe = {word for word in maybe if not _is_mark(word)}  # classes such as + and -
+    return none | maybe if len({key(word) for word in left if word not in maybe}) > 1 else none
+
+
+def _is_mark(word: str) -> bool:
+    return bool(word) and not word.strip("-._/*\N{EN DASH}\N{EM DASH}")
+
+
+def _quoted(words: Iterable[str]) -> str:
+    shown = [repr(word[:40]) for word in words]
+    if len(shown) > SHOWN:
+        return ", ".join(shown[:SHOWN]) + f" and {len(shown) - SHOWN} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def check_order(order: Sequence[str] | None, exact: bool) -> None:
+    """Refuse an order that has a class in two spellings."""
+    key = _speller(".")
+    seen: dict[str, str] = {}
+    for label in [] if order is None or exact else order:
+        if (other := seen.setdefault(key(label), label)) != label:
+            raise CommandError(
+                f"--order has the class {other!r} twice, also as {label!r}; if they differ, add "
+                "--exact"
+            )
+
+
+def order_classes(y: Any, order: Sequence[str] | None, where: str) -> list[str]:
+    """Classes in order; refuse what cannot be learned."""
+    from rejo.tables import TableError
+
+    counts = Counter(y.tolist())
+    if long := [label for label in counts if len(label) > MAX_LABEL]:
+        raise TableError(
+            f"{long[0][:40] + '...'!r} has {len(long[0]):,} characters, too many for a class (at "
+            f"most {MAX_LABEL})",
+            where=where,
+            remedy="Is it the right column?",
+        )
+    numbers = all(map(is_number, counts))
+    if len(counts) > (MAX_NUMBERS if numbers and order is None else MAX_CLASSES):
+        raise TableError(
+            f"{len(counts)} different values are too many for classes",
+            where=where,
+            remedy="If it is a measurement, put it into classes first."
+            if numbers
+            else "Is it the right column?",
+        )
+    if len(counts) < 2:
+        raise TableError(f"all rows have the same class, {next(iter(counts))!r}", where=where)
+    classes = list(order or in_order(counts))
+    if missing := [label for label in counts if label not in classes]:
+        raise CommandError(
+            f"--order lacks the class {missing[0]!r} of {where}; give all of: "
+            + ",".join(sorted(counts))
+        )
+    if absent := [label for label in classes if label not in counts]:
+        raise TableError(f"no row has the class {absent[0]!r}, which is in --order", where=where)
+    rare = min(classes, key=lambda label: counts[label])
+    if counts[rare] < MIN_PER_CLASS:
+        raise TableError(
+            f"the class {rare!r} has {counts[rare]} rows, but needs {MIN_PER_CLASS}",
+            where=where,
+            remedy="Merge it with another class, or remove these rows.",
+        )
+    return classes
+
+
+def in_order(labels: Iterable[str]) -> list[str]:
+    """Sort classes: by value if all are numbers."""
+    found = list(labels)
+    numbers = all(map(is_number, found))
+    return sorted(found, key=lambda label: (float(label) if numbers else 0.0, label))
+
+
+def is_number(text: str) -> bool:
+    """Return whether Python reads a number."""
+    try:
+        float(text)
+        return True
+    except ValueError:
+        return False
