@@ -473,7 +473,8 @@ def test_review_and_queue_rank_the_doubtful_points(estimator):
     rejected = judgement.decision < 0
     frame = model.review(X)
     worth = ["worth"] if model.decides_by_posteriors else []
-    columns = ["decision", "forced", "lower", "upper", "distance", *worth, "rank"]
+    chance = [] if judgement.chance is None else ["chance_wrong"]
+    columns = ["decision", "forced", *chance, "lower", "upper", "distance", *worth, "rank"]
     assert list(frame.columns) == columns
     assert_array_equal(frame.index, X.index)
     assert_array_equal(frame["decision"], model.predict(X))

@@ -23,7 +23,9 @@ from rejo.baselines import ThresholdRejectClassifier
 from rejo.persistence import save
 from rejo.tables import read_table
 
-COLUMNS = ["decision", "lower", "upper", "distance", "rank"]
+COLUMNS = [
+    "decision", "suggested", "chance_wrong", "reason", "rank", "lower", "upper", "distance"
+]  # fmt: skip
 
 
 def read(path_or_text):
@@ -44,9 +46,11 @@ def files(folder):
 def predict(run, folder):
     """Predict into a file and read it."""
 
-    def command(*words):
+    def command(*words, warning=""):
         code, _, err = run("predict", *words, "-o", "out.csv", "--overwrite")
-        assert (code, err) == (0, ""), err
+        assert code == 0, err
+        assert bool(warning) == bool(err), err
+        assert warning in err
         return read(folder / "out.csv")
 
     return command
@@ -100,28 +104,6 @@ def test_other_columns_and_another_order_do_not_matter(predict, model, cases):
     pd.testing.assert_frame_equal(predict(model, "semicolon.csv"), whole)
 
 
-def test_words_and_gaps_that_training_did_not_show(run, model, cases):
-    frame = pd.read_csv(cases, dtype=str)
-    frame["job"] = frame["job"].mask(frame["job"] == "cook", "astronaut")
-    n_unseen = int((frame["job"] == "astronaut").sum())
-    frame.loc[:3, "age"] = None
-    frame.to_csv("odd.csv", index=False)
-    code, out, err = run("predict", model, "odd.csv", "-o", "out.csv", "--json")
-    assert code == 0
-    assert err.count("\n") == 1
-    assert f"{n_unseen} have a word in 'job' not seen in training" in err
-    assert "4 lack 'age', which training always had" in err
-    assert json.loads(out)["surprises"] == {
-        "age": {"unseen": 0, "missing": 4},
-        "job": {"unseen": n_unseen, "missing": 0},
-    }
-    decided = pd.read_csv("out.csv", dtype=str)["decision"]
-    assert decided.isin(["bad", "good", "review"]).all()
-    code, _, err = run("evaluate", model, "odd.csv")
-    assert code == 0
-    assert "a word in 'job' not seen in training" in err
-
-
 @pytest.mark.parametrize(
     "words", [("TRUE", "FALSE"), ("true", "false"), ("007", "012"), ("x", "y")]
 )
@@ -169,13 +151,14 @@ def test_row_numbers_without_row_names(predict, model, cases, monkeypatch):
     monkeypatch.setattr(cli.predict, "ROWS", 7)
     frame = pd.read_csv(cases, dtype=str).drop(columns="case")
     frame.to_csv("nameless.csv", index=False)
-    found = predict(model, "nameless.csv")
+    found = predict(model, "nameless.csv", warning="no column 'case'")
     assert found.columns.tolist() == ["row", *COLUMNS]
     assert found["row"].tolist() == [str(i + 1) for i in range(60)]
 
 
 def test_another_column_of_row_names(predict, refused, model, cases):
-    assert predict(model, cases, "--id", "grade").columns[0] == "grade"
+    same = "58 of 60 cases have the same 'grade' as a case before them"
+    assert predict(model, cases, "--id", "grade", warning=same).columns[0] == "grade"
     assert "Did you mean 'case'" in refused(3, "predict", model, cases, "--id", "Case")
     assert "'age' is a feature" in refused(2, "predict", model, cases, "--id", "age")
 
@@ -189,7 +172,8 @@ def test_row_names_called_like_an_output(predict, model, cases):
 def test_no_rows(run, predict, model, cases):
     header = cases.read_text().splitlines()[0]
     Path("none.csv").write_text(header + "\n")
-    assert predict(model, "none.csv").columns.tolist() == ["case", *COLUMNS]
+    found = predict(model, "none.csv", warning="the table has no rows")
+    assert found.columns.tolist() == ["case", *COLUMNS]
     assert read(run("predict", model, "none.csv")[1]).empty
     code, out, _ = run("predict", model, "none.csv", "-o", "out.csv", "--overwrite", "--json")
     assert code == 0
@@ -274,8 +258,10 @@ def test_what_the_command_prints(run, model, cases, folder):
         "Decisions: out.csv\n"
     )
     _, out, _ = run("predict", model, cases, "-o", "out.csv", "--overwrite", "--json")
-    told = {"output": "out.csv", "n_cases": 60, "decided": 60 - n, "review": n, "surprises": {}}
-    assert json.loads(out) == told
+    assert json.loads(out) == {
+        "output": "out.csv", "n_cases": 60, "decided": 60 - n, "review": n, "in_doubt": 0,
+        "over_capacity": 0, "doubts": [],
+    }  # fmt: skip
 
 
 def test_a_pipe_is_written_to(model, cases, run, folder):
@@ -319,34 +305,124 @@ def test_a_missing_column(refused, model, cases, folder):
     assert files(folder) == ["less.csv", "new.csv"]
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "what"),
-    [("age", "old", "'old' is not a number"), ("since", "soon", "'soon' is not a date"),
-     ("income", "inf", "infinite")],
-)  # fmt: skip
-def test_a_bad_cell_in_a_late_chunk(
-    refused, model, cases, folder, monkeypatch, column, value, what
+def spoil(cases, **cells):
+    """Put a value in the row 51 of the cases; return the row as it was."""
+    frame = pd.read_csv(cases, dtype=str, keep_default_na=False)
+    frame.loc[50, list(cells)] = list(cells.values())
+    frame.to_csv("bad.csv", index=False)
+
+
+BAD_CELLS = [
+    ({"age": "old"}, "age: 'old' is not a number"),
+    ({"since": "soon"}, "since: 'soon' is not a date"),
+    ({"job": "astronaut"}, "job: 'astronaut' was not in training"),
+    ({"age": ""}, "age: missing, but never in training"),
+    ({"age": "", "income": "", "job": "", "since": ""}, "the row is empty"),
+    ({"age": "old", "since": "soon"}, "age: 'old' is not a number; since: 'soon' is not a date"),
+]
+
+
+@pytest.mark.parametrize(("cells", "reason"), BAD_CELLS)
+def test_a_bad_cell_is_a_review_with_its_reason(
+    run, predict, model, cases, folder, monkeypatch, cells, reason
 ):
     monkeypatch.setattr(cli.predict, "ROWS", 7)
+    whole = predict(model, cases)
+    spoil(cases, **cells)
+    found = predict(model, "bad.csv")
+    row = found.loc[50]
+    assert row["decision"] == "review"
+    assert row["reason"] == reason
+    assert row["rank"] == "1"
+    assert (row[["suggested", "chance_wrong", "lower", "upper", "distance"]] == "").all()
+    # All others are decided as before, and ranked after it.
+    others = found.columns.drop(["rank"])
+    pd.testing.assert_frame_equal(found.drop(50)[others], whole.drop(50)[others])
+    ranks = [frame.drop(50)["rank"].replace("", None).dropna() for frame in (found, whole)]
+    assert ranks[0].index.equals(ranks[1].index)
+    assert ranks[0].astype(int).rank().tolist() == ranks[1].astype(int).rank().tolist()
+
+
+def test_the_reason_for_a_review_or_none(predict, model, cases):
+    found = predict(model, cases)
+    reviewed = found["decision"] == "review"
+    assert (found.loc[reviewed, "reason"] == "between bad and good").all()
+    assert (found.loc[~reviewed, "reason"] == "").all()
+    assert (found.loc[~reviewed, "suggested"] == found.loc[~reviewed, "decision"]).all()
+    p = rejo.load(model).predict_proba(read_table(cases, text=["case"]).frame)
+    wrong = np.where(found["suggested"] == "bad", p[:, 1], p[:, 0])
+    np.testing.assert_allclose(found["chance_wrong"].astype(float), wrong, atol=6e-5)
+
+
+def test_many_reasons_are_cut(predict, model, cases):
+    spoil(cases, age="old", income="low", job="astronaut", since="soon")
+    assert predict(model, "bad.csv").loc[50, "reason"] == (
+        "age: 'old' is not a number; income: 'low' is not a number; job: 'astronaut' was not in "
+        "training; and 1 more"
+    )
+
+
+def test_rows_in_doubt_are_counted(run, model, cases, folder):
     frame = pd.read_csv(cases, dtype=str)
-    frame.loc[50, column] = value
+    frame.loc[[3, 5], "age"] = ["old", "very old"]
+    frame.loc[7, ["age", "income", "job", "since"]] = None
+    frame.loc[9, "job"] = "astronaut"
     frame.to_csv("bad.csv", index=False)
-    (folder / "out.csv").write_text("old")
-    line = refused(3, "predict", model, "bad.csv", "-o", "out.csv", "--overwrite")
-    assert f"column '{column}'" in line
-    assert what in line
-    assert "line 52" in line or "row 51" in line
-    assert files(folder) == ["bad.csv", "new.csv", "out.csv"]
-    assert (folder / "out.csv").read_text() == "old"
+    code, out, err = run("predict", model, "bad.csv", "-o", "out.csv")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[1] == (
+        "4 cases are not as in training and must be reviewed: 2 rows with age ('old' is not a "
+        "number); 1 row because the row is empty; 1 row with job ('astronaut' was not in training)."
+    )
+    _, out, err = run("predict", model, "bad.csv", "-o", "out.csv", "--overwrite", "--json")
+    told = json.loads(out)
+    assert told["in_doubt"] == 4
+    assert told["review"] == int((read(folder / "out.csv")["decision"] == "review").sum())
+    assert told["doubts"][0] == {"column": "age", "why": "unreadable", "rows": 2, "example": "old"}
+    assert {one["why"]: one["rows"] for one in told["doubts"][1:]} == {"empty": 1, "unseen": 1}
+    _, out, err = run("predict", model, "bad.csv")
+    assert len(read(out)) == 60
+    assert err.startswith("rejo: warning: 4 cases are not as in training")
+
+
+def test_a_column_that_changed_is_named_first(run, model, cases):
+    frame = pd.read_csv(cases, dtype=str)
+    frame["age"] = "about " + frame["age"]
+    frame.loc[3, "job"] = "astronaut"
+    frame.to_csv("bad.csv", index=False)
+    code, out, err = run("predict", model, "bad.csv", "-o", "out.csv")
+    assert code == 0
+    assert out.startswith("60 cases: 0 decided, 60 (100.0 %) to review")
+    assert err.count("\n") == 1
+    assert err.startswith(
+        f"rejo: warning: age ('{frame['age'][0]}' is not a number): so in 60 of 60"
+    )
+    assert "something else than in training" in err
+
+
+def test_strict_stops_at_the_first_row_in_doubt(refused, model, cases, folder, monkeypatch):
+    monkeypatch.setattr(cli.predict, "ROWS", 7)
+    for cells, reason in BAD_CELLS:
+        spoil(cases, **cells)
+        (folder / "out.csv").write_text("old")
+        words = ("predict", model, "bad.csv", "-o", "out.csv", "--overwrite", "--strict")
+        assert refused(3, *words) == (
+            f"bad.csv, row 51 ('0051'): {reason}. Correct it, or leave out --strict: then such "
+            "rows go to review."
+        )
+        assert files(folder) == ["bad.csv", "new.csv", "out.csv"]
+        assert (folder / "out.csv").read_text() == "old"
 
 
 def test_nothing_goes_to_standard_output_before_all_is_read(run, model, cases, monkeypatch):
     monkeypatch.setattr(cli.predict, "ROWS", 7)
-    frame = pd.read_csv(cases, dtype=str)
-    frame.loc[50, "age"] = "old"
-    frame.to_csv("bad.csv", index=False)
-    code, out, _ = run("predict", model, "bad.csv")
+    spoil(cases, age="old")
+    code, out, _ = run("predict", model, "bad.csv", "--strict")
     assert (code, out) == (3, "")
+
+
+def test_strict_does_not_mind_a_good_file(predict, model, cases):
+    pd.testing.assert_frame_equal(predict(model, cases, "--strict"), predict(model, cases))
 
 
 def test_a_row_that_is_too_short(refused, model, cases):
@@ -423,3 +499,126 @@ def test_killed_in_the_middle_of_writing(run, model, table, folder, n_writes):
     found = (folder / "out.csv").read_text()
     assert found in ("old", (folder / "new.txt").read_text())
     assert found == "old" or n_writes == 14
+
+
+# ---- capacity -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [7, 60])
+@pytest.mark.parametrize(("capacity", "n"), [("3", 3), ("0", 0), ("5%", 3), ("0.1", 6)])
+def test_capacity_reviews_the_first_and_decides_the_others(
+    run, predict, model, cases, monkeypatch, capacity, n, rows
+):
+    monkeypatch.setattr(cli.predict, "ROWS", rows)
+    whole = predict(model, cases)
+    found = predict(model, cases, "--capacity", capacity)
+    ranks = whole["rank"].replace("", "0").astype(int)
+    first, over = ranks.between(1, n), ranks > n
+    assert first.sum() == n < (ranks > 0).sum()
+    assert (found.loc[over, "decision"] == whole.loc[over, "suggested"]).all()
+    assert (found.loc[over, "reason"] == "over capacity").all()
+    assert (found.loc[over, "rank"] == "").all()
+    pd.testing.assert_frame_equal(found[~over], whole[~over])
+    rest = whole.columns.drop(["decision", "reason", "rank"])
+    pd.testing.assert_frame_equal(found[rest], whole[rest])
+
+
+def test_capacity_that_is_not_needed(predict, model, cases):
+    whole = predict(model, cases)
+    for capacity in ("60", "1000", "0.99"):
+        pd.testing.assert_frame_equal(predict(model, cases, "--capacity", capacity), whole)
+
+
+def test_rows_in_doubt_are_never_decided(run, predict, model, cases, folder):
+    frame = pd.read_csv(cases, dtype=str)
+    frame.loc[[3, 5, 8], "age"] = "old"
+    frame.to_csv("bad.csv", index=False)
+    found = predict(model, "bad.csv", "--capacity", "4")
+    assert found.loc[[3, 5, 8], "rank"].tolist() == ["1", "2", "3"]
+    assert (found["decision"] == "review").sum() == 4
+    warning = "3 cases must be reviewed because they are not as in training, more than the capacity"
+    found = predict(model, "bad.csv", "--capacity", "2", warning=warning)
+    assert found.index[found["decision"] == "review"].tolist() == [3, 5, 8]
+
+
+def test_what_is_said_of_capacity(run, model, cases):
+    n = json.loads(run("predict", model, cases, "-o", "a.csv", "--json")[1])["review"]
+    _, out, _ = run("predict", model, cases, "-o", "b.csv", "--capacity", "3")
+    assert out.splitlines() == [
+        "60 cases: 57 decided, 3 (5.0 %) to review, ranked. Decisions: b.csv",
+        f"{n - 3} more would go to review, but are over the capacity of 3: they are decided as "
+        "suggested.",
+    ]
+    _, out, _ = run("predict", model, cases, "-o", "c.csv", "--capacity", "3", "--json")
+    told = json.loads(out)
+    assert (told["review"], told["decided"], told["over_capacity"]) == (3, 57, n - 3)
+
+
+@pytest.mark.parametrize("capacity", ["many", "-1", "1.5", "150%", "nan", ""])
+def test_what_is_not_a_capacity(run, model, cases, capacity):
+    code, _, err = run("predict", model, cases, f"--capacity={capacity}")
+    assert code == 2
+    assert "must be a number of cases, such as 50, or a share, such as 10%" in err
+
+
+def test_capacity_is_exact_with_ties(predict, run, table):
+    """Of equal cases the first are reviewed."""
+    frame = table(300)
+    frame["age"], frame["income"] = frame["age"].round(-1), 0
+    frame = frame[["case", "age", "grade"]]
+    frame.to_csv("t.csv", index=False)
+    words = ("--target", "grade", "--id", "case", "--model", "logistic", "--reject-cost", "0.3")
+    assert run("train", "t.csv", *words, "-o", "m.rejo")[0] == 0
+    whole = predict("m.rejo", "t.csv")
+    most = whole.loc[whole["rank"] == "1", "distance"].item()
+    alike = whole.index[(whole["rank"] != "") & (whole["distance"] == most)]
+    assert len(alike) > 6
+    found = predict("m.rejo", "t.csv", "--capacity", "5")
+    assert found.index[found["decision"] == "review"].tolist() == alike[:5].tolist()
+
+
+# ---- models from Python -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [1, 3, 60])
+@pytest.mark.parametrize("price", [0.2, None])
+def test_gaps_that_a_model_from_python_refuses(predict, table, monkeypatch, rows, price):
+    monkeypatch.setattr(cli.predict, "ROWS", rows)
+    X = table(60)[["age", "income"]].fillna(0)
+    model = RejoLinear(reject_cost=price)
+    model = make_pipeline(StandardScaler(), model).fit(X, table(60)["grade"])
+    save(model, "m.rejo")
+    X.to_csv("t.csv", index=False)
+    whole = predict("m.rejo", "t.csv")
+    bad = X.astype(object)
+    bad.loc[3, "age"], bad.loc[5, "income"], bad.loc[7] = None, "low", None
+    bad.to_csv("bad.csv", index=False)
+    found = predict("m.rejo", "bad.csv")
+    assert found.loc[[3, 5, 7], "reason"].tolist() == [
+        "age: missing, but never in training", "income: 'low' is not a number", "the row is empty"
+    ]  # fmt: skip
+    label = "reject" if price else "review"
+    assert found.loc[[3, 5, 7], "decision"].tolist() == [label] * 3
+    same = ["decision", "suggested", "chance_wrong", "distance"]
+    good = found.index.drop([3, 5, 7])
+    pd.testing.assert_frame_equal(found.loc[good, same], whole.loc[good, same])
+
+
+def test_ids_that_repeat_or_lack(run, predict, model, cases):
+    frame = pd.read_csv(cases, dtype=str)
+    frame.loc[[3, 5, 8], "case"] = "0001"
+    frame.to_csv("twice.csv", index=False)
+    found = predict(model, "twice.csv", warning="3 of 60 cases have the same 'case' as a case")
+    assert found["case"].tolist() == frame["case"].tolist()
+    frame.loc[[3, 5, 8], "case"] = None
+    frame.to_csv("gone.csv", index=False)
+    code, _, err = run("predict", model, "gone.csv", "-o", "o.csv")
+    assert (code, err) == (0, "rejo: warning: 3 of 60 cases have no 'case'\n")
+
+
+def test_a_full_disk_while_decisions_are_kept(refused, model, cases, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("rejo.cli._spool.np.save", full)
+    assert "Set TMPDIR to a folder with more space" in refused(2, "predict", model, cases)

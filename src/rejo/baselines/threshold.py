@@ -496,4 +496,5 @@ def _judge_by_class(p: Floats, thresholds: Floats, rejects: bool) -> Judgement:
         upper=two.max(axis=1),
         distance=np.abs(margin),
         sureness=np.maximum(1 + margin, 0.0),
+        chance=np.maximum(1.0 - best, 0.0),
     )

@@ -36,20 +36,62 @@ class Opened(NamedTuple):
         """Return the table with cells that can be encoded, and the rows that are in doubt."""
         from rejo.tables.doubts import check_table
 
-        learnt = getattr(self.encoder, "learnt_", {})
-        return check_table(X, self.encoder.kinds_, self.encoder.written_, learnt)
+        return check_table(X, self.encoder.kinds_, self.encoder.written_, self._learnt)
+
+    @property
+    def _learnt(self) -> dict[str, Any]:
+        """What is known of the columns; nothing if the model was fitted in Python, on numbers."""
+        return getattr(self.encoder, "learnt_", {})
 
     def judge(self, X: Any) -> Judged:
         """Return the judgement of each row of ``X``; rows in doubt go to review."""
+        import numpy as np
+
+        from rejo.tables.doubts import Doubt
+
+        X, doubts = self.check(X)
+        with self.blamed():
+            try:
+                judgement = self._judge(X)
+            except (ValueError, TypeError):
+                gaps = X.isna().to_numpy()
+                if self._learnt or not gaps.any():  # or it was fitted in Python, and refuses gaps
+                    raise
+                judgement = self._judge_some(X, np.flatnonzero(~gaps.any(axis=1)))
+                for row in np.flatnonzero(gaps.any(axis=1)).tolist():
+                    lacks = [str(X.columns[i]) for i in np.flatnonzero(gaps[row])]
+                    doubts.setdefault(row, [Doubt("missing", name) for name in lacks])
+        for row in np.flatnonzero(np.isnan(judgement.distance)).tolist():
+            doubts.setdefault(row, [Doubt("unscored")])
+        judgement.decision[list(doubts)] = -1
+        return Judged(judgement, doubts)
+
+    def _judge(self, X: Any) -> Any:
         from rejo.estimators.pipelines import final_step
 
-        checked = self.check(X)
-        X = checked.frame
-        with self.blamed():
-            last, X = (self.model, X) if hasattr(self.model, "judge") else final_step(self.model, X)
-            judgement = last.judge(X)
-        judgement.decision[list(checked.doubts)] = -1
-        return Judged(judgement, checked.doubts)
+        last, X = (self.model, X) if hasattr(self.model, "judge") else final_step(self.model, X)
+        return last.judge(X)
+
+    def _judge_some(self, X: Any, rows: Any) -> Any:
+        """Judge some rows; the others are rejected."""
+        import numpy as np
+
+        from rejo.estimators.base import Judgement
+
+        n, K = len(X), len(self.model.classes_)
+        index = np.zeros(n, dtype=np.intp)
+        unknown = np.full(n, np.nan)
+        whole = Judgement(index - 1, index, index, index + K - 1, unknown, unknown)
+        if not len(rows):
+            return whole
+        found = self._judge(X.iloc[rows])
+        for name, some in found._asdict().items():
+            if some is not None:
+                values = getattr(whole, name)
+                values = np.full(n, np.nan) if values is None else values.copy()
+                values[rows] = some
+                whole = whole._replace(**{name: values})
+        return whole
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
@@ -90,6 +132,14 @@ class Opened(NamedTuple):
 
         label = reject_label_of(self.model)
         return None if label is None else str(label)
+
+    @property
+    def doubt_label(self) -> str:
+        """The label of rows in doubt, also of a model that decides every case."""
+        label = self.review_label or "review"
+        while label in self.classes:
+            label += "_"
+        return label
 
 
 def vague(size: float) -> str:

@@ -47,6 +47,17 @@ def share(text: str) -> float:
     return value
 
 
+def capacity(text: str) -> int | float:
+    """Read a number of cases, or a share of them."""
+    if text.isdecimal():
+        return int(text)
+    try:
+        return share(text)
+    except ArgumentTypeError:
+        problem = f"must be a number of cases, such as 50, or a share, such as 10%, got {text!r}"
+        raise ArgumentTypeError(problem) from None
+
+
 def reject_cost(text: str) -> float:
     value = _float(text)
     if not 0 < value < 1:
@@ -171,6 +182,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
                     "kind of model that costs least in cross-validation; or name one or more to "
                     "choose from: " + ", ".join(TRAINED)),
     "--output": dict(type=Path),
+    "--capacity": dict(type=capacity, metavar="N", help="send at most this many cases of the file "
+                       "to review, such as 50, or a share, such as 10%%: those most worth it; the "
+                       "others are decided"),
+    "--strict": dict(action="store_true", help="stop at a row that is not as in training, instead "
+                     "of sending it to review"),
     "--report": dict(type=Path, metavar="HTML", help="also write a report, one HTML page"),
     "--overwrite": dict(action="store_true", help="replace files that already exist"),
     "--seed": dict(type=integer(0, 2**32 - 2), default=0, metavar="N",  # NumPy's seeds end there

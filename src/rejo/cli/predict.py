@@ -8,17 +8,20 @@ from typing import Any
 from rejo._io import percent, printable, progress
 from rejo.cli import _options as options
 from rejo.cli._files import CommandError, check_apart, check_output, print_json, warn
+from rejo.cli._in_doubt import Tally, reason_of
 from rejo.cli._model_file import Opened, open_model
 
 HELP = "decide new cases, and rank the ones to review"
 DESCRIPTION = (
     "Decide the cases in a table, which may be larger than memory. For each case the output has "
-    "its id, the decision, the two classes it lies between, what a review of it is worth (for "
-    "models by data replication, the distance to the nearest boundary) and, if it goes to review, "
-    "its rank: 1 comes first."
+    "its id, the decision, the class that the model suggests, the chance that this is wrong (if "
+    "the model has posteriors), the reason for a review, its rank (1 comes first), the two classes "
+    "it lies between, and what a review is worth (for models by data replication, the distance to "
+    "the nearest boundary). Rows that are not as in training go to review."
 )
 ENOUGH = 50  # cases needed to judge the share of reviews
 ROWS, NUMBERS = 50_000, 1 << 23  # in memory at a time, at most
+OVER_CAPACITY = "over capacity"
 
 
 def add(parser: Any) -> None:
@@ -29,6 +32,7 @@ def add(parser: Any) -> None:
     options.add(parser, "--overwrite")
     names = "column that names the cases (default: the same as in training)"
     options.add(parser, "--id", help=names)
+    options.add(parser, "--capacity", "--strict")
     options.add_reading(parser)
     options.add_opening(parser)
     options.add(parser, "--json")
@@ -63,25 +67,128 @@ def run(arguments: argparse.Namespace) -> None:
     )  # fmt: skip
     features = list(opened.encoder.kinds_)
     column = None
+    tally, ids = Tally(), Ids()
     with Spool() as spool:
         for chunk in _counted(chunks):
             column = named if named in chunk.columns else None
             names = None if column is None else chunk[column].fillna("").astype(str).tolist()
-            if len(chunk):
-                spool.add(names, opened.judge(chunk[features]).judgement)
+            if not len(chunk):
+                continue
+            judged = opened.judge(chunk[features])
+            if arguments.strict and judged.doubts:
+                raise _refusal(arguments.data, chunk, names, judged.doubts)
+            tally.add(judged.doubts)
+            ids.add(names)
+            reasons = {row: reason_of(doubts) for row, doubts in judged.doubts.items()}
+            spool.add(names, judged.judgement, reasons)
+        n, capacity = spool.n_cases, arguments.capacity
+        if isinstance(capacity, float):
+            capacity = int(capacity * n + 1e-9)
+        n_reviews = spool.n_reviews(capacity)
         with TableWriter(arguments.output, overwrite=arguments.overwrite) as writer:
-            for part in progress(spool.parts(), spool.n_parts, "writing"):
-                writer.write(_frame(part, column, opened))
-    n, n_rejected = spool.n_cases, spool.n_rejected
-    _warn_of_share(opened, n, n_rejected)
+            for part in progress(spool.parts(capacity), spool.n_parts, "writing"):
+                writer.write(_frame(part, column, opened, spool.has_worth))
+    _warn_of_rows(tally, n, capacity, said=arguments.output != "-" and not arguments.json)
+    _warn_of_share(opened, n - tally.n_rows, spool.n_rejected - tally.n_rows)
+    _warn_of_ids(ids, named, column, n)
+    found = {"n_cases": n, "decided": n - n_reviews, "review": n_reviews}
+    found |= {"in_doubt": tally.n_rows, "over_capacity": spool.n_rejected - n_reviews}
     if arguments.json:
-        counts = {"n_cases": n, "decided": n - n_rejected, "review": n_rejected}
-        print_json({"output": str(arguments.output), **counts})
+        print_json({"output": str(arguments.output), **found, "doubts": tally.as_json()})
     elif arguments.output != "-":  # or the decisions themselves are printed
-        share = f" ({percent(n_rejected / n)})" if n else ""
+        _print_summary(opened, found, tally, capacity, arguments.output)
+
+
+def _print_summary(
+    opened: Opened, found: dict[str, int], tally: Tally, capacity: int | None, output: str
+) -> None:
+    n, n_reviews = found["n_cases"], found["review"]
+    if not n:
+        return
+    print(
+        f"{n:,} cases: {n - n_reviews:,} decided, {n_reviews:,} ({percent(n_reviews / n)}) to "
+        f"{printable(opened.doubt_label)}, ranked. Decisions: {output}"
+    )
+    if found["in_doubt"]:
+        print(tally.summary())
+    if found["over_capacity"]:
         print(
-            f"{n:,} cases: {n - n_rejected:,} decided, {n_rejected:,}{share} to "
-            f"{printable(opened.review_label or 'review')}, ranked. Decisions: {arguments.output}"
+            f"{found['over_capacity']:,} more would go to review, but are over the capacity of "
+            f"{capacity:,}: they are decided as suggested."
+        )
+
+
+def _refusal(path: str, chunk: Any, names: list[str] | None, doubts: dict[int, Any]) -> Exception:
+    """Return an error about the first row in doubt."""
+    from rejo.tables import TableError
+    from rejo.tables.errors import shown
+
+    row = min(doubts)
+    name = f" ({shown(names[row])})" if names else ""
+    return TableError(
+        "; ".join(map(str, doubts[row][:3])),
+        where=f"{'stdin' if path == '-' else path}, row {chunk.index[row] + 1}{name}",
+        remedy="Correct it, or leave out --strict: then such rows go to review.",
+    )
+
+
+class Ids:
+    """Finds ids that repeat, by their hashes: 8 bytes a case."""
+
+    MOST = 10_000_000  # compared; more would take too much memory
+
+    def __init__(self) -> None:
+        self._hashes: list[Any] = []
+        self._n = 0
+        self.n_empty = 0
+
+    def add(self, names: list[str] | None) -> None:
+        """Note the ids of the next cases."""
+        import numpy as np
+
+        if names is not None and self._n < self.MOST:
+            self._hashes.append(np.fromiter(map(hash, names), np.int64, len(names)))
+            self._n += len(names)
+            self.n_empty += names.count("")
+
+    @property
+    def n_repeated(self) -> int:
+        """Number of cases whose id another case before them has."""
+        import numpy as np
+
+        if not self._hashes:
+            return 0
+        hashes = np.sort(np.concatenate(self._hashes))
+        return int((np.diff(hashes) == 0).sum()) - max(self.n_empty - 1, 0)
+
+
+def _warn_of_ids(ids: Ids, named: str | None, column: str | None, n: int) -> None:
+    if named is not None and column is None:
+        warn(
+            f"no column {named!r}, which named the cases in training: they are numbered in the "
+            "column 'row' instead. --id names another column"
+        )
+    if ids.n_empty:
+        warn(f"{ids.n_empty:,} of {n:,} cases have no {column!r}")
+    if n_repeated := ids.n_repeated:
+        warn(
+            f"{n_repeated:,} of {n:,} cases have the same {column!r} as a case before them; each "
+            "row is decided on its own"
+        )
+
+
+def _warn_of_rows(tally: Tally, n: int, capacity: int | None, said: bool) -> None:
+    """Say what is wrong with the file, if its rows are not ``said`` on standard output."""
+    if not n:
+        warn("the table has no rows: the output has only a header")
+    if tally.n_rows and (told := tally.warning(n)):
+        warn(told)
+    if tally.n_rows and not said:
+        warn(tally.summary())
+    if capacity is not None and tally.n_rows > capacity:
+        warn(
+            f"{tally.n_rows:,} cases must be reviewed because they are not as in training, more "
+            f"than the capacity of {capacity:,}; none of them is decided"
         )
 
 
@@ -115,26 +222,53 @@ def _counted(chunks: Any) -> Any:
             sys.stderr.write("\r\033[K")
 
 
-def _frame(part: Any, column: str | None, opened: Opened) -> Any:
+def _frame(part: Any, column: str | None, opened: Opened, has_worth: bool) -> Any:
     """Rows of the output."""
     import numpy as np
     import pandas as pd
 
-    # The review label comes last, where the index -1 finds it.
-    labels = np.array([*opened.classes, opened.review_label], dtype=object)
-    cases = part.cases
-    found = {name: labels[cases[name]] for name in ("decision", "lower", "upper")}
-    if np.isnan(cases["worth"]).all():
-        found["distance"] = _six_digits(cases["distance"])
-    else:
-        found["worth"] = _six_digits(cases["worth"])
-    found["rank"] = pd.arrays.IntegerArray(part.rank, part.rank == 0)
+    # The review label comes last, where the index -1 finds it; before it, what nobody knows.
+    labels = np.array([*opened.classes, None, opened.doubt_label], dtype=object)
+    cases, unknown = part.cases, len(labels) - 2
+    rows = list(part.doubts)
+    for name in ("forced", "lower", "upper"):  # a guess from a bad cell would mislead
+        cases[name][rows] = unknown
+    for name in ("chance", "worth", "distance"):
+        cases[name][rows] = np.nan
+    found = {
+        "decision": labels[cases["decision"]],
+        "suggested": labels[cases["forced"]],
+        "chance_wrong": np.round(cases["chance"], 4),
+        "reason": _reasons(part, labels),
+        "rank": pd.arrays.IntegerArray(part.rank, part.rank == 0),
+        "lower": labels[cases["lower"]],
+        "upper": labels[cases["upper"]],
+    }
+    last = "worth" if has_worth else "distance"
+    found[last] = _six_digits(cases[last])
     if column is None:
         ids = {"row": np.arange(part.first + 1, part.first + len(cases) + 1)}
     else:
         name = f"id {column}" if column in found else column
         ids = {name: np.array(part.names, dtype=object)}
     return pd.DataFrame(ids | found)
+
+
+def _reasons(part: Any, labels: Any) -> Any:
+    """Return why each case goes to review, or is decided although it should; else nothing."""
+    import numpy as np
+
+    n, cases = len(labels), part.cases
+    pair = np.where(part.rank > 0, n * cases["lower"].astype(np.int64) + cases["upper"], -1)
+    pairs, which = np.unique(pair, return_inverse=True)
+    said = [
+        None if pair < 0 else f"between {labels[pair // n]} and {labels[pair % n]}"
+        for pair in pairs.tolist()
+    ]
+    found = np.array(said, dtype=object)[which]
+    found[part.over] = OVER_CAPACITY
+    found[list(part.doubts)] = list(part.doubts.values())
+    return found
 
 
 def _six_digits(values: Any) -> Any:

@@ -50,6 +50,7 @@ class Judgement(NamedTuple):
     distance: Floats  # (n,) to the nearest boundary of the decision, in units of its score
     sureness: Floats  # (n,) non-negative, lowest for the point most worth a review
     worth: Floats | None = None  # (n,) what a review is expected to save, if it is known
+    chance: Floats | None = None  # (n,) probability that ``forced`` is wrong, if it is known
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -149,8 +150,9 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         judgement : Judgement
             Named tuple of arrays of shape (n_samples,): ``decision``, ``forced``, ``lower`` and
             ``upper`` as indices into ``classes_`` (a ``decision`` of -1 is a rejection), and the
-            floats ``distance``, ``sureness`` and, from a classifier that decides by posteriors,
-            ``worth``, else ``None``.  :meth:`review` is the same as a DataFrame.
+            floats ``distance`` and ``sureness``; from a classifier that decides by posteriors
+            also ``worth``, and from one that has posteriors ``chance``, that the forced decision
+            is wrong, else ``None``.  :meth:`review` is the same as a DataFrame.
         """
 
     @property
@@ -204,6 +206,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
             - ``decision``: as :meth:`predict`;
             - ``forced``: as :meth:`predict_forced`;
+            - ``chance_wrong``: probability that ``forced`` is wrong, by the posteriors.  Only if
+              the classifier has them;
             - ``lower``, ``upper``: the two classes between which the point lies, if it is
               rejected, else those on the two sides of the boundary next to it; by posteriors, the
               two likeliest classes;
@@ -377,10 +381,12 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         rank = pd.array([pd.NA] * len(rejected), dtype="Int64")
         rank[order] = np.arange(1, len(order) + 1)
         worth = {} if judgement.worth is None else {"worth": judgement.worth}
+        chance = {} if judgement.chance is None else {"chance_wrong": judgement.chance}
         return pd.DataFrame(
             {
                 "decision": self.outputs()[judgement.decision],
                 "forced": self.classes_[judgement.forced],
+                **chance,
                 "lower": self.classes_[judgement.lower],
                 "upper": self.classes_[judgement.upper],
                 "distance": judgement.distance,

@@ -410,6 +410,12 @@ def no_log_odds(estimator: Any) -> str | None:
     return None
 
 
+def scores_are_log_odds(estimator: Any) -> bool:
+    """Return whether :func:`inner_scores` are known to equal :func:`inner_log_odds`."""
+    scored = family(estimator) == "sklearn" and hasattr(estimator, "decision_function")
+    return _is_hist(estimator) or not scored
+
+
 def inner_log_odds(estimator: Any, X: Any, margin: Floats | None, least: float = LEAST) -> Floats:
     """Log-odds (m,) of the posteriors: of a booster the scores, else those of predict_proba."""
     if family(estimator) != "sklearn":

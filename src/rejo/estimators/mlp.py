@@ -252,9 +252,8 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
         solution = self._minimise(theta, data, net, 1, moments)
         return self._store(solution, net, solution.loss_curve[-1], continued)
 
-    def _log_odds(self, X: Any) -> Floats:
+    def _odds_of(self, scores: Floats) -> Floats:
         # The squared error brings tanh f to 2 P - 1, and tanh f = 2 expit(2 f) - 1.
-        scores = self.boundary_scores(X)
         return 2.0 * scores if self.loss == "squared_error" else scores
 
     def _function(self, X: Any) -> Floats:

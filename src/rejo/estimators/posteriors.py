@@ -15,7 +15,7 @@ from rejo._state import Must, floats, maybe, optional
 from rejo._typing import Floats, Indices
 from rejo.decisions import decide, expected_costs
 from rejo.estimators.base import Judgement
-from rejo.estimators.boundaries import BoundaryClassifier, middle_scores
+from rejo.estimators.boundaries import BoundaryClassifier, judge_scores, middle_scores
 from rejo.estimators.classes import check_sample_weight, same_kind
 
 LARGEST_LOGIT = 700.0  # exp of it is finite
@@ -54,7 +54,14 @@ def judge_posteriors(p: Floats, prices: Floats, *, rejects: bool = True) -> Judg
         distance=distance,
         sureness=np.maximum(most - found.worth, 0.0),
         worth=found.worth,
+        chance=chance_wrong(p, found.forced),
     )
+
+
+def chance_wrong(p: Floats, forced: Indices) -> Floats:
+    """Probability (n,) that a class is not the decided one (n,), by the posteriors (n, K)."""
+    right: Floats = np.take_along_axis(p, forced[:, None], axis=1)[:, 0]
+    return np.maximum(1.0 - right, 0.0)
 
 
 def mean_price(
@@ -92,7 +99,8 @@ class PosteriorsMixin(BoundaryClassifier):
     """The method :meth:`predict_proba`, for scores that estimate log-odds.
 
     A subclass whose loss does not always estimate them says so by :meth:`_no_odds`, and one whose
-    scores are not the log-odds computes :meth:`_log_odds`.
+    scores are not the log-odds computes them by :meth:`_odds_of`, or by :meth:`_log_odds` if the
+    scores do not tell.
     """
 
     _odds_offsets: Floats | None = None  # (n_boundaries,) as fitted; None if no posteriors
@@ -126,9 +134,22 @@ class PosteriorsMixin(BoundaryClassifier):
         offsets: Any = self._odds_offsets
         return boundary_posteriors(self._log_odds(X) - offsets, rejects=self._rejects)
 
+    def judge(self, X: Any) -> Judgement:
+        scores = self.boundary_scores(X)
+        found = judge_scores(scores, rejects=self._rejects)
+        if self._odds_offsets is None:
+            return found
+        odds = self._odds_of(scores) - self._odds_offsets
+        p = boundary_posteriors(odds, rejects=self._rejects)
+        return found._replace(chance=chance_wrong(p, found.forced))
+
     def _log_odds(self, X: Any) -> Floats:
         """Log-odds (n_samples, n_boundaries) of the costs above and below each boundary."""
-        return self.boundary_scores(X)
+        return self._odds_of(self.boundary_scores(X))
+
+    def _odds_of(self, scores: Floats) -> Floats:
+        """The same from the scores (n_samples, n_boundaries)."""
+        return scores
 
     def _no_odds(self) -> str | None:
         """Return why the parameters exclude posteriors, if they do."""

@@ -23,6 +23,7 @@ from rejo._io import percent
 from rejo._state import Must, count, floats, maybe, one_of, part, require, storable
 from rejo._typing import Floats, Indices
 from rejo.estimators import inner
+from rejo.estimators.base import Judgement
 from rejo.estimators.boundaries import BoundaryClassifier, middle_scores
 from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.pipelines import final_classifier
@@ -219,6 +220,11 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
 
     def boundary_scores(self, X: Any) -> Floats:
         return -np.sort(-self._scores(self._transformed(X)), axis=1)
+
+    def judge(self, X: Any) -> Judgement:
+        # Otherwise the estimator would be asked twice for each point.
+        known = inner.scores_are_log_odds(getattr(self, "estimator_", None))
+        return super().judge(X) if known else BoundaryClassifier.judge(self, X)
 
     def _log_odds(self, X: Any) -> Floats:
         odds = self._scores(self._transformed(X), inner.inner_log_odds)

@@ -137,7 +137,7 @@ class _Typist:
         index = pd.RangeIndex(block.row, block.row + len(found))
         columns = {
             # Otherwise pandas would give strings a type of its own.
-            name: pd.Series(column, index, dtype=object if name in text else None)
+            name: pd.Series(column, index, dtype=object if column.dtype == object else None)
             for name in names
             for column in [self._column(found[name], name)]
         }

@@ -20,6 +20,7 @@ REASONS = {
     "unseen": "{column}: {value} was not in training",
     "outside": "{column}: {value} is far outside the range of training",
     "missing": "{column}: missing, but never in training",
+    "unscored": "the model has no score for this row",
 }
 A_KIND = {"number": "a number", "date": "a date", "category": "a single word"}
 
