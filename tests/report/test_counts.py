@@ -1,6 +1,7 @@
 """Counts against brute force; no case is lost."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rejo.metrics import reject_confusion_matrix, wilson_interval
+from rejo.report import Setting
 from rejo.report._collect import count_point, layout_of, tenth_sizes
 from rejo.report._shared_counts import MAX_ROWS, MAX_VALUES
 from rejo.selection.expected import expect
@@ -149,3 +151,47 @@ def test_rival_that_decides_nothing_is_left_out(make):
     outcomes, y = make.cases(100)
     row = {"method": "shy", "reject_cost": 0.1, "fold": 0, "R": 1.0, "E": 0.0}
     assert make.report(outcomes, y, rivals=[row]).rivals == []
+
+
+@pytest.mark.parametrize("kind", ["binary", "ordinal", "by class"])
+def test_errors_by_true_and_by_decided_class(reports, kind):
+    report = reports[kind]
+    prices = report.prices
+    for point in (0, report.chosen, len(report.tallies) - 1):
+        texts = report.numbers(Setting(point, prices))
+        matrix = np.array(report.tallies[point].matrix)
+        columns = np.array(report.layout.columns)
+        K, review = len(matrix), report.layout.n_prices - 1
+        decided = np.stack([matrix[:, columns == k].sum(axis=1) for k in range(K)], axis=1)
+        for k in range(K):
+            of = decided[k].sum()
+            expected = f"{of - decided[k, k]:,} of {of:,}" if of else "\u2013"
+            assert texts[f"row-{k}-wrong"] == expected
+            of, place = decided[:, k].sum(), int(np.flatnonzero(columns == k)[0])
+            expected = f"{of - decided[k, k]:,} of {of:,}" if of else "\u2013"
+            assert texts[f"column-{place}-wrong"] == expected
+            if (columns == review).sum() > 1:
+                n = matrix[k].sum()
+                assert texts[f"row-{k}-review"] == f"{n - decided[k].sum():,} of {n:,}"
+            else:
+                assert f"row-{k}-review" not in texts
+
+
+def test_the_page_names_the_class_whose_decisions_are_most_often_wrong(make):
+    """One wrong decision of two is not worse than forty of a hundred."""
+    y = np.repeat([0, 1, 0, 2, 0], [400, 60, 40, 1, 1])
+    decision = np.repeat([0, 1, 1, 2, 2], [400, 60, 40, 1, 1])
+    (point,), _ = make.cases(len(y), 3, costs=(0.2,))
+    point = replace(point, decision=decision, forced=decision)
+    report = make.report([point], y, ["good", "suspect", "bad"], chosen=0, ordered=False)
+    line = report.numbers(report.setting)["matrix-line"]
+    assert line.replace("\u2068", "").replace("\u2069", "") == (
+        "Of the decisions for “suspect”, 40.0\u00a0% are wrong (40 of 100); of all decisions, "
+        "8.2\u00a0%."
+    )
+    right = replace(point, decision=y, forced=y)
+    report = make.report([right], y, ["good", "suspect", "bad"], chosen=0, ordered=False)
+    assert report.numbers(report.setting)["matrix-line"].startswith("No decision is wrong")
+    nothing = replace(point, decision=np.full(len(y), -1))
+    report = make.report([nothing], y, ["good", "suspect", "bad"], chosen=0, ordered=False)
+    assert report.numbers(report.setting)["matrix-line"] == "Nothing is decided."

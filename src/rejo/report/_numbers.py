@@ -262,13 +262,53 @@ def _line(data: Data, setting: Setting) -> str:
 
 
 def _matrix(data: Data, point: int) -> dict[str, str]:
-    found = {}
-    for k, row in enumerate(data["matrix"][point]):
-        n = sum(row)
+    """Counts of outcomes, and errors by true class (rows) and by decided class (columns)."""
+    matrix, found = data["matrix"][point], {}
+    review = len(data["prices"][0]) - 1
+    by_row, by_column = [], {o: [0, 0] for o, c in enumerate(data["columns"]) if c != review}
+    for k, row in enumerate(matrix):
+        n, wrong, decided = sum(row), 0, 0
         for o, count in enumerate(row):
             found[f"cell-{k}-{o}"] = whole(count)
             found[f"cell-{k}-{o}-share"] = share(count, n)
+            if o in by_column:
+                missed = 0 if data["columns"][o] == right_column(data, k) else count
+                wrong, decided = wrong + missed, decided + count
+                by_column[o][0] += missed
+                by_column[o][1] += count
+        by_row.append([wrong, decided])
+        if len(row) - len(by_column) > 1:  # else the column of the reviews says it
+            found |= _part_of(f"row-{k}-review", n - decided, n)
+        found |= _part_of(f"row-{k}-wrong", wrong, decided)
+    if data["wide"]:
+        for o, (part, of) in by_column.items():
+            found |= _part_of(f"column-{o}-wrong", part, of)
+    found["matrix-line"] = _worst_class(data, list(by_column.values()) if data["wide"] else by_row)
     return found
+
+
+def _part_of(key: str, part: int, of: int) -> dict[str, str]:
+    counts = f"{whole(part)} of {whole(of)}" if of else NONE
+    return {key: counts, f"{key}-share": share(part, of)}
+
+
+def _worst_class(data: Data, rates: list[list[int]]) -> str:
+    """Name the class with the most errors beyond doubt: by the lower end of the interval."""
+    wrong, decided = (sum(counts) for counts in zip(*rates, strict=True))
+    if wrong == 0:
+        return "No decision is wrong in the cases so far." if decided else "Nothing is decided."
+    worst, highest = 0, -1.0
+    for k, (part, of) in enumerate(rates):
+        size = of * data["worth"] or None
+        low = wilson_interval(part, of, data["confidence"], n_effective=size).low
+        if low > highest:
+            worst, highest = k, low
+    part, of = rates[worst]
+    which = "decisions for" if data["wide"] else "decided cases of"
+    return (
+        f"Of the {which} {quoted(data['classes'][worst])}, {share(part, of)} are wrong "
+        f"({whole(part)} of {whole(of)}); of all decisions, {share(wrong, decided)}."
+    )
 
 
 def _groups(data: Data, point: int) -> dict[str, str]:

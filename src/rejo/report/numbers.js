@@ -207,15 +207,47 @@ function lineText(data, { point, prices }) {
 }
 
 function matrixTexts(data, point) {
-  const found = {};
+  const found = {}, byRow = [], byColumn = new Map();
+  const review = data.prices[0].length - 1;
+  data.columns.forEach((c, o) => { if (c !== review) byColumn.set(o, [0, 0]); });
   data.matrix[point].forEach((row, k) => {
     const n = sum(row);
+    let wrong = 0, decided = 0;
     row.forEach((count, o) => {
       found[`cell-${k}-${o}`] = whole(count);
       found[`cell-${k}-${o}-share`] = share(count, n);
+      if (!byColumn.has(o)) return;
+      const missed = data.columns[o] === rightColumn(data, k) ? 0 : count, total = byColumn.get(o);
+      wrong += missed;
+      decided += count;
+      total[0] += missed;
+      total[1] += count;
     });
+    byRow.push([wrong, decided]);
+    if (row.length - byColumn.size > 1) Object.assign(found, partOf(`row-${k}-review`, n - decided, n));
+    Object.assign(found, partOf(`row-${k}-wrong`, wrong, decided));
   });
+  if (data.wide) byColumn.forEach((total, o) => Object.assign(found, partOf(`column-${o}-wrong`, ...total)));
+  found["matrix-line"] = worstClass(data, data.wide ? [...byColumn.values()] : byRow);
   return found;
+}
+
+const partOf = (key, part, of) => ({
+  [key]: of ? `${whole(part)} of ${whole(of)}` : NONE,
+  [`${key}-share`]: share(part, of),
+});
+
+function worstClass(data, rates) {
+  const wrong = sum(rates.map((rate) => rate[0])), decided = sum(rates.map((rate) => rate[1]));
+  if (!wrong) return decided ? "No decision is wrong in the cases so far." : "Nothing is decided.";
+  let worst = 0, highest = -1;
+  rates.forEach(([part, of], k) => {
+    const low = of ? wilson(part, of, data.worth, data.z)[0] : 0;
+    if (low > highest) [worst, highest] = [k, low];
+  });
+  const [part, of] = rates[worst], which = data.wide ? "decisions for" : "decided cases of";
+  return `Of the ${which} ${quoted(data.classes[worst])}, ${share(part, of)} are wrong `
+    + `(${whole(part)} of ${whole(of)}); of all decisions, ${share(wrong, decided)}.`;
 }
 
 // Reviewed of all, and wrong of the decided: part, whole, overall rate.
