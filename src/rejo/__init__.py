@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from rejo.datasets import make_synthetic_1, make_synthetic_2, make_synthetic_3, make_synthetic_4
     from rejo.displays import *
     from rejo.estimators import *
+    from rejo.estimators.pipelines import judge, queue, review
     from rejo.metrics import (
         accepted_accuracy,
         empirical_risk,
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
         RejoSVCCV,
         TargetUnattainable,
         compare,
+        cost_scorer,
         make_reject_scorer,
         reject_curve,
     )
@@ -93,10 +95,11 @@ __version__ = "0.1.0"
 _WHOLE = ("rejo.estimators", "rejo.baselines", "rejo.displays")
 _SOME = {
     "rejo.datasets": "make_synthetic_1 make_synthetic_2 make_synthetic_3 make_synthetic_4",
+    "rejo.estimators.pipelines": "judge queue review",
     "rejo.metrics": "accepted_accuracy empirical_risk error_rate expected_cost rejection_rate",
     "rejo.persistence": "ModelFileError load save to_onnx",
-    "rejo.selection": "RejectClassifierCV RejoSVCCV TargetUnattainable compare make_reject_scorer "
-    "reject_curve",
+    "rejo.selection": "RejectClassifierCV RejoSVCCV TargetUnattainable compare cost_scorer "
+    "make_reject_scorer reject_curve",
 }
 _HOMES = {name: home for home, names in _SOME.items() for name in names.split()}
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import rejo
@@ -76,7 +77,8 @@ def test_a_function_that_overflows(reject_cost, loss_matrix):
         rejo.RejoSVC(kernel="poly", gamma=1.0),
         rejo.RejoKernelLogistic(kernel="poly", gamma=1.0, coef0=1.0),
     ):
-        model.set_params(reject_cost=reject_cost, loss_matrix=loss_matrix).fit(X[:40], half)
+        model = clone(model.set_params(reject_cost=reject_cost, loss_matrix=loss_matrix))
+        model.fit(X[:40], half)
         if reject_cost is None:
             with pytest.raises(ValueError, match=r"2 of 4 cases are not numbers.*first is row 1"):
                 model.predict(rows)

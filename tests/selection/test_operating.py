@@ -17,6 +17,7 @@ from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     ShuffleSplit,
+    StratifiedGroupKFold,
     cross_val_score,
     train_test_split,
 )
@@ -678,3 +679,22 @@ def test_a_cut_among_three_classes_is_not_exported(data):
     model = RejectClassifierCV(RejoLinear(), review_budget=0.3, reject_costs=[0.2]).fit(X, y)
     with pytest.raises(TypeError, match="three or more classes"):
         to_onnx(model)
+
+
+@pytest.mark.parametrize("cv", [None, 3, np.int64(3)])
+@pytest.mark.parametrize("learner", [ThresholdRejectClassifier(LogisticRegression()), RejoLinear()])
+def test_a_number_of_folds_never_splits_a_group(monkeypatch, cv, learner):
+    split = []
+
+    class Watched(StratifiedGroupKFold):
+        def split(self, X, y, groups):
+            for train, test in super().split(X, y, groups):
+                split.append(set(groups[train]) & set(groups[test]))
+                yield train, test
+
+    monkeypatch.setattr("rejo.selection.folds.StratifiedGroupKFold", Watched)
+    X, y = make_synthetic_1(120, random_state=0)
+    costs = [0.1, 0.3]
+    model = RejectClassifierCV(learner, review_budget=0.2, reject_costs=costs, cv=cv)
+    model.fit(X, y, groups=np.arange(120) // 4)
+    assert split == [set()] * (5 if cv is None else 3)

@@ -5,12 +5,20 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from rejo import RejoLinear, RejoSVC, make_reject_scorer
+from rejo import (
+    RejectClassifierCV,
+    RejoLinear,
+    RejoSVC,
+    ThresholdRejectClassifier,
+    cost_scorer,
+    make_reject_scorer,
+)
 from rejo.datasets import make_synthetic_1
 from rejo.metrics import accepted_accuracy, empirical_risk, error_rate, rejection_quality
 
@@ -128,3 +136,53 @@ def test_a_class_that_is_new_to_the_model():
     assert 0 < rejected.mean() < 0.5
     assert make_reject_scorer("rejection_rate")(model, X, y) == -rejected.mean()
     assert make_reject_scorer("error_rate")(model, X, y) <= -(~rejected & (y < 0)).mean()
+
+
+COSTS = [0.05, 0.1, 0.2, 0.3, 0.45]
+SEARCHED = [
+    (RejoSVC(C=10, gamma=1), "reject_cost"),
+    (make_pipeline(StandardScaler(), RejoSVC(C=10, gamma=1)), "rejosvc__reject_cost"),
+    (ThresholdRejectClassifier(SVC(C=10)), "reject_cost"),
+    (RejectClassifierCV(ThresholdRejectClassifier(SVC()), reject_cost=0.3, cv=2), "reject_cost"),
+]
+
+
+@pytest.mark.parametrize(("model", "name"), SEARCHED)
+def test_a_search_over_prices_by_score_is_warned_of(data, model, name):
+    with pytest.warns(UserWarning, match=r"cannot be compared.*rejo\.cost_scorer"):
+        search = GridSearchCV(model, {name: COSTS}, cv=2).fit(*data)
+    assert search.best_params_ == {name: min(COSTS)}
+
+
+@pytest.mark.parametrize(("model", "name"), SEARCHED[:3])
+def test_a_search_over_prices_at_the_price_that_is_paid(data, model, name):
+    for paid in (0.1, 0.3):
+        search = GridSearchCV(model, {name: COSTS}, scoring=cost_scorer(reject_cost=paid), cv=2)
+        search.fit(*data)
+        risks = []
+        for cost in COSTS:  # the same by hand
+            tried = clone(model).set_params(**{name: cost})
+            scorer = make_reject_scorer("empirical_risk", reject_cost=paid)
+            risks.append(-cross_val_score(tried, *data, scoring=scorer, cv=2).mean())
+        assert search.best_params_[name] == COSTS[int(np.argmin(risks))]
+        assert -search.best_score_ == pytest.approx(min(risks))
+        assert max(risks) > min(risks)
+    prices = cost_scorer(cost_of="error=50,review=5")
+    risk = cost_scorer(reject_cost=0.1)
+    fitted = search.best_estimator_
+    assert prices(fitted, *data) == pytest.approx(50 * risk(fitted, *data))
+
+
+def test_searches_over_other_parameters_are_not_warned_of(data):
+    X, y = data
+    X, y = X[:80], y[:80]
+    GridSearchCV(RejoSVC(), {"C": [1.0, 10.0], "reject_cost": [0.3]}, cv=2).fit(X, y).score(X, y)
+    model = RejoSVC().set_params(reject_cost=0.1).fit(X, y)
+    assert 0 < pickle.loads(pickle.dumps(model)).score(X, y) < 1
+    assert 0 < clone(model).fit(X, y).score(X, y) < 1
+
+
+def test_one_kind_of_price():
+    for given in ({}, {"reject_cost": 0.2, "cost_of": "error=5,review=1"}):
+        with pytest.raises(ValueError, match="give one of reject_cost and cost_of"):
+            cost_scorer(**given)

@@ -113,7 +113,8 @@ class ThresholdRejectClassifier(Wrapper, RejectClassifier):
         cross-validation, or on the training points themselves.  Chow's rule without calibration
         needs neither.
     class_order : list of labels or "sorted", default=None
-        Order of ``classes_``; ascending, or that of an ordered pandas Categorical, by default.
+        Order of ``classes_``; ascending, or that of an ordered pandas Categorical or a polars
+        Enum, by default.
     reject_label : object, default=None
         Label of a rejection.  ``None``: "reject", or -1 or another free number for numeric classes.
     random_state : int, RandomState instance or None, default=None

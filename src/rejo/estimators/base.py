@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
@@ -36,6 +37,10 @@ from rejo.estimators.classes import check_sample_weight, choose_reject_label, sa
 from rejo.estimators.parameters import FiniteInterval
 from rejo.metrics import tally
 
+PRICES = ("reject_cost", "cost_of", "loss_matrix")  # parameters that change what a score means
+# Prices, as text, of the last model that was scored, by its class and the labels.
+_SCORED_AT: dict[tuple[type, int], str] = {}
+
 
 class Judgement(NamedTuple):
     """What a classifier makes of each of ``n`` points; classes as indices into ``classes_``.
@@ -65,10 +70,11 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     Parameters
     ----------
     reject_cost : float in (0, 0.5] or None, default=0.2
-        Cost of a rejection, where an error costs 1.  ``None`` never rejects.
+        Cost of a rejection, where an error costs 1.  ``None`` never rejects.  It is a price, not a
+        parameter to tune: :meth:`score` is best at the lowest.
     class_order : list of labels or "sorted", default=None
         Classes, lowest first; required for three or more classes of strings.  ``None``: ascending,
-        or the order of an ordered pandas Categorical.
+        or the order of an ordered pandas Categorical or a polars Enum.
     reject_label : object, default=None
         Label of a rejection.  ``None``: "reject", or -1 or another free number for numeric classes.
     class_weight : dict or "balanced", default=None
@@ -202,7 +208,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         frame : pandas.DataFrame
-            One row for each row of ``X``, with its index if ``X`` is a DataFrame.
+            One row for each row of ``X``, with its index if ``X`` is a pandas DataFrame.
 
             - ``decision``: as :meth:`predict`;
             - ``forced``: as :meth:`predict_forced`;
@@ -231,7 +237,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             rejected points.
         fill : bool, default=False
             If fewer points are rejected than can be reviewed, add the decided points that are
-            most worth a review.
+            most worth a review: ``queue(X, 80, fill=True)`` has 80 rows if ``X`` has as many.
 
         Returns
         -------
@@ -247,15 +253,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         >>> model.queue(X, capacity=5)["rank"].tolist()
         [1, 2, 3, 4, 5]
         """
-        judgement = self.judge(X)
-        n = len(judgement.decision)
-        rejected = judgement.decision < 0
-        size = n if fill else int(rejected.sum())
-        if capacity is not None:
-            size = min(size, _capacity(capacity, n))
-        # Rejected points first, then by worth; a stable sort leaves equal ones in their order.
-        order = np.lexsort((_doubt(judgement), ~rejected))
-        return self._frame(X, judgement).iloc[order[:size]]
+        return self._queue(X, self.judge(X), capacity, fill)
 
     def sureness(self, X: Any) -> Floats:
         """Return how sure each decision (n_samples,) is, to rank the points; not a probability.
@@ -272,6 +270,11 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Both are shares of all samples.  Without rejection this is the accuracy; with a
         ``loss_matrix`` it is 1 - the mean loss, and with prices 1 - the mean cost.
 
+        **Scores at different prices cannot be compared**: a search over ``reject_cost`` would
+        always take the lowest.  Give such a search the price that you pay, by
+        ``scoring=rejo.cost_scorer(reject_cost=0.2)``.  There is a warning if models whose prices
+        differ by :meth:`set_params`, as in a search, are scored on the same labels.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -283,7 +286,19 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         score : float
         """
+        if getattr(self, "_repriced", False):
+            self._warn_of_prices(y)
         return 1.0 - self._mean_cost(X, y, sample_weight)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, as in scikit-learn; :meth:`score` then knows of prices that changed."""
+        before = {name: getattr(self, name, None) for name in PRICES}
+        super().set_params(**params)
+        for name, value in before.items():
+            now = getattr(self, name, None)
+            if now is not value and not (isinstance(now, Real | str) and now == value):
+                self._repriced = True
+        return self
 
     def outputs(self) -> NDArray[Any]:
         """Labels that :meth:`predict` may return: the classes and, last, the reject label.
@@ -303,7 +318,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what the class does not save: copies, pickles and model files do not get it."""
         state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in self._not_saved}
+        left_out = (*self._not_saved, "_repriced")
+        return {name: value for name, value in state.items() if name not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Refuse pickles of older versions, whose thresholds have another sign."""
@@ -369,6 +385,37 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             sample_weight = check_sample_weight(sample_weight, len(index))
         counts = tally(index, np.where(right, index, K), sample_weight)
         return float(counts.risk(self.reject_cost_ if self._rejects else 0.0))
+
+    def _warn_of_prices(self, y: Any) -> None:
+        """Warn if a model of this class was scored on the same labels at other prices.
+
+        Nothing else gives a search over prices away.
+        """
+        prices = repr([getattr(self, name, None) for name in PRICES])
+        place = (type(self), hash(repr(np.asarray(y).tolist())))
+        before = _SCORED_AT.get(place, prices)
+        if len(_SCORED_AT) > 1000:
+            _SCORED_AT.clear()
+        _SCORED_AT[place] = prices
+        if before != prices:
+            warnings.warn(
+                f"{type(self).__name__}.score is taken at the prices of the model itself, which "
+                "set_params has changed. Scores at different prices cannot be compared: the lowest "
+                "price always wins. To search over prices, pass scoring=rejo.cost_scorer("
+                "reject_cost=...) with the price that you pay.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _queue(self, X: Any, judgement: Judgement, capacity: float | None, fill: bool) -> Any:
+        n = len(judgement.decision)
+        rejected = judgement.decision < 0
+        size = n if fill else int(rejected.sum())
+        if capacity is not None:
+            size = min(size, _capacity(capacity, n))
+        # Rejected points first, then by worth; a stable sort leaves equal ones in their order.
+        order = np.lexsort((_doubt(judgement), ~rejected))
+        return self._frame(X, judgement).iloc[order[:size]]
 
     def _frame(self, X: Any, judgement: Judgement) -> Any:
         try:

@@ -59,28 +59,31 @@ def check_targets(
 def encode_classes(y: Any, class_order: Any = None) -> tuple[NDArray[Any], Indices]:
     """Classes in their order and the index of each entry of ``y``.
 
-    The order is given by ``class_order``, or by an ordered pandas Categorical, or is ascending.
-    Three or more classes of strings need one of the first two.
+    The order is given by ``class_order``, or by an ordered pandas Categorical or a polars Enum, or
+    is ascending.  Three or more classes of strings need one of the first two.
     """
-    if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1 and hasattr(y, "iloc"):
-        column_or_1d(y, warn=True)
-        y = y.iloc[:, 0]
+    y = one_column(y)
     if class_order is None and is_ordered(y):
-        codes = np.asarray(getattr(y, "cat", y).codes)  # a Series or a Categorical
+        categories, codes = _categories(y)
         if (codes < 0).any():
-            raise ValueError("y contains missing values (NaN); drop these rows first.")
+            raise ValueError("y contains missing values; drop these rows first.")
         used, k = np.unique(codes, return_inverse=True)
-        return np.asarray(y.dtype.categories)[used], k
+        return categories[used], k
     try:
-        classes, k = np.unique(_check_labels(y), return_inverse=True)
+        labels = _check_labels(y)
+        classes, k = np.unique(labels, return_inverse=True)
     except TypeError as error:
+        kinds = set(map(type, labels.tolist()))
+        if type(None) in kinds and len(kinds) == 2:
+            raise ValueError("y contains missing values (None); drop these rows first.") from None
         raise ValueError(f"y mixes labels that cannot be compared: {error}.") from None
     if class_order is None or isinstance(class_order, str):  # "sorted"
         if class_order is None and len(classes) > 2 and isinstance(classes[0], (str, bytes)):
             raise ValueError(
                 f"y has {len(classes)} classes given as strings, and their order is not known. "
                 f"Pass it, lowest first, as class_order={classes.tolist()}, or make y an ordered "
-                "pandas Categorical; class_order='sorted' says that alphabetical order is right."
+                "pandas Categorical or a polars Enum; class_order='sorted' says that alphabetical "
+                "order is right."
             )
         return classes, k
     if isinstance(class_order, (set, frozenset, dict)):
@@ -101,8 +104,40 @@ def encode_classes(y: Any, class_order: Any = None) -> tuple[NDArray[Any], Indic
 
 
 def is_ordered(y: Any) -> bool:
-    """Return whether ``y`` is an ordered pandas Categorical."""
-    return bool(getattr(getattr(y, "dtype", None), "ordered", False))
+    """Return whether ``y`` is an ordered pandas Categorical, or a polars Enum."""
+    y = _only_column(y)
+    return bool(getattr(getattr(y, "dtype", None), "ordered", False)) or _is_enum(y)
+
+
+def one_column(y: Any) -> Any:
+    """``y``, or its column if it is a frame of one, with scikit-learn's warning."""
+    column = _only_column(y)
+    if column is not y:
+        column_or_1d(y, warn=True)
+    return column
+
+
+def _only_column(y: Any) -> Any:
+    if len(getattr(y, "shape", ())) != 2 or y.shape[1] != 1:
+        return y
+    if hasattr(y, "iloc"):
+        return y.iloc[:, 0]
+    return y.to_series() if hasattr(y, "to_series") else y  # of polars
+
+
+def _is_enum(y: Any) -> bool:
+    """Return whether ``y`` is a polars Series of an Enum, without an import of polars."""
+    kind = type(getattr(y, "dtype", None))
+    return kind.__name__ == "Enum" and kind.__module__.partition(".")[0] == "polars"
+
+
+def _categories(y: Any) -> tuple[NDArray[Any], Indices]:
+    """Categories of an ordered ``y``, and the index of each entry; -1 if it is missing."""
+    if _is_enum(y):
+        codes = y.to_physical().cast(int).fill_null(-1)
+        return np.array(y.dtype.categories.to_list()), codes.to_numpy()
+    codes = getattr(y, "cat", y).codes  # of a Series or a Categorical
+    return np.asarray(y.dtype.categories), np.asarray(codes)
 
 
 def class_indices(y: Any, classes: NDArray[Any]) -> Indices:

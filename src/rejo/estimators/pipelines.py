@@ -1,4 +1,7 @@
-"""The classifier at the end of pipelines and searches, and what it answers."""
+"""The classifier at the end of pipelines and searches, and what it answers.
+
+A pipeline has no methods for reviews: :func:`review`, :func:`queue` and :func:`judge` have them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,80 @@ from sklearn.utils.validation import check_is_fitted
 
 from rejo._state import require
 from rejo._typing import Labels
-from rejo.estimators.base import RejectClassifier
+from rejo.estimators.base import Judgement, RejectClassifier
+
+__all__ = ["judge", "queue", "review"]
+
+
+def review(model: Any, X: Any) -> Any:
+    """Return all decisions of a fitted model, and the order in which to review the others.
+
+    It is ``model.review(X)``, but the model may also be a pipeline, or a search such as
+    ``GridSearchCV``, which has no such method.
+
+    Parameters
+    ----------
+    model : RejectClassifier, Pipeline or search
+        Fitted; a pipeline or a search with a classifier with a reject option at its end.
+    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+        Cases, as the model takes them.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        As :meth:`RejectClassifier.review`; it keeps the index of a pandas DataFrame.
+
+    Examples
+    --------
+    >>> import rejo
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = rejo.make_synthetic_1(200, random_state=0)
+    >>> model = make_pipeline(StandardScaler(), rejo.RejoSVC(reject_cost=0.2)).fit(X, y)
+    >>> list(rejo.review(model, X).columns)
+    ['decision', 'forced', 'lower', 'upper', 'distance', 'rank']
+    >>> rejo.queue(model, X, 3)["rank"].tolist()
+    [1, 2, 3]
+    """
+    classifier, seen = _rejecting_step(model, X)
+    return classifier._frame(X, classifier.judge(seen))
+
+
+def queue(model: Any, X: Any, capacity: float | None = None, *, fill: bool = False) -> Any:
+    """Return the cases most worth a review, best first, of any fitted model.
+
+    Parameters
+    ----------
+    model, X
+        As in :func:`review`.
+    capacity, fill
+        As in :meth:`RejectClassifier.queue`: how many cases can be reviewed, and whether decided
+        ones are added if fewer are rejected.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        Rows of :func:`review`.
+    """
+    classifier, seen = _rejecting_step(model, X)
+    return classifier._queue(X, classifier.judge(seen), capacity, fill)
+
+
+def judge(model: Any, X: Any) -> Judgement:
+    """Decide each case, by any fitted model, and say how clear each decision is.
+
+    Parameters
+    ----------
+    model, X
+        As in :func:`review`.
+
+    Returns
+    -------
+    judgement : Judgement
+        As :meth:`RejectClassifier.judge`: arrays, with classes as indices into ``classes_``.
+    """
+    classifier, seen = _rejecting_step(model, X)
+    return classifier.judge(seen)
 
 
 def final_classifier(model: Any) -> Any:
@@ -24,6 +100,28 @@ def final_step(model: Any, X: Any) -> tuple[Any, Any]:
     for transformer in transformers:
         X = transformer.transform(X)
     return classifier, X
+
+
+def _rejecting_step(model: Any, X: Any) -> tuple[RejectClassifier, Any]:
+    """Return the first classifier that rejects on the way to the last one, and its ``X``.
+
+    A search for an operating point is one: it knows prices that its model does not.
+    """
+    whole = model
+    while not isinstance(model, RejectClassifier):
+        if hasattr(model, "steps"):
+            check_is_fitted(model)
+            X = model[:-1].transform(X) if len(model.steps) > 1 else X
+            model = model.steps[-1][1]
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        else:
+            check_is_fitted(whole)
+            raise TypeError(
+                f"{type(whole).__name__} has no reject option at its end, but {model!r}. Put it "
+                "into a ThresholdRejectClassifier, or end the pipeline with one."
+            )
+    return model, X
 
 
 def cost_parameter(estimator: Any) -> str | None:

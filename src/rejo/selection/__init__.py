@@ -22,7 +22,7 @@ from rejo.selection.guarantee import Guarantee, TargetUnattainable, simultaneous
 from rejo.selection.operating import RejectClassifierCV
 from rejo.selection.outcomes import Outcomes, cross_val_outcomes, ranking_outcomes
 from rejo.selection.path import RejectCurve, reject_curve
-from rejo.selection.scorers import make_reject_scorer
+from rejo.selection.scorers import cost_scorer, make_reject_scorer
 from rejo.selection.svm_cv import RejoSVCCV
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "choose_model",
     "compare",
     "corrected_t_test",
+    "cost_scorer",
     "cross_fit",
     "cross_val_outcomes",
     "make_reject_scorer",

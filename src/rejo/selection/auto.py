@@ -107,7 +107,7 @@ class Choice:
             model.set_params(cost_of=self.prices[0])
         elif len(self.prices) == 1:
             model.set_params(reject_cost=reject_cost_of(self.prices[0]))
-        return Pipeline([("prepare", clone(self.prepare)), ("model", model)])
+        return Pipeline([("prepare", clone(self.prepare)), ("model", clone(model))])
 
     @property
     def crossfit(self) -> CrossFit | None:

@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import _safe_split
 from rejo._docs import shared_parameters
 from rejo._sparse import check_sparse
 from rejo._typing import Floats, Indices
-from rejo.estimators.classes import check_sample_weight, encode_classes, is_ordered
+from rejo.estimators.classes import check_sample_weight, encode_classes, is_ordered, one_column
 from rejo.estimators.pipelines import cost_parameter
 
 REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))  # the paper's 0.04, 0.08, ..., 0.48
@@ -36,7 +36,8 @@ reject_costs : iterable of float in (0, 0.5], default=0.04, 0.08, ..., 0.48
     Prices of a rejection, where an error costs 1.  A classifier that decides by the posteriors of
     ``K`` classes takes any up to ``1 - 1 / K``, and is fitted once for all of them.
 cv : int, splitter or iterable, default=5
-    As in scikit-learn; a number of folds means stratified folds without shuffling.
+    As in scikit-learn; a number of folds means stratified folds without shuffling, which never
+    split a group.
 groups : array-like of shape (n_samples,), default=None
     Cases of one group, such as the visits of one patient, are never split.
 sample_weight : array-like of shape (n_samples,), default=None
@@ -63,8 +64,8 @@ def split_cases(cv: Any, X: Any, y: Any, groups: Any = None) -> Splits:
 
     A number of folds never splits a group.
     """
-    if groups is not None and isinstance(cv, Integral):
-        cv = StratifiedGroupKFold(int(cv))
+    if groups is not None and (cv is None or isinstance(cv, Integral)):
+        cv = StratifiedGroupKFold(5 if cv is None else int(cv))
     splits = check_cv(cv, y, classifier=True).split(X, y, groups)
     return [(np.asarray(train), np.asarray(test)) for train, test in splits]
 
@@ -88,6 +89,7 @@ def check_cases(
     """Return arrays of the same length that can be split."""
     if y is None:
         raise ValueError(f"{caller} requires y to be passed, but the target y is None.")
+    y = one_column(y)
     if getattr(y, "ndim", 1) == 2:
         y = column_or_1d(y, warn=True)
     if issparse(X):

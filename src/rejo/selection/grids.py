@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
@@ -83,7 +84,8 @@ class Tuner:
             for i, point in enumerate(self.points):
                 for f, (_, test) in enumerate(self.splits):
                     fold = self._folds(point)[f]
-                    model = last_step(candidate(self.estimator, params, point))
+                    # A clone does not know that its prices were set: they are those of all points.
+                    model = clone(last_step(candidate(self.estimator, params, point)))
                     model.fit(fold.X_train, fold.y_train)
                     scores[i, f] = model.score(fold.X_test, _safe_indexing(self.y, test))
         return dict(self.points[int(scores.mean(axis=1).argmax())])

@@ -44,6 +44,10 @@ def make_reject_scorer(
     **parameters
         Passed to the measure, such as ``reject_cost=0.2``.
 
+    See Also
+    --------
+    cost_scorer : The mean cost of a case, at the prices that you pay.
+
     Returns
     -------
     scorer : callable
@@ -76,6 +80,50 @@ def make_reject_scorer(
             f"measure={measure!r} is a function: also give greater_is_better=True or False."
         )
     return RejectScorer(measure, greater_is_better, parameters)
+
+
+def cost_scorer(
+    *, reject_cost: float | None = None, cost_of: Any = None, **parameters: Any
+) -> RejectScorer:
+    """Make a scorer at the prices that you pay, whatever prices a model was trained for.
+
+    Parameters
+    ----------
+    reject_cost : float, default=None
+        What a rejection costs, where an error costs 1.
+    cost_of : dict, str, path, DataFrame or array-like, default=None
+        Instead: prices in any form of :mod:`rejo.prices`, such as
+        ``{"error": 5000, "review": 40}``.
+    **parameters
+        Passed to :func:`rejo.metrics.expected_cost` with ``cost_of``, such as ``classes``.
+
+    Returns
+    -------
+    scorer : callable
+        The negative of the mean cost of a case; see :func:`make_reject_scorer`.
+
+    Notes
+    -----
+    The ``score`` of a classifier is taken at its own prices, so a search over ``reject_cost`` by
+    ``score`` takes the lowest.  With this scorer it finds the one to train with: where learned
+    boundaries are best for your price at another ``reject_cost``, say, or posteriors too sure.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from rejo import RejoSVC, cost_scorer, make_synthetic_1
+    >>> X, y = make_synthetic_1(400, random_state=0)
+    >>> grid = {"reject_cost": [0.05, 0.1, 0.2, 0.3]}
+    >>> model = RejoSVC(C=10, gamma=4)
+    >>> search = GridSearchCV(model, grid, scoring=cost_scorer(reject_cost=0.2)).fit(X, y)
+    >>> search.best_params_["reject_cost"] > 0.05
+    True
+    """
+    if (reject_cost is None) == (cost_of is None):
+        raise ValueError("give one of reject_cost and cost_of: the prices that you pay.")
+    if cost_of is not None:
+        return make_reject_scorer("expected_cost", cost_of=cost_of, **parameters)
+    return make_reject_scorer("empirical_risk", reject_cost=reject_cost, **parameters)
 
 
 @dataclass(repr=False, eq=False)
