@@ -328,6 +328,8 @@ def test_classes_may_be_spelt_otherwise(run, refused, model, cases):
                       enumerate(frame["grade"])]  # fmt: skip
     frame.to_csv("t.csv", index=False)
     assert evaluate(run, model, "t.csv") == expected
+    _, text, _ = run("evaluate", model, "t.csv")
+    assert "'bad', 'Bad' and 'BAD' are the same class (--exact keeps them apart)." in text
     assert "has no class 'GOOD'" in refused(3, "evaluate", model, "t.csv", "--exact")
 
 
@@ -358,20 +360,33 @@ def test_rows_that_predict_would_not_decide_count_as_reviewed(run, model, cases)
     frame.loc[easy[0], "age"] = "a lot"
     frame.loc[easy[1], "job"] = "astronaut"
     frame.to_csv("t.csv", index=False)
-    code, out, err = run("evaluate", model, "t.csv", "--json", "--report", "r.html")
-    assert code == 0
-    assert err.count("\n") == 1
-    assert (
-        f"2 of 60 rows count as reviewed, as predict would not decide them; row {easy[0] + 1}"
-        in err
-    )
-    assert "'a lot' is not a number" in err or "'astronaut' was not in training" in err
-    found, before = json.loads(out), evaluate(run, model, cases)
-    assert found["n_in_doubt"] == 2
+    code, text, err = run("evaluate", model, "t.csv", "--report", "r.html")
+    assert (code, err) == (0, "")
+    said = text.splitlines()[1]
+    assert said.startswith("2 cases are not as in training and must be reviewed: ")
+    assert "'a lot' is not a number" in said
+    assert "'astronaut'" in said
+    assert "2 cases are not as in training" in Path("r.html").read_text(encoding="utf-8")
+    found, before = (evaluate(run, model, data) for data in ("t.csv", cases))
+    assert (found["in_doubt"], before["in_doubt"]) == (2, 0)
+    assert {doubt["column"] for doubt in found["doubts"]} == {"age", "job"}
     reviewed = [60 * f["seen"]["rejection_rate"]["estimate"] for f in (found, before)]
     assert reviewed[0] == pytest.approx(reviewed[1] + 2)
     run("predict", model, "t.csv", "-o", "d.csv")
     assert (pd.read_csv("d.csv")["decision"] == "review").sum() == pytest.approx(reviewed[0])
+
+
+def test_gaps_for_a_model_that_refuses_them(run, table):
+    """As in predict: a review, not an error."""
+    frame = table(120)
+    save(RejoLinear(reject_cost=0.2).fit(frame[["age"]], frame["grade"]), "m.rejo")
+    frame.loc[[3, 7], "age"] = None
+    frame.to_csv("t.csv", index=False)
+    found = evaluate(run, "m.rejo", "t.csv", "--target", "grade")
+    assert found["in_doubt"] == 2
+    assert run("predict", "m.rejo", "t.csv", "-o", "d.csv")[0] == 0
+    reviews = (~pd.read_csv("d.csv")["decision"].isin(["bad", "good"])).sum()
+    assert 120 * found["seen"]["rejection_rate"]["estimate"] == pytest.approx(reviews)
 
 
 def test_cases_whose_class_is_not_known_yet(run, refused, model, cases):

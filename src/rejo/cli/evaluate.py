@@ -1,16 +1,18 @@
 """``rejo evaluate``: a model on cases whose classes are known."""
 
 import argparse
+from collections.abc import Sequence
 from math import isnan
 from pathlib import Path
 from typing import Any
 
-from rejo._io import one_line, percent
+from rejo._io import percent
 from rejo.cli import _breakdown as breakdown
 from rejo.cli import _options as options
 from rejo.cli._cases import count_groups, fingerprint
 from rejo.cli._classes import read_classes, respelled
 from rejo.cli._files import CommandError, check_apart, print_json, warn
+from rejo.cli._in_doubt import Tally
 from rejo.cli._model_file import Opened, open_model, vague
 from rejo.cli._reporting import check_report, in_prices, write_report
 
@@ -52,19 +54,17 @@ def run(arguments: argparse.Namespace) -> None:
     check_apart(arguments.model, arguments.data, arguments.report)
     check_report(arguments)
     opened = open_model(arguments)
-    frame, y, by, path = _read(arguments, opened)
+    frame, y, by, path, spellings = _read(arguments, opened)
     X, doubts = opened.check(frame[list(opened.encoder.kinds_)])
-    _warn_of_doubts(doubts, frame.index)
     classes = np.array(opened.classes, dtype=object)
     trained_on = opened.table.get("cases") == fingerprint(X, opened.encoder.kinds_, classes[y])
     if trained_on:
         warn(f"{path}: {NO_TEST}")
-    from rejo.selection import ranking_outcomes
-
-    with opened.blamed():
-        points, chosen = ranking_outcomes(
-            opened.model, X, SHARES if arguments.report else (), reviewed=list(doubts)
-        )
+    points, chosen = _outcomes(opened, X, doubts, SHARES if arguments.report else ())
+    in_doubt = Tally()
+    in_doubt.add(doubts)
+    if of_column := in_doubt.warning(len(y)):
+        warn(of_column)
     point = points[chosen]
     groups = opened.table.get("groups")
     n = count_groups(frame[groups]) if groups in frame.columns else len(y)
@@ -81,7 +81,8 @@ def run(arguments: argparse.Namespace) -> None:
             "n_cases": len(y),
             "n_independent": n,
             "trained_on": trained_on,
-            "n_in_doubt": len(doubts),
+            "in_doubt": len(doubts),
+            "doubts": in_doubt.as_json(),
             "target": [verdict._asdict() for verdict in verdicts],
             "seen": {name: rate._asdict() for name, rate in rates.items()},
             "expected": {name: rate._asdict() for name, rate in expected.items()},
@@ -92,7 +93,8 @@ def run(arguments: argparse.Namespace) -> None:
         })  # fmt: skip
     else:
         of = "" if n == len(y) else f" of {n:,} different {groups!r}, each of which counts once"
-        print(f"{path}: {len(y):,} cases{of}, decided by {arguments.model}.\n")
+        print(f"{path}: {len(y):,} cases{of}, decided by {arguments.model}.")
+        print("\n".join([*spellings, *[in_doubt.summary()] * bool(doubts), ""]))
         told = [verdict.sentence for verdict in verdicts]
         if costs is not None and arguments.costs is not None:
             told.append(
@@ -120,6 +122,7 @@ def run(arguments: argparse.Namespace) -> None:
         notes=[
             *[f"{NO_TEST[0].upper()}{NO_TEST[1:]}."] * trained_on,
             *(verdict.sentence for verdict in verdicts),
+            *[in_doubt.summary()] * bool(doubts),
             " ".join(notes),
         ],
         prices=_prices(arguments, opened),
@@ -135,8 +138,10 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"\nReport: {arguments.report}")
 
 
-def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str | None, str]:
-    """Table, classes as indices (n,), the column of --by, and a name for the file."""
+def _read(
+    arguments: argparse.Namespace, opened: Opened
+) -> tuple[Any, Any, str | None, str, list[str]]:
+    """Table, classes as indices (n,), the column of --by, a name for the file, and spellings."""
     import numpy as np
     import pandas as pd
 
@@ -158,7 +163,7 @@ def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str 
     frame = pd.concat(list(chunks))
     path = "stdin" if arguments.data == "-" else arguments.data
     how: dict[str, Any] = {"missing": arguments.missing, "exact": arguments.exact, "decimal": ","}
-    known, labels, _ = read_classes(frame[target], path, order=opened.classes, **how)
+    known, labels, spellings = read_classes(frame[target], path, order=opened.classes, **how)
     frame, y = frame[known], pd.Index(opened.classes).get_indexer(labels)
     if (y < 0).any():
         row = int(np.flatnonzero(y < 0)[0])
@@ -167,18 +172,33 @@ def _read(arguments: argparse.Namespace, opened: Opened) -> tuple[Any, Any, str 
             f"the model has no class {value!r}; its classes are {', '.join(opened.classes)}",
             where=f"{path}, row {frame.index[row] + 1}, column {target!r}",
         )
-    return frame, y, by if by in frame.columns else None, path
+    return frame, y, by if by in frame.columns else None, path, spellings
 
 
-def _warn_of_doubts(doubts: dict[int, list[Any]], index: Any) -> None:
-    """Say in one line how many rows ``predict`` would not let the model decide, and why one."""
-    if doubts:
-        row, (why, *_) = next(iter(doubts.items()))
-        rows = "row counts" if len(doubts) == 1 else "rows count"
-        warn(
-            f"{len(doubts):,} of {len(index):,} {rows} as reviewed, as predict would not decide "
-            f"them; row {index[row] + 1}, for example: {one_line(str(why))}"
-        )
+def _outcomes(
+    opened: Opened, X: Any, doubts: dict[int, list[Any]], shares: Sequence[float]
+) -> tuple[list[Any], int]:
+    """Judge the cases as ``predict`` does: rows in doubt are reviewed.
+
+    Some models that were fitted in Python refuse gaps: these rows are in doubt, too.
+    """
+    import numpy as np
+
+    from rejo.selection import ranking_outcomes
+    from rejo.tables.doubts import Doubt
+
+    with opened.blamed():
+        try:
+            return ranking_outcomes(opened.model, X, shares, reviewed=list(doubts))
+        except (ValueError, TypeError):
+            gaps = X.isna()
+            if hasattr(opened.encoder, "learnt_") or not gaps.any(axis=None):
+                raise
+        for row in np.flatnonzero(gaps.any(axis=1)).tolist():
+            lacks = X.columns[gaps.iloc[row]]
+            doubts.setdefault(row, [Doubt("missing", str(name)) for name in lacks])
+        filled = X.fillna(X.median()).fillna(0.0)  # for a guess, if there were no reviews
+        return ranking_outcomes(opened.model, filled, shares, reviewed=list(doubts))
 
 
 def _verdicts(model: Any, point: Any, y: Any, n: int) -> list[Any]:

@@ -260,7 +260,7 @@ def ranking_outcomes(
     shares : iterable of float in [0, 1]
         Shares of the cases to send to review.
     reviewed : sequence of int, default=()
-        Rows that go to review, whatever the model would decide.
+        Rows that are the first to go to review, whatever the model would decide.
 
     Returns
     -------
@@ -283,7 +283,7 @@ def ranking_outcomes(
     n = judged.decision.shape[1]
     own = judged.at(0, cost, np.arange(n), np.zeros(n, dtype=np.intp))
     own = replace(own, worth=worth)
-    own.decision[list(reviewed)] = -1
+    own.decision[list(reviewed)], own.sureness[list(reviewed)] = -1, -np.inf
     rejected = own.decision < 0
     order = np.lexsort((own.sureness, ~rejected))
     reviews = int(rejected.sum())
