@@ -63,10 +63,14 @@ def test_evaluation_counts_patients(run, visits):
     assert code == 0
     assert "300 cases of 60 different 'patient'" in out
     _, out, _ = run("evaluate", "m.rejo", "visits.csv", "--json")
-    rate = json.loads(out)["expected"]["error_rate"]
+    found = json.loads(out)
+    rate, seen = found["expected"]["error_rate"], found["seen"]["rejection_rate"]
+    assert (found["n_cases"], found["n_independent"]) == (300, 60)
     visits.drop(columns="patient").to_csv("visits.csv", index=False)
     _, out, _ = run("evaluate", "m.rejo", "visits.csv", "--json")
-    alone = json.loads(out)["expected"]["error_rate"]
+    alone, rows = json.loads(out)["expected"]["error_rate"], json.loads(out)["seen"]
+    assert seen["estimate"] == rows["rejection_rate"]["estimate"]
+    assert seen["high"] > rows["rejection_rate"]["high"]
     assert rate["high"] - rate["low"] >= alone["high"] - alone["low"]
 
 

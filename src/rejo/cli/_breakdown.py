@@ -1,7 +1,7 @@
 """Rates of each true class, each decided class and each group, as text and for JSON."""
 
 from collections.abc import Sequence
-from math import inf
+from math import inf, isnan
 from typing import Any, NamedTuple
 
 from rejo._io import one_line, percent
@@ -43,7 +43,7 @@ def split(
     decided = _rows(decision[there], y[there], decision[there], classes)
     parts = [
         Part("true class", _rows(decision, y, y, classes)),
-        Part("decided class", [row for row in decided if row.n], reviews=False),
+        Part("decided class", decided, reviews=False),
     ]
     if by is not None:
         labels = sorted(set(values), key=_in_order)
@@ -55,9 +55,10 @@ def split(
 def _in_order(label: str) -> tuple[float, str]:
     """Numbers by their size, then words."""
     try:
-        return float(label), label
+        number = float(label)
     except ValueError:
-        return inf, label
+        number = inf
+    return inf if isnan(number) else number, label
 
 
 def _rows(decision: Any, y: Any, code: Any, labels: Sequence[str]) -> list[Row]:
@@ -69,7 +70,7 @@ def _rows(decision: Any, y: Any, code: Any, labels: Sequence[str]) -> list[Row]:
         return []
     counts = tally(decision, y, fold=code)
     columns = np.stack([counts.total, counts.rejected, counts.wrong]).astype(int).T.tolist()
-    return [Row(str(label), *row) for label, row in zip(labels, columns, strict=False)]
+    return [Row(str(label), *row) for label, row in zip(labels, columns, strict=False) if row[0]]
 
 
 def as_json(parts: Sequence[Part], worth: float) -> dict[str, Any]:

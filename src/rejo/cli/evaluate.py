@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
     point = points[chosen]
     groups = opened.table.get("groups")
     n = count_groups(frame[groups]) if groups in frame.columns else len(y)
-    rates = _rates(point.decision, y)
+    rates = _rates(point.decision, y, n / len(y))
     expected = opened.expect(n, 0.95)
     surprises = _surprises(rates, expected)
     notes = surprises or _agreement(opened, expected)
@@ -243,14 +243,17 @@ def _texts(column: Any) -> Any:
     return words.to_numpy(object)
 
 
-def _rates(decision: Any, y: Any) -> dict[str, Any]:
-    """Observed rates, each with its 95 % interval."""
+def _rates(decision: Any, y: Any, worth: float) -> dict[str, Any]:
+    """Observed rates, each with its 95 % interval; a case is ``worth`` so many independent ones."""
     from rejo.metrics import tally, wilson_interval
 
     found = tally(decision, y)
     rejected, wrong, decided = int(found.rejected), int(found.wrong), int(found.decided)
     parts = ((rejected, len(y)), (wrong, len(y)), (wrong, decided))
-    return {name: wilson_interval(*part) for name, part in zip(RATES, parts, strict=True)}
+    return {
+        name: wilson_interval(part, of, n_effective=of * worth or None)
+        for name, (part, of) in zip(RATES, parts, strict=True)
+    }
 
 
 def _compare(rates: dict[str, Any], expected: dict[str, Any]) -> str:
