@@ -993,6 +993,17 @@ COLUMN = {
     "more_categories_than_allowed": ("colour", "categories", [str(i) for i in range(1000)]),
     "no_categories": ("colour", "categories", []),
     "a_word_for_other": ("colour", "other", "yes"),
+    "rare_words_that_are_a_number": ("colour", "rare", 7),
+    "rare_words_that_are_not_hashes": ("colour", "rare", "no hashes"),
+    "rare_words_cut_short": ("colour", "rare", "0123456"),
+    "rare_words_that_do_not_rise": ("colour", "rare", "0000000200000001"),
+    "a_rare_word_twice": ("colour", "rare", "0000000100000001"),
+    "rare_words_without_end": ("colour", "rare", "".join(f"{i:08x}" for i in range(4097))),
+    "a_lowest_value_that_is_a_word": ("size", "low", "3"),
+    "a_lowest_value_that_is_no_number": ("size", "low", float("nan")),
+    "a_highest_value_without_measure": ("size", "high", 1e101),
+    "a_highest_value_below_the_lowest": ("size", "high", -1e100),
+    "a_lowest_date_above_the_highest": ("when", "low", 1e50),
 }
 
 

@@ -1,5 +1,6 @@
 """A transformer from the columns of a table to an array that a classifier can use."""
 
+import re
 from itertools import chain
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -24,7 +25,8 @@ from rejo._state import (
     text,
 )
 from rejo._typing import Floats
-from rejo.tables import columns
+from rejo.tables import columns, series
+from rejo.tables.columns import DECADE
 from rejo.tables.dates import FORMATS, ISO
 from rejo.tables.doubts import Checked, check_table
 from rejo.tables.errors import TableError, check_columns, check_different, listed, shown
@@ -77,8 +79,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     left_out_ : dict of str to str
         The reason for each column left out.
     learnt_ : dict of str to dict
-        For numbers and dates ``fill``, ``center`` and ``scale``; for words ``categories`` and
-        ``other``; for all, ``missing``: whether values were missing in training.
+        For numbers and dates ``fill``, ``center``, ``scale``, and ``low`` and ``high``, beyond
+        which :meth:`check` doubts them; for words ``categories``, ``other``, and ``rare``, short
+        hashes of rare words; for all, ``missing``: whether values were missing in training.
 
     See Also
     --------
@@ -139,8 +142,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         learnt: dict[str, Any] = {}
         left_out: dict[str, str] = {}
         for name in X.columns:
-            kind = columns.kind_of(X[name])
-            found = self._learn(X[name], kind, written.get(name, {}).get("format", ISO))
+            kind = series.kind_of(X[name])
+            found = self._learn(X[name], kind, written.get(name, {}))
             if isinstance(found, str):
                 left_out[name] = found
             else:
@@ -170,12 +173,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 )
         return given
 
-    def _learn(self, column: Any, kind: str, format: str) -> dict[str, Any] | str:
+    def _learn(self, column: Any, kind: str, written: dict[str, str]) -> dict[str, Any] | str:
         if kind == "category":
-            words = columns.as_words(column)
+            words = series.as_words(column)
             return columns.learn_category(*words, self.max_categories, self.min_count)
-        values = columns.as_days(column, format) if kind == "date" else columns.as_floats(column)
-        if kind == "number" and columns.counts_the_rows(values, column.index):
+        if kind == "date":
+            return columns.learn_number(series.as_days(column, written), self.scale, DECADE)
+        values = series.as_floats(column, written)
+        if columns.counts_the_rows(values, column.index):
             return "row numbers"
         return columns.learn_number(values, self.scale)
 
@@ -236,10 +241,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _values(self, column: Any, kind: str) -> NDArray[Any]:
         if kind == "category":
-            return columns.levels_of(*columns.as_words(column), self.learnt_[column.name])
-        if kind == "date":
-            return columns.as_days(column, self.written_[column.name]["format"])
-        return columns.as_floats(column)
+            return columns.levels_of(*series.as_words(column), self.learnt_[column.name])
+        as_numbers = series.as_days if kind == "date" else series.as_floats
+        return as_numbers(column, self.written_[column.name])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the output columns, such as ``age missing`` or ``job=clerk``.
@@ -305,7 +309,8 @@ def is_written(how: Any) -> bool:
 def _is_learnt(kind: str, learnt: Any, max_categories: int, scaled: bool) -> bool:
     """Return whether a column of this kind can be written by what was learnt about it."""
     words = kind == "category"
-    entries = {"categories", "other"} if words else {"fill", "center", "scale"}
+    numbers = {"fill", "center", "scale", "low", "high"}
+    entries = {"categories", "other", "rare"} if words else numbers
     if type(learnt) is not dict or learnt.keys() != entries | {"missing"}:
         return False
     if type(learnt["missing"]) is not bool:
@@ -313,13 +318,27 @@ def _is_learnt(kind: str, learnt: Any, max_categories: int, scaled: bool) -> boo
     if words:
         known, other = learnt["categories"], learnt["other"]
         fine = type(known) is list and type(other) is bool and _are_words(known)
+        fine = fine and _are_marks(learnt["rare"], other)
         return fine and len(known) <= max_categories and columns.n_levels(learnt) >= 2
-    numbers = [learnt[entry] for entry in ("fill", "center", "scale")]
-    if not all(type(number) is float and abs(number) <= LARGEST for number in numbers):
+    found = [learnt[entry] for entry in numbers]
+    if not all(type(number) is float and abs(number) <= LARGEST for number in found):
+        return False
+    if not learnt["low"] <= learnt["fill"] <= learnt["high"]:
         return False
     days = kind == "number" or abs(learnt["fill"]) < 1e8
     same = scaled or (learnt["center"], learnt["scale"]) == (0.0, 1.0)
     return days and same and learnt["scale"] >= 1 / LARGEST
+
+
+def _are_marks(rare: Any, other: bool) -> bool:
+    """Return whether these are the marks of rare words, rising; a column without any has none."""
+    if rare is None:
+        return other
+    if type(rare) is not str or len(rare) > columns.MARK * columns.MOST_MARKS:
+        return False
+    marks = columns.marks_in(rare)
+    fine = bool(re.fullmatch("[0-9a-f]*", rare)) and len(rare) % columns.MARK == 0
+    return fine and bool(marks) == other and marks == sorted(set(marks))
 
 
 def _are_words(values: list[Any]) -> bool:

@@ -25,6 +25,7 @@ from rejo.tables.limits import FIELD, long_field
 from rejo.tables.reading import Column, Reading, read_columns
 from rejo.tables.values import (
     MISSING,
+    Unread,
     Words,
     cells,
     check_size,
@@ -294,7 +295,10 @@ def as_kind(column: Cells, kind: str, written: Mapping[str, str], decimal: str) 
         values, missing, usual = dates.tolist(), None, "datetime64[us]"
     found = np.empty(len(values) + 1, dtype=object if None in values else usual)
     pairs = zip(others.words, values, strict=True)
-    found[:-1], found[-1] = [word if value is None else value for word, value in pairs], missing
+    found[:-1], found[-1] = (
+        [Unread(word) if value is None else value for word, value in pairs],
+        missing,
+    )
     found = found[others.codes]
     if same is not None:
         rows = others.codes < 0

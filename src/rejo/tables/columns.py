@@ -3,187 +3,88 @@
 What is learnt is a plain dict, which can be saved in a model file.
 """
 
-from contextlib import suppress
-from datetime import date
-from math import ceil
-from numbers import Number
+from collections import Counter
+from hashlib import blake2b
+from math import ceil, floor, log10
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Floats, Indices
-from rejo.tables.dates import ISO, NO_DATE, parse_dates
-from rejo.tables.errors import TableError, import_pandas, shown
-from rejo.tables.values import LARGEST, Words, number, too_large, word_of, words_of
+from rejo.tables.spelling import same_spelling
+from rejo.tables.values import LARGEST
 
 Learnt = dict[str, Any]
 
-MICROSECONDS = 86_400e6  # in a day
 MANY_WORDS = 50
 SIN, COS = np.sin(np.arange(12) * np.pi / 6), np.cos(np.arange(12) * np.pi / 6)
 FEWEST_ROWS_TO_COUNT = 10
 FARTHEST = 1e6  # standard deviations; no classifier overflows there
-
-
-def kind_of(column: Any) -> str:
-    """Return ``number``, ``date`` or ``category``, by the type and the contents of a Series."""
-    pd = import_pandas("TableEncoder")
-    types, dtype = pd.api.types, column.dtype
-    if isinstance(dtype, pd.CategoricalDtype) or types.is_bool_dtype(dtype):
-        return "category"
-    if types.is_complex_dtype(dtype):
-        raise TableError("complex numbers are not supported", where=f"column {shown(column.name)}")
-    if types.is_numeric_dtype(dtype) or types.is_timedelta64_dtype(dtype):
-        return "number"
-    if types.is_datetime64_any_dtype(dtype):
-        return "date"
-    found = types.infer_dtype(column, skipna=True)
-    if found in ("integer", "floating", "mixed-integer-float", "decimal"):
-        return "number"
-    return "date" if found in ("date", "datetime", "datetime64") else "category"
-
-
-# ---- a Series as an array -------------------------------------------------------------------
-
-
-def as_floats(column: Any) -> Floats:
-    """Return numbers, NaN where missing; refuse those that are infinite or above 1e100."""
-    pd = import_pandas("TableEncoder")
-    if pd.api.types.is_timedelta64_dtype(column.dtype):
-        column = column / pd.Timedelta(days=1)
-    elif (found := _not_numbers(column)) is not None:
-        raise TableError(
-            f"it held numbers in training, but now holds {found}",
-            where=f"column {shown(column.name)}",
-        )
-    elif not pd.api.types.is_numeric_dtype(column.dtype):
-        try:
-            column = pd.to_numeric(column)
-        except (ValueError, TypeError) as error:
-            reason = " ".join(str(error).split())
-            raise TableError(
-                f"it held numbers in training, but does not now ({reason[:120]})",
-                where=f"column {shown(column.name)}",
-            ) from None
-    values: Floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    if len(rows := too_large(values)):
-        raise TableError(
-            f"{values[rows[0]]:g} in row {rows[0]} is infinite or above {LARGEST:g}",
-            where=f"column {shown(column.name)}",
-            remedy="Use NaN for unknown values.",
-        )
-    return values
-
-
-def _not_numbers(column: Any) -> str | None:
-    """Return what a Series holds, if pandas would take it for numbers that it does not hold."""
-    types = import_pandas("TableEncoder").api.types
-    if types.is_datetime64_any_dtype(column.dtype):
-        return "dates"
-    if types.is_bool_dtype(column.dtype):
-        return "truth values"
-    if column.dtype != object:
-        return None
-    kinds = {"date": "dates", "datetime": "dates", "datetime64": "dates", "boolean": "truth values"}
-    return kinds.get(types.infer_dtype(column, skipna=True))
-
-
-def readable(column: Any, kind: str, written: dict[str, str]) -> tuple[Any, NDArray[np.bool_]]:
-    """Return a Series of objects with cells that cannot be read missing, and which these are."""
-    pd = import_pandas("TableEncoder")
-    if kind == "date":
-        right = column.map(lambda value: isinstance(value, date | np.datetime64))
-        texts = column.map(lambda value: isinstance(value, str))
-        if texts.any():
-            words = column[texts].tolist()
-            dates = parse_dates(words, written.get("format", ISO))
-            column = column.copy()
-            column[texts] = pd.Series(dates, column.index[texts.to_numpy()]).astype(object)
-            right[texts] = ~np.isnat(dates)
-    else:
-        right = column.map(lambda value: isinstance(value, Number) and not isinstance(value, bool))
-        texts = column.map(lambda value: isinstance(value, str))
-        if texts.any():
-            values = [number(word, written.get("decimal", ".")) for word in column[texts]]
-            column = column.copy()
-            column[texts] = values
-            right[texts] = [value is not None for value in values]
-    wrong = ~right.astype(bool) & column.notna() | ~right.astype(bool) & texts.astype(bool)
-    return column.where(~wrong, None), wrong.to_numpy(dtype=bool)
-
-
-def as_days(column: Any, format: str) -> Floats:
-    """Return days since 1970, NaN where a date is missing."""
-    pd = import_pandas("TableEncoder")
-    if getattr(column.dtype, "tz", None) is not None:
-        column = column.dt.tz_convert("UTC").dt.tz_localize(None)
-    if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        dates = column.to_numpy().astype("datetime64[us]")
-    else:
-        codes, found = pd.factorize(column)
-        values = found.tolist()
-        dates = np.full(len(values), NO_DATE)
-        if all(isinstance(value, str) for value in values):
-            dates = parse_dates(values, format)
-        elif all(isinstance(value, date | np.datetime64) for value in values):  # no number is one
-            with suppress(ValueError, TypeError):
-                dates = np.array(values, dtype="datetime64[us]")
-        if np.isnat(dates).any():
-            strange = values[int(np.isnat(dates).argmax())]
-            raise TableError(
-                f"it held dates in training, but now holds {shown(strange)}",
-                where=f"column {shown(column.name)}",
-            )
-        dates = np.append(dates, NO_DATE)[codes]
-    days: Floats = dates.astype(np.int64) / MICROSECONDS
-    days[np.isnat(dates)] = np.nan
-    return days
-
-
-def as_words(column: Any) -> Words:
-    """Return the distinct values as strings, and the code of each row; -1 where missing."""
-    if import_pandas("TableEncoder").api.types.is_datetime64_any_dtype(column.dtype):
-        raise TableError(
-            "it held words in training, but now holds dates", where=f"column {shown(column.name)}"
-        )
-    try:
-        return words_of(column, missing=(), text=word_of)
-    except TypeError:
-        raise TableError(
-            "some cells are not single values", where=f"column {shown(column.name)}"
-        ) from None
+DECADE = 3652.5  # days
+MARK = 8  # letters
+MOST_MARKS = 4096
+# The share of rows whose word occurs once estimates the share of new words to come (Good-Turing).
+# From this share on, and unless it is a single row, new words are part of life.
+SHARE_NEW, FEWEST_NEW = 0.01, 2
 
 
 # ---- learning -------------------------------------------------------------------------------
 
 
-def learn_number(values: Floats, scale: bool) -> Learnt | str:
-    """Return fill value, centre and scale, or the reason to leave the column out."""
+def learn_number(values: Floats, scale: bool, least: float = 0.0) -> Learnt | str:
+    """Return fill value, centre, scale and limits, or the reason to leave the column out.
+
+    ``least`` is the least width of the range, see :func:`widened`.
+    """
     there = values[~np.isnan(values)]
     if not len(there):
         return "no values"
     missing = len(there) < len(values)
-    constant = bool(there.min() == there.max())
-    if constant and not missing:
+    lowest, highest = float(there.min()), float(there.max())
+    if lowest == highest and not missing:
         return "constant"
     center, spread = 0.0, 1.0
     if scale:
-        unit = max(float(np.abs(there).max()), np.finfo(float).tiny)  # squares must not overflow
+        unit = max(-lowest, highest, np.finfo(float).tiny)  # squares must not overflow
         center = float((there / unit).mean()) * unit
         spread = float(np.std(there / unit)) * unit
-    if constant or spread < 1 / LARGEST:
+    if lowest == highest or spread < 1 / LARGEST:
         spread = 1.0
-    return {"fill": float(np.median(there)), "center": center, "scale": spread, "missing": missing}
+    low, high = widened(lowest, highest, least)
+    fill = float(np.median(there))
+    return {"fill": fill, "center": center, "scale": spread, "missing": missing, "low": low,
+            "high": high}  # fmt: skip
+
+
+def widened(lowest: float, highest: float, least: float = 0.0) -> tuple[float, float]:
+    """Return the limits beyond which a number is far outside a range: its width away.
+
+    The width is at least ``least``; a single value counts as wide as it is large.  The limits are
+    rounded away from the range, by up to a quarter of its width, so that they do not tell its ends.
+
+    >>> widened(18, 87)
+    (-60.0, 160.0)
+    """
+    width = max(highest - lowest, least) or abs(highest)
+    width = max(width or 1.0, 1 / LARGEST)
+    power = 10.0 ** floor(log10(width / 4))
+    step = power * max(factor for factor in (1, 2, 5) if factor * power <= width / 4)
+    low, high = floor((lowest - width) / step) * step, ceil((highest + width) / step) * step
+    # Far from zero, rounding errors may be as large as the width.
+    return max(min(low, lowest), -LARGEST), min(max(high, highest), LARGEST)
 
 
 def learn_category(
     codes: Indices, words: list[str], max_categories: int, min_count: int
 ) -> Learnt | str:
-    """Return the frequent words, or the reason to leave the column out."""
+    """Return the frequent words and marks of the rare ones, or the reason to leave the column out.
+
+    A rare spelling of one frequent word is that word.
+    """
     n = len(codes)
     counts = np.bincount(codes[codes >= 0], minlength=len(words))
-    seen = [(-int(count), word) for count, word in zip(counts, words, strict=True) if count]
+    seen = {word: int(count) for count, word in zip(counts, words, strict=True) if count}
     missing = bool((codes < 0).any())
     if not seen:
         return "no values"
@@ -192,9 +93,39 @@ def learn_category(
     if len(seen) > MANY_WORDS and 2 * len(seen) > n:
         return f"{len(seen)} distinct values in {n} rows: names or free text"
     enough = min(min_count, ceil(n / 20))
-    frequent = [word for count, word in sorted(seen) if -count >= enough][:max_categories]
-    learnt = {"categories": frequent, "other": len(frequent) < len(seen), "missing": missing}
-    return learnt if n_levels(learnt) > 1 else "no value is frequent"
+    by_count = sorted(seen, key=lambda word: (-seen[word], word))
+    frequent = [word for word in by_count if seen[word] >= enough][:max_categories]
+    spellings = _spellings(frequent)
+    rare = [word for word in by_count[len(frequent) :] if same_spelling(word) not in spellings]
+    once = sum(seen[word] == 1 for word in rare)
+    marks = sorted({mark_of(same_spelling(word)) for word in rare})
+    new = len(marks) > MOST_MARKS or (once >= FEWEST_NEW and once >= SHARE_NEW * n)
+    learnt = {"categories": frequent, "other": bool(rare), "missing": missing,
+              "rare": None if new else "".join(marks)}  # fmt: skip
+    if n_levels(learnt) > 1:
+        return learnt
+    return "constant" if frequent else "no value is frequent"
+
+
+def mark_of(key: str) -> str:
+    """Return a short hash of a word: it tells whether a word that somebody guesses was there.
+
+    >>> mark_of("red")
+    'c6af50eb'
+    """
+    return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=MARK // 2).hexdigest()
+
+
+def marks_in(rare: str) -> list[str]:
+    """Return the marks of rare words, which are stored one after the other."""
+    return [rare[i : i + MARK] for i in range(0, len(rare), MARK)]
+
+
+def _spellings(categories: list[str]) -> dict[str, int]:
+    """Return the places of categories by what their spellings share, if no other shares it."""
+    keys = list(map(same_spelling, categories))
+    counts = Counter(keys)
+    return {key: i for i, key in enumerate(keys) if counts[key] == 1}
 
 
 def counts_the_rows(values: Floats, index: Any) -> bool:
@@ -249,17 +180,31 @@ def write_numbers(
 
 def levels_of(codes: Indices, words: list[str], learnt: Learnt) -> Indices:
     """Return the level of each row: a category, other or missing; -1 if it has none of these."""
-    place = {word: i for i, word in enumerate(learnt["categories"])}
-    other = len(place) if learnt["other"] else -1
+    other = len(learnt["categories"]) if learnt["other"] else -1
     missing = n_levels(learnt) - 1 if learnt["missing"] else other
-    levels = [*(place.get(word, other) for word in words), missing]
-    return np.array(levels, dtype=np.intp)[codes]
+    places = [other if place is None else place for place in _places(words, learnt)]
+    return np.array([*places, missing], dtype=np.intp)[codes]
 
 
 def unseen(words: list[str], learnt: Learnt) -> NDArray[np.bool_]:
-    """Return which words training did not have; none if training had "other" words."""
-    known = set(learnt["categories"])
-    return np.array([not learnt["other"] and word not in known for word in words], dtype=bool)
+    """Return which words training did not have; none if new words are to be expected."""
+    if learnt["rare"] is None:
+        return np.zeros(len(words), dtype=bool)
+    rare = set(marks_in(learnt["rare"]))
+    return np.array(
+        [
+            place is None and not (rare and mark_of(same_spelling(word)) in rare)
+            for word, place in zip(words, _places(words, learnt), strict=True)
+        ],
+        dtype=bool,
+    )
+
+
+def _places(words: list[str], learnt: Learnt) -> list[int | None]:
+    """Return the place of each word among the categories, also in another spelling."""
+    place = {word: i for i, word in enumerate(learnt["categories"])}
+    spellings = _spellings(learnt["categories"])
+    return [place[word] if word in place else spellings.get(same_spelling(word)) for word in words]
 
 
 def write_levels(out: Floats, levels: Indices) -> None:

@@ -5,13 +5,18 @@ or lacks a value where training never did, if a number lies far outside the rang
 if the row is empty.
 """
 
+from collections import Counter
+from collections.abc import Iterable
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rejo.tables import columns
+from rejo.tables import columns, series
 from rejo.tables.columns import Learnt
-from rejo.tables.errors import shown
+from rejo.tables.errors import TableError, import_pandas, shown
+from rejo.tables.values import LARGEST, word_of
 
 # Why a row is in doubt, and how that is said of a value.
 REASONS = {
@@ -22,7 +27,8 @@ REASONS = {
     "missing": "{column}: missing, but never in training",
     "unscored": "the model has no score for this row",
 }
-A_KIND = {"number": "a number", "date": "a date", "category": "a single word"}
+A_KIND = {"number": "a number", "date": "a date", "category": "a word",
+          "large": "a number up to 1e100"}  # fmt: skip
 
 
 class Doubt(NamedTuple):
@@ -31,7 +37,7 @@ class Doubt(NamedTuple):
     why: str  # in REASONS
     column: str = ""
     value: str = ""
-    kind: str = ""  # that the column held in training
+    kind: str = ""  # what the cell had to be, in A_KIND
 
     def __str__(self) -> str:
         return REASONS[self.why].format(
@@ -49,6 +55,37 @@ class Checked(NamedTuple):
         """Return the reason for each row in doubt."""
         return {row: "; ".join(map(str, found)) for row, found in self.doubts.items()}
 
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return for each column how many cells are in doubt, and why.
+
+        Empty rows are those of the column ``""``.
+        """
+        found: dict[str, Counter[str]] = {}
+        for doubt in chain.from_iterable(self.doubts.values()):
+            found.setdefault(doubt.column, Counter())[doubt.why] += 1
+        return {column: dict(counted) for column, counted in found.items()}
+
+
+class _Doubts:
+    """Collects the doubts of one table."""
+
+    def __init__(self, n_rows: int) -> None:
+        self.by_row: dict[int, list[Doubt]] = {}
+        self.empty = np.ones(n_rows, dtype=bool)  # rows that have no value so far
+
+    def add(self, rows: Any, doubts: Iterable[Doubt]) -> None:
+        for row, doubt in zip(rows.tolist(), doubts, strict=False):
+            self.by_row.setdefault(row, []).append(doubt)
+
+    def missing(self, name: str, gaps: NDArray[np.bool_] | None, known: Learnt | None) -> None:
+        """Count the cells of a column that are missing, if there are any."""
+        if gaps is None:
+            self.empty[:] = False
+            return
+        self.empty &= gaps
+        if known is not None and not known["missing"]:
+            self.add(np.flatnonzero(gaps), repeat(Doubt("missing", name)))
+
 
 def check_table(
     X: Any, kinds: dict[str, str], written: dict[str, dict[str, str]], learnt: dict[str, Learnt]
@@ -57,32 +94,70 @@ def check_table(
 
     Nothing is known of what training had in a column that ``learnt`` lacks.
     """
-    doubts: dict[int, list[Doubt]] = {}
-    frame, empty = X, np.ones(len(X), dtype=bool)
+    pd = import_pandas("checking a table")
+    doubts, frame = _Doubts(len(X)), X.copy(deep=False)
     for name, kind in kinds.items():
-        column = X[name]
-        if column.dtype == object and kind != "category":
-            column, unread = columns.readable(column, kind, written.get(name, {}))
-            for row in np.flatnonzero(unread).tolist():
-                found = Doubt("unreadable", name, str(X[name].iloc[row]), kind)
-                doubts.setdefault(row, []).append(found)
-            empty &= ~unread
-            frame = frame.assign(**{name: column})
-        missing = column.isna().to_numpy()
-        empty &= missing
-        known = learnt.get(name)
-        if known is None:
-            continue
-        if not known["missing"]:
-            for row in np.flatnonzero(missing).tolist():
-                if not any(doubt.column == name for doubt in doubts.get(row, ())):
-                    doubts.setdefault(row, []).append(Doubt("missing", name))
-        if kind == "category":
-            words = columns.as_words(column)
-            new = columns.unseen(words.words, known)
-            for row in np.flatnonzero(np.append(new, False)[words.codes]).tolist():
-                found = Doubt("unseen", name, words.words[words.codes[row]], kind)
-                doubts.setdefault(row, []).append(found)
-    for row in np.flatnonzero(empty).tolist():
-        doubts[row] = [Doubt("empty")]
-    return Checked(frame, dict(sorted(doubts.items())))
+        check = _check_words if kind == "category" else _check_numbers
+        found = check(X[name], kind, written.get(name, {}), learnt.get(name), doubts)
+        if found is not None:
+            frame[name] = pd.Series(found, X.index)
+    for row in np.flatnonzero(doubts.empty).tolist():
+        doubts.by_row[row] = [Doubt("empty")]
+    return Checked(frame, dict(sorted(doubts.by_row.items())))
+
+
+def _check_numbers(
+    column: Any, kind: str, written: dict[str, str], known: Learnt | None, doubts: _Doubts
+) -> NDArray[Any] | None:
+    """Check a column of numbers or dates; return how to read it, unless it is that already."""
+    values, unread = series.read(column, kind, written)
+    name = column.name
+    numbers = series.days_of(values) if kind == "date" else values
+    low, high = (known["low"], known["high"]) if known else (-LARGEST, LARGEST)
+    if not (len(numbers) and low <= numbers.min() and numbers.max() <= high):  # or one is missing
+        for row, cell in zip(unread, column.iloc[unread].tolist(), strict=True):
+            large = kind == "number" and series.is_number(cell)
+            said = Doubt("unreadable", name, str(cell), "large" if large else kind)
+            doubts.by_row.setdefault(int(row), []).append(said)
+        gaps = np.isnan(numbers)
+        gaps[unread] = False
+        doubts.missing(name, gaps, known)
+        far = np.flatnonzero((numbers < low) | (numbers > high))
+        cells = values[far].astype("datetime64[D]") if kind == "date" else values[far]
+        words = [word_of(cell) for cell in cells.tolist()]
+        doubts.add(far, (Doubt("outside", name, word, kind) for word in words))
+    else:
+        doubts.missing(name, None, known)
+    return values if len(unread) or column.dtype.kind not in "fiuM" else None
+
+
+def _check_words(
+    column: Any, kind: str, written: dict[str, str], known: Learnt | None, doubts: _Doubts
+) -> Any:
+    """Check a column of words; return it as categories, which are encoded faster."""
+    pd = import_pandas("checking a table")
+    name = column.name
+    unread = series.NOWHERE
+    try:
+        words = series.as_words(column)
+    except TableError:
+        unread = series.not_words(column)
+        cells = column.iloc[unread].tolist()
+        doubts.add(unread, (Doubt("unreadable", name, str(cell), kind) for cell in cells))
+        column = column.astype(object)
+        column.iloc[unread] = None
+        words = series.as_words(column)
+    if len(words.codes) and words.codes.min() >= 0:
+        doubts.missing(name, None, known)
+    else:
+        gaps = words.codes < 0
+        gaps[unread] = False
+        doubts.missing(name, gaps, known)
+    new = columns.unseen(words.words, known) if known else np.zeros(0, dtype=bool)
+    if new.any():
+        rows = np.flatnonzero(np.append(new, False)[words.codes])
+        said = [Doubt("unseen", name, word, kind) for word in words.words]
+        doubts.add(rows, (said[code] for code in words.codes[rows].tolist()))
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return None
+    return pd.Categorical.from_codes(words.codes, pd.Index(words.words, dtype=object))

@@ -19,6 +19,12 @@ INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 LARGEST = 1e100  # the square of a larger number would overflow
 
 
+class Unread(str):
+    """A cell that a reader could not read as what the column holds; nobody tries it again."""
+
+    __slots__ = ()
+
+
 class Words(NamedTuple):
     """A column of strings."""
 
