@@ -124,7 +124,7 @@ def test_words_that_look_like_other_things(run, table, words):
     assert (decision == frame["grade"]).mean() > 0.99
 
 
-def test_other_units_show_in_the_share_of_reviews(run, table):
+def test_other_units_are_said_once(run, table):
     table(400).to_csv("t.csv", index=False)
     words = ("--target", "grade", "--id", "case", "--model", "logistic", "--reject-cost", "0.2")
     assert run("train", "t.csv", *words, "-o", "m.rejo")[0] == 0
@@ -136,7 +136,7 @@ def test_other_units_show_in_the_share_of_reviews(run, table):
     code, _, err = run("predict", "m.rejo", "new.csv", "-o", "out.csv", "--overwrite")
     assert code == 0
     assert err.count("\n") == 1
-    assert "in the same units" in err
+    assert "in another unit than in training" in err
 
 
 @pytest.mark.parametrize("name", ["NA", "NULL", "?", "nan", "None"])
