@@ -191,7 +191,7 @@ def test_what_cannot_be_learnt_from(frame):
         TableEncoder().fit(frame[:0])
     with pytest.raises(ValueError, match=r"no column is usable: 'unit': constant"):
         TableEncoder().fit(frame[["unit", "name"]])
-    with pytest.raises(TypeError, match="must be a pandas DataFrame, got ndarray"):
+    with pytest.raises(TypeError, match="must be a pandas or polars DataFrame, got ndarray"):
         TableEncoder().fit(np.zeros((3, 2)))
     with pytest.raises(ValueError, match="'max_categories' parameter"):
         TableEncoder(max_categories=0).fit(frame)

@@ -42,6 +42,8 @@ MOST_LETTERS = 1 << 24  # in the names of all columns of the output
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Turn a DataFrame with mixed columns into an array of numbers on comparable scales.
 
+    It may be a DataFrame of pandas or of polars.
+
     Numbers are standardised and clipped at a million standard deviations.  Missing numbers are
     replaced by the median; if training had any, another column marks them.  Words are one-hot
     encoded: one column for each frequent word, one for all rare words together ("other"), and one
@@ -134,7 +136,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn how to encode each column of the DataFrame ``X``; ``y`` is ignored."""
         self._validate_params()
-        _check_frame(X)
+        X = _frame(X)
         if not len(X):
             raise TableError("X has no rows to learn from")
         written = self._written(X)
@@ -189,7 +191,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Other columns, and the order of columns, do not matter.
         """
-        self._check_columns(X)
+        X = self._columns_of(X)
         starts = np.cumsum([0, *map(len, self._names_out())]).tolist()
         values = [self._values(X[name], kind) for name, kind in self.kinds_.items()]
         out = np.zeros((len(X), starts[-1]))
@@ -231,13 +233,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         1 age: 'forty' is not a number
         2 the row is empty
         """
-        self._check_columns(X)
+        X = self._columns_of(X)
         return check_table(X, self.kinds_, self.written_, self.learnt_)
 
-    def _check_columns(self, X: Any) -> None:
+    def _columns_of(self, X: Any) -> Any:
+        """Return a frame of pandas that has the columns of training."""
         check_is_fitted(self)
-        _check_frame(X)
+        X = _frame(X)
         check_columns("X", self.kinds_, X.columns)
+        return X
 
     def _values(self, column: Any, kind: str) -> NDArray[Any]:
         if kind == "category":
@@ -345,9 +349,11 @@ def _are_words(values: list[Any]) -> bool:
     return all(type(value) is str for value in values) and len(set(values)) == len(values)
 
 
-def _check_frame(X: Any) -> None:
-    if not (hasattr(X, "columns") and hasattr(X, "iloc") and hasattr(X, "attrs")):
-        raise TypeError(f"X must be a pandas DataFrame, got {type(X).__name__}")
+def _frame(X: Any) -> Any:
+    """Return a DataFrame of pandas or polars as one of pandas, if its columns have names."""
+    X = series.as_pandas(X)
+    if not (hasattr(X, "iloc") and hasattr(X, "attrs") and hasattr(X, "columns")):
+        raise TypeError(f"X must be a pandas or polars DataFrame, got {type(X).__name__}")
     names = list(X.columns)
     strange = next((name for name in names if not isinstance(name, str)), None)
     if strange is not None:
@@ -356,3 +362,4 @@ def _check_frame(X: Any) -> None:
             remedy="Use X.columns = X.columns.astype(str).",
         )
     check_different("X", names)
+    return X

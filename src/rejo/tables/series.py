@@ -30,6 +30,32 @@ MICROSECONDS = 86_400e6  # in a day
 NOWHERE = np.empty(0, dtype=np.intp)
 
 
+def as_pandas(X: Any) -> Any:
+    """Return a polars DataFrame as one of pandas, without pyarrow; anything else as it is."""
+    if type(X).__module__.partition(".")[0] != "polars" or not hasattr(X, "get_columns"):
+        return X
+    pd = import_pandas("TableEncoder")
+    return pd.DataFrame({column.name: _from_polars(column) for column in X.get_columns()})
+
+
+def _from_polars(column: Any) -> Any:
+    """Return a polars Series as one of pandas; numbers have NaN for nulls, other cells None."""
+    pd = import_pandas("TableEncoder")
+    dtype = column.dtype
+    if dtype.is_temporal() and type(dtype).__name__ != "Time":
+        return pd.Series(column.to_numpy())  # in UTC
+    if dtype.is_numeric():
+        return pd.Series(
+            column.cast(float).to_numpy() if column.null_count() else column.to_numpy()
+        )
+    cells = column.to_list()
+    if type(dtype).__name__ == "Enum":
+        return pd.Series(pd.Categorical(cells, dtype.categories.to_list(), ordered=True))
+    if type(dtype).__name__ == "Boolean" and not column.null_count():
+        return pd.Series(cells, dtype=bool)
+    return pd.Series(cells, dtype=object)
+
+
 def kind_of(column: Any) -> str:
     """Return ``number``, ``date`` or ``category``, by the type and the contents of a Series."""
     pd = import_pandas("TableEncoder")
