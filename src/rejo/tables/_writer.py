@@ -15,7 +15,6 @@ import re
 import sys
 from collections.abc import Iterable
 from contextlib import ExitStack
-from math import isnan
 from typing import Any, BinaryIO, Self, cast
 
 import numpy as np
@@ -151,8 +150,11 @@ def _texts(column: Any, alone: bool) -> list[str]:
     types, dtype = pd.api.types, column.dtype
     empty, NA, NaT = '""' if alone else "", pd.NA, pd.NaT
     if types.is_float_dtype(dtype):
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan).tolist()
-        return [empty if isnan(value) else repr(value) for value in values]
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        texts = list(map(repr, values.tolist()))
+        for i in np.flatnonzero(np.isnan(values)).tolist():
+            texts[i] = empty
+        return texts
     if types.is_integer_dtype(dtype) or types.is_bool_dtype(dtype):
         return [empty if value is NA else str(value) for value in column.tolist()]
     if types.is_datetime64_any_dtype(dtype):
