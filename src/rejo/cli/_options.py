@@ -133,8 +133,8 @@ def _float(text: str) -> float:
 # fmt: off
 OPTIONS: dict[str, dict[str, Any]] = {
     "model": dict(type=Path, metavar="MODEL", help="model file written by rejo train"),
-    "data": dict(metavar="DATA", help="CSV, Excel (.xlsx), Parquet or JSON (.jsonl) file; a database, "
-                 "such as sqlite:///loans.db#loans; - is standard input"),
+    "data": dict(metavar="DATA", help="CSV, Excel (.xlsx), Parquet or JSON (.jsonl) file; a table "
+                 "of a database, such as sqlite:///loans.db#loans; - is standard input"),
     "--target": dict(metavar="COL", help="column with the classes"),
     "--order": dict(type=names, metavar="A,B,C", help="the classes, lowest first; without it, "
                     "three or more classes are taken as unordered"),

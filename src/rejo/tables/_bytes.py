@@ -19,7 +19,7 @@ from rejo.tables.errors import TableError, shown
 from rejo.tables.limits import ROW, check_unpacked, too_large
 
 HEAD = 1 << 18  # bytes, enough to see how a table is written
-SAVE_AS_CSV, UNPACK = "Save it as CSV.", "Unpack it first."
+SAVE_AS_CSV, UNPACK = "Save it as .xlsx or as CSV.", "Unpack it first."
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -30,14 +30,20 @@ MARKS = (
 OTHER_FILES = (
     (b"\xd0\xcf\x11\xe0", "an old Excel file", SAVE_AS_CSV),
     (b"PAR1", "a Parquet file", "Give it the ending .parquet."),
-    (b"%PDF", "a PDF file", SAVE_AS_CSV),
+    (b"%PDF", "a PDF file", "Save the table as CSV."),
+    (b"<!DOCTYPE", "a web page", SAVE_AS_CSV),
+    (b"<!doctype", "a web page", SAVE_AS_CSV),
+    (b"<html", "a web page", SAVE_AS_CSV),
+    (b"<table", "a web page", SAVE_AS_CSV),
+    (b"<?xml", "an XML file", SAVE_AS_CSV),
     (b"\x1f\x8b", "still compressed with gzip", UNPACK),
     (b"BZh", "compressed with bzip2", UNPACK),
     (b"\xfd7zXZ", "compressed with xz", UNPACK),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd", UNPACK),
     (b"7z\xbc\xaf", "a 7z archive", UNPACK),
-    (b"SQLite format 3\0", "an SQLite database", "Export the table as CSV."),
+    (b"SQLite format 3\0", "an SQLite database", "Name it as sqlite:///FILE."),
 )
+JSON = re.compile(rb'\s*(?:\[\s*)?\{\s*(?:"[^"]*"\s*:|\})')
 
 
 def count_lines(data: bytes) -> int:
@@ -189,9 +195,17 @@ class Utf8:
             if b"opendocument.spreadsheet" in head:
                 found = "a LibreOffice file", SAVE_AS_CSV
             elif b"[Content_Types].xml" in head or b"xl/" in head:
-                found = "an Excel file", SAVE_AS_CSV
+                found = "an Excel file", "Give it the ending .xlsx."
         if found is not None:
             raise TableError(f"this is {found[0]}", where=self.name, remedy=found[1])
+
+
+def refuse_json(head: bytes, name: str) -> None:
+    """Refuse the beginning of a file that is not a CSV file, but JSON."""
+    if JSON.match(head[:ROW]):
+        raise TableError(
+            "this is a JSON file", where=name, remedy="Give it the ending .jsonl or .json."
+        )
 
 
 class BlankSeparated(Utf8):

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from rejo.tables._bytes import HEAD, BlankSeparated, Utf8, name_of, open_bytes
+from rejo.tables._bytes import HEAD, BlankSeparated, Utf8, name_of, open_bytes, refuse_json
 from rejo.tables._records import RowBlock, code_columns, line_of, row_blocks
 from rejo.tables.errors import TableError, check_different, import_pandas, shown
 from rejo.tables.limits import HEADER, PIECE, check_count, too_large
@@ -38,6 +38,7 @@ class CsvFile:
     ) -> None:
         self._reader = reader
         self._head, whole = reader.read(HEAD), reader.short
+        refuse_json(self._head, reader.name)
         while b"\n" not in self._head.lstrip() and not whole:  # a long header line
             if len(self._head) > HEADER:
                 raise _long_header(reader.name)

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from rejo.tables._pages import page_sizes
-from rejo.tables._typed import CELL, SPLIT, Piece
+from rejo.tables._typed import CELL, SPLIT, Piece, TypedFile
 from rejo.tables.cells import Cells, cells_of, no_words, not_single
 from rejo.tables.errors import (
     TableError,
@@ -35,7 +35,7 @@ def is_parquet(path: str | os.PathLike[str]) -> bool:
     return Path(path).suffix.lower() in ENDINGS
 
 
-class ParquetFile:
+class ParquetFile(TypedFile):
     """A Parquet file, open."""
 
     format = "parquet"
@@ -43,17 +43,13 @@ class ParquetFile:
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self.name = name
         self._stream, self._size = stream, os.fstat(stream.fileno()).st_size
-        self.size: int | None = self._size
+        self.size = self._size
         with self._reading():
             self._file = import_pyarrow().parquet.ParquetFile(stream)
             self.names = list(self._file.schema_arrow.names)
             self._types = dict(zip(self.names, self._file.schema_arrow.types, strict=True))
         check_count(len(self.names), name)
         check_different(name, self.names)
-
-    def place(self, row: int, column: str) -> str:
-        """Say where a cell is, for a message; the first row is 0."""
-        return f"{self.name}, row {row + 1}, column {shown(column)}"
 
     def holds(self, column: str) -> str:
         """Return what the cells of a column are; refuse those that are not single values."""

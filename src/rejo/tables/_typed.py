@@ -5,13 +5,14 @@ whole tables and frames.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rejo.tables.cells import Cells, as_kind, cells_of, joined_cells, no_words, read_cells
-from rejo.tables.errors import import_pandas
+from rejo.tables.errors import import_pandas, shown
 from rejo.tables.limits import PIECE, ROW, check_count, check_unpacked, check_whole, too_large
 from rejo.tables.reading import Column
 from rejo.tables.values import MISSING, Words, spread
@@ -28,23 +29,27 @@ class Piece(NamedTuple):
     columns: dict[str, Cells]
 
 
-class TypedFile(Protocol):
-    """A file that is open."""
+class TypedFile:
+    """A file that is open, and read once, from beginning to end."""
 
-    name: str  # for messages
     format: str
+    name: str  # for messages
     names: list[str]  # of the columns; empty for a column without a name
-    size: int | None  # bytes of a file whose contents are packed
+    size: int | None = None  # bytes of a file whose contents are packed
 
     def pieces(
         self, columns: Sequence[str] | None, exact: Collection[str], rows: int
     ) -> Iterator[Piece]:
         """Yield some columns, or all; those of ``exact`` have strings only."""
-        ...
+        raise NotImplementedError
 
     def place(self, row: int, column: str) -> str:
         """Say where a cell is, for a message; the first row is 0."""
-        ...
+        return f"{self.name}, row {row + 1}, column {shown(column)}"
+
+    def remarks(self) -> dict[str, list[str]]:
+        """Return what may surprise about columns that have been read."""
+        return {}
 
 
 def read_whole(
@@ -72,10 +77,14 @@ def read_whole(
     columns = {}
     for name in list(parts):
         columns[name] = joined_cells(parts.pop(name))
-    return read_cells(
+    read = read_cells(
         columns, file.name, file.place,
         text=text, words=words, decimal=decimal, missing=frozenset(missing),
     )  # fmt: skip
+    for name, remarks in file.remarks().items():
+        values, about = read[name]
+        read[name] = Column(values, replace(about, remarks=(*about.remarks, *remarks)))
+    return read
 
 
 def frames(
@@ -116,30 +125,27 @@ def frames(
 
 
 def row_pieces(
-    rows: Iterable[Sequence[Any]],
-    columns: Mapping[str, int],
+    rows: Iterable[Any],
+    columns: Callable[[list[Any]], Mapping[str, list[Any]]],
     exact: Collection[str],
     most: int,
     place: Callable[[int, str], str],
 ) -> Iterator[Piece]:
-    """Gather rows of Python values; ``columns`` gives the position of each column in a row."""
-    batch: list[Sequence[Any]] = []
+    """Gather rows of Python values, sequences or dicts, whose ``columns`` are taken out of many."""
+    batch: list[Any] = []
     done = size = 0
 
     def piece() -> Piece:
         def where(row: int, column: str) -> str:
             return place(done + row, column)
 
-        return Piece(
-            len(batch),
-            {
-                name: cells_of([row[i] for row in batch], where, name, name in exact)
-                for name, i in columns.items()
-            },
-        )
+        found = columns(batch).items()
+        cells = {name: cells_of(values, where, name, name in exact) for name, values in found}
+        return Piece(len(batch), cells)
 
     for row in rows:
-        length = CELL * len(row) + sum([len(value) for value in row if type(value) is str])
+        values = row.values() if isinstance(row, dict) else row
+        length = CELL * len(values) + sum([len(value) for value in values if type(value) is str])
         if length > ROW:
             where = place(done + len(batch), "").partition(", column")[0]
             raise too_large("the row is too long", ROW, where, "Leave out long columns.")

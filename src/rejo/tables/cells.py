@@ -65,7 +65,7 @@ class Cells:
         if self.dates is not None:
             days, codes = np.unique(self.dates, return_inverse=True)
             codes = np.where(np.isnat(self.dates), -1, codes)
-            parts.append(Words(codes, [_day(d) for d in days.tolist() if d is not None]))
+            parts.append(Words(codes, [day_word(d) for d in days.tolist() if d is not None]))
         if len(parts) == 1:
             return self.words
         found = joined(parts)  # one part after the other, and each row is in one part at most
@@ -118,11 +118,13 @@ def cells_of(
         elif isinstance(value, date):  # also a datetime
             day = _naive(value)
             if as_text:
-                code, day = _code(_day(day), words), None
+                code, day = _code(day_word(day), words), None
         elif isinstance(value, WORDED):
             code = _code(str(value), words)
         else:
-            raise not_single(f"{kind.__name__} values", where(row, column))
+            names: dict[type, str] = {dict: "objects", list: "lists"}
+            what = names.get(kind, "binary data")
+            raise not_single(what, where(row, column))
         codes.append(code)
         numbers.append(figure)
         dates.append(day)
@@ -179,7 +181,7 @@ def _naive(value: date) -> datetime:
         return value.replace(tzinfo=None)
 
 
-def _day(value: datetime) -> str:
+def day_word(value: datetime) -> str:
     """Return a date as a word, with the time of day if there is one."""
     if value.time() == time():
         return value.date().isoformat()

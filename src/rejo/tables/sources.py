@@ -18,6 +18,11 @@ FORMATS = {
     ".tsv": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
 }
 PACKED = ("csv", "json")  # these may end in .gz too
 # Endings of tables that are not read: what they are.
@@ -44,18 +49,19 @@ def shown_path(path: str | os.PathLike[str]) -> str:
         return "stdin"
     if found is None:
         return name
-    start, rest = name[: found.end()], name[found.end() :]
-    rest, _, table = rest.partition("#") if "@" not in rest else _split(rest)
-    rest = rest.partition("?")[0]
-    user, at, place = rest.rpartition("@")
-    return start + user.partition(":")[0] + at + place + (f"#{table}" if table else "")
+    place, table = split_url(name)
+    user, at, host = place[found.end() :].partition("?")[0].rpartition("@")
+    return found[0] + user.partition(":")[0] + at + host + (f"#{table}" if table else "")
 
 
-def _split(rest: str) -> tuple[str, str, str]:
-    """Split a URL at the table; a password before the host may have the mark, too."""
-    user, at, place = rest.rpartition("@")
-    place, mark, table = place.partition("#")
-    return user + at + place, mark, table
+def split_url(url: str) -> tuple[str, str]:
+    """Split a URL into the database and the name of a table after a ``#``.
+
+    The mark may stand in a password, too, which ends at the last ``@``.
+    """
+    user, at, rest = url.rpartition("@")
+    rest, _, table = rest.partition("#")
+    return user + at + rest, table
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
@@ -99,5 +105,18 @@ def open_typed(
 
         with open_parquet(Path(path)) as parquet:
             yield parquet
+    elif format == "json":
+        from rejo.tables._json import open_json
+
+        with open_json(path, encoding) as json:
+            yield json
+    elif format == "excel":
+        from rejo.tables._excel import open_excel
+
+        with open_excel(Path(path), sheet) as excel:
+            yield excel
     else:
-        raise NotImplementedError(format)
+        from rejo.tables._sql import open_database
+
+        with open_database(os.fspath(path), query) as database:
+            yield database

@@ -1,0 +1,156 @@
+"""JSON files: an object for each row, one after the other or in one list.
+
+A column may be absent from an object, and is missing there.
+"""
+
+import codecs
+import json
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain, islice
+from typing import Any
+
+from rejo.tables._bytes import HEAD, Utf8, name_of, open_bytes
+from rejo.tables._typed import Piece, TypedFile, row_pieces
+from rejo.tables.errors import TableError, shown
+from rejo.tables.limits import ROW, check_count, too_large
+
+LOOK = 1000  # objects in which a column must occur
+BLANKS = re.compile(r"[ \t\r\n]*")
+
+
+class JsonFile(TypedFile):
+    """A JSON file that is read once, from beginning to end."""
+
+    format = "json"
+
+    def __init__(self, reader: Utf8) -> None:
+        self.name = reader.name
+        self._objects = _objects(reader)
+        self._first = list(islice(self._objects, LOOK))
+        self.names = list(dict.fromkeys(key for found in self._first for key in found))
+        check_count(len(self.names), self.name)
+
+    def pieces(
+        self, columns: Sequence[str] | None, exact: Collection[str], rows: int
+    ) -> Iterator[Piece]:
+        """Yield some columns, or all; those of ``exact`` have strings only."""
+
+        def taken(batch: list[dict[str, Any]]) -> Mapping[str, list[Any]]:
+            names = columns
+            if names is None:
+                names = [*dict.fromkeys(key for row in batch for key in row if key)]
+                check_count(len(names), self.name)
+            return {name: [row.get(name) for row in batch] for name in names}
+
+        objects = chain(self._first, self._objects)
+        return row_pieces(objects, taken, exact, rows, self.place)
+
+
+@contextmanager
+def open_json(path: str | os.PathLike[str], encoding: str | None) -> Iterator[JsonFile]:
+    """Open a file."""
+    with open_bytes(path) as stream:
+        yield JsonFile(Utf8(stream, encoding, name_of(path)))
+
+
+def _objects(reader: Utf8) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a file, of which a small part is in memory."""
+    text = _Text(reader)
+    start = text.next()
+    if start not in ("[", "{"):
+        problem = "the file is empty" if not start else f"JSON does not begin with {shown(start)}"
+        raise TableError(
+            problem,
+            where=reader.name,
+            remedy="It must hold an object for each row. If it is a CSV file, give it the ending "
+            ".csv.",
+        )
+    if start == "{":
+        while text.next():
+            yield text.object()
+        return
+    text.skip()
+    if text.next() != "]":
+        yield text.object()
+        while text.next() == ",":
+            text.skip()
+            yield text.object()
+    if text.next() != "]":
+        raise text.wrong("a list must have commas between its objects, and an end")
+    text.skip()
+    if text.next():
+        raise text.wrong("something follows the list")
+
+
+class _Text:
+    """The text of a file, taken from the front."""
+
+    def __init__(self, reader: Utf8) -> None:
+        self._reader = reader
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._scan = json.JSONDecoder(parse_constant=_constant).raw_decode
+        self._text, self._at, self._line, self._ended = "", 0, 1, False
+
+    def next(self) -> str:
+        """Return the next character that is not blank, without taking it; empty at the end."""
+        while True:
+            self._take(BLANKS.match(self._text, self._at).end())  # type: ignore[union-attr]
+            if self._at < len(self._text) or self._ended:
+                return self._text[self._at : self._at + 1]
+            self._more()
+
+    def skip(self) -> None:
+        """Take a character."""
+        self._at += 1
+
+    def object(self) -> dict[str, Any]:
+        """Take an object."""
+        self.next()
+        while True:
+            try:
+                found, end = self._scan(self._text, self._at)
+                break
+            except RecursionError:
+                raise self.wrong("it is nested too deeply") from None
+            except ValueError as error:  # perhaps its end has not been read yet
+                if self._ended or len(self._text) - self._at > ROW:
+                    if len(self._text) - self._at > ROW and "\n" not in self._text[self._at :]:
+                        raise too_large(
+                            "the object is too long", ROW, self._where(), "Is it a table at all?"
+                        ) from None
+                    raise self.wrong(getattr(error, "msg", str(error))[:120]) from None
+            self._more()
+        if not isinstance(found, dict):
+            raise self.wrong(f"{shown(found)} is not an object")
+        if end - self._at > ROW:
+            raise too_large("the object is too long", ROW, self._where(), "Leave out long columns.")
+        self._take(end)
+        return found
+
+    def wrong(self, reason: str) -> TableError:
+        """Return the error for what comes next."""
+        return TableError(
+            f"this is not the JSON of a table ({reason})",
+            where=self._where(),
+            remedy='Each row must be an object, such as {"age": 31, "job": "clerk"}.',
+        )
+
+    def _where(self) -> str:
+        return f"{self._reader.name}, line {self._line}"
+
+    def _take(self, end: int) -> None:
+        self._line += self._text.count("\n", self._at, end)
+        self._at = end
+
+    def _more(self) -> None:
+        data = self._reader.read(HEAD)
+        self._ended = not data
+        self._text, self._at = self._text[self._at :] + self._decode(data, not data), 0
+
+
+def _constant(name: str) -> float | None:
+    """Return a number that JSON does not have, but some programs write."""
+    return None if name == "NaN" else float(name)

@@ -1,0 +1,249 @@
+"""Tables of databases: rows of a table or a query, as they come, and a table that is written.
+
+SQLite and PostgreSQL are known, through SQLAlchemy.  A database is opened for reading only, so
+that a query cannot change it.  Names are always quoted.  What an error says never has a password.
+"""
+
+import errno
+import os
+import re
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote
+
+from rejo.tables._typed import Piece, TypedFile, row_pieces
+from rejo.tables.errors import TableError, check_different, did_you_mean, listed, shown
+from rejo.tables.limits import ROW, check_count
+from rejo.tables.sources import shown_path, split_url
+
+FETCHED = 1000  # rows at a time
+PATIENCE = "10"  # seconds to wait for a server
+COMMENTS = r"(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*"
+STATEMENT = re.compile(rf"\s*{COMMENTS}[(\s]*(?:select|with|values|table)\b", re.I | re.S)
+
+
+def import_sqlalchemy() -> Any:
+    """Return the sqlalchemy module; the error names the extra to install."""
+    try:
+        import sqlalchemy
+    except ImportError:
+        raise ImportError('a database needs SQLAlchemy: pip install "rejo[sql]"') from None
+    return sqlalchemy
+
+
+# ---- a connection -----------------------------------------------------------------------------
+
+
+class Database:
+    """A database by its URL; ``name`` is for messages."""
+
+    def __init__(self, url: str) -> None:
+        sa = import_sqlalchemy()
+        self.name = shown_path(url)
+        place, self.table = split_url(url)
+        self.table = unquote(self.table)
+        try:
+            parsed = sa.make_url(place)
+        except (sa.exc.ArgumentError, ValueError):
+            raise TableError(
+                "this is not the URL of a database",
+                where=self.name,
+                remedy="Write sqlite:///FILE or postgresql://USER@HOST/NAME.",
+            ) from None
+        self.is_sqlite = parsed.drivername.startswith("sqlite")
+        self._url = parsed
+        if self.is_sqlite:
+            if not parsed.database or parsed.database == ":memory:":
+                raise TableError(
+                    "no file is named", where=self.name, remedy="Write sqlite:///FILE."
+                )
+            self.path = Path(parsed.database)
+
+    @contextmanager
+    def connect(self, *, write: bool = False) -> Iterator[Any]:
+        """Open a connection; for reading only, unless ``write``."""
+        with self.explained(), ExitStack() as stack:
+            engine = self._engine(write)
+            stack.callback(engine.dispose)
+            yield stack.enter_context(engine.connect())
+
+    def _engine(self, write: bool) -> Any:
+        sa = import_sqlalchemy()
+        if self.is_sqlite:
+            self._check_file(write)
+            how = "rwc" if write else "ro"
+            place = f"file:{quote(os.path.abspath(self.path))}?mode={how}"
+
+            def open_file() -> sqlite3.Connection:
+                connection = sqlite3.connect(place, uri=True, isolation_level=None)
+                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, ROW)
+                connection.execute("PRAGMA trusted_schema = OFF")
+                if not write:
+                    connection.execute("PRAGMA query_only = ON")
+                return connection
+
+            return sa.create_engine("sqlite://", creator=open_file, poolclass=sa.pool.NullPool)
+        try:
+            import psycopg  # noqa: F401
+        except ImportError:
+            raise ImportError('PostgreSQL needs psycopg: pip install "rejo[sql]"') from None
+        url = self._url.set(drivername="postgresql+psycopg")
+        if "connect_timeout" not in url.query:
+            url = url.update_query_dict({"connect_timeout": PATIENCE})
+        options = {} if write else {"postgresql_readonly": True}
+        return sa.create_engine(url, poolclass=sa.pool.NullPool, execution_options=options)
+
+    def _check_file(self, write: bool) -> None:
+        if self.path.is_dir():
+            raise TableError("this is a folder", where=self.name, remedy="Name a file in it.")
+        if not self.path.exists():
+            if write and self.path.absolute().parent.is_dir():
+                return
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.path))
+        with self.path.open("rb") as file:
+            start = file.read(16)
+        if start and start != b"SQLite format 3\0":
+            raise TableError("this is not an SQLite database", where=self.name)
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn any error of SQLAlchemy or of a driver into a TableError."""
+        sa = import_sqlalchemy()
+        try:
+            yield
+        except sa.exc.SQLAlchemyError as error:
+            reason = " ".join(str(getattr(error, "orig", None) or error).split())
+        except (sqlite3.Error, UnicodeError) as error:
+            reason = " ".join(str(error).split())
+        else:
+            return
+        if self._url.password:
+            reason = reason.replace(str(self._url.password), "***")
+        raise TableError(f"the database says: {reason[:300]}", where=self.name) from None
+
+    def find(self, connection: Any, name: str) -> "Place | None":
+        """Return the table or view of a name, which may have its schema before it."""
+        schema, _, table = name.partition(".")
+        for place in (Place(None, name), Place(schema, table)):
+            if place.table and (kind := self._kind(connection, place.schema, place.table)):
+                return place._replace(kind=kind)
+        return None
+
+    def _kind(self, connection: Any, schema: str | None, table: str) -> str:
+        about = import_sqlalchemy().inspect(connection)
+        if schema is not None and schema not in about.get_schema_names():
+            return ""
+        if table in about.get_table_names(schema):
+            return "table"
+        views = [*about.get_view_names(schema)]
+        with suppress(NotImplementedError):
+            views += about.get_materialized_view_names(schema)
+        return "view" if table in views else ""
+
+    def names(self, connection: Any) -> list[str]:
+        """Return the names of the tables and views."""
+        about = import_sqlalchemy().inspect(connection)
+        return [*about.get_table_names(), *about.get_view_names()]
+
+
+class Place(NamedTuple):
+    """A table or view of a database."""
+
+    schema: str | None
+    table: str
+    kind: str = "table"
+
+    def __str__(self) -> str:
+        return ".".join(map(quoted, filter(None, (self.schema, self.table))))
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+# ---- reading ----------------------------------------------------------------------------------
+
+
+class SqlTable(TypedFile):
+    """A table, or the result of a query."""
+
+    format = "sql"
+
+    def __init__(self, database: Database, connection: Any, query: str | None) -> None:
+        self._database = database
+        self.name = database.name
+        options = {"no_parameters": True, "stream_results": True, "max_row_buffer": FETCHED}
+        self._connection = connection.execution_options(**options)
+        self._result = None
+        if database.table and query:
+            raise TableError(
+                f"both the table {shown(database.table)} and query={shown(query)} are given",
+                where=self.name,
+                parameter="query",
+                remedy="Give one of them.",
+            )
+        if query is not None and STATEMENT.match(query):
+            self._result = self._connection.exec_driver_sql(query.strip().rstrip(";"))
+            self.names = list(self._result.keys())
+        else:
+            self._place = self._find(connection, query or database.table)
+            about = import_sqlalchemy().inspect(connection)
+            columns = about.get_columns(self._place.table, self._place.schema)
+            self.names = [column["name"] for column in columns]
+        check_count(len(self.names), self.name)
+        check_different(self.name, self.names)
+
+    def pieces(
+        self, columns: Sequence[str] | None, exact: Collection[str], rows: int
+    ) -> Iterator[Piece]:
+        """Yield some columns, or all; those of ``exact`` have strings only."""
+        names = [name for name in self.names if name] if columns is None else list(columns)
+        places = {name: i for i, name in enumerate(names)}
+        if self._result is None:
+            wanted = ", ".join(map(quoted, names))
+            with self._database.explained():
+                self._result = self._connection.exec_driver_sql(
+                    f"SELECT {wanted} FROM {self._place}"
+                )
+        else:
+            places = {name: self.names.index(name) for name in names}
+
+        def taken(batch: list[Any]) -> Mapping[str, list[Any]]:
+            return {name: [row[i] for row in batch] for name, i in places.items()}
+
+        return row_pieces(self._rows(), taken, exact, rows, self.place)
+
+    def _rows(self) -> Iterator[Any]:
+        with self._database.explained():
+            for part in self._result.partitions(FETCHED):  # type: ignore[union-attr]
+                yield from part
+
+    def _find(self, connection: Any, name: str) -> Place:
+        names = self._database.names(connection)
+        if not name and len(names) == 1:
+            name = names[0]
+        found = self._database.find(connection, name) if name else None
+        if found is not None:
+            return found
+        problem = f"no table {shown(name)}" if name else "no table is named"
+        known = f"The tables are: {listed(names)}" if names else "The database has no tables."
+        raise TableError(
+            problem,
+            where=self.name,
+            parameter="query",
+            remedy=f"{did_you_mean(name, names)}{known}"
+            if name
+            else f"{known}. Name one after a #, or pass query='SELECT ...'.",
+        )
+
+
+@contextmanager
+def open_database(url: str, query: str | None) -> Iterator[SqlTable]:
+    """Open a table of a database, or the result of a query."""
+    database = Database(url)
+    with database.connect() as connection:
+        yield SqlTable(database, connection, query)
