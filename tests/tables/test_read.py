@@ -258,7 +258,7 @@ def test_workbooks_and_archives(write):
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("[Content_Types].xml", "x")
         archive.writestr("xl/workbook.xml", "x")
-    assert "Excel file. Save it as CSV" in refused(write(buffer.getvalue(), "a.xlsx"))
+    assert "Excel file. Give it the ending .xlsx" in refused(write(buffer.getvalue(), "a.csv"))
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("a.csv", "x")
