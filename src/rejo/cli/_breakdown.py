@@ -25,7 +25,7 @@ class Row(NamedTuple):
         return self.n - self.reviewed
 
 
-class Part(NamedTuple):
+class Breakdown(NamedTuple):
     """One way to split the cases."""
 
     title: str
@@ -35,20 +35,20 @@ class Part(NamedTuple):
 
 def split(
     decision: Any, y: Any, classes: Sequence[str], by: str | None = None, values: Any = None
-) -> list[Part]:
+) -> list[Breakdown]:
     """Count by true class, by decided class and, if there is such a column, by its values."""
     import pandas as pd
 
     there = decision >= 0
     decided = _rows(decision[there], y[there], decision[there], classes)
     parts = [
-        Part("true class", _rows(decision, y, y, classes)),
-        Part("decided class", decided, reviews=False),
+        Breakdown("true class", _rows(decision, y, y, classes)),
+        Breakdown("decided class", decided, reviews=False),
     ]
     if by is not None:
         labels = sorted(set(values), key=_in_order)
         code = pd.Index(labels).get_indexer(values)
-        parts.append(Part(by, _rows(decision, y, code, labels)))
+        parts.append(Breakdown(by, _rows(decision, y, code, labels)))
     return parts
 
 
@@ -73,7 +73,7 @@ def _rows(decision: Any, y: Any, code: Any, labels: Sequence[str]) -> list[Row]:
     return [Row(str(label), *row) for label, row in zip(labels, columns, strict=False) if row[0]]
 
 
-def as_json(parts: Sequence[Part], worth: float) -> dict[str, Any]:
+def as_json(parts: Sequence[Breakdown], worth: float) -> dict[str, Any]:
     """Counts and rates with 95 % intervals; a case is ``worth`` so many independent ones."""
     found: dict[str, Any] = {"by_true_class": [], "by_decided_class": [], "by_group": None}
     for key, part in zip(found, parts, strict=False):
@@ -96,7 +96,7 @@ def _rate(part: int, of: int, worth: float) -> Any:
     return wilson_interval(part, of, n_effective=of * worth or None)
 
 
-def as_text(parts: Sequence[Part], worth: float) -> str:
+def as_text(parts: Sequence[Breakdown], worth: float) -> str:
     """An aligned table; a row with more reviews or errors than all cases, beyond chance, says so.
 
     A case is ``worth`` so many independent ones.

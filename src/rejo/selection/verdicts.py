@@ -20,7 +20,7 @@ VAGUE = 2.0  # cases that allow a rate of so many times the limit show little
 MET, WITHIN, BEYOND, OPEN = "met", "missed, within chance", "missed, beyond chance", "open"
 
 
-class Verdict(NamedTuple):
+class TargetVerdict(NamedTuple):
     """Whether one part of a target was met."""
 
     part: str  # the parameter that asked for it
@@ -54,7 +54,7 @@ def judge_target(
     y: Indices,
     *,
     size: float | None = None,
-) -> list[Verdict]:
+) -> list[TargetVerdict]:
     """Say for each part of a target whether it was met on these cases.
 
     Parameters
@@ -79,7 +79,7 @@ def judge_target(
     return found
 
 
-def _judge_rate(target: Target, decision: Indices, y: Indices, worth: float) -> Verdict:
+def _judge_rate(target: Target, decision: Indices, y: Indices, worth: float) -> TargetVerdict:
     counts, limit, n = tally(decision, y), target.limit, len(y)
     reviewed, wrong, decided = int(counts.rejected), int(counts.wrong), int(counts.decided)
     bad, of, what = {
@@ -89,7 +89,7 @@ def _judge_rate(target: Target, decision: Indices, y: Indices, worth: float) -> 
     }[str(target.rate)]
     asked = f"You asked for at most {_short(limit)} {what}"
     if of == 0:
-        return Verdict(
+        return TargetVerdict(
             target.name, limit, float("nan"), 1.0, OPEN, f"{asked}: no case was decided."
         )
     seen = f"{asked}, and {bad:,} of {of:,} ({_percent(bad / of)})"
@@ -102,17 +102,17 @@ def _judge_rate(target: Target, decision: Indices, y: Indices, worth: float) -> 
         said = f"{seen} Within {place}."
         if upper > VAGUE * limit and target.name == "max_error":
             said += f" So few cases show little: the true rate may be up to {_percent(upper)}."
-        return Verdict(target.name, limit, bad / of, p, MET, said)
+        return TargetVerdict(target.name, limit, bad / of, p, MET, said)
     verdict, chance = (WITHIN, "within") if p >= LEVEL else (BEYOND, "beyond")
     often = "fewer than 0.1 %" if p < 0.001 else f"{'only ' * (p < LEVEL)}{100 * p:.2g} %"
     said = (
         f"{seen} Over {place}, {chance} chance: with a true share of {_short(limit)}, {often} of "
         "batches this size would have as many."
     )
-    return Verdict(target.name, limit, bad / of, p, verdict, said)
+    return TargetVerdict(target.name, limit, bad / of, p, verdict, said)
 
 
-def _judge_guarantee(found: Verdict, guarantee: Guarantee) -> Verdict:
+def _judge_guarantee(found: TargetVerdict, guarantee: Guarantee) -> TargetVerdict:
     """A guarantee is about the true rate: only an excess beyond chance contradicts it."""
     broken = found.verdict == BEYOND
     said = (
@@ -121,12 +121,12 @@ def _judge_guarantee(found: Verdict, guarantee: Guarantee) -> Verdict:
     )
     said += ", which is for cases like those in training." if broken else "."
     verdict = OPEN if isnan(found.seen) else BEYOND if broken else MET
-    return Verdict("confidence", found.limit, found.seen, found.p_value, verdict, said)
+    return TargetVerdict("confidence", found.limit, found.seen, found.p_value, verdict, said)
 
 
 def _judge_costs(
     target: Target, prices: Floats, decision: Indices, forced: Indices, y: Indices, worth: float
-) -> Verdict:
+) -> TargetVerdict:
     """Compare the mean cost with that of reviewing, and of deciding, every case.
 
     With a budget or a limit as well, one of these may cost less, but is not allowed.
@@ -144,13 +144,13 @@ def _judge_costs(
     name = min(costs, key=lambda rival: costs[rival])
     p = mean_excess_probability(paid - rivals[name], worth * len(y))
     if target.rate is not None:
-        return Verdict("cost_of", None, mean, p, OPEN, said)
+        return TargetVerdict("cost_of", None, mean, p, OPEN, said)
     if costs[name] >= mean - 1e-12 * abs(mean):
         said += " The model is the cheapest of the three."
-        return Verdict(target.name, None, mean, p, MET, said)
+        return TargetVerdict(target.name, None, mean, p, MET, said)
     verdict, chance = (WITHIN, "within") if p >= LEVEL else (BEYOND, "beyond")
     said = f"{said} {name} every case would have cost less, {chance} chance."
-    return Verdict(target.name, None, mean, p, verdict, said)
+    return TargetVerdict(target.name, None, mean, p, verdict, said)
 
 
 def mean_excess_probability(difference: ArrayLike, size: float) -> float:
