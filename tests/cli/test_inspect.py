@@ -16,6 +16,21 @@ def test_text(run, model):
         assert word in out
 
 
+def test_how_columns_were_read(run, model, table):
+    """The lines of training, without a value of any row."""
+    assert "  2 numbers: age, income\n" in run("inspect", model)[1]
+    frame = table()
+    frame["income"] = frame["income"].fillna(-99999.25)
+    frame.to_csv("t.csv", index=False)
+    words = ("--target", "grade", "--id", "case", "--reject-cost", "0.2", "--model", "logistic")
+    out = run("train", "t.csv", *words, "-o", "m.rejo")[1]
+    line = "income: 12 cells hold the same number far from all others"
+    assert f"{line}, -99999.25; if it means missing, add --missing -99999.25." in out
+    shown = run("inspect", "m.rejo")[1]
+    assert f"{line}." in shown
+    assert "99999" not in shown
+
+
 def test_json(run, model):
     code, out, err = run("inspect", model, "--json")
     assert (code, err) == (0, "")
@@ -25,6 +40,10 @@ def test_json(run, model):
     assert found["reject_label"] == "review"
     columns = {"target": "grade", "id": "case", "by": "region"}
     assert len(found["table"].pop("cases")) == 64  # a hash of the training cases
+    assert found["table"].pop("columns_read")[:2] == [
+        "Columns used: 4.",
+        "  2 numbers: age, income",
+    ]
     assert found["table"] == columns | {"ordered": True}
     assert found["operating_point"]["reject_cost"] == 0.2
     assert found["n_training_rows"] == 0

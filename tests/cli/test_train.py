@@ -42,7 +42,8 @@ def test_numbers_categories_dates_missing_values_and_constants(run, table):
     code, out, err = run("train", "t.csv", "--id", "case", *FIXED)
     assert (code, err) == (0, "")
     assert "t.csv: 120 rows. Classes: bad (60), good (60)." in out
-    assert "Columns used: 5 (2 numbers, 2 categories, 1 date)." in out
+    kinds = "2 numbers: age, income", "2 categories: job, region", "1 date: since"
+    assert "\n  ".join(["Columns used: 5.", *kinds]) in out
     assert "Left out: unit (constant)." in out
     assert files() == ["m.rejo", "t.csv"]
     kinds = load("m.rejo").best_estimator_[0].kinds_

@@ -5,6 +5,8 @@ options, and ``run(arguments)``, which does the work.
 
 ``rejo demo``
     run all the following steps on a data set that comes with scikit-learn
+``rejo look``
+    show what a table holds, before training
 ``rejo train``
     train a model on a labelled table, for a review budget, a maximum error rate or prices
 ``rejo predict``
@@ -39,12 +41,12 @@ from typing import Any, NoReturn
 
 from rejo import __version__
 from rejo._io import one_line
-from rejo.cli import compare, demo, evaluate, inspect, predict, reproduce, train
+from rejo.cli import compare, demo, evaluate, inspect, look, predict, reproduce, train
 from rejo.cli._files import CommandError, warn
 from rejo.cli._options import explain
 from rejo.cli._streams import steady_streams
 
-COMMANDS: tuple[Any, ...] = (demo, train, predict, evaluate, inspect, compare, reproduce)
+COMMANDS: tuple[Any, ...] = (demo, look, train, predict, evaluate, inspect, compare, reproduce)
 RENAMED = {
     "--group": "--by",
     "--together": "--groups",

@@ -3,12 +3,12 @@
 import argparse
 import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from rejo._io import one_line
-from rejo.cli._classes import MIN_PER_CLASS, check_order, order_classes, read_classes
+from rejo.cli._class_names import MIN_PER_CLASS, check_order, order_classes, read_classes
 from rejo.cli._files import CommandError, warn
 from rejo.cli._options import reading
 
@@ -38,14 +38,17 @@ class Cases(NamedTuple):
 
     def about_order(self) -> str:
         """Say that the classes are taken as unordered, and how to give an order; else nothing."""
-        if self.ordered:
-            return ""
-        order = shlex.quote(",".join(self.classes))
-        if len(order) > 60 or any("," in label for label in self.classes):
-            order = "LOWEST,...,HIGHEST"
-        return one_line(
-            f"The classes are taken as unordered. If they have an order, give it: --order {order}."
-        )
+        return "" if self.ordered else about_order(self.classes)
+
+
+def about_order(classes: Sequence[str]) -> str:
+    """Say that classes are taken as unordered, and how to give an order."""
+    order = shlex.quote(",".join(classes))
+    if len(order) > 60 or any("," in label for label in classes):
+        order = "LOWEST,...,HIGHEST"
+    return one_line(
+        f"The classes are taken as unordered. If they have an order, give it: --order {order}."
+    )
 
 
 def read_cases(arguments: argparse.Namespace) -> Cases:

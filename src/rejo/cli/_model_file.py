@@ -195,6 +195,8 @@ def _check_table(table: dict[str, Any], n_classes: int, path: Path) -> dict[str,
     names = [table.get(key) for key in ("target", "id", "by", "groups")]
     fine = all(name is None or isinstance(name, str) for name in names)
     fine = fine and isinstance(table.get("ordered", True), bool)
+    lines = table.get("columns_read", [])
+    fine = fine and isinstance(lines, list) and all(isinstance(line, str) for line in lines)
     if not (fine and _are_prices(table.get("prices"), n_classes)):
         problem = "the columns or prices in its header are not as rejo train writes them."
         raise ModelFileError(problem, where=str(path))

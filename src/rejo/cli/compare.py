@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rejo.catalogue import METHODS, ProblemSize, find, need_order
 from rejo.cli import _options as options
 from rejo.cli._cases import read_cases
-from rejo.cli._classes import respelled
+from rejo.cli._class_names import respelled
 from rejo.cli._files import CommandError, print_json
 
 if TYPE_CHECKING:

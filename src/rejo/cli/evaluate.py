@@ -10,7 +10,7 @@ from rejo._io import percent
 from rejo.cli import _breakdown as breakdown
 from rejo.cli import _options as options
 from rejo.cli._cases import count_groups, fingerprint
-from rejo.cli._classes import read_classes, respelled
+from rejo.cli._class_names import read_classes, respelled
 from rejo.cli._files import CommandError, check_apart, print_json, warn
 from rejo.cli._in_doubt import Tally
 from rejo.cli._model_file import Opened, open_model, vague

@@ -8,15 +8,20 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from rejo._io import one_line, percent
+from rejo._io import percent
 from rejo.cli import _options as options
 from rejo.cli._cases import Cases, fingerprint, read_cases
-from rejo.cli._classes import respelled
-from rejo.cli._files import CommandError, check_apart, check_output, print_json, require
+from rejo.cli._class_names import respelled
+from rejo.cli._column_lines import KEY as COLUMNS_READ
+from rejo.cli._column_lines import describe_columns, remarks_on, suspicion, to_keep
+from rejo.cli._column_lines import say as say_remark
+from rejo.cli._files import CommandError, check_apart, check_output, print_json, require, warn
+from rejo.cli._hints import hints
 from rejo.cli._model_file import TABLES, vague
 from rejo.cli._reporting import check_report, judge_training, write_report
-from rejo.cli._training import Trained, prepare_of, train
+from rejo.cli._training import Trained, encoder_for, train
 
+MOST_NAMES = 2000  # characters of names of columns in a report
 HELP = "train a model that decides clear cases and sends the others to review"
 DESCRIPTION = (
     "Train on a table with known classes, for a review budget, a maximum error rate or prices. "
@@ -50,6 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_report(arguments)
     import rejo.persistence
     from rejo.prices import price_matrix
+    from rejo.selection.leaks import find_leaks
 
     cases = read_cases(arguments)
     say = (lambda *_, **__: None) if arguments.json else print
@@ -61,16 +67,23 @@ def run(arguments: argparse.Namespace) -> None:
         target["cost_of"] = arguments.costs
     if order := cases.about_order():
         say(order, flush=True)
+    encoder = encoder_for(cases)
+    lines = describe_columns(encoder.kinds_, encoder.left_out_)
+    remarks = remarks_on(cases.X, cases.table, encoder.left_out_)
+    say("\n".join([*lines, *map(say_remark, remarks)]), flush=True)
+    suspects = find_leaks(cases.X[list(encoder.kinds_)], cases.y, groups=cases.groups).suspects
+    for suspect in suspects:
+        warn(suspicion(suspect))
     n_jobs = options.n_jobs(arguments, len(cases.y))
     trained = train(
         cases, target, arguments.model, seed=arguments.seed, n_jobs=n_jobs, tell=stage_lines()
     )
-    model, encoder = trained.model, prepare_of(trained.model)
-    say(describe_columns(encoder), flush=True)
+    model = trained.model
     say(describe_choice(trained), flush=True)
     columns = {name: getattr(arguments, name) for name in ("target", "id", "by", "groups")}
     table: dict[str, Any] = {name: value for name, value in columns.items() if value is not None}
     table["ordered"] = cases.ordered
+    table[COLUMNS_READ] = to_keep(lines, remarks)
     table["cases"] = fingerprint(cases.X, encoder.kinds_, cases.y)
     prices = None
     if arguments.costs is not None:
@@ -84,6 +97,9 @@ def run(arguments: argparse.Namespace) -> None:
     say("Parameters were tuned on the same cases, so these rates are slightly optimistic.")
     if wide := vague(model.n_effective_):
         say(wide)
+    found_out = hints(cases, trained, suspects)
+    for hint in found_out:
+        say(hint)
     say("")
     found = rejo.persistence.inspect(path)
     say(f"Model:  {path} ({_size(path)}, {found.privacy})", flush=True)
@@ -96,24 +112,13 @@ def run(arguments: argparse.Namespace) -> None:
             notes=_report_notes(trained),
             prices=prices,
             by=None if cases.by is None else {arguments.by: cases.by},
-            provenance=_provenance(cases, trained, encoder, found),
+            provenance=_provenance(cases, trained, encoder, found, remarks),
         )
         say(f"Report: {arguments.report} ({_size(arguments.report)}) says: {headline}")
     if arguments.json:
-        print_json(_result(arguments, cases, trained, encoder, found))
-
-
-def describe_columns(encoder: Any) -> str:
-    """Say which columns are used, and which are not."""
-    kinds = list(encoder.kinds_.values())
-    words = [
-        f"{kinds.count(kind)} {plural if kinds.count(kind) > 1 else kind}"
-        for kind, plural in (("number", "numbers"), ("category", "categories"), ("date", "dates"))
-        if kind in kinds
-    ]
-    lines = [f"Columns used: {len(kinds)} ({', '.join(words)})."]
-    lines += [f"Left out: {name} ({reason})." for name, reason in encoder.left_out_.items()]
-    return "\n".join(map(one_line, lines))
+        result = _result(arguments, cases, trained, encoder, found)
+        said = [*cases.notes, *map(say_remark, remarks), *map(suspicion, suspects), *found_out]
+        print_json(result | {"remarks": said})
 
 
 def describe_choice(trained: Trained) -> str:
@@ -181,7 +186,11 @@ def _report_notes(trained: Trained) -> list[str]:
     return notes
 
 
-def _provenance(cases: Cases, trained: Trained, encoder: Any, found: Any) -> dict[str, str]:
+def _provenance(
+    cases: Cases, trained: Trained, encoder: Any, found: Any, remarks: Sequence[Any]
+) -> dict[str, str]:
+    from rejo.tables.overview import describe_kinds
+
     left = "; ".join(f"{name}: {reason}" for name, reason in encoder.left_out_.items())
     choice = trained.choice
     params = _shown(choice.chosen.params)
@@ -189,8 +198,9 @@ def _provenance(cases: Cases, trained: Trained, encoder: Any, found: Any) -> dic
         "Data": f"{Path(cases.table.path).name}, {len(cases.y):,} rows",
         "Data hash (SHA-256)": str(found.data_hash),
         "Classes": cases.counts(),
-        "Columns used": ", ".join(encoder.kinds_),
+        "Columns used": "; ".join(describe_kinds(encoder.kinds_, longest=MOST_NAMES)),
         **({"Columns left out": left} if left else {}),
+        **({"How columns were read": "; ".join(to_keep([], remarks))} if remarks else {}),
         "Model": f"{choice.name} ({params})" if params else choice.name,
         "Model hash (SHA-256)": found.payload_hash,
     }

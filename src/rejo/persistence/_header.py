@@ -119,13 +119,14 @@ class ModelFile:
         elif self.n_training_rows > 0:
             rows += ": anyone who can read this file can read them"
         point, *prices = _say_point(self.operating_point, self.classes)
+        table, columns = _columns_read(self.table or {})
         facts = {
             "saved": f"{self.date} by " + ", ".join(f"{k} {v}" for k, v in self.versions.items()),
             "classes": f"{self.classes}, rejected: {self.reject_label!r}",
             "features": self.n_features,
             "operating point": point,
             "expected": None if self.expected is None else _say_expected(self.expected),
-            "table": None if self.table is None else json.dumps(self.table, ensure_ascii=False),
+            "table": None if self.table is None else json.dumps(table, ensure_ascii=False),
             "data hash": self.data_hash,
             "model hash": self.payload_hash,
             "notes": self.notes or None,
@@ -135,7 +136,16 @@ class ModelFile:
         for name, value in facts.items():
             lines += [] if value is None else [f"{name}: {value}"]
             lines += prices if name == "operating point" else []
+            lines += [f"  {line}" for line in columns] if name == "table" else []
         return "\n".join(map(printable, lines))
+
+
+def _columns_read(table: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the rest of the table, and how its columns were read, a line each."""
+    lines = table.get("columns_read")
+    if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+        return table, []
+    return {name: value for name, value in table.items() if name != "columns_read"}, lines
 
 
 def _say_point(point: dict[str, Any], classes: list[Any]) -> list[str]:

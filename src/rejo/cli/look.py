@@ -1,0 +1,311 @@
+"""``rejo look``: what a table holds, before training."""
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rejo._io import one_line, percent
+from rejo.cli import _options as options
+from rejo.cli._cases import about_order
+from rejo.cli._class_names import in_order, order_classes, read_classes
+from rejo.cli._column_lines import describe_columns, remarks_on
+from rejo.cli._column_lines import say as say_remark
+from rejo.cli._files import CommandError, print_json
+
+HELP = "show what a table holds, before training"
+DESCRIPTION = (
+    "Show how the columns of a table are read, their gaps, the classes, columns that give the "
+    "class away, identical rows, and rows that belong together; then suggest a rejo train command."
+)
+NAMES = ("target", "class", "label", "y", "outcome", "result", "grade", "diagnosis", "decision",
+         "churn", "default", "response", "status", "category", "quality")  # fmt: skip
+MOST_CLASSES = 20
+SHOWN = 10  # columns with gaps, classes
+
+
+class Overview(NamedTuple):
+    """What was found, and which options follow from it."""
+
+    facts: dict[str, Any]  # for JSON
+    lines: list[str]
+    advice: dict[str, list[str]]  # options of rejo train, and their values
+
+
+def add(parser: Any) -> None:
+    """Declare the options."""
+    options.add(parser, "data", "--target", "--order", "--id", "--by", "--groups", "--drop")
+    options.add_reading(parser)
+    options.add(parser, "--json")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Read, look, tell."""
+    from rejo.tables import TableError, read_table
+    from rejo.tables.errors import check_columns
+
+    named = [getattr(arguments, name) for name in ("target", "id", "by", "groups")]
+    text = list(dict.fromkeys(name for name in named if name is not None))
+    if arguments.target is not None and arguments.target in named[1:]:
+        raise CommandError("--target must not be the column of --id, --by or --groups")
+    table = read_table(arguments.data, text=text, **options.reading(arguments))
+    check_columns(table.path, arguments.drop, table.frame.columns, "drop")
+    if not len(table.frame):
+        raise TableError("the table has no rows", where=table.path)
+    found = _look(arguments, table, text)
+    command = _command(arguments, table, found.advice)
+    if arguments.json:
+        print_json(found.facts | {"command": command})
+        return
+    print("\n".join(found.lines))
+    if command:
+        print(f"\nTo train:\n  {command}")
+
+
+def _look(arguments: argparse.Namespace, table: Any, text: list[str]) -> Overview:
+    frame, target = table.frame, arguments.target
+    n, p = frame.shape
+    lines = [f"{table.path}: {n:,} rows, {p:,} columns."]
+    facts: dict[str, Any] = {"path": table.path, "n_rows": n, "n_columns": p}
+    advice: dict[str, list[str]] = {}
+    y = None
+    if target is not None:
+        frame, y = _classes(arguments, table, facts, lines)
+    X = frame.drop(columns=[*text, *arguments.drop])
+    kinds, left_out = _columns(X, table, facts, lines, advice)
+    _gaps(X, facts, lines)
+    ids = _ids(X, kinds, left_out, facts, lines, advice)
+    features = X[[name for name in kinds if name not in ids]]
+    if y is None:
+        _candidates(frame, facts, lines, advice)
+    _rows(features, y, arguments, frame, facts, lines)
+    if y is not None:
+        _leaks(X[list(kinds)], y, frame, arguments, facts, lines, advice)
+    return Overview(facts, list(lines), advice)
+
+
+def _classes(
+    arguments: argparse.Namespace, table: Any, facts: dict[str, Any], lines: list[str]
+) -> tuple[Any, Any]:
+    """Tell of the classes; return the rows that have one, and their classes."""
+    from collections import Counter
+
+    from rejo._errors import RejoError
+
+    how = {name: getattr(arguments, name) for name in ("order", "missing", "exact")}
+    column = table.frame[arguments.target]
+    known, y, notes = read_classes(column, table.path, decimal=table.decimal, **how)
+    counts = Counter(y.tolist())
+    facts["target"], facts["n_without_class"] = arguments.target, int((~known).sum())
+    facts["classes"] = {label: counts[label] for label in in_order(counts)}
+    try:
+        order_classes(y, arguments.order, f"{table.path}, column {arguments.target!r}")
+        facts["refused"] = None
+    except RejoError as error:
+        facts["refused"] = error.problem
+    shown = [f"{label} ({n:,})" for label, n in list(facts["classes"].items())[:SHOWN]]
+    more = f" and {len(counts) - SHOWN:,} more" if len(counts) > SHOWN else ""
+    lines.append(one_line(f"Classes of {arguments.target}: {', '.join(shown)}{more}."))
+    lines += map(one_line, notes)
+    if len(counts) > 2 and not facts["refused"] and arguments.order is None:
+        lines.append(about_order(list(facts["classes"])))
+    if facts["refused"]:
+        lines.append(one_line(f"rejo train would refuse them: {facts['refused']}."))
+    return table.frame[known], y
+
+
+def _columns(
+    X: Any, table: Any, facts: dict[str, Any], lines: list[str], advice: dict[str, list[str]]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Tell of the columns and of anything that may surprise."""
+    from rejo.tables import TableEncoder, TableError
+
+    encoder = TableEncoder(written=table.written)
+    try:
+        encoder.fit(X)
+        kinds, left_out = encoder.kinds_, encoder.left_out_
+    except TableError:  # no column is of use
+        kinds, left_out = {}, dict.fromkeys(X.columns, "of no use")
+    remarks = remarks_on(X, table, left_out)
+    lines += describe_columns(kinds, left_out)
+    lines += map(say_remark, remarks)
+    facts |= {"columns": kinds, "left_out": left_out}
+    facts["remarks"] = [{"about": r.about, "column": r.column, "text": r.line()} for r in remarks]
+    codes = [r.value for r in remarks if r.about == "code"]
+    if codes:
+        advice["--missing"] = list(dict.fromkeys(codes))
+    if drop := [r.column for r in remarks if r.about == "id"]:
+        advice["--drop"] = drop
+    return kinds, left_out
+
+
+def _gaps(X: Any, facts: dict[str, Any], lines: list[str]) -> None:
+    gaps = X.isna().mean().sort_values(ascending=False, kind="stable")
+    gaps = gaps[gaps > 0]
+    facts["gaps"] = {name: float(share) for name, share in gaps.items()}
+    if len(gaps):
+        shown = [f"{name} {percent(share)}" for name, share in gaps.head(SHOWN).items()]
+        more = f" and {len(gaps) - SHOWN:,} more columns" if len(gaps) > SHOWN else ""
+        lines.append(one_line(f"Gaps: {', '.join(shown)}{more}."))
+    else:
+        lines.append("Gaps: none.")
+
+
+def _ids(
+    X: Any,
+    kinds: dict[str, str],
+    left_out: dict[str, str],
+    facts: dict[str, Any],
+    lines: list[str],
+    advice: dict[str, list[str]],
+) -> list[str]:
+    """Tell of columns that name the cases, that say what belongs together, and of twins."""
+    from rejo.tables import relations
+
+    codes = relations.level_codes(X)
+    like = [r["column"] for r in facts["remarks"] if r["about"] == "id"]
+    ids = [name for name in X if relations.names_the_cases(name, X[name], codes[name])]
+    groups = [name for name in X if relations.groups_rows(name, X[name], codes[name])]
+    used = {name: codes[name] for name in kinds if name not in like}
+    twins = relations.twins(used, X)
+    facts |= {"ids": ids, "groups": groups}
+    facts["twins"] = [{"columns": names, "equal": equal} for names, equal in twins]
+    rows = [name for name, why in left_out.items() if why == "row numbers"]
+    lines += [
+        f"{name}: a different word in each row; --id {shlex.quote(name)} keeps it beside the "
+        "decisions."
+        for name in ids
+    ]
+    if names := [*ids, *like, *rows]:
+        advice["--id"] = names[:1]
+        advice["--drop"] = [name for name in advice.get("--drop", []) if name != names[0]]
+    for name in groups:
+        n_groups = int(codes[name].max()) + 1
+        lines.append(
+            f"{name}: {n_groups:,} values in {len(X):,} rows. If these are persons or things with "
+            f"several rows each, keep them together: --groups {shlex.quote(name)}."
+        )
+        advice.setdefault("--groups", [name])
+    for names, equal in twins:
+        same = "are equal" if equal else "say the same in other words"
+        lines.append(f"{' and '.join(names[:4])} {same}; one of them is enough.")
+    lines[:] = map(one_line_keeping_indent, lines)
+    return [*ids, *like, *groups]
+
+
+def one_line_keeping_indent(line: str) -> str:
+    """Return a safe line, indented as it is."""
+    return " " * (len(line) - len(line.lstrip(" "))) + one_line(line)
+
+
+def _candidates(
+    frame: Any, facts: dict[str, Any], lines: list[str], advice: dict[str, list[str]]
+) -> None:
+    """Suggest which column may have the classes."""
+    few = {}
+    for place, name in enumerate(frame.columns):
+        n_levels = frame[name].nunique()
+        if 2 <= n_levels <= MOST_CLASSES and frame[name].dtype.kind != "M":
+            called = any(word in NAMES for word in name.lower().replace("_", " ").split())
+            last = place == frame.shape[1] - 1
+            few[name] = (-called, -last, n_levels, -place)
+    best = sorted(few, key=lambda name: few[name])[:3]
+    facts["target_candidates"] = best
+    if best:
+        names = " or ".join(map(shlex.quote, best))
+        lines.append(one_line(f"Which column has the classes? Give it: --target {names}."))
+        advice["--target"] = best[:1]
+    else:
+        lines.append(f"No column has 2 to {MOST_CLASSES} values, as classes have.")
+
+
+def _rows(
+    features: Any,
+    y: Any,
+    arguments: argparse.Namespace,
+    frame: Any,
+    facts: dict[str, Any],
+    lines: list[str],
+) -> None:
+    """Tell of identical rows."""
+    import numpy as np
+
+    from rejo.selection.repeats import repeated_share
+    from rejo.tables import relations
+
+    codes = relations.level_codes(features)
+    y = None if y is None else np.unique(y, return_inverse=True)[1]
+    repeats = relations.count_repeats(codes, y)
+    facts["identical_rows"] = repeats._asdict()
+    if not repeats.n_rows:
+        lines.append("Identical rows: none.")
+        return
+    line = f"Identical rows: {repeats.n_rows:,} ({percent(repeats.n_rows / len(features))})"
+    if repeats.n_other_class:
+        line += f", {repeats.n_other_class:,} of them with different classes"
+    lines.append(f"{line}.")
+    groups = None if arguments.groups is None else frame[arguments.groups].astype(str)
+    shape = np.column_stack(list(codes.values())).astype(np.float64)
+    classes = np.zeros(len(features), dtype=np.intp) if y is None else y
+    facts["copies"] = share = repeated_share(shape, classes, groups)
+    if share:
+        lines.append(
+            "There are more of these than chance explains. If they are copies, remove them; if "
+            "they are rows of the same person or thing, name its column with --groups."
+        )
+
+
+def _leaks(
+    X: Any,
+    y: Any,
+    frame: Any,
+    arguments: argparse.Namespace,
+    facts: dict[str, Any],
+    lines: list[str],
+    advice: dict[str, list[str]],
+) -> None:
+    """Tell of columns that alone predict the class almost perfectly."""
+    from rejo.cli._column_lines import suspicion
+    from rejo.selection.leaks import find_leaks
+
+    groups = None if arguments.groups is None else frame[arguments.groups].astype(str)
+    found = find_leaks(X, y, groups=groups)
+    facts["alone"] = [leak._asdict() for leak in found.columns]
+    facts["leaks"] = [leak.column for leak in found.suspects]
+    if found.suspects:
+        lines += map(suspicion, found.suspects)
+        advice["--drop"] = [*advice.get("--drop", []), *facts["leaks"]]
+    elif found.columns:
+        best = found.columns[0]
+        lines.append(one_line(
+            f"Leaks: no column alone predicts the class almost perfectly (the best is "
+            f"{best.column}, {percent(best.accuracy)} right, each class counted the same)."
+        ))  # fmt: skip
+    if found.columns and found.n_rows < len(y):
+        lines.append(f"Each column was tried on {found.n_rows:,} rows, drawn at random.")
+
+
+def _command(arguments: argparse.Namespace, table: Any, advice: dict[str, list[str]]) -> str:
+    """Return a command for training; empty if there is nothing to train on."""
+    found: dict[str, list[str]] = {}
+    for option in ("--target", "--order", "--id", "--by", "--groups", "--drop", *options.READING):
+        given = getattr(arguments, option[2:])
+        values = given if isinstance(given, list) else [given] if given not in (None, False) else []
+        extra = advice.get(option, [])
+        if option in ("--drop", "--missing"):
+            found[option] = [*values, *(name for name in extra if name not in values)]
+        else:
+            found[option] = values or extra
+    named = {name for option in ("--target", "--id", "--by", "--groups") for name in found[option]}
+    found["--drop"] = [x for x in found["--drop"] if x not in named and "," not in x]
+    if not found["--target"]:
+        return ""
+    words = ["rejo", "train", str(arguments.data)]
+    for option, values in found.items():
+        if values == [True]:
+            words.append(option)
+        elif values:
+            joined = ",".join(map(str, values))
+            words += [f"{option}={joined}"] if joined.startswith("-") else [option, joined]
+    stem = Path(table.path).name.partition(".")[0] or "model"
+    return shlex.join([*words, "--review-budget", "0.1", "-o", f"{stem}.rejo"])

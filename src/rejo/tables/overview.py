@@ -1,0 +1,154 @@
+"""What may surprise about the columns of a table: how they were read, and what they hold.
+
+A remark has two wordings: one with examples from the rows, for the screen, and one without any, for
+files that others may read.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rejo._io import percent
+from rejo._typing import Floats
+from rejo.tables.errors import shown
+from rejo.tables.reading import Reading
+
+MANY_GAPS = 0.5  # share of the cells
+FEWEST = 20  # rows: in fewer, numbers are often all different
+LONG = 6  # digits of a number that may be an identifier
+PLURAL = {"number": "numbers", "category": "categories", "date": "dates"}
+LONGEST_NAME, LONGEST_LIST = 60, 300  # characters
+# The last word of a name, as in "customer_id", "Kundennr" or "patientId".
+ID_NAME = re.compile(
+    r"(?i:(?:^|[\W_])(?:id|ids|nr|no|key|code|uuid|guid|index|idx|number|case|customer|client|"
+    r"patient|person|user|member|subject|applicant|application|household|student|account|policy|"
+    r"contract|ticket|invoice))$|(?<=[a-z])(?:ID|Id|Nr|No)$|(?i:nummer|kennung|_?pid|_?ssn)$"
+)
+
+
+# Where a remark of a reader begins to show values.
+QUOTED = re.compile(r"""['"]|, such as |, and \d""")
+
+
+class Remark(NamedTuple):
+    """Something that may surprise."""
+
+    about: str  # odd, unit, written, unnamed, id, gaps or code
+    column: str
+    text: str  # a clause without values of rows
+    example: str = ""  # what to say after it, with values of rows
+    value: str = ""  # for a code: the number
+
+    def line(self, *, examples: bool = True) -> str:
+        """Return the remark in one line."""
+        start = f"{self.column}: " if self.column else ""
+        return start + self.text + (self.example if examples else "")
+
+
+def describe_kinds(kinds: Mapping[str, str], *, longest: int = LONGEST_LIST) -> list[str]:
+    """Return a line for each kind of column, with names, cut if there are many.
+
+    >>> describe_kinds({"age": "number", "income": "number", "job": "category"})
+    ['2 numbers: age, income', '1 category: job']
+    """
+    lines = []
+    for kind, plural in PLURAL.items():
+        if names := [name for name, found in kinds.items() if found == kind]:
+            lines.append(
+                f"{len(names):,} {plural if len(names) > 1 else kind}: {cut(names, longest)}"
+            )
+    return lines
+
+
+def cut(names: Iterable[str], longest: int = LONGEST_LIST) -> str:
+    """Return names with commas between them, as many as fit."""
+    found = [name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "..." for name in names]
+    kept = found[:1]
+    for name in found[1:]:
+        if sum(map(len, kept)) + 2 * len(kept) + len(name) > longest:
+            break
+        kept.append(name)
+    more = len(found) - len(kept)
+    return ", ".join(kept) + (f" and {more:,} more" if more else "")
+
+
+def find_remarks(
+    frame: Any, readings: Mapping[str, Reading], unnamed: Mapping[int, str] | None = None
+) -> list[Remark]:
+    """Return what may surprise about the columns of ``frame``, which may be some of the table."""
+    found = [
+        Remark("unnamed", "", f"column {place} has no name and is left out ({what})")
+        for place, what in (unnamed or {}).items()
+    ]
+    for name in frame.columns:
+        reading = readings.get(name, Reading("text"))
+        found += on_reading(name, reading)
+        column = frame[name]
+        gaps = float(column.isna().mean()) if len(column) else 0.0
+        if MANY_GAPS <= gaps < 1:
+            found.append(Remark("gaps", name, f"{percent(gaps, 0)} of the cells are missing"))
+        if column.dtype.kind == "f":
+            values = column.to_numpy(np.float64)
+            if why := like_ids(name, values):
+                found.append(Remark("id", name, why))
+            for code, n in codes_for_missing(values):
+                text = f"{n:,} cells hold the same number far from all others"
+                value = f"{code:.15g}"
+                found.append(Remark("code", name, text, f", {value}", value))
+    return found
+
+
+def on_reading(name: str, reading: Reading) -> list[Remark]:
+    """Return what may surprise about how a column was read."""
+    found = []
+    if reading.n_odd:
+        n = f"{reading.n_odd:,} cell{'s are' if reading.n_odd > 1 else ' is'}"
+        text = f"{n} not {'dates' if reading.kind == 'date' else 'numbers'}, read as missing"
+        example = f" ({', '.join(map(shown, reading.odd[:2]))})" if reading.odd else ""
+        found.append(Remark("odd", name, text, example))
+    if reading.unit:
+        found.append(Remark("unit", name, f"numbers with the unit {shown(reading.unit)}"))
+    for remark in reading.remarks:
+        plain = QUOTED.split(remark)[0].rstrip(" ,:(")
+        text = plain or "cells are written in more than one way"
+        example = remark[len(plain) :] if plain else f": {remark}"
+        found.append(Remark("written", name, text, example))
+    return found
+
+
+def like_ids(name: str, values: Floats) -> str:
+    """Say why numbers look like identifiers rather than a measurement; empty if they do not."""
+    n = len(values)
+    if n < FEWEST or not np.isfinite(values).all() or (values % 1 != 0).any():
+        return ""
+    if len(np.unique(values)) < n:
+        return ""
+    steps = np.diff(values)
+    if (steps > 0).all() or (steps < 0).all():
+        return "a different whole number in each row, in order, like an identifier"
+    digits = {len(f"{value:.0f}") for value in (values.min(), values.max())}
+    if ID_NAME.search(name) or (digits == {d for d in digits if d >= LONG} and len(digits) == 1):
+        return "a different whole number in each row, like an identifier"
+    return ""
+
+
+def codes_for_missing(values: Floats) -> list[tuple[float, int]]:
+    """Return numbers such as -999 that lie far from all others and repeat, and how often.
+
+    Numbers of nines must lie as far from the others as these spread; others, ten times as far.
+    """
+    there, counts = np.unique(values[np.isfinite(values)], return_counts=True)
+    found = []
+    for end in (0, -1):
+        while len(there) > 2:
+            rest = np.delete(there, end)
+            spread, gap = np.ptp(rest), abs(there[end] - rest[end])
+            nines = re.fullmatch(r"-?9{2,}(\.9*)?", f"{there[end]:.10g}") is not None
+            least, far = (2, 1.0) if nines else (max(3, 0.002 * counts.sum()), 10.0)
+            if counts[end] < least or gap < far * spread:
+                break
+            found.append((float(there[end]), int(counts[end])))
+            there, counts = rest, np.delete(counts, end)
+    return found

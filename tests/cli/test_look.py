@@ -1,0 +1,105 @@
+"""``rejo look``: what a table holds, before training."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+def look(run, *words):
+    """Look with ``--json``; return the result."""
+    code, out, err = run("look", *words, "--json")
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+@pytest.fixture
+def clean(table):
+    frame = table(200)
+    frame.to_csv("t.csv", index=False)
+    return frame
+
+
+def test_a_clean_table(run, clean):
+    code, out, err = run("look", "t.csv", "--target", "grade", "--id", "case")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "t.csv: 200 rows, 8 columns."
+    assert lines[1] == "Classes of grade: bad (100), good (100)."
+    assert lines[2:6] == ["Columns used: 5.", "  2 numbers: age, income",
+                          "  2 categories: job, region", "  1 date: since"]  # fmt: skip
+    assert "Left out: unit (constant)." in lines
+    assert "Gaps: income 10.0 %, job 8.0 %, since 6.0 %." in lines
+    assert "Identical rows: none." in lines
+    assert "Leaks: no column alone predicts" in out
+    assert lines[-1] == (
+        "  rejo train t.csv --target grade --id case --review-budget 0.1 -o t.rejo"
+    )
+
+
+def test_the_suggested_command_works(run, clean):
+    command = look(run, "t.csv", "--target", "grade")["command"].split()
+    assert command[command.index("--id") + 1] == "case"
+    assert run(*command[1:], "--model", "logistic")[0] == 0
+
+
+def test_without_a_target(run, clean):
+    found = look(run, "t.csv")
+    assert found["target_candidates"][0] == "grade"
+    assert "--target grade" in run("look", "t.csv")[1]
+
+
+def test_a_leak_is_named_and_dropped(run, clean):
+    random = np.random.RandomState(0)
+    late = (clean["grade"] == "bad") & (random.rand(200) < 0.98)
+    frame = clean.assign(fees=np.where(late, 40 + random.rand(200), 0.0))
+    frame.to_csv("t.csv", index=False)
+    found = look(run, "t.csv", "--target", "grade")
+    assert found["leaks"] == ["fees"]
+    assert "--drop fees" in found["command"]
+    words = ("--target", "grade", "--id", "case", "--reject-cost", "0.2", "--model", "logistic")
+    _, _, err = run("train", "t.csv", *words, "-o", "m.rejo")
+    assert err.count("fees: predicts the class almost alone") == 1
+
+
+def test_a_leak_by_being_filled_in(run, clean):
+    closed = np.where(clean["grade"] == "bad", "2020-03-04", "")
+    clean.assign(closed=closed).to_csv("t.csv", index=False)
+    assert look(run, "t.csv", "--target", "grade")["leaks"] == ["closed"]
+
+
+def test_identifiers_and_groups(run, clean):
+    random = np.random.RandomState(0)
+    clean.insert(0, "number", random.permutation(np.arange(100_000, 100_200)))
+    clean["patient"] = [f"P{i:04d}" for i in random.randint(0, 80, 200)]
+    clean.drop(columns="case").to_csv("t.csv", index=False)
+    found = look(run, "t.csv", "--target", "grade")
+    assert [r["column"] for r in found["remarks"] if r["about"] == "id"] == ["number"]
+    assert found["groups"] == ["patient"]
+    assert "--id number --groups patient" in found["command"]
+
+
+def test_identical_rows_and_equal_columns(run, clean):
+    frame = pd.concat([clean, clean]).drop(columns="case")
+    frame["years"] = frame["age"]
+    frame["place"] = frame["region"].map({"north": "N", "south": "S"})
+    frame.to_csv("t.csv", index=False)
+    found = look(run, "t.csv", "--target", "grade")
+    assert found["identical_rows"] == {"n_rows": 400, "n_other_class": 0}
+    assert found["copies"] == 1.0
+    assert {"columns": ["age", "years"], "equal": True} in found["twins"]
+    assert {"columns": ["region", "place"], "equal": False} in found["twins"]
+
+
+def test_classes_that_train_would_refuse(run, clean):
+    clean.loc[0, "grade"] = "awful"
+    clean.to_csv("t.csv", index=False)
+    assert "'awful' has 1 rows" in look(run, "t.csv", "--target", "grade")["refused"]
+
+
+def test_refusals(refused, clean):
+    assert "Did you mean 'grade'?" in refused(3, "look", "t.csv", "--target", "grad")
+    assert "--target" in refused(2, "look", "t.csv", "--target", "grade", "--id", "grade")
+    clean.iloc[:0].to_csv("none.csv", index=False)
+    assert "the table has no rows" in refused(3, "look", "none.csv")
