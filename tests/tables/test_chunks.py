@@ -41,6 +41,15 @@ def refused(path, encoder, **options):
     return message
 
 
+def unread(path, encoder, **options):
+    """Return the doubts about cells, by row."""
+    found = {}
+    for frame in read_chunks(path, encoder, **options):
+        for row, doubts in encoder.check(frame).doubts.items():
+            found[int(frame.index[row])] = [str(d) for d in doubts if d.why == "unreadable"]
+    return {row: doubts for row, doubts in found.items() if doubts}
+
+
 @pytest.mark.parametrize("size", [1, 7, 64, 399, 400, 10_000])
 def test_chunks_agree_with_the_whole_table(training, size):
     path, table, encoder = training
@@ -57,14 +66,11 @@ def test_only_what_is_needed_is_read(training, tmp_path):
     assert set(encoder.kinds_) == {"age", "job", "since"}  # ids and notes are names
     path = tmp_path / "new.csv"
     path.write_text("since;extra;job;age\n2020-01-01;a b;cook;1,5\n31.12.2020;;cook;\n")
-    message = refused(path, encoder)
-    assert "line 3, column 'since'" in message
-    assert "'31.12.2020' is not a date such as 2024-12-31" in message
-    path.write_text("since;extra;job;age\n2020-01-01;a b;cook;1,5\n2020-12-31;;cook;\n")
     (frame,) = read_chunks(path, encoder, text=["extra", "id"], optional=["id"])
     assert frame.columns.tolist() == ["age", "job", "since", "extra"]
     assert frame["extra"].tolist() == ["a b", None]
     assert frame["age"].tolist()[0] == 1.5
+    assert frame["since"].tolist() == [pd.Timestamp(2020, 1, 1), pd.Timestamp(2020, 12, 31)]
 
 
 def test_a_column_that_is_missing(training, tmp_path):
@@ -85,11 +91,7 @@ def test_a_cell_that_is_not_a_number(training, tmp_path):
     lines = [HEAD, *rows(300)]
     lines[201] = '7,12 years,"a\nb",2020-01-01,x'
     path.write_text("\n".join(lines))
-    message = refused(path, encoder, rows=64)
-    assert message.startswith(f"{path}, line 202, column 'age': '12 years' is not a number")
-    lines[201] = '7,-inf,"a\nb",2020-01-01,x'
-    path.write_text("\n".join(lines))
-    assert "line 202, column 'age'" in refused(path, encoder, rows=64)
+    assert unread(path, encoder, rows=64) == {200: ["age: '12 years' is not a number"]}
     lines[201] = "7, ? , cook ,2020-01-01 ,x"  # blanks around a mark for missing values
     path.write_text("\n".join(lines))
     frames = list(read_chunks(path, encoder, rows=64))
@@ -250,7 +252,7 @@ def test_names_are_kept_as_they_are_written(training, tmp_path):
         assert frame["id"].tolist() == [*names[:4], None, "07", "1.50", "TRUE"]
         assert frame["job"].isna().all()
     path.write_text("id,age,job,since\nNA,x,NA,2020-01-01\n")
-    assert "'x' is not a number" in refused(path, encoder, text=["id"])
+    assert unread(path, encoder, text=["id"]) == {0: ["age: 'x' is not a number"]}
 
 
 @pytest.mark.parametrize("value", ["1e200", "-1e300", "1e400"])
@@ -258,10 +260,10 @@ def test_a_number_that_would_overflow(training, tmp_path, value):
     _, _, encoder = training
     path = tmp_path / "new.csv"
     path.write_text(f"age,job,since\n1e100,a,2020-01-01\n{value},a,2020-01-01\n")
-    message = refused(path, encoder)
-    assert message.startswith(
-        f"{path}, line 3, column 'age': the number is infinite or above 1e100"
-    )
+    (frame,) = read_chunks(path, encoder)
+    assert frame["age"].tolist() == [1e100, float(value)]
+    with pytest.raises(TableError, match="infinite or above 1e"):
+        encoder.transform(frame)
     path.write_text("age,job,since\n1e100,a,2020-01-01\n")
     (frame,) = read_chunks(path, encoder)
     assert encoder.transform(frame)[0, 0] == 1e6

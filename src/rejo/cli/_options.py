@@ -295,5 +295,6 @@ def explain(error: Exception) -> str:
     problem = re.sub(rf"^{error.parameter}(?![-\w'\"])", option, problem)
     remedy = error.remedy and re.sub(f"{name}=", f"{option} ", error.remedy)
     remedy = remedy and re.sub(rf"{name}(?![-\w'\"])", option, remedy)
+    remedy = remedy and re.sub(r"(?<![-\w'\"])thousands=", "--thousands ", remedy)
     named = str(RejoError(problem, where=error.where, remedy=remedy))
     return named if option in named else f"{option}: {named}"

@@ -6,12 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from rejo.tables._bytes import name_of
 from rejo.tables._csv import CsvFile, open_csv
 from rejo.tables._records import RowBlock
 from rejo.tables._typed import frames
 from rejo.tables.cells import Cells, as_kind
+from rejo.tables.dates import order_of
 from rejo.tables.errors import TableError, check_columns, import_pandas
+from rejo.tables.marks import OTHER, decimal_of, have_fractions, show_the_mark
+from rejo.tables.number_columns import shown_mark
 from rejo.tables.sources import format_of, open_typed
+from rejo.tables.spelling import spellings_known
 from rejo.tables.values import texts_of, words_of
 
 
@@ -97,13 +102,21 @@ def read_chunks(
         check_columns(name, [*encoder.kinds_, *needed], there)
         return {**dict.fromkeys([*encoder.kinds_, *needed], "text"), **encoder.kinds_}
 
+    spelled = {} if exact else {
+        name: spellings_known(encoder.learnt_[name]["categories"])
+        for name, kind in encoder.kinds_.items() if kind == "category"
+    }  # fmt: skip
+    mark = decimal_of(decimal, thousands, name_of(path))
     if (format := format_of(path)) != "csv":
         with open_typed(path, format, sheet=sheet, query=query, encoding=encoding) as file:
             kinds = kinds_of(file.name, file.names)
-            yield from frames(file, kinds, encoder.written_, rows, decimal=decimal, missing=missing)
+            yield from frames(
+                file, kinds, encoder.written_, rows, decimal=mark, missing=missing, spelled=spelled
+            )
         return
-    with open_csv(path, sep=sep, decimal=decimal, encoding=encoding, missing=missing) as csv:
-        typist = _Typist(csv, kinds_of(csv.name, csv.names), encoder.written_)
+    with open_csv(path, sep=sep, decimal=mark, encoding=encoding, missing=missing) as csv:
+        kinds = kinds_of(csv.name, csv.names)
+        typist = _Typist(csv, kinds, encoder.written_, spelled, mark)
         block = None
         for block in csv.blocks(rows):
             frame = typist.frame(block)
@@ -114,34 +127,61 @@ def read_chunks(
 
 
 class _Typist:
-    """Turns blocks of rows into frames with typed columns."""
+    """Turns blocks of rows into frames with typed columns.
+
+    How this file is written shows in its first block; what does not is as in training.
+    """
 
     def __init__(
-        self, file: CsvFile, kinds: dict[str, str], written: dict[str, dict[str, str]]
+        self,
+        file: CsvFile,
+        kinds: dict[str, str],
+        written: dict[str, dict[str, str]],
+        spelled: dict[str, dict[str, str]],
+        decimal: str | None,
     ) -> None:
-        self.file, self.kinds, self.written = file, kinds, written
+        self.file, self.kinds, self.spelled = file, kinds, spelled
+        self.written = {name: dict(how) for name, how in written.items()}  # here, not in training
+        self.decimal = decimal  # that the user gives
+        self.numbers = [name for name, kind in kinds.items() if kind == "number"]
+        self.text = [name for name, kind in kinds.items() if kind == "text"]
+        # Columns of numbers that pandas cannot read, or only with another decimal mark.
+        self.as_words: set[str] = set()
+        self.is_new = True
 
     def frame(self, block: RowBlock) -> Any:
         pd = import_pandas()
-        names = list(self.kinds)
-        text = [name for name in names if self.kinds[name] == "text"]
-        # Words as objects: pandas would read TRUE and 007 as categories that are not strings.
-        objects = dict.fromkeys(names, object)
-        numbers = {name: np.float64 for name in names if self.kinds[name] == "number"}
-        try:
-            found = self.file.parse(block, names, {**objects, **numbers}, text)
-        except TableError:
-            raise
-        except (ValueError, TypeError):  # a cell is not a number: find it, or see it is missing
-            found = self.file.parse(block, names, objects, text)
+        found = self._parsed(block)
+        if self.is_new and block.data:
+            self.is_new = False
+            found = self._settle(block, found)
         index = pd.RangeIndex(block.row, block.row + len(found))
         columns = {
             # Otherwise pandas would give strings a type of its own.
             name: pd.Series(column, index, dtype=object if column.dtype == object else None)
-            for name in names
+            for name in self.kinds
             for column in [self._column(found[name], name)]
         }
         return pd.DataFrame(columns, index=index)
+
+    def _parsed(self, block: RowBlock) -> Any:
+        """Return numbers where pandas reads them, and strings."""
+        # Words as objects: pandas would read TRUE and 007 as categories that are not strings.
+        names = list(self.kinds)
+        objects = dict.fromkeys(names, object)
+        numbers = {name: np.float64 for name in self.numbers if name not in self.as_words}
+        try:
+            return self.file.parse(block, names, {**objects, **numbers}, self.text, self.numbers)
+        except TableError:
+            raise
+        except (ValueError, TypeError):  # a cell is not a number as pandas reads them
+            found = self.file.parse(block, names, objects, self.text, self.numbers)
+        for name in numbers:
+            try:
+                self.file.parse(block, [name], {name: np.float64}, (), [name])
+            except (ValueError, TypeError):
+                self.as_words.add(name)
+        return found
 
     def _column(self, column: Any, name: str) -> Any:
         kind = self.kinds[name]
@@ -149,5 +189,40 @@ class _Typist:
             return texts_of(column)
         if kind == "number" and column.dtype == np.float64:
             return np.asarray(column)
-        found = Cells(words_of(column, self.file.missing))
-        return as_kind(found, kind, self.written.get(name, {}), self.file.decimal)
+        found, how = Cells(words_of(column, self.file.missing)), self.written.get(name, {})
+        return as_kind(found, kind, how, how.get("decimal", "."), self.spelled.get(name, {}))
+
+    # ---- how this file is written --------------------------------------------------------------
+
+    def _settle(self, block: RowBlock, found: Any) -> Any:
+        """Find the decimal marks of columns, and the order of day and month, in the first block."""
+        for name, kind in self.kinds.items():
+            if kind == "date":
+                words = words_of(found[name], self.file.missing).words
+                self.written[name]["format"] = order_of(words, self.written[name]["format"])
+        expected = {name: self.written[name]["decimal"] for name in self.numbers}
+        grouped = self.file.grouped_columns(block) if self.numbers else set()
+        marks = {name: self._mark(block, found[name], name, name in grouped) for name in expected}
+        known = {name: mark for name, mark in marks.items() if mark}
+        if self.decimal:
+            expected = dict.fromkeys(expected, self.decimal)
+        elif known and all(mark != expected[name] for name, mark in known.items()):
+            # Written otherwise than the training table, also where no cell shows it.
+            expected = {name: OTHER[mark] for name, mark in expected.items()}
+        again = False
+        for name in self.numbers:
+            mark = marks[name] or expected[name]
+            self.written[name]["decimal"] = mark
+            if mark != self.file.decimal:
+                again |= name in grouped and name not in self.as_words
+                self.as_words.add(name)
+        return self._parsed(block) if again else found
+
+    def _mark(self, block: RowBlock, column: Any, name: str, is_grouped: bool) -> str | None:
+        """Return the decimal mark that the cells of a column show; None without any."""
+        if column.dtype == np.float64:
+            values = np.asarray(column)
+            if not is_grouped or show_the_mark(values):
+                return self.file.decimal if have_fractions(values).any() else None
+            column = self.file.parse(block, [name], {name: object})[name]
+        return shown_mark(words_of(column, self.file.missing), self.written[name]["decimal"])

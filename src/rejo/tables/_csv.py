@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from rejo.tables._bytes import HEAD, BlankSeparated, Utf8, name_of, open_bytes, refuse_json
-from rejo.tables._records import RowBlock, code_columns, line_of, row_blocks
+from rejo.tables._records import RowBlock, code_columns, grouped_columns, line_of, row_blocks
 from rejo.tables.errors import TableError, check_different, import_pandas, shown
 from rejo.tables.limits import HEADER, PIECE, check_count, too_large
-from rejo.tables.values import MISSING
+from rejo.tables.values import AMONG_NUMBERS, missing_words
 
 SEPARATORS = (",", ";", "\t", "|")
 NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t", "\\s+": " "}  # as a shell or pandas writes them
 LOOK = 50  # rows
-WHOLE_NUMBER = re.compile(r"[+-]?\d+")
+GAPS = sorted({form for w in AMONG_NUMBERS for form in (w, w.upper(), w.title(), w.capitalize())})
 DOT_NUMBER = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 
@@ -49,9 +49,10 @@ class CsvFile:
         self.encoding = reader.encoding
         self.sep = " " if isinstance(reader, BlankSeparated) else style.sep
         self.decimal = style.decimal
-        self.missing = frozenset([*MISSING, *missing])
+        self.missing = missing_words(missing)
         self.names = [name for name in style.names if name]
         self._place = {name: i for i, name in enumerate(style.names) if name}
+        self.unnamed = [i for i, name in enumerate(style.names) if not name]
         self._width = len(style.names)
         self._style = style
 
@@ -67,18 +68,23 @@ class CsvFile:
     def parse(
         self,
         block: RowBlock,
-        columns: Sequence[str],
-        dtypes: Mapping[str, Any],
+        columns: Sequence[str | int],
+        dtypes: Mapping[Any, Any],
         text: Collection[str] = (),
+        numbers: Collection[str] = (),
     ) -> Any:
         """Return some columns of a block as a DataFrame; pandas infers the types not given.
 
         The columns of ``text`` are strings as written, including ``NA`` and the empty string.
+        In those of ``numbers`` more words mean a missing value.
+        Columns are given by name, or by position if they have none.
         """
         pd = import_pandas()
         if not block.data:
             return pd.DataFrame(columns=list(columns), dtype=object)
-        place = self._place
+        place = {name: name if isinstance(name, int) else self._place[name] for name in columns}
+        words = list(self.missing)
+        gaps = [*words, *GAPS] if numbers else words
         types = {**dtypes, **dict.fromkeys(text, object)}
         try:
             frame = pd.read_csv(
@@ -89,7 +95,11 @@ class CsvFile:
                 dtype={place[name]: dtype for name, dtype in types.items()},
                 sep=self._style.sep,
                 decimal=self.decimal,
-                na_values={place[name]: list(self.missing) for name in columns if name not in text},
+                na_values={
+                    place[name]: gaps if name in numbers else words
+                    for name in columns
+                    if name not in text
+                },
                 keep_default_na=False,
                 skipinitialspace=True,
                 low_memory=False,
@@ -103,12 +113,17 @@ class CsvFile:
                 parameter="sep",
                 remedy="Fix them, or pass another separator, such as sep=';'.",
             ) from None
-        frame.columns = [self._style.names[place] for place in frame.columns]
+        frame.columns = [self._style.names[place] or place for place in frame.columns]
         return frame[list(columns)]
 
     def code_columns(self, block: RowBlock) -> set[str]:
         """Return the columns in which a cell of the block looks like 007."""
         found = code_columns(block.data, self._style.sep)
+        return {self._style.names[i] for i in found if i < self._width}
+
+    def grouped_columns(self, block: RowBlock) -> set[str]:
+        """Return the columns with a cell that may have its decimal mark between thousands."""
+        found = grouped_columns(block.data, self._style.sep, self.decimal)
         return {self._style.names[i] for i in found if i < self._width}
 
     def place(self, block: RowBlock, row: int, column: str) -> str:
@@ -214,14 +229,8 @@ def sniff(
             "the header line names no column", where=name, remedy="Write the names there."
         )
     check_different(name, names)
-    if decimal is None:
-        decimal = "." if sep == "," else _decimal_mark(name, names, rows)
-    elif decimal not in (".", ",") or decimal == sep:
-        raise TableError(
-            f"decimal={shown(decimal)} is not '.' or ',', or is the separator",
-            where=name,
-            parameter="decimal",
-        )
+    if decimal is None or sep == ",":
+        decimal = "." if sep == "," else _decimal_mark(names, rows)
     seen = sum(len(line.encode()) for line in lines[skip : skip + ends[-1]])
     return Style(
         sep,
@@ -282,25 +291,12 @@ def _check_separator(name: str, sep: str) -> str:
     return sep
 
 
-def _decimal_mark(name: str, names: list[str], rows: list[list[str]]) -> str:
-    """Return the mark that more cells have; an error if each has whole columns of numbers."""
-    fitting: dict[str, list[str]] = {",": [], ".": []}
-    counts = dict.fromkeys(fitting, 0)
-    for i, column in enumerate(names):
-        cells = [row[i].strip() for row in rows if i < len(row)]
-        cells = [cell for cell in cells if cell not in MISSING]
-        for mark, number in ((",", COMMA_NUMBER), (".", DOT_NUMBER)):
-            found = sum(number.fullmatch(cell) is not None for cell in cells)
-            counts[mark] += found
-            whole = sum(WHOLE_NUMBER.fullmatch(cell) is not None for cell in cells)
-            if found and found + whole == len(cells):
-                fitting[mark].append(column)
-    if fitting[","] and fitting["."]:
-        raise TableError(
-            f"numbers have a comma in column {shown(fitting[','][0])} and a point in column "
-            f"{shown(fitting['.'][0])}",
-            where=name,
-            parameter="decimal",
-            remedy="Pass decimal=',' or decimal='.'.",
-        )
+def _decimal_mark(names: list[str], rows: list[list[str]]) -> str:
+    """Return the mark that more cells have."""
+    counts = {".": 0, ",": 0}
+    for row in rows:
+        for cell in row[: len(names)]:
+            cell = cell.strip()
+            counts["."] += DOT_NUMBER.fullmatch(cell) is not None
+            counts[","] += COMMA_NUMBER.fullmatch(cell) is not None
     return "," if counts[","] > counts["."] else "."

@@ -1,6 +1,7 @@
 """Read a whole table and type its columns by their contents, for training."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -8,21 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from rejo.tables._bytes import name_of
 from rejo.tables._csv import CsvFile, open_csv
 from rejo.tables._records import RowBlock
 from rejo.tables._typed import read_whole
 from rejo.tables.errors import check_columns, import_pandas
 from rejo.tables.limits import check_whole
-from rejo.tables.reading import Column, Reading, read_columns, written_as
+from rejo.tables.marks import CODE, decimal_of, have_fractions, show_the_mark
+from rejo.tables.number_columns import tally
+from rejo.tables.reading import Column, Reading, as_category, read_columns, written_as
 from rejo.tables.sources import format_of, open_typed
-from rejo.tables.values import (
-    CODE,
-    Words,
-    check_size,
-    joined,
-    texts_of,
-    words_of,
-)
+from rejo.tables.values import Words, check_size, joined, spread, texts_of, words_of
 
 ROWS = 100_000  # in a block
 
@@ -42,6 +39,9 @@ class Table:
         How the file is written.
     readings : dict of str to Reading
         How each column was read.
+    unnamed : dict of int to str
+        Columns without a name, which are left out, by their position, which begins at 1: they hold
+        ``"row numbers"``, ``"values"``, or are ``"empty"``.
     """
 
     frame: Any
@@ -50,6 +50,7 @@ class Table:
     decimal: str
     encoding: str
     readings: dict[str, Reading] = field(default_factory=dict)
+    unnamed: dict[int, str] = field(default_factory=dict)
 
     @property
     def date_formats(self) -> dict[str, str]:
@@ -148,40 +149,69 @@ def read_table(
     {'id': ['007', '008'], 'income': [1.5, nan], 'job': ['clerk', None]}
     """
     kept = [text] if isinstance(text, str) else list(text)
+    as_words = [words] if isinstance(words, str) else list(words)
+    as_words = [name for name in as_words if name not in kept]
     if (format := format_of(path)) != "csv":
         with open_typed(path, format, sheet=sheet, query=query, encoding=encoding) as typed:
             check_columns(typed.name, kept, filter(None, typed.names))
             columns = read_whole(
-                typed, text=kept, words=set(words), decimal=decimal, missing=missing
+                typed,
+                text=kept,
+                words=as_words,
+                decimal=decimal_of(decimal, thousands, typed.name),
+                missing=missing,
+                exact=exact,
             )
             return table_of(columns, typed.name, encoding=typed.format)
+    mark = decimal_of(decimal, thousands, name_of(path))
     with open_csv(
-        path, sep=sep, decimal=decimal, encoding=encoding, missing=missing, header=header
+        path, sep=sep, decimal=mark, encoding=encoding, missing=missing, header=header
     ) as file:
         check_columns(file.name, kept, file.names)
-        found = _typed(file, kept)
-        return table_of(found, file.name, file.sep, file.decimal, file.encoding)
+        check_columns(file.name, as_words, file.names, "words")
+        found, unnamed = _typed(file, kept, as_words, mark, exact)
+        return table_of(
+            found,
+            file.name,
+            file.sep,
+            mark or _main_mark(found, file.decimal),
+            file.encoding,
+            unnamed,
+        )
 
 
-def _typed(file: CsvFile, text: list[str]) -> dict[str, Column]:
+def _typed(
+    file: CsvFile, text: list[str], as_words: list[str], decimal: str | None, exact: bool
+) -> tuple[dict[str, Column], dict[int, str]]:
+    """Return the columns of a file, and what the columns without a name hold."""
     # The bytes stay in memory until all columns are known: a column may turn out in its last row
     # not to hold numbers, and is then read again as strings.
     blocks: list[RowBlock] = []
     parts: dict[str, list[Any]] = {name: [] for name in file.names}
+    grouped: set[str] = set(as_words)
     size = 0
     for block in file.blocks(ROWS):
         check_whole(size := size + len(block.data), file.name)
         blocks.append(block)
         for name, part in _first_look(file, block, text).items():
             parts[name].append(part)
+        grouped |= file.grouped_columns(block)
     found: dict[str, Column] = {}
     words: dict[str, Words] = {}
+    marks: dict[str, str] = {}  # of columns that can have no other
     for name in file.names:
         if name in text:
             kept = np.concatenate([np.empty(0, dtype=object), *parts[name]])
             n_missing = int(sum(value is None for value in kept))
             found[name] = Column(kept, Reading("text", n_missing=n_missing))
-        elif any(isinstance(part, Words) for part in parts[name]) or not parts[name]:
+            continue
+        values = None
+        if parts[name] and not any(isinstance(part, Words) for part in parts[name]):
+            values = np.concatenate(parts[name])
+            # pandas reads 2.100 as 2.1, but it may be 2100.
+            if name in grouped and (name in as_words or not show_the_mark(values)):
+                values = None
+        if values is None:
             words[name] = joined(
                 [
                     part if isinstance(part, Words) else _as_words(file, block, [name])[name]
@@ -189,19 +219,51 @@ def _typed(file: CsvFile, text: list[str]) -> dict[str, Column]:
                 ]
             )
         else:
-            values = np.concatenate(parts[name])
             about = Reading("number", file.decimal, n_missing=int(np.isnan(values).sum()))
             found[name] = Column(values, about)
+            if have_fractions(values).any():
+                marks[name] = file.decimal
         parts[name] = []
-    found.update(read_columns(words, file.name, file.decimal))
+    found.update({name: as_category(words.pop(name), exact) for name in as_words if name in words})
+    place = partial(_place, file, blocks)
+    found.update(
+        read_columns(
+            words, file.name, decimal, sep=file.sep, shown_by=marks, exact=exact, place=place
+        )
+    )
     for name, column in found.items():
         if column.reading.kind == "number":
-            check_size(column.values, partial(_place, file, blocks, name))
-    return {name: found[name] for name in file.names}
+            check_size(column.values, partial(place, name))
+    unnamed = {i + 1: _what_it_holds(file, blocks, i) for i in file.unnamed}
+    return {name: found[name] for name in file.names}, unnamed
+
+
+def _main_mark(columns: dict[str, Column], sniffed: str) -> str:
+    """Return the decimal mark of most columns of numbers."""
+    marks = Counter(c.reading.decimal for c in columns.values() if c.reading.kind == "number")
+    return sniffed if sniffed in marks or not marks else marks.most_common(1)[0][0]
+
+
+def _what_it_holds(file: CsvFile, blocks: list[RowBlock], place: int) -> str:
+    """Say what a column without a name holds."""
+    column = joined([_as_words(file, block, [place])[place] for block in blocks])
+    if not column.words:
+        return "empty"
+    read = tally(column).read["."]
+    values = spread([np.nan if cell is None else cell.value for cell in read], column, np.nan)
+    first = values[0] if len(values) else np.nan
+    if first in (0, 1) and (values == np.arange(len(values)) + first).all():
+        return "row numbers"
+    return "values"
 
 
 def table_of(
-    columns: dict[str, Column], path: str, sep: str = "", decimal: str = ".", encoding: str = ""
+    columns: dict[str, Column],
+    path: str,
+    sep: str = "",
+    decimal: str = ".",
+    encoding: str = "",
+    unnamed: dict[int, str] | None = None,
 ) -> Table:
     """Return a table of these columns."""
     pd = import_pandas()
@@ -214,7 +276,7 @@ def table_of(
         }
     )
     frame.attrs["written"] = written_as(readings)
-    return Table(frame, path, sep, decimal, encoding, readings)
+    return Table(frame, path, sep, decimal, encoding, readings, unnamed or {})
 
 
 def _first_look(file: CsvFile, block: RowBlock, text: list[str]) -> dict[str, Any]:
@@ -239,7 +301,7 @@ def _first_look(file: CsvFile, block: RowBlock, text: list[str]) -> dict[str, An
     return found
 
 
-def _as_words(file: CsvFile, block: RowBlock, names: list[str]) -> dict[str, Words]:
+def _as_words(file: CsvFile, block: RowBlock, names: list[Any]) -> dict[Any, Words]:
     if not names:
         return {}
     frame = file.parse(block, names, dict.fromkeys(names, object))

@@ -170,13 +170,34 @@ def code_columns(data: bytes, sep: str) -> set[int]:
     before = np.zeros(256, dtype=bool)
     before[[ord(sep), NEWLINE, QUOTE, BLANK]] = True
     zeros = zeros[before[array[zeros - 1]] | (zeros == 0)]
-    if not len(zeros):
+    return _columns_at(data, sep, zeros)
+
+
+def grouped_columns(data: bytes, sep: str, mark: str) -> set[int]:
+    """Return the positions of the columns with a cell such as 2.100, which may mean thousands.
+
+    It has the mark between one to three digits, of which the first is not 0, and three digits.
+    """
+    padded = np.frombuffer(b"\n" * 4 + data + b"\n" * 4, dtype=np.uint8)
+    digit = padded - ZERO < 10
+    at = np.flatnonzero(padded == ord(mark))
+    at = at[digit[at - 1] & digit[at + 1] & digit[at + 2] & digit[at + 3] & ~digit[at + 4]]
+    two = digit[at - 2]
+    three = two & digit[at - 3]
+    first = at - 1 - two - three
+    at = at[~(three & digit[at - 4]) & (padded[first] != ZERO)]
+    return _columns_at(data, sep, at - 4)
+
+
+def _columns_at(data: bytes, sep: str, places: Positions) -> set[int]:
+    """Return the positions of the columns that these bytes are in."""
+    if not len(places):
         return set()
     spans = quoted_spans(data, sep)
     seps = _outside(data, ord(sep), spans)
     newlines = np.append(-1, _outside(data, NEWLINE, spans))
-    starts = newlines[np.searchsorted(newlines, zeros) - 1]
-    columns = np.searchsorted(seps, zeros) - np.searchsorted(seps, starts)
+    starts = newlines[np.searchsorted(newlines, places) - 1]
+    columns = np.searchsorted(seps, places) - np.searchsorted(seps, starts)
     return set(np.unique(columns).tolist())
 
 

@@ -15,7 +15,7 @@ from rejo.tables.cells import Cells, as_kind, cells_of, joined_cells, no_words, 
 from rejo.tables.errors import import_pandas, shown
 from rejo.tables.limits import PIECE, ROW, check_count, check_unpacked, check_whole, too_large
 from rejo.tables.reading import Column
-from rejo.tables.values import MISSING, Words, spread
+from rejo.tables.values import Words, missing_words, spread
 
 CELL = 8  # bytes: a number, a date, or the place of a word
 ROWS = 100_000  # in a piece of a table that is read whole
@@ -59,6 +59,7 @@ def read_whole(
     words: Collection[str],
     decimal: str | None,
     missing: Iterable[str],
+    exact: bool,
 ) -> dict[str, Column]:
     """Read all columns that have a name, and find out what they hold."""
     parts: dict[str, list[Cells]] = {name: [] for name in file.names if name}
@@ -79,7 +80,7 @@ def read_whole(
         columns[name] = joined_cells(parts.pop(name))
     read = read_cells(
         columns, file.name, file.place,
-        text=text, words=words, decimal=decimal, missing=frozenset(missing),
+        text=text, words=words, decimal=decimal, missing=missing, exact=exact,
     )  # fmt: skip
     for name, remarks in file.remarks().items():
         values, about = read[name]
@@ -95,11 +96,12 @@ def frames(
     *,
     decimal: str | None,
     missing: Iterable[str],
+    spelled: Mapping[str, Mapping[str, str]],
 ) -> Iterator[Any]:
     """Yield some columns as these kinds: frames of limited size, at least one."""
     pd = import_pandas()
     exact = [name for name, kind in kinds.items() if kind in ("text", "category")]
-    gaps = frozenset(["", *MISSING, *missing])
+    gaps = missing_words(missing)
     done = size = 0
     nothing = Piece(0, {name: Cells(no_words(0)) for name in kinds})
     for piece in _at_least(file.pieces(list(kinds), exact, rows), nothing):
@@ -113,7 +115,9 @@ def frames(
                 sizes += spread(np.array(lengths, dtype=np.int64), cells.words, 0)
             else:
                 cells = cells.known(gaps)
-            values = as_kind(cells, kind, written.get(name, {}), decimal or ".")
+            how = written.get(name, {})
+            mark = decimal or how.get("decimal", ".")
+            values = as_kind(cells, kind, how, mark, spelled.get(name, {}))
             # Otherwise pandas would give strings a type of its own.
             found[name] = pd.Series(values, index, dtype=object if values.dtype == object else None)
         if file.size is not None:

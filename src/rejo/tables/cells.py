@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
 from ipaddress import IPv4Address, IPv6Address
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -22,16 +23,18 @@ from rejo._typing import Floats
 from rejo.tables.dates import ISO, NO_DATE, parse_dates
 from rejo.tables.errors import TableError, import_pandas
 from rejo.tables.limits import FIELD, long_field
-from rejo.tables.reading import Column, Reading, read_columns
+from rejo.tables.marks import number
+from rejo.tables.reading import Column, Reading, as_category, read_columns
+from rejo.tables.spelling import known_spelling
 from rejo.tables.values import (
-    MISSING,
     Unread,
     Words,
     cells,
     check_size,
     distinct,
     joined,
-    number,
+    means_missing,
+    missing_words,
     word_of,
 )
 
@@ -199,21 +202,22 @@ def read_cells(
     text: Collection[str] = (),
     words: Collection[str] = (),
     decimal: str | None = None,
-    missing: Collection[str] = (),
+    missing: Iterable[str] = (),
+    exact: bool = False,
 ) -> dict[str, Column]:
     """Find out what columns hold, and read them; ``name`` is the file, for messages."""
     found: dict[str, Column] = {}
     typed: dict[str, Cells] = {}  # numbers or dates among other cells
     strings: dict[str, Words] = {}
+    gaps = missing_words(missing)
     for column, every in columns.items():
         if column in text:
             values = cells(every.as_words())
             found[column] = Column(values, Reading("text", n_missing=_n_missing(values)))
             continue
-        part = every.known({"", *MISSING, *missing})
+        part = every.known(gaps)
         if column in words:
-            values = cells(part.as_words())
-            found[column] = Column(values, Reading("category", n_missing=_n_missing(values)))
+            found[column] = as_category(part.as_words(), exact)
         elif part.numbers is None and part.dates is None:
             strings[column] = part.words
         elif not part.words.words and part.dates is None:
@@ -222,16 +226,22 @@ def read_cells(
             found[column] = _of_type("date", part.dates)
         else:
             typed[column] = part
-    mark = decimal or "."
-    found.update(read_columns(strings, name, mark))
+    read = partial(
+        read_columns,
+        where=name,
+        decimal=decimal,
+        exact=exact,
+        place=lambda column, row: where(row, column),
+    )
+    found.update(read(strings))
     rest: dict[str, Words] = {}
     for column, part in typed.items():
-        merged = _merged(part, column, name, mark)
+        merged = _merged(part, column, read)
         if merged is None:
-            rest[column] = part.as_words(partial(_plain, decimal=mark))
+            rest[column] = part.as_words(partial(_plain, decimal=decimal or "."))
         else:
             found[column] = merged
-    found.update(read_columns(rest, name, mark))
+    found.update(read(rest))
     for column in columns:
         if found[column].reading.kind == "number":
             check_size(found[column].values, partial(_place, where, column))
@@ -247,12 +257,12 @@ def _of_type(kind: str, values: Any) -> Column:
     return Column(values, Reading(kind, format=ISO if kind == "date" else "", n_missing=gaps))
 
 
-def _merged(part: Cells, column: str, name: str, decimal: str) -> Column | None:
+def _merged(part: Cells, column: str, read: Callable[..., dict[str, Column]]) -> Column | None:
     """Return numbers beside strings that are numbers, or dates beside dates; else None."""
     if not part.words.words:
         return None
     try:
-        values, about = read_columns({column: part.words}, name, decimal)[column]
+        values, about = read({column: part.words})[column]
     except TableError:  # unclear by themselves; perhaps not among the others
         return None
     typed = {"number": (part.numbers, part.dates), "date": (part.dates, part.numbers)}
@@ -277,22 +287,32 @@ def _n_missing(values: NDArray[np.object_]) -> int:
 # ---- for prediction ---------------------------------------------------------------------------
 
 
-def as_kind(column: Cells, kind: str, written: Mapping[str, str], decimal: str) -> Any:
-    """Return a column as what it held in training; a cell that is something else stays a string."""
+def as_kind(
+    column: Cells,
+    kind: str,
+    written: Mapping[str, str],
+    decimal: str,
+    spelled: Mapping[str, str] = MappingProxyType({}),
+) -> Any:
+    """Return a column as what it held in training; a cell that is something else stays a string.
+
+    ``spelled`` gives the spelling that words of a category had in training.
+    """
     pd = import_pandas()
     if kind == "text":
         return cells(column.as_words())
     if kind == "category":
-        words = column.as_words()
+        words = known_spelling(column.as_words(), spelled)
         return pd.Categorical.from_codes(words.codes, pd.Index(words.words, dtype=object))
     same: Any
     missing: Any
     if kind == "number":
-        same, others = column.numbers, replace(column, numbers=None).as_words()
-        values: list[Any] = [number(word, decimal) for word in others.words]
+        same, others = column.numbers, _without_gaps(replace(column, numbers=None))
+        unit = written.get("unit", "")
+        values: list[Any] = [number(word, decimal, unit) for word in others.words]
         missing, usual = np.nan, "float64"
     else:
-        same, others = column.dates, replace(column, dates=None).as_words()
+        same, others = column.dates, _without_gaps(replace(column, dates=None))
         dates = parse_dates(others.words, written.get("format", ISO))
         values, missing, usual = dates.tolist(), None, "datetime64[us]"
     found = np.empty(len(values) + 1, dtype=object if None in values else usual)
@@ -306,3 +326,9 @@ def as_kind(column: Cells, kind: str, written: Mapping[str, str], decimal: str) 
         rows = others.codes < 0
         found[rows] = same[rows].tolist()
     return found
+
+
+def _without_gaps(column: Cells) -> Words:
+    """Return the words that do not mean a missing value among numbers or dates."""
+    words = column.as_words()
+    return distinct(*words, set(filter(means_missing, words.words)))

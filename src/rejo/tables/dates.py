@@ -1,11 +1,12 @@
 """Dates in tables: a short list of explicit formats.
 
 A format gives the date; in any cell a time of day may follow it.  Times with an offset are
-converted to UTC.
+converted to UTC.  Cells of one column may have different formats, but only one order of day and
+month.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -13,47 +14,103 @@ from numpy.typing import NDArray
 
 ISO = "%Y-%m-%d"
 NO_DATE = np.datetime64("NaT", "us")
+DAY_FIRST = {"%d/%m/%Y": "%m/%d/%Y", "%d/%m/%y": "%m/%d/%y", "%d-%m-%Y": "%m-%d-%Y"}
+MONTH_FIRST = {month: day for day, month in DAY_FIRST.items()}
+FORMATS = (
+    ISO, "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d.%m.%y", *DAY_FIRST, *MONTH_FIRST, "%d %b %Y",
+    "%b %d, %Y",
+)  # fmt: skip
+LONGEST_DATE = 60  # characters
+
+_MONTHS = {
+    name: number
+    for number, names in {
+        1: "jan january januar", 2: "feb february februar", 3: "mar march mär märz mrz",
+        4: "apr april", 5: "may mai", 6: "jun june juni", 7: "jul july juli", 8: "aug august",
+        9: "sep sept september", 10: "oct october okt oktober", 11: "nov november",
+        12: "dec december dez dezember",
+    }.items()
+    for name in names.split()
+}  # fmt: skip
 _TIME = (
-    r"(?:[T ](?P<H>\d{1,2}):(?P<M>\d\d)(?::(?P<S>\d\d)(?:[.,](?P<f>\d{1,9}))?)?"
-    r" ?(?P<zone>Z|[+-]\d\d:?\d\d)?)?"
+    r"(?:(?:[T ]|, )(?P<H>[0-9]{1,2}):(?P<M>[0-9]{2})"
+    r"(?::(?P<S>[0-9]{2})(?:[.,](?P<f>[0-9]{1,9}))?)?"
+    r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)? ?(?P<zone>Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
-_PARTS = {"%Y": r"(?P<Y>\d{4})", "%m": r"(?P<m>\d{1,2})", "%d": r"(?P<d>\d{1,2})"}
+_NAME = r"(?P<b>[^\W\d_]{3,9})"
+_DAY = r"(?P<d>[0-9]{1,2})(?:st|nd|rd|th)?"
+_DIGITS = re.compile(
+    r"(?P<one>[0-9]{4}|[0-9]{1,2})(?P<mark>[-/.])(?P<two>[0-9]{1,2})(?P=mark)"
+    r"(?P<three>[0-9]{4}|[0-9]{1,2})" + _TIME
+)
+_DAY_NAME = re.compile(
+    _DAY + r"(?:\. ?|[ -])" + _NAME + r"(?:[.,] ?|[ -])(?P<Y>[0-9]{4}|[0-9]{2})" + _TIME
+)
+_NAME_DAY = re.compile(_NAME + r"(?:\. ?|[ -])" + _DAY + r"(?:, ?|[ -])(?P<Y>[0-9]{4})" + _TIME)
 
 
-def _pattern(format: str) -> re.Pattern[str]:
-    text = re.escape(format).replace(r"\%", "%")
-    for directive, pattern in _PARTS.items():
-        text = text.replace(directive, pattern)
-    return re.compile(text + _TIME, re.ASCII)
+def read_date(word: str) -> dict[str, datetime]:
+    """Return the date that a word stands for in each format that it fits.
 
+    There are two if the day or the month may come first, and none if it is not a date.
 
-FORMATS = {
-    format: _pattern(format)
-    for format in (ISO, "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y")
-}
-DAY_FIRST = {"%d/%m/%Y": "%m/%d/%Y", "%d-%m-%Y": "%m-%d-%Y"}
-
-
-def fitting_formats(words: Sequence[str]) -> list[str]:
-    """Return the formats that all words fit; if two give the same dates, only the first."""
-    found = [
-        format
-        for format, pattern in FORMATS.items()
-        if words and all(_parsed(word, pattern) is not None for word in words)
-    ]
-    if len(found) == 2 and (parse_dates(words, found[0]) == parse_dates(words, found[1])).all():
-        return found[:1]
-    return found
+    >>> read_date("3.2.2024")
+    {'%d.%m.%Y': datetime.datetime(2024, 2, 3, 0, 0)}
+    >>> list(read_date("03/02/2024")), list(read_date("13/02/2024")), list(read_date("13/13/2024"))
+    (['%d/%m/%Y', '%m/%d/%Y'], ['%d/%m/%Y'], [])
+    """
+    if len(word) > LONGEST_DATE:
+        return {}
+    if found := _DIGITS.fullmatch(word):
+        return _numeric(found)
+    for pattern, format in ((_DAY_NAME, "%d %b %Y"), (_NAME_DAY, "%b %d, %Y")):
+        if (found := pattern.fullmatch(word)) and (month := _MONTHS.get(found["b"].casefold())):
+            date = _date(_year(found["Y"]), month, int(found["d"]), found)
+            return {} if date is None else {format: date}
+    return {}
 
 
 def parse_dates(words: Iterable[str], format: str) -> NDArray[np.datetime64]:
-    """Parse dates in this format or in ISO format; NaT for a word in neither."""
-    patterns = dict.fromkeys((FORMATS[format], FORMATS[ISO]))
-    found = [
-        next((date for p in patterns if (date := _parsed(word, p)) is not None), None)
-        for word in words
-    ]
+    """Parse dates in any format; NaT for a word that is none.
+
+    The format settles whether the day or the month comes first.  If it does not, a word that may
+    have either is none.
+    """
+    found = [_settled(read_date(word), format) for word in words]
     return np.array(found, dtype="datetime64[us]").reshape(len(found))
+
+
+def _settled(found: dict[str, datetime], format: str) -> datetime | None:
+    if len(found) == 1:
+        ((own, date),) = found.items()
+        against = (own in DAY_FIRST and format in MONTH_FIRST) or (
+            own in MONTH_FIRST and format in DAY_FIRST
+        )
+        return None if against else date
+    first = format in DAY_FIRST
+    if format not in DAY_FIRST and format not in MONTH_FIRST:
+        dates = set(found.values())
+        return dates.pop() if len(dates) == 1 else None
+    return next((date for own, date in found.items() if (own in DAY_FIRST) == first), None)
+
+
+def order_of(words: Iterable[str], format: str) -> str:
+    """Return a format with the order of day and month that words show, else the format itself.
+
+    One date is not enough to show another order than that of the format.
+    """
+    shown: dict[str, int] = {"%d/%m/%Y": 0, "%m/%d/%Y": 0}
+    for word in words:
+        if "/" in word or "-" in word[1:3]:  # others have only one order
+            for own in found if len(found := read_date(word)) == 1 else ():
+                if own in DAY_FIRST or own in MONTH_FIRST:
+                    shown["%d/%m/%Y" if own in DAY_FIRST else "%m/%d/%Y"] += 1
+    day, month = shown.values()
+    if day and not month:
+        return "%d/%m/%Y" if day > (format in MONTH_FIRST) else format
+    if month and not day:
+        return "%m/%d/%Y" if month > (format in DAY_FIRST) else format
+    return format
 
 
 def example(format: str) -> str:
@@ -61,15 +118,39 @@ def example(format: str) -> str:
     return datetime(2024, 12, 31).strftime(format)
 
 
-def _parsed(word: str, pattern: re.Pattern[str]) -> datetime | None:
-    found = pattern.fullmatch(word)
-    if found is None:
-        return None
-    Y, m, d, H, M, S, f, zone = found.group("Y", "m", "d", "H", "M", "S", "f", "zone")
+def _numeric(found: re.Match[str]) -> dict[str, datetime]:
+    one, mark, two, three = found.group("one", "mark", "two", "three")
+    if len(one) == 4:
+        if len(three) == 4:
+            return {}
+        date = _date(int(one), int(two), int(three), found)
+        return {} if date is None else {f"%Y{mark}%m{mark}%d": date}
+    if len(three) < 4 and (len(three) == 1 or mark == "-"):  # 24-02-03 may begin with the year
+        return {}
+    year, end = _year(three), "%Y" if len(three) == 4 else "%y"
+    ways = [(f"%d{mark}%m{mark}{end}", _date(year, int(two), int(one), found))]
+    if mark != ".":
+        ways.append((f"%m{mark}%d{mark}{end}", _date(year, int(one), int(two), found)))
+    return {format: date for format, date in ways if date is not None}
+
+
+def _year(digits: str) -> int:
+    """Return a year; two digits are those from 1969 to 2068, as in Python."""
+    year = int(digits)
+    return year if len(digits) == 4 else year + (2000 if year < 69 else 1900)
+
+
+def _date(year: int, month: int, day: int, found: re.Match[str]) -> datetime | None:
+    H, M, S, f, half, zone = found.group("H", "M", "S", "f", "half", "zone")
     fraction = int((f or "0")[:6].ljust(6, "0"))
+    hour = int(H or 0)
+    if half:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + 12 * (half in "Pp")
     try:
-        date = datetime(int(Y), int(m), int(d), int(H or 0), int(M or 0), int(S or 0), fraction)
-        if zone and zone != "Z":
+        date = datetime(year, month, day, hour, int(M or 0), int(S or 0), fraction)
+        if zone and zone[0] in "+-":
             ahead = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
             date = date - ahead if zone[0] == "+" else date + ahead
     except (ValueError, OverflowError):  # such as 31 February

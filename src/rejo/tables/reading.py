@@ -4,16 +4,21 @@ Every reader that finds words (CSV, Excel, JSON, SQL) gives them to :func:`read_
 a table means the same in every format.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo.tables.dates import DAY_FIRST, NO_DATE, example, fitting_formats, parse_dates
-from rejo.tables.errors import TableError, shown
-from rejo.tables.values import Words, cells, numbers, spread
+from rejo.tables.date_columns import Dates, read_dates
+from rejo.tables.dates import NO_DATE
+from rejo.tables.errors import shown
+from rejo.tables.number_columns import NotNumbers, Numbers, read_numbers, settle, tally
+from rejo.tables.spelling import one_spelling
+from rejo.tables.values import Words, cells, spread
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Reading:
     unit : str
         What stands beside each number, such as ``"kg"``, ``"%"`` or ``"$"``; empty without one.
     format : str
-        Format of most dates.
+        Format of most dates, or of most that show whether the day or the month comes first.
     n_missing : int
         Cells that are empty or mean a missing value.
     n_odd : int
@@ -68,48 +73,93 @@ class Column(NamedTuple):
     reading: Reading
 
 
-def read_columns(columns: Mapping[str, Words], where: str, decimal: str) -> dict[str, Column]:
-    """Find out what columns of words hold, and read them; ``where`` names the file."""
-    found: dict[str, Column] = {}
-    words: dict[str, Words] = {}
-    for name, column in columns.items():
-        values = numbers(column.words, decimal)
-        if values is None:
-            words[name] = column
+def read_columns(
+    columns: Mapping[str, Words],
+    where: str,
+    decimal: str | None = None,
+    *,
+    sep: str = "",
+    shown_by: Mapping[str, str] = MappingProxyType({}),
+    exact: bool = False,
+    place: Callable[[str, int], str] | None = None,
+) -> dict[str, Column]:
+    """Find out what columns of words hold, and read them.
+
+    Parameters
+    ----------
+    columns : dict of str to Words
+    where : str
+        The file, for messages.
+    decimal : str, default=None
+        Decimal mark, for columns whose cells may have either.
+    sep : str, default=""
+        Separator of a CSV file: if it is a comma, a comma is no decimal mark by itself.
+    shown_by : dict of str to str, default={}
+        Decimal marks of columns that were read already.
+    exact : bool, default=False
+        Whether to keep several spellings of a word apart.
+    place : callable, default=None
+        Says where a column and a row are, for messages.
+    """
+
+    def place_of(name: str, row: int) -> str:
+        return place(name, row) if place else f"{where}, column {shown(name)}"
+
+    tallies = {name: tally(column) for name, column in columns.items()}
+    marks = dict(shown_by)
+    marks |= {name: proof for name, found in tallies.items() if (proof := found.proof())}
+    read: dict[str, Column] = {}
+    rest: dict[str, tuple[str, ...]] = {}  # remarks on columns that are not numbers
+    for name, found in tallies.items():
+        column = columns[name]
+        if not found.may_be_numbers:
+            rest[name] = ()
+            continue
+        others = {mark for other, mark in marks.items() if other != name}
+        mark, remarks = settle(found, decimal, sep, others, partial(place_of, name))
+        numbers = read_numbers(found, mark, remarks)
+        if isinstance(numbers, NotNumbers):
+            rest[name] = numbers.remarks
         else:
-            about = Reading("number", decimal, n_missing=_n_missing(column))
-            found[name] = Column(spread(values, column, np.nan), about)
-    formats = _date_formats(words, where)
-    for name, column in words.items():
-        n_missing = _n_missing(column)
-        if name in formats:
-            dates = spread(parse_dates(column.words, formats[name]), column, NO_DATE)
-            about = Reading("date", format=formats[name], n_missing=n_missing)
-            found[name] = Column(dates, about)
+            read[name] = _column(column, numbers, np.nan, Reading("number", mark, numbers.unit))
+    dates = read_dates({name: columns[name] for name in rest}, place_of)
+    for name, remarks in rest.items():
+        if name in dates:
+            about = Reading("date", format=dates[name].format)
+            read[name] = _column(columns[name], dates[name], NO_DATE, about)
         else:
-            found[name] = Column(cells(column), Reading("category", n_missing=n_missing))
-    return {name: found[name] for name in columns}
+            read[name] = as_category(columns[name], exact, remarks)
+    return {name: read[name] for name in columns}
 
 
-def _n_missing(column: Words) -> int:
-    return int((column.codes < 0).sum())
+def as_category(column: Words, exact: bool = False, remarks: tuple[str, ...] = ()) -> Column:
+    """Return a column of words as such, each word in one spelling."""
+    if not exact:
+        column, more = one_spelling(column)
+        remarks = (*remarks, *more)
+    n_missing = int((column.codes < 0).sum())
+    return Column(cells(column), Reading("category", n_missing=n_missing, remarks=remarks))
 
 
-def _date_formats(columns: Mapping[str, Words], where: str) -> dict[str, str]:
-    """Return the format of each column of dates."""
-    fitting = {name: found for name, c in columns.items() if (found := fitting_formats(c.words))}
-    sure = {found[0] for found in fitting.values() if len(found) == 1}
-    formats = {}
-    for name, found in fitting.items():
-        if len(found) == 2 and DAY_FIRST.get(found[0]) == found[1]:
-            # Another column may show whether the day or the month comes first.
-            found = [format for format in found if format in sure] or found
-        if len(found) > 1:
-            word = columns[name].words[0]
-            raise TableError(
-                f"{shown(word)} may have the day or the month first, and no cell shows which",
-                where=f"{where}, column {shown(name)}",
-                remedy=f"Write the dates as {example('%Y-%m-%d')}.",
-            )
-        formats[name] = found[0]
-    return formats
+def _column(column: Words, found: Numbers | Dates, missing: Any, about: Reading) -> Column:
+    """Return a column of numbers or dates, and all that is to be said about it."""
+    counts = np.bincount(column.codes + 1, minlength=len(column.words) + 1)
+    empty, counts = int(counts[0]), counts[1:]
+    n_gaps = int(counts[found.gaps].sum())
+    remarks = found.remarks
+    if n_gaps:
+        some = quoted(column.words, counts, found.gaps)
+        remarks = (*remarks, f"{n_gaps:,} cell{'s' * (n_gaps > 1)} with {some}: read as missing")
+    about = replace(
+        about,
+        n_missing=empty + n_gaps,
+        n_odd=int(counts[found.odd].sum()),
+        odd=tuple(column.words[i] for i in sorted(found.odd, key=lambda i: -counts[i])[:2]),
+        remarks=remarks,
+    )
+    return Column(spread(found.values, column, missing), about)
+
+
+def quoted(words: Sequence[str], counts: Any, which: Iterable[int]) -> str:
+    """Quote the two most frequent of some words."""
+    return " or ".join(shown(words[i]) for i in sorted(which, key=lambda i: -counts[i])[:2])

@@ -1,7 +1,7 @@
 """Columns of strings: each distinct word once, a code for each cell, and the numbers among them."""
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,13 +9,25 @@ from numpy.typing import NDArray
 
 from rejo._typing import Floats, Indices
 from rejo.tables.errors import TableError, import_pandas
+from rejo.tables.marks import number as number
 
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL")
-"""Entries that mean a missing value; other words, such as ``None``, are values."""
+"""Entries that mean a missing value; other words, such as ``None``, are values.
 
+In columns of numbers or dates many others mean it too; see :func:`means_missing`.
+"""
+
+_AMONG_NUMBERS = """
+n/a #n/a #n/a! n.a. n.a n/a. na n/d n.d. nan nat <na> none null nil missing unknown unk tbd blank
+(blank) empty (empty) (missing) (none) (null) k.a. unbekannt fehlt inconnu desconocido #value!
+#div/0! #ref! #name? #num! #null! #wert! #nv #bezug! - -- --- \u2013 \u2014 \u2212 . .. ... \u2026 ?
+?? ??? * ** _ / \\n
+"""
+AMONG_NUMBERS = frozenset(_AMONG_NUMBERS.split()) | {
+    "not available", "not applicable", "not known", "no data", "no value", "no answer", "k. a.",
+    "keine angabe",
+}  # fmt: skip
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-CODE = re.compile(r"0\d+(?:[.,]\d*)?(?:[eE][+-]?\d+)?", re.ASCII)  # 007 is not a number
-INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 LARGEST = 1e100  # the square of a larger number would overflow
 
 
@@ -81,20 +93,16 @@ def texts_of(column: Any) -> NDArray[np.object_]:
     return np.array(texts, dtype=object)
 
 
-def number(word: str, decimal: str) -> float | None:
-    """Return the number that a word stands for, which may be infinite; None if it is not one."""
-    if decimal == ",":
-        if "." in word:
-            return None
-        word = word.replace(",", ".")
-    return float(word) if NUMBER.fullmatch(word) or INFINITE.fullmatch(word) else None
+def missing_words(more: Iterable[str]) -> frozenset[str]:
+    """Return the entries that mean a missing value anywhere; ``more`` count in upper case too."""
+    also = [more] if isinstance(more, str) else list(more)
+    cases = (form for word in also for form in (word, word.lower(), word.upper(), word.title()))
+    return frozenset(["", *MISSING, *cases])
 
 
-def numbers(words: list[str], decimal: str) -> Floats | None:
-    """Return all words as numbers; None if one is not a number, or is a code such as 007."""
-    if any(CODE.fullmatch(word) or number(word, decimal) is None for word in words):
-        return None
-    return np.array([number(word, decimal) for word in words], dtype=np.float64)
+def means_missing(word: str) -> bool:
+    """Return whether a word means a missing value in a column of numbers or dates."""
+    return len(word) <= 16 and word.casefold() in AMONG_NUMBERS
 
 
 def too_large(values: Floats) -> Indices:
