@@ -11,7 +11,7 @@ from rejo.tables._csv import CsvFile, open_csv
 from rejo.tables._records import RowBlock
 from rejo.tables._typed import frames
 from rejo.tables.cells import Cells, as_kind
-from rejo.tables.dates import order_of
+from rejo.tables.dates import ISO, order_of
 from rejo.tables.errors import TableError, check_columns, import_pandas
 from rejo.tables.marks import OTHER, decimal_of, have_fractions, show_the_mark
 from rejo.tables.number_columns import shown_mark
@@ -102,10 +102,12 @@ def read_chunks(
         check_columns(name, [*encoder.kinds_, *needed], there)
         return {**dict.fromkeys([*encoder.kinds_, *needed], "text"), **encoder.kinds_}
 
-    spelled = {} if exact else {
-        name: spellings_known(encoder.learnt_[name]["categories"])
-        for name, kind in encoder.kinds_.items() if kind == "category"
-    }  # fmt: skip
+    known = {} if exact else getattr(encoder, "learnt_", {})  # a model may come without an encoder
+    spelled = {
+        name: spellings_known(learnt["categories"])
+        for name, learnt in known.items()
+        if "categories" in learnt
+    }
     mark = decimal_of(decimal, thousands, name_of(path))
     if (format := format_of(path)) != "csv":
         with open_typed(path, format, sheet=sheet, query=query, encoding=encoding) as file:
@@ -141,7 +143,9 @@ class _Typist:
         decimal: str | None,
     ) -> None:
         self.file, self.kinds, self.spelled = file, kinds, spelled
-        self.written = {name: dict(how) for name, how in written.items()}  # here, not in training
+        usual = {"number": {"decimal": ".", "unit": ""}, "date": {"format": ISO}}
+        # Here, which may not be as in training.
+        self.written = {n: usual.get(kind, {}) | written.get(n, {}) for n, kind in kinds.items()}
         self.decimal = decimal  # that the user gives
         self.numbers = [name for name, kind in kinds.items() if kind == "number"]
         self.text = [name for name, kind in kinds.items() if kind == "text"]
@@ -189,7 +193,7 @@ class _Typist:
             return texts_of(column)
         if kind == "number" and column.dtype == np.float64:
             return np.asarray(column)
-        found, how = Cells(words_of(column, self.file.missing)), self.written.get(name, {})
+        found, how = Cells(words_of(column, self.file.missing)), self.written[name]
         return as_kind(found, kind, how, how.get("decimal", "."), self.spelled.get(name, {}))
 
     # ---- how this file is written --------------------------------------------------------------
