@@ -103,3 +103,23 @@ def test_refusals(refused, clean):
     assert "--target" in refused(2, "look", "t.csv", "--target", "grade", "--id", "grade")
     clean.iloc[:0].to_csv("none.csv", index=False)
     assert "the table has no rows" in refused(3, "look", "none.csv")
+
+
+def train(run, frame):
+    frame.to_csv("t.csv", index=False)
+    words = ("--target", "grade", "--reject-cost", "0.3", "--model", "logistic-posterior")
+    return run("train", "t.csv", "--id", "case", *words, "-o", "m.rejo", "--overwrite")[1]
+
+
+def test_hints_after_training(run, clean):
+    """A perfect result without a suspect, and a table that says nothing."""
+    assert "too good to be true" not in train(run, clean)
+    random = np.random.RandomState(0)
+    noise = clean.assign(grade=random.permutation(clean["grade"]))
+    out = train(run, noise.drop(columns=["since", "income"]))
+    assert "Nothing could be learned" in out
+    assert "reviewing every case would cost 0.3 a case, no more than this model" in out
+    good = clean["grade"] == "good"
+    easy = {f"x{i}": good * 9 + random.normal(size=200) for i in range(4)}
+    out = train(run, clean.drop(columns=["age", "income"]).assign(**easy))
+    assert "none would be wrong, which is often too good to be true" in out
