@@ -64,3 +64,11 @@ def test_many_columns_are_cut():
     assert line.startswith("400 numbers: column 0, column 1, ")
     assert line.endswith(" more")
     assert len(line) < 350
+
+
+def test_words_for_missing_values():
+    reading = Reading("number", n_odd=1, remarks=("2 cells with 'n/a' or 'tbd': read as missing",))
+    odd, gaps = find_remarks(pd.DataFrame({"age": [0.5]}), {"age": reading})
+    assert odd.line() == "age: 1 cell is not a number, read as missing"
+    assert gaps.line() == "age: 2 cells read as missing ('n/a' or 'tbd')"
+    assert gaps.line(examples=False) == "age: 2 cells read as missing"

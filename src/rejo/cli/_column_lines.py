@@ -32,7 +32,7 @@ def remarks_on(frame: Any, table: Any, left_out: Iterable[str] = ()) -> list[Any
     """Return what may surprise about columns; those left out have their reason already."""
     from rejo.tables.overview import find_remarks
 
-    found = find_remarks(frame, table.readings, getattr(table, "unnamed", None))
+    found = find_remarks(frame, table.readings, table.unnamed)
     return [r for r in found if r.column not in left_out or r.about not in ("id", "gaps")]
 
 

@@ -104,14 +104,21 @@ def on_reading(name: str, reading: Reading) -> list[Remark]:
     """Return what may surprise about how a column was read."""
     found = []
     if reading.n_odd:
-        n = f"{reading.n_odd:,} cell{'s are' if reading.n_odd > 1 else ' is'}"
-        text = f"{n} not {'dates' if reading.kind == 'date' else 'numbers'}, read as missing"
+        n, kind = reading.n_odd, "date" if reading.kind == "date" else "number"
+        text = f"{n:,} cells are not {kind}s" if n > 1 else f"1 cell is not a {kind}"
+        text += ", read as missing"
         example = f" ({', '.join(map(shown, reading.odd[:2]))})" if reading.odd else ""
         found.append(Remark("odd", name, text, example))
     if reading.unit:
         found.append(Remark("unit", name, f"numbers with the unit {shown(reading.unit)}"))
     for remark in reading.remarks:
         plain = QUOTED.split(remark)[0].rstrip(" ,:(")
+        if plain.endswith(" with"):  # as in "2 cells with 'n/a': read as missing"
+            text = plain.removesuffix(" with") + " read as missing"
+            found.append(
+                Remark("written", name, text, f" ({remark[len(plain) + 1 :].partition(':')[0]})")
+            )
+            continue
         text = plain or "cells are written in more than one way"
         example = remark[len(plain) :] if plain else f": {remark}"
         found.append(Remark("written", name, text, example))
