@@ -11,7 +11,7 @@ SMALL = 10  # cases; the share of fewer is not written
 LONGEST = 30  # characters of a label
 
 
-class Row(NamedTuple):
+class BreakdownRow(NamedTuple):
     """Cases that have something in common."""
 
     value: str
@@ -29,7 +29,7 @@ class Breakdown(NamedTuple):
     """One way to split the cases."""
 
     title: str
-    rows: list[Row]
+    rows: list[BreakdownRow]
     reviews: bool = True  # whether some of the cases may be in review
 
 
@@ -61,7 +61,7 @@ def _in_order(label: str) -> tuple[float, str]:
     return inf if isnan(number) else number, label
 
 
-def _rows(decision: Any, y: Any, code: Any, labels: Sequence[str]) -> list[Row]:
+def _rows(decision: Any, y: Any, code: Any, labels: Sequence[str]) -> list[BreakdownRow]:
     import numpy as np
 
     from rejo.metrics import tally
@@ -70,7 +70,11 @@ def _rows(decision: Any, y: Any, code: Any, labels: Sequence[str]) -> list[Row]:
         return []
     counts = tally(decision, y, fold=code)
     columns = np.stack([counts.total, counts.rejected, counts.wrong]).astype(int).T.tolist()
-    return [Row(str(label), *row) for label, row in zip(labels, columns, strict=False) if row[0]]
+    return [
+        BreakdownRow(str(label), *row)
+        for label, row in zip(labels, columns, strict=False)
+        if row[0]
+    ]
 
 
 def as_json(parts: Sequence[Breakdown], worth: float) -> dict[str, Any]:
@@ -102,7 +106,7 @@ def as_text(parts: Sequence[Breakdown], worth: float) -> str:
     A case is ``worth`` so many independent ones.
     """
     columns = list(zip(*parts[0].rows, strict=True))[1:]
-    every = Row("all cases", *map(sum, columns))
+    every = BreakdownRow("all cases", *map(sum, columns))
     lines = [("", "sent to review", "wrong, of the decided", ""), _line(every, True)]
     for part in parts:
         if not part.rows:
@@ -126,7 +130,9 @@ def as_text(parts: Sequence[Breakdown], worth: float) -> str:
     return "\n".join(line.rstrip() for line in table)
 
 
-def _line(row: Row, reviews: bool, mark: str = "", indent: str = "") -> tuple[str, str, str, str]:
+def _line(
+    row: BreakdownRow, reviews: bool, mark: str = "", indent: str = ""
+) -> tuple[str, str, str, str]:
     label = one_line(row.value) or "(empty)"
     label = label if len(label) <= LONGEST else label[: LONGEST - 3] + "..."
     sent = _share(row.reviewed, row.n) if reviews else ""
@@ -140,7 +146,7 @@ def _share(part: int, of: int) -> str:
     return f"{counts} ({percent(part / of)})" if of >= SMALL else counts
 
 
-def _chances(row: Row, every: Row, worth: float) -> tuple[float, float]:
+def _chances(row: BreakdownRow, every: BreakdownRow, worth: float) -> tuple[float, float]:
     """Probabilities of so many reviews, and so many errors, at the rates of all cases."""
     from rejo.selection.verdicts import excess_probability
 

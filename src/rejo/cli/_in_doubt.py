@@ -31,7 +31,7 @@ class _Kind(NamedTuple):
     first: Any  # rejo.tables.doubts.Doubt
 
 
-class Tally:
+class DoubtCounts:
     """Counts rows in doubt, by column and why."""
 
     def __init__(self) -> None:

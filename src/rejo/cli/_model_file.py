@@ -17,7 +17,7 @@ FEW = 100  # with fewer independent cases, ranges are wide
 TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".html", ".htm")
 
 
-class Judged(NamedTuple):
+class JudgedRows(NamedTuple):
     """What is made of some rows."""
 
     judgement: Any  # rejo.estimators.base.Judgement; rows in doubt are rejected
@@ -43,7 +43,7 @@ class Opened(NamedTuple):
         """What is known of the columns; nothing if the model was fitted in Python, on numbers."""
         return getattr(self.encoder, "learnt_", {})
 
-    def judge(self, X: Any) -> Judged:
+    def judge(self, X: Any) -> JudgedRows:
         """Return the judgement of each row of ``X``; rows in doubt go to review."""
         import numpy as np
 
@@ -64,7 +64,7 @@ class Opened(NamedTuple):
         for row in np.flatnonzero(np.isnan(judgement.distance)).tolist():
             doubts.setdefault(row, [Doubt("unscored")])
         judgement.decision[list(doubts)] = -1
-        return Judged(judgement, doubts)
+        return JudgedRows(judgement, doubts)
 
     def _judge(self, X: Any) -> Any:
         from rejo.estimators.pipelines import final_step

@@ -12,7 +12,7 @@ from rejo.cli import _options as options
 from rejo.cli._cases import count_groups, fingerprint
 from rejo.cli._class_names import read_classes, respelled
 from rejo.cli._files import CommandError, check_apart, print_json, warn
-from rejo.cli._in_doubt import Tally
+from rejo.cli._in_doubt import DoubtCounts
 from rejo.cli._model_file import Opened, open_model, vague
 from rejo.cli._reporting import check_report, in_prices, write_report
 
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> None:
     if trained_on:
         warn(f"{path}: {NO_TEST}")
     points, chosen = _outcomes(opened, X, doubts, SHARES if arguments.report else ())
-    in_doubt = Tally()
+    in_doubt = DoubtCounts()
     in_doubt.add(doubts)
     if of_column := in_doubt.warning(len(y)):
         warn(of_column)

@@ -8,7 +8,7 @@ from typing import Any
 from rejo._io import percent, printable, progress
 from rejo.cli import _options as options
 from rejo.cli._files import CommandError, check_apart, check_output, print_json, warn
-from rejo.cli._in_doubt import Tally, reason_of
+from rejo.cli._in_doubt import DoubtCounts, reason_of
 from rejo.cli._model_file import Opened, open_model
 
 HELP = "decide new cases, and rank the ones to review"
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
     )  # fmt: skip
     features = list(opened.encoder.kinds_)
     column = None
-    tally, ids = Tally(), Ids()
+    tally, ids = DoubtCounts(), Ids()
     with Spool() as spool:
         for chunk in _counted(chunks):
             column = named if named in chunk.columns else None
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _print_summary(
-    opened: Opened, found: dict[str, int], tally: Tally, capacity: int | None, output: str
+    opened: Opened, found: dict[str, int], tally: DoubtCounts, capacity: int | None, output: str
 ) -> None:
     n, n_reviews = found["n_cases"], found["review"]
     if not n:
@@ -178,7 +178,7 @@ def _warn_of_ids(ids: Ids, named: str | None, column: str | None, n: int) -> Non
         )
 
 
-def _warn_of_rows(tally: Tally, n: int, capacity: int | None, said: bool) -> None:
+def _warn_of_rows(tally: DoubtCounts, n: int, capacity: int | None, said: bool) -> None:
     """Say what is wrong with the file, if its rows are not ``said`` on standard output."""
     if not n:
         warn("the table has no rows: the output has only a header")

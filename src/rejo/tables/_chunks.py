@@ -10,13 +10,13 @@ from rejo.tables._bytes import name_of
 from rejo.tables._csv import CsvFile, open_csv
 from rejo.tables._records import RowBlock
 from rejo.tables._typed import frames
-from rejo.tables.cells import Cells, as_kind
 from rejo.tables.dates import ISO, order_of
 from rejo.tables.errors import TableError, check_columns, import_pandas
 from rejo.tables.marks import OTHER, decimal_of, have_fractions, show_the_mark
 from rejo.tables.number_columns import shown_mark
 from rejo.tables.sources import format_of, open_typed
 from rejo.tables.spelling import spellings_known
+from rejo.tables.typed_cells import Cells, as_kind
 from rejo.tables.values import texts_of, words_of
 
 

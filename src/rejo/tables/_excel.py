@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 
 from rejo.tables._typed import Piece, TypedFile, row_pieces
 from rejo.tables._workbook import Odd, Row, Workbook
-from rejo.tables.cells import day_word
 from rejo.tables.errors import TableError, check_different, shown
 from rejo.tables.limits import check_count
+from rejo.tables.typed_cells import day_word
 from rejo.tables.values import word_of
 
 LOOK = 10  # rows in which a title above the table shows

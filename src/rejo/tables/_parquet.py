@@ -14,7 +14,6 @@ import numpy as np
 
 from rejo.tables._pages import page_sizes
 from rejo.tables._typed import CELL, SPLIT, Piece, TypedFile
-from rejo.tables.cells import Cells, cells_of, no_words, not_single
 from rejo.tables.errors import (
     TableError,
     check_different,
@@ -23,6 +22,7 @@ from rejo.tables.errors import (
     shown,
 )
 from rejo.tables.limits import FIELD, PIECE, check_count, check_unpacked, long_field, size_of
+from rejo.tables.typed_cells import Cells, cells_of, no_words, not_single
 from rejo.tables.values import Words, distinct, words_of
 
 ENDINGS = (".parquet", ".pq")

@@ -17,7 +17,7 @@ from rejo.tables.errors import check_columns, import_pandas
 from rejo.tables.limits import check_whole
 from rejo.tables.marks import CODE, decimal_of, have_fractions, show_the_mark
 from rejo.tables.number_columns import tally
-from rejo.tables.reading import Column, Reading, as_category, read_columns, written_as
+from rejo.tables.reading import ReadColumn, Reading, as_category, read_columns, written_as
 from rejo.tables.sources import format_of, open_typed
 from rejo.tables.values import Words, check_size, joined, spread, texts_of, words_of
 
@@ -182,7 +182,7 @@ def read_table(
 
 def _typed(
     file: CsvFile, text: list[str], as_words: list[str], decimal: str | None, exact: bool
-) -> tuple[dict[str, Column], dict[int, str]]:
+) -> tuple[dict[str, ReadColumn], dict[int, str]]:
     """Return the columns of a file, and what the columns without a name hold."""
     # The bytes stay in memory until all columns are known: a column may turn out in its last row
     # not to hold numbers, and is then read again as strings.
@@ -196,14 +196,14 @@ def _typed(
         for name, part in _first_look(file, block, text).items():
             parts[name].append(part)
         grouped |= file.grouped_columns(block)
-    found: dict[str, Column] = {}
+    found: dict[str, ReadColumn] = {}
     words: dict[str, Words] = {}
     marks: dict[str, str] = {}  # of columns that can have no other
     for name in file.names:
         if name in text:
             kept = np.concatenate([np.empty(0, dtype=object), *parts[name]])
             n_missing = int(sum(value is None for value in kept))
-            found[name] = Column(kept, Reading("text", n_missing=n_missing))
+            found[name] = ReadColumn(kept, Reading("text", n_missing=n_missing))
             continue
         values = None
         if parts[name] and not any(isinstance(part, Words) for part in parts[name]):
@@ -220,7 +220,7 @@ def _typed(
             )
         else:
             about = Reading("number", file.decimal, n_missing=int(np.isnan(values).sum()))
-            found[name] = Column(values, about)
+            found[name] = ReadColumn(values, about)
             if have_fractions(values).any():
                 marks[name] = file.decimal
         parts[name] = []
@@ -238,7 +238,7 @@ def _typed(
     return {name: found[name] for name in file.names}, unnamed
 
 
-def _main_mark(columns: dict[str, Column], sniffed: str) -> str:
+def _main_mark(columns: dict[str, ReadColumn], sniffed: str) -> str:
     """Return the decimal mark of most columns of numbers."""
     marks = Counter(c.reading.decimal for c in columns.values() if c.reading.kind == "number")
     return sniffed if sniffed in marks or not marks else marks.most_common(1)[0][0]
@@ -258,7 +258,7 @@ def _what_it_holds(file: CsvFile, blocks: list[RowBlock], place: int) -> str:
 
 
 def table_of(
-    columns: dict[str, Column],
+    columns: dict[str, ReadColumn],
     path: str,
     sep: str = "",
     decimal: str = ".",

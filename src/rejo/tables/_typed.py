@@ -1,6 +1,6 @@
 """Files whose cells may have types: Parquet files, workbooks, JSON, tables of databases.
 
-Such a file gives its columns in pieces of :class:`~rejo.tables.cells.Cells`; here they become
+Such a file gives its columns in pieces of :class:`~rejo.tables.typed_cells.Cells`; here they become
 whole tables and frames.
 """
 
@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo.tables.cells import Cells, as_kind, cells_of, joined_cells, no_words, read_cells
 from rejo.tables.errors import import_pandas, shown
 from rejo.tables.limits import PIECE, ROW, check_count, check_unpacked, check_whole, too_large
-from rejo.tables.reading import Column
+from rejo.tables.reading import ReadColumn
+from rejo.tables.typed_cells import Cells, as_kind, cells_of, joined_cells, no_words, read_cells
 from rejo.tables.values import Words, missing_words, spread
 
 CELL = 8  # bytes: a number, a date, or the place of a word
@@ -60,7 +60,7 @@ def read_whole(
     decimal: str | None,
     missing: Iterable[str],
     exact: bool,
-) -> dict[str, Column]:
+) -> dict[str, ReadColumn]:
     """Read all columns that have a name, and find out what they hold."""
     parts: dict[str, list[Cells]] = {name: [] for name in file.names if name}
     known: dict[str, str] = {}  # equal words of different pieces are one object
@@ -84,7 +84,7 @@ def read_whole(
     )  # fmt: skip
     for name, remarks in file.remarks().items():
         values, about = read[name]
-        read[name] = Column(values, replace(about, remarks=(*about.remarks, *remarks)))
+        read[name] = ReadColumn(values, replace(about, remarks=(*about.remarks, *remarks)))
     return read
 
 

@@ -65,7 +65,7 @@ _TO_POINT = {
 }
 
 
-class Cell(NamedTuple):
+class WrittenNumber(NamedTuple):
     """A number with what stands beside it."""
 
     value: float
@@ -73,21 +73,21 @@ class Cell(NamedTuple):
     code: bool = False  # such as 007
 
 
-def read_cell(word: str, decimal: str) -> Cell | None:
+def read_cell(word: str, decimal: str) -> WrittenNumber | None:
     """Return the number that a word stands for, which may be infinite; None if it is not one.
 
     >>> read_cell("$17,309.08", ".")
-    Cell(value=17309.08, unit='$', code=False)
+    WrittenNumber(value=17309.08, unit='$', code=False)
     >>> read_cell("-1.234,5 kg", ","), read_cell("A12", ".")
-    (Cell(value=-1234.5, unit='kg', code=False), None)
+    (WrittenNumber(value=-1234.5, unit='kg', code=False), None)
     """
     if len(word) > LONGEST_NUMBER:
         return None
     if _PLAIN.fullmatch(word):
-        return Cell(float(word), code=CODE.fullmatch(word) is not None)
+        return WrittenNumber(float(word), code=CODE.fullmatch(word) is not None)
     found = _PATTERNS[decimal].fullmatch(word)
     if found is None:
-        return Cell(float(word)) if INFINITE.fullmatch(word) else None
+        return WrittenNumber(float(word)) if INFINITE.fullmatch(word) else None
     opened, first, before, second, number, last, inner, after, outer = found.group(
         "open", "first", "before", "second", "number", "last", "inner", "after", "outer"
     )
@@ -105,7 +105,7 @@ def read_cell(word: str, decimal: str) -> Cell | None:
         return None
     value = float(number.translate(_TO_POINT[decimal]))
     negative = opened is not None or signs[:1] not in ([], ["+"])
-    return Cell(-value if negative else value, unit, CODE.fullmatch(number) is not None)
+    return WrittenNumber(-value if negative else value, unit, CODE.fullmatch(number) is not None)
 
 
 def is_currency(unit: str) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rejo._typing import Floats, Indices
 from rejo.tables.errors import TableError, shown
-from rejo.tables.marks import OTHER, Cell, is_currency, is_factor, read_cell, same_unit
+from rejo.tables.marks import OTHER, WrittenNumber, is_currency, is_factor, read_cell, same_unit
 from rejo.tables.values import Words, means_missing
 
 FEW = 0.05  # of the cells
@@ -46,14 +46,14 @@ class NotNumbers(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Tally:
+class NumberCounts:
     """The words of a column, each read with both decimal marks."""
 
     words: list[str]
     counts: Indices  # (n_words,) cells
     rows: Indices  # (n_words,) first row with the word
     gap: NDArray[np.bool_]  # (n_words,) means a missing value beside numbers
-    read: dict[str, list[Cell | None]]  # by decimal mark
+    read: dict[str, list[WrittenNumber | None]]  # by decimal mark
     only: dict[str, Indices]  # words that are numbers with this mark and not with the other
     both: Indices  # words that are different numbers with either mark
 
@@ -87,13 +87,13 @@ class Tally:
         return mark if few(min(n_point, n_comma), n_point + n_comma) else None
 
 
-def tally(column: Words) -> Tally:
+def tally(column: Words) -> NumberCounts:
     """Read each word of a column with both decimal marks."""
     words = column.words
     counts = np.bincount(column.codes + 1, minlength=len(words) + 1)[1:]
     rows = np.zeros(len(words) + 1, dtype=np.intp)
     rows[column.codes[::-1]] = np.arange(len(column.codes))[::-1]
-    read: dict[str, list[Cell | None]] = {".": [], ",": []}
+    read: dict[str, list[WrittenNumber | None]] = {".": [], ",": []}
     only: dict[str, list[int]] = {".": [], ",": []}
     both: list[int] = []
     gap = np.zeros(len(words), dtype=bool)
@@ -111,7 +111,7 @@ def tally(column: Words) -> Tally:
         elif point.value != comma.value:
             both.append(i)
     places = {mark: np.array(found, dtype=np.intp) for mark, found in only.items()}
-    return Tally(words, counts, rows[:-1], gap, read, places, np.array(both, dtype=np.intp))
+    return NumberCounts(words, counts, rows[:-1], gap, read, places, np.array(both, dtype=np.intp))
 
 
 def shown_mark(column: Words, expected: str) -> str | None:
@@ -127,7 +127,7 @@ def shown_mark(column: Words, expected: str) -> str | None:
 
 
 def settle(
-    found: Tally, option: str | None, sep: str, others: Collection[str], place: Place
+    found: NumberCounts, option: str | None, sep: str, others: Collection[str], place: Place
 ) -> tuple[str, tuple[str, ...]]:
     """Return the decimal mark of a column, and remarks; ask if both are possible.
 
@@ -176,7 +176,7 @@ def _mark(word: str) -> str:
     return "." if "." in word else ","
 
 
-def _by_its_cells(found: Tally, mark: str) -> str | None:
+def _by_its_cells(found: NumberCounts, mark: str) -> str | None:
     """Return the decimal mark that is likely from cells such as 2.100 and those beside them.
 
     Who writes thousands without a mark means a decimal mark by it.  Who writes three decimals
@@ -191,13 +191,13 @@ def _by_its_cells(found: Tally, mark: str) -> str | None:
     return mark if large else OTHER[mark]
 
 
-def _ends_in_zero(found: Tally, i: int) -> bool:
+def _ends_in_zero(found: NumberCounts, i: int) -> bool:
     """Return whether a word such as 2.100 ends in 0."""
     cell = found.read[OTHER[_mark(found.words[i])]][i]
     return cell is not None and cell.value % 10 == 0
 
 
-def _is_weak(found: Tally, proof: str) -> bool:
+def _is_weak(found: NumberCounts, proof: str) -> bool:
     """Return whether a few cells such as 3.5 stand against many such as 2.100."""
     marked = [i for i in found.both if _mark(found.words[i]) == proof]
     if not marked or not any(_ends_in_zero(found, i) for i in marked):
@@ -209,11 +209,11 @@ def _is_weak(found: Tally, proof: str) -> bool:
     return not any(sum(map(str.isdigit, part)) == 3 for part in digits)
 
 
-def _plain(cell: Cell | None) -> str:
+def _plain(cell: WrittenNumber | None) -> str:
     return "" if cell is None else f"{cell.value:.15g}"
 
 
-def _conflict(found: Tally, first: int, second: int, place: Place) -> TableError:
+def _conflict(found: NumberCounts, first: int, second: int, place: Place) -> TableError:
     one, two = shown(found.words[first]), shown(found.words[second])
     return TableError(
         f"{one} has a decimal point, but {two} has a decimal comma",
@@ -223,7 +223,7 @@ def _conflict(found: Tally, first: int, second: int, place: Place) -> TableError
     )
 
 
-def _unclear(found: Tally, place: Place) -> TableError:
+def _unclear(found: NumberCounts, place: Place) -> TableError:
     some = sorted(found.both.tolist(), key=lambda i: -found.counts[i])[:2]
     ways = " and ".join(
         f"{shown(found.words[i])} may be {_plain(found.read['.'][i])} or "
@@ -243,7 +243,9 @@ def _unclear(found: Tally, place: Place) -> TableError:
 # ---- the column ------------------------------------------------------------------------------
 
 
-def read_numbers(found: Tally, decimal: str, remarks: tuple[str, ...]) -> Numbers | NotNumbers:
+def read_numbers(
+    found: NumberCounts, decimal: str, remarks: tuple[str, ...]
+) -> Numbers | NotNumbers:
     """Read a column as numbers with this decimal mark, if it holds numbers."""
     read = found.read[decimal]
     is_number = np.array([cell is not None for cell in read], dtype=bool)
@@ -276,12 +278,12 @@ def read_numbers(found: Tally, decimal: str, remarks: tuple[str, ...]) -> Number
     return Numbers(values, decimal, unit, np.flatnonzero(found.gap), odd, (*remarks, *about))
 
 
-def _frequent(found: Tally, words: Any) -> list[int]:
+def _frequent(found: NumberCounts, words: Any) -> list[int]:
     return sorted(np.asarray(words).tolist(), key=lambda i: -found.counts[i])
 
 
 def _unit(
-    found: Tally, read: list[Cell | None], n_numbers: int
+    found: NumberCounts, read: list[WrittenNumber | None], n_numbers: int
 ) -> tuple[str | None, NDArray[np.bool_], tuple[str, ...]]:
     """Return the unit of a column, words with another one, and remarks; None if there are two."""
     words: dict[str, list[int]] = {}

@@ -66,7 +66,7 @@ def written_as(readings: Mapping[str, Reading]) -> dict[str, dict[str, str]]:
     return found
 
 
-class Column(NamedTuple):
+class ReadColumn(NamedTuple):
     """A column as it was read."""
 
     values: NDArray[Any]  # (n_rows,) float64, datetime64[us], or strings with None
@@ -82,7 +82,7 @@ def read_columns(
     shown_by: Mapping[str, str] = MappingProxyType({}),
     exact: bool = False,
     place: Callable[[str, int], str] | None = None,
-) -> dict[str, Column]:
+) -> dict[str, ReadColumn]:
     """Find out what columns of words hold, and read them.
 
     Parameters
@@ -108,7 +108,7 @@ def read_columns(
     tallies = {name: tally(column) for name, column in columns.items()}
     marks = dict(shown_by)
     marks |= {name: proof for name, found in tallies.items() if (proof := found.proof())}
-    read: dict[str, Column] = {}
+    read: dict[str, ReadColumn] = {}
     rest: dict[str, tuple[str, ...]] = {}  # remarks on columns that are not numbers
     for name, found in tallies.items():
         column = columns[name]
@@ -132,16 +132,16 @@ def read_columns(
     return {name: read[name] for name in columns}
 
 
-def as_category(column: Words, exact: bool = False, remarks: tuple[str, ...] = ()) -> Column:
+def as_category(column: Words, exact: bool = False, remarks: tuple[str, ...] = ()) -> ReadColumn:
     """Return a column of words as such, each word in one spelling."""
     if not exact:
         column, more = one_spelling(column)
         remarks = (*remarks, *more)
     n_missing = int((column.codes < 0).sum())
-    return Column(cells(column), Reading("category", n_missing=n_missing, remarks=remarks))
+    return ReadColumn(cells(column), Reading("category", n_missing=n_missing, remarks=remarks))
 
 
-def _column(column: Words, found: Numbers | Dates, missing: Any, about: Reading) -> Column:
+def _column(column: Words, found: Numbers | Dates, missing: Any, about: Reading) -> ReadColumn:
     """Return a column of numbers or dates, and all that is to be said about it."""
     counts = np.bincount(column.codes + 1, minlength=len(column.words) + 1)
     empty, counts = int(counts[0]), counts[1:]
@@ -157,7 +157,7 @@ def _column(column: Words, found: Numbers | Dates, missing: Any, about: Reading)
         odd=tuple(column.words[i] for i in sorted(found.odd, key=lambda i: -counts[i])[:2]),
         remarks=remarks,
     )
-    return Column(spread(found.values, column, missing), about)
+    return ReadColumn(spread(found.values, column, missing), about)
 
 
 def quoted(words: Sequence[str], counts: Any, which: Iterable[int]) -> str:

@@ -24,7 +24,7 @@ from rejo.tables.dates import ISO, NO_DATE, parse_dates
 from rejo.tables.errors import TableError, import_pandas
 from rejo.tables.limits import FIELD, long_field
 from rejo.tables.marks import number
-from rejo.tables.reading import Column, Reading, as_category, read_columns
+from rejo.tables.reading import ReadColumn, Reading, as_category, read_columns
 from rejo.tables.spelling import known_spelling
 from rejo.tables.values import (
     Unread,
@@ -204,16 +204,16 @@ def read_cells(
     decimal: str | None = None,
     missing: Iterable[str] = (),
     exact: bool = False,
-) -> dict[str, Column]:
+) -> dict[str, ReadColumn]:
     """Find out what columns hold, and read them; ``name`` is the file, for messages."""
-    found: dict[str, Column] = {}
+    found: dict[str, ReadColumn] = {}
     typed: dict[str, Cells] = {}  # numbers or dates among other cells
     strings: dict[str, Words] = {}
     gaps = missing_words(missing)
     for column, every in columns.items():
         if column in text:
             values = cells(every.as_words())
-            found[column] = Column(values, Reading("text", n_missing=_n_missing(values)))
+            found[column] = ReadColumn(values, Reading("text", n_missing=_n_missing(values)))
             continue
         part = every.known(gaps)
         if column in words:
@@ -252,12 +252,14 @@ def _place(where: Callable[[int, str], str], column: str, row: int) -> str:
     return where(row, column)
 
 
-def _of_type(kind: str, values: Any) -> Column:
+def _of_type(kind: str, values: Any) -> ReadColumn:
     gaps = int((np.isnat if kind == "date" else np.isnan)(values).sum())
-    return Column(values, Reading(kind, format=ISO if kind == "date" else "", n_missing=gaps))
+    return ReadColumn(values, Reading(kind, format=ISO if kind == "date" else "", n_missing=gaps))
 
 
-def _merged(part: Cells, column: str, read: Callable[..., dict[str, Column]]) -> Column | None:
+def _merged(
+    part: Cells, column: str, read: Callable[..., dict[str, ReadColumn]]
+) -> ReadColumn | None:
     """Return numbers beside strings that are numbers, or dates beside dates; else None."""
     if not part.words.words:
         return None
@@ -271,7 +273,7 @@ def _merged(part: Cells, column: str, read: Callable[..., dict[str, Column]]) ->
         return None
     there = ~(np.isnat(same) if about.kind == "date" else np.isnan(same))
     n_missing = about.n_missing - int(there.sum())
-    return Column(np.where(there, same, values), replace(about, n_missing=n_missing))
+    return ReadColumn(np.where(there, same, values), replace(about, n_missing=n_missing))
 
 
 def _plain(value: float, decimal: str) -> str:
