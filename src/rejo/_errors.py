@@ -1,8 +1,10 @@
-"""Errors that both programs and people can read, and parameters that have new names."""
+"""Errors that both programs and people can read, words for words that are not known, new names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
+from difflib import SequenceMatcher
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -35,6 +37,42 @@ class RejoError(ValueError):
         if self.remedy is None:
             return place + self.problem
         return f"{place}{self.problem.rstrip('.')}. {self.remedy}"
+
+
+def close_words(word: str, known: Iterable[str], n: int = 3) -> list[str]:
+    """Return up to ``n`` known words that may be meant, the closest first; often none.
+
+    Other cases, blanks and signs, a slip, swapped letters, and one word of several are close.
+
+    Examples
+    --------
+    >>> from rejo._errors import close_words
+    >>> known = ["outcome", "income", "customer since"]
+    >>> close_words("outcom", known), close_words("CustomerSince", known), close_words("age", known)
+    (['outcome'], ['customer since'], [])
+    """
+    short, parts = _letters(word), _parts(word)
+    found = []
+    for i, name in enumerate(known):
+        other = _letters(name)
+        score = SequenceMatcher(None, short, other).ratio() if len(short) > 2 else 0.0
+        if short == other:
+            score = 2.0
+        elif len(short) > 2 and (
+            sorted(short) == sorted(other) or parts <= _parts(name) or _parts(name) <= parts
+        ):
+            score = max(score, 0.8)
+        found.append((-score, i, name))
+    best = min(found, default=(0.0, 0, ""))[0]
+    return [name for score, _, name in sorted(found)[:n] if score <= min(-0.75, best + 0.1)]
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text.casefold())
+
+
+def _parts(text: str) -> set[str]:
+    return {part for part in re.split(r"[\W_]+", text.casefold()) if part}
 
 
 def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -41,7 +41,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, close_words
 from rejo._io import one_line, percent
 from rejo._typing import Floats, Indices, Mask
 from rejo.decisions import imperfect_reviews
@@ -559,7 +559,7 @@ def _complete(prices: Prices, used: Mask | None = None) -> Prices:
 
 
 def _unknown(name: str, entry: Entry, names: list[str]) -> NoReturn:
-    close = get_close_matches(name, names, n=1, cutoff=0.5)
+    close = close_words(name, names, n=1)
     listed = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
     remedy = f"Did you mean {close[0]!r}?" if close else f"The classes are {listed}."
     _fail(f"{entry.shown}: there is no class {name!r:.40}", remedy)

@@ -12,7 +12,8 @@ import pytest
 
 import rejo
 from rejo import cli
-from rejo._errors import RejoError
+from rejo._errors import RejoError, close_words
+from rejo.cli._aliases import OTHER_NAMES, pointer
 
 COMMAND = [sys.executable, "-m", "rejo.cli"]
 COMMANDS = ["demo", "train", "predict", "evaluate", "inspect", "compare", "reproduce"]
@@ -242,3 +243,107 @@ def test_a_full_disk_is_one_line(model, cases):
 def test_an_unknown_option_is_named_with_the_closest_one(refused, option, hint):
     error = refused(2, "predict", "m.rejo", "new.csv", option)
     assert error == f"unrecognized arguments: {option}{hint}; see rejo predict --help"
+
+
+@pytest.mark.parametrize(
+    ("command", "guesses", "meant"),
+    [
+        ("train", "--class-order --classes --class_order -order --ordr", "--order"),
+        ("train", "--label --y --outcome --Target -target --tagret --lable", "--target"),
+        ("train", "--budget --review_budget --review --review-budgt", "--review-budget"),
+        ("train", "--out -out --outfile --ouput", "--output"),
+        ("train", "--error --max_error --error-rate", "--max-error"),
+        ("train", "--separator --delimiter --delim", "--sep"),
+        ("train", "--index --ids --id-column", "--id"),
+        ("train", "--na --na-values --na_values --missing-values", "--missing"),
+        ("train", "--group-by --groupby", "--by"),
+        ("train", "--exclude --ignore --drop-columns", "--drop"),
+        ("train", "--random-state --random_seed", "--seed"),
+        ("train", "--prices --cost_of --cost-matrix", "--costs"),
+        ("predict", "--budget --review-budget --max-reviews", "--capacity"),
+        ("predict", "--delimiter", "--sep"),
+        ("compare", "--models --method", "--methods"),
+        ("compare", "--cv --n-folds", "--folds"),
+        ("evaluate", "--group-by", "--by"),
+        ("reproduce", "--cores --n_jobs", "--n-jobs"),
+    ],
+)
+def test_an_option_by_a_name_that_people_guess(refused, command, guesses, meant):
+    """Also where other options are missing, which is an error of its own."""
+    for guess in guesses.split():
+        for words in ([guess, "a"], [f"{guess}=a"], ["a", "b", guess, "a"]):
+            line = refused(2, command, *words)
+            assert line.startswith(f"unrecognized arguments: {guess} (did you mean {meant}?); see")
+
+
+def test_guesses_are_not_silly(refused):
+    for word in ("--class-order", "--label", "--foo", "--xyz", "--colour"):  # predict has none such
+        line = refused(2, "predict", "m.rejo", "new.csv", word)
+        assert line == f"unrecognized arguments: {word}; see rejo predict --help"
+    for option, others in OTHER_NAMES.items():
+        for other in others.split():
+            assert f"--{other}" != option
+            hint = pointer(f"--{other}", [option], [])
+            assert hint == f"did you mean {option}?"
+    declared = {name for parser in parsers().values() for name in parser._option_string_actions}
+    assert set(OTHER_NAMES) <= declared
+
+
+def parsers():
+    (commands,) = (a for a in cli.build_parser()._actions if a.choices)
+    return commands.choices
+
+
+def test_places_without_an_option(refused):
+    for word, place in (("--model", "MODEL"), ("--data", "DATA"), ("--input", "DATA")):
+        line = refused(2, "predict", word, "a", "b")
+        assert f"unrecognized arguments: {word} ({place} is given without an option)" in line
+
+
+def test_a_value_that_begins_with_a_dash(refused):
+    words = ("train", "t.csv", "--target", "y", "--reject-cost", "0.2", "-o", "m")
+    assert "needs =: --order=-1,0,1;" in refused(2, *words, "--order", "-1,0,1")
+    assert "needs =: --missing=-,x;" in refused(2, *words, "--missing", "-,x")
+    assert "t.csv" in refused(2, *words, "--order=-1,0,1")  # read as classes; there is no table
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("fit", "did you mean train?"), ("pedict", "did you mean predict?"), ("dance", "choose from")],
+)
+def test_a_command_by_another_name(refused, word, hint):
+    assert f"invalid choice: {word!r} ({hint}" in refused(2, word, "t.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a,b", ["a", "b"]),
+        (" a , b c ", ["a", "b c"]),
+        ('"a,b",c', ["a,b", "c"]),
+        ('c, "a, b"', ["c", "a, b"]),
+        ('5" pipe,x', ['5" pipe', "x"]),
+        ('"say ""a""",b', ['say "a"', "b"]),
+    ],
+)
+def test_names_may_have_commas(text, found):
+    assert cli._options.names(text) == found
+    assert cli._options.names(cli._options.as_names(found)) == found
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "meant"),
+    [
+        ("outcom", ["income", "outcome"], ["outcome"]),
+        ("Customer_Since", ["customer since", "customer"], ["customer since"]),
+        ("grade", ["credit grade", "age"], ["credit grade"]),
+        ("hihg", ["high", "low"], ["high"]),
+        ("bda", ["bad", "good"], ["bad"]),
+        ("age", ["income", "region", "grade"], []),
+        ("x", ["y", "x1"], []),
+        ("X", ["y", "x"], ["x"]),
+        ("y", [], []),
+    ],
+)
+def test_only_close_words_are_suggested(word, known, meant):
+    assert close_words(word, known) == meant

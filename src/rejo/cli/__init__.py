@@ -30,11 +30,11 @@ inside the commands, so that ``rejo --help`` is quick.
 
 import argparse
 import os
+import re
 import shlex
 import sys
 import warnings
 from collections.abc import Sequence
-from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NoReturn
@@ -42,17 +42,12 @@ from typing import Any, NoReturn
 from rejo import __version__
 from rejo._io import one_line
 from rejo.cli import compare, demo, evaluate, inspect, look, predict, reproduce, train
+from rejo.cli._aliases import RENAMED, command_meant, pointer
 from rejo.cli._files import CommandError, warn
 from rejo.cli._options import explain
 from rejo.cli._streams import steady_streams
 
 COMMANDS: tuple[Any, ...] = (demo, look, train, predict, evaluate, inspect, compare, reproduce)
-RENAMED = {
-    "--group": "--by",
-    "--together": "--groups",
-    "--force": "--overwrite",
-    "--jobs": "--n-jobs",
-}
 # By name: the modules of these errors are imported only by the commands that raise them.
 CODES = {"RejoError": 2, "TableError": 3, "ModelFileError": 4, "TargetUnattainable": 5}
 
@@ -115,17 +110,45 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **options)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        for word in takewhile(lambda word: word != "--", args or ()):
-            old = word.partition("=")[0]
-            if RENAMED.get(old) in self._option_string_actions:
-                self.error(f"{old} is now called {RENAMED[old]}")
+        if not self._subparsers:  # a command, which knows its own options
+            self._check_options(args or ())
+        elif args and not args[0].startswith("-"):
+            self._check_command(args[0])
         found, unknown = super().parse_known_args(args, namespace)
-        if unknown and not self._subparsers:  # a command, which knows its own options
-            word = unknown[0].partition("=")[0]
-            close = get_close_matches(word, self._option_string_actions, n=1, cutoff=0.75)
-            hint = f" (did you mean {close[0]}?)" if close else ""
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        if unknown and not self._subparsers:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return found, unknown
+
+    def _check_command(self, word: str) -> None:
+        (commands,) = (list(a.choices) for a in self._get_positional_actions() if a.choices)
+        if word not in commands:
+            meant = command_meant(word, commands)
+            hint = f"did you mean {meant}?" if meant else f"choose from {', '.join(commands)}"
+            self.error(f"argument COMMAND: invalid choice: {word!r} ({hint})")
+
+    def _check_options(self, words: Sequence[str]) -> None:
+        """Say what to write instead of an option that does not exist, before anything else."""
+        options = self._option_string_actions
+        positions = [str(action.metavar) for action in self._get_positional_actions()]
+        before = ""
+        for word in takewhile(lambda word: word != "--", words):
+            option = word.partition("=")[0]
+            if RENAMED.get(option) in options:
+                self.error(f"{option} is now called {RENAMED[option]}")
+            named = re.match("--?[A-Za-z]", option)
+            if named and option not in options:
+                # A file may follow -o at once: -oloans.rejo.
+                exact = option.startswith("-o")
+                if hint := pointer(option, options, positions, exact=exact):
+                    self.error(f"unrecognized arguments: {option} ({hint})")
+            valued = before in options and options[before].nargs != 0
+            if valued and re.match("-.", word) and not named and not self._is_number(word):
+                self.error(f"argument {before}: a value with a dash before it needs =: "
+                           f"{before}={word}")  # fmt: skip
+            before = word
+
+    def _is_number(self, word: str) -> bool:
+        return bool(self._negative_number_matcher.match(word))
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"rejo: error: {one_line(message)}; see {self.prog} --help\n")

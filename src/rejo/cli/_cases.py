@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from rejo._io import one_line
 from rejo.cli._class_names import MIN_PER_CLASS, check_order, order_classes, read_classes
 from rejo.cli._files import CommandError, warn
-from rejo.cli._options import reading
+from rejo.cli._mixups import check_is_table
+from rejo.cli._options import as_names, reading
 
 
 class Cases(NamedTuple):
@@ -43,8 +44,8 @@ class Cases(NamedTuple):
 
 def about_order(classes: Sequence[str]) -> str:
     """Say that classes are taken as unordered, and how to give an order."""
-    order = shlex.quote(",".join(classes))
-    if len(order) > 60 or any("," in label for label in classes):
+    order = shlex.quote(as_names(classes))
+    if len(order) > 60:
         order = "LOWEST,...,HIGHEST"
     return one_line(
         f"The classes are taken as unordered. If they have an order, give it: --order {order}."
@@ -64,6 +65,7 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
         text.append(groups)
     if groups == target:
         raise CommandError("--groups must not name the column with the classes")
+    check_is_table(arguments)
     table = read_table(arguments.data, text=text, **reading(arguments))
     frame, path = table.frame, table.path
     check_columns(path, arguments.drop, frame.columns)

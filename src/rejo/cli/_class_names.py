@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rejo.cli._files import CommandError, warn
+from rejo.cli._options import as_names
 
 MIN_PER_CLASS = 5  # one for each of the five folds
 MAX_NUMBERS = 20  # as classes: more are a measurement
@@ -149,6 +150,7 @@ def check_order(order: Sequence[str] | None, exact: bool) -> None:
 def order_classes(y: Any, order: Sequence[str] | None, where: str) -> list[str]:
     """Classes in order; refuse what cannot be learned."""
     from rejo.tables import TableError
+    from rejo.tables.errors import did_you_mean
 
     counts = Counter(y.tolist())
     if long := [label for label in counts if len(label) > MAX_LABEL]:
@@ -170,13 +172,20 @@ def order_classes(y: Any, order: Sequence[str] | None, where: str) -> list[str]:
     if len(counts) < 2:
         raise TableError(f"all rows have the same class, {next(iter(counts))!r}", where=where)
     classes = list(order or in_order(counts))
-    if missing := [label for label in counts if label not in classes]:
+    if absent := [label for label in classes if label not in counts]:
+        meant = did_you_mean(
+            absent[0], [label for label in in_order(counts) if label not in classes]
+        )
+        raise TableError(
+            f"no row has the class {absent[0]!r}, which is in --order",
+            where=where,
+            remedy=f"{meant}The classes are: {as_names(in_order(counts))}",
+        )
+    if missing := [label for label in in_order(counts) if label not in classes]:
         raise CommandError(
             f"--order lacks the class {missing[0]!r} of {where}; give all of: "
-            + ",".join(sorted(counts))
+            + as_names(in_order(counts))
         )
-    if absent := [label for label in classes if label not in counts]:
-        raise TableError(f"no row has the class {absent[0]!r}, which is in --order", where=where)
     rare = min(classes, key=lambda label: counts[label])
     if counts[rare] < MIN_PER_CLASS:
         raise TableError(

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 from rejo._errors import RejoError
 from rejo._io import one_line
-from rejo.cli._files import CommandError
+from rejo.cli._mixups import check_is_table, model_errors, number_columns
 from rejo.cli._options import HIGHEST_PRICE, opening
 
 FEW = 100  # with fewer independent cases, ranges are wide
-TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".html", ".htm")
 
 
 class JudgedRows(NamedTuple):
@@ -153,24 +152,15 @@ def vague(size: float) -> str:
 def open_model(arguments: Namespace) -> Opened:
     """Open the model file of a command."""
     from rejo.cli._training import prepare_of
-    from rejo.persistence import ModelFileError, open_file
+    from rejo.persistence import open_file
 
     path = arguments.model
-    try:
+    with model_errors(arguments):
         model, found = open_file(path, **opening(arguments))
-    except ModelFileError as error:
-        if path.suffix.lower() in TABLES:
-            error.remedy = "Is it the table? The model comes first."
-        raise
+    check_is_table(arguments)
     encoder = prepare_of(model)
     if encoder is None:  # fitted in Python, on a frame of numbers
-        names = getattr(model, "feature_names_in_", None)
-        if names is None:
-            raise CommandError(
-                f"{path} does not say which columns it needs: train it with `rejo train`, or fit "
-                "it on a pandas DataFrame"
-            )
-        kinds = dict.fromkeys(map(str, names), "number")
+        kinds = dict.fromkeys(number_columns(model, path), "number")
         encoder = SimpleNamespace(kinds_=kinds, written_={})
     table = _check_table(found.table or {}, len(model.classes_), path)
     return Opened(model, encoder, found, table)

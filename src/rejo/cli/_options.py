@@ -5,18 +5,20 @@ speaks of options: an error of another package names a parameter, and :func:`exp
 option in its place.
 """
 
+import csv
 import os
 import re
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Callable
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, close_words
 from rejo.catalogue import FORMER_NAMES, TRAINED
 from rejo.cli._files import CommandError
 
+NAMES: dict[str, Any] = {"skipinitialspace": True, "strict": True}  # how lists are written
 LEAST_PRICE, HIGHEST_PRICE = 1e-6, 1e9  # those of the report
 
 
@@ -95,10 +97,24 @@ def costs(text: str) -> dict[str, float]:
 
 
 def names(text: str) -> list[str]:
-    found = [part.strip() for part in text.split(",")]
-    if not all(found) or len(set(found)) < len(found):
-        raise ArgumentTypeError(f"must be different names, separated by commas, got {text!r}")
+    """Read names between commas; one with a comma in it is quoted, as in CSV: ``"a, b",c``."""
+    try:
+        found = [part.strip() for row in csv.reader([text], **NAMES) for part in row]
+    except csv.Error:
+        found = []
+    if not found or not all(found) or len(set(found)) < len(found):
+        raise ArgumentTypeError(
+            f"must be different names, separated by commas, got {text!r}; a name with a comma "
+            "stands in double quotes: '\"a, b\",c'"
+        )
     return found
+
+
+def as_names(found: Iterable[str]) -> str:
+    """Return names as :func:`names` reads them."""
+    text = StringIO()
+    csv.writer(text, lineterminator="", **NAMES).writerow(found)
+    return text.getvalue()
 
 
 def models(text: str) -> str:
@@ -106,7 +122,7 @@ def models(text: str) -> str:
     for name in names(text):
         if name not in ("auto", *TRAINED):
             refused = FORMER_NAMES.get(name)
-            close = get_close_matches(name, TRAINED, 1)
+            close = close_words(name, TRAINED, 1)
             hint = f"; it is now called {refused}" if refused else ""
             hint = f"; did you mean {close[0]}?" if close and not hint else hint
             raise ArgumentTypeError(f"{name!r} is not a model{hint}; models: {', '.join(TRAINED)}")

@@ -5,6 +5,7 @@ from typing import Any
 
 from rejo.cli import _options as options
 from rejo.cli._files import print_json
+from rejo.cli._mixups import model_errors
 
 HELP = "show what a model file contains"
 DESCRIPTION = "Show what a model file contains and where it comes from, without opening the model."
@@ -23,7 +24,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     from rejo.persistence import inspect
 
-    found = inspect(arguments.model, **options.opening(arguments))
+    with model_errors(arguments):
+        found = inspect(arguments.model, **options.opening(arguments))
     if arguments.json:
         print_json(asdict(found) | {"path": str(found.path)})
     else:

@@ -12,6 +12,7 @@ from rejo.cli._class_names import in_order, order_classes, read_classes
 from rejo.cli._column_lines import describe_columns, remarks_on
 from rejo.cli._column_lines import say as say_remark
 from rejo.cli._files import CommandError, print_json
+from rejo.cli._mixups import check_is_table
 
 HELP = "show what a table holds, before training"
 DESCRIPTION = (
@@ -48,6 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
     text = list(dict.fromkeys(name for name in named if name is not None))
     if arguments.target is not None and arguments.target in named[1:]:
         raise CommandError("--target must not be the column of --id, --by or --groups")
+    check_is_table(arguments)
     table = read_table(arguments.data, text=text, **options.reading(arguments))
     check_columns(table.path, arguments.drop, table.frame.columns, "drop")
     if not len(table.frame):

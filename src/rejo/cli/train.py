@@ -17,7 +17,8 @@ from rejo.cli._column_lines import describe_columns, remarks_on, suspicion, to_k
 from rejo.cli._column_lines import say as say_remark
 from rejo.cli._files import CommandError, check_apart, check_output, print_json, require, warn
 from rejo.cli._hints import hints
-from rejo.cli._model_file import TABLES, vague
+from rejo.cli._mixups import TABLES
+from rejo.cli._model_file import vague
 from rejo.cli._reporting import check_report, judge_training, write_report
 from rejo.cli._training import Trained, encoder_for, train
 

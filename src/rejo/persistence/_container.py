@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rejo.persistence._refusals import ORIGIN, ModelFileError, ensure, first_line
+from rejo.persistence._refusals import AGAIN, ORIGIN, ModelFileError, ensure, first_line
 
 Bytes = bytes | memoryview
 
@@ -103,7 +103,7 @@ def read_zip(data: Bytes, allowed: re.Pattern[str]) -> dict[str, Bytes]:
         places.append((name, crc, at))
         at = start + size
     if not members:
-        raise ModelFileError(f"not a model file: {_guess(data)}", remedy=ORIGIN)
+        raise ModelFileError(f"not a model file: {_guess(data)}", remedy=ORIGIN if data else AGAIN)
     for name, crc, offset in places:
         at = _check_entry(data, at, name, crc, len(members[name]), offset)
     _check_end(data, at, len(places))
@@ -134,7 +134,7 @@ def _check_entry(data: Bytes, at: int, name: str, crc: int, size: int, offset: i
         fine = fine and (crc_again, packed, full, place) == (crc, size, size, offset)
         fine = fine and data[start : start + n_name] == name.encode("latin1")
         at = start + n_name
-    ensure(fine, "the directory of the file does not agree with its members", remedy=ORIGIN)
+    ensure(fine, "the directory of the file does not agree with its members", remedy=AGAIN)
     return at
 
 
@@ -144,7 +144,7 @@ def _check_end(data: Bytes, at: int, n: int) -> None:
         mark, disk, first, here, total, size, start, comment = END.unpack_from(data, at)
         fine = (mark, disk, first, comment) == (b"PK\x05\x06", 0, 0, 0)
         fine = fine and here == total == n & 0xFFFF and start + size == at
-    ensure(fine, "the directory of the file does not agree with its members", remedy=ORIGIN)
+    ensure(fine, "the directory of the file does not agree with its members", remedy=AGAIN)
 
 
 def _guess(data: Bytes) -> str:

@@ -33,7 +33,7 @@ from rejo.persistence._header import (
     read_header,
 )
 from rejo.persistence._parts import check_and_restore, rejecting_part
-from rejo.persistence._refusals import about, any_error, ensure
+from rejo.persistence._refusals import AGAIN, about, any_error, ensure
 from rejo.persistence._rows import count_rows
 from rejo.persistence._schema import Schema
 from rejo.persistence._training_rows import TrainingRows
@@ -242,7 +242,7 @@ def _open(
     path = Path(path)
     if isinstance(trusted, str):
         raise TypeError(f"trusted must be a list of names; got {trusted!r}.")
-    with about(path):
+    with about(path, remedy=AGAIN):
         data = read_file(path, max_bytes)
         with any_error():
             header, schema = _read(data, max_bytes, trusted)

@@ -13,6 +13,7 @@ from rejo._state import StateError
 
 ORIGIN = "Model files come from rejo.save or rejo train"
 TRUST = "If you trust who made it"
+AGAIN = "Copy the file again from where it was saved, or train the model again"
 
 
 class ModelFileError(RejoError):
@@ -59,16 +60,20 @@ def any_error() -> Iterator[None]:
 
 
 @contextmanager
-def about(path: Path, prefix: str = "") -> Iterator[None]:
-    """Let a ModelFileError name the file; its parts become lines that are safe to print."""
+def about(path: Path, prefix: str = "", remedy: str | None = None) -> Iterator[None]:
+    """Let a ModelFileError name the file; its parts become lines that are safe to print.
+
+    The ``remedy`` is for errors that have none of their own.
+    """
     try:
         yield
     except ModelFileError as error:
+        remedy = error.remedy or remedy
         raise ModelFileError(
             _sentence(prefix + error.problem),
             parameter=error.parameter,
             where=printable(str(path)),
-            remedy=None if error.remedy is None else _sentence(error.remedy),
+            remedy=None if remedy is None else _sentence(remedy),
         ) from None
 
 

@@ -2,11 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
-from rejo._errors import RejoError
+from rejo._errors import RejoError, close_words
 from rejo._io import printable
 
 LONGEST_VALUE = 60
@@ -41,12 +40,10 @@ def listed(names: Iterable[object]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a question with the known words that are close, ignoring case; empty without any."""
+    """Return a question with the known words that are close; empty without any."""
     # Comparing long words, or many, would take longer than reading the table.
-    short = [name for name in islice(known, MOST_COMPARED) if len(str(name)) <= LONGEST_VALUE]
-    by_lower = {str(name).lower(): name for name in short}
-    word = word[:LONGEST_VALUE].lower()
-    close = [by_lower[match] for match in get_close_matches(word, by_lower, cutoff=0.5)]
+    texts = map(str, islice(known, MOST_COMPARED))
+    close = close_words(word[:LONGEST_VALUE], [t for t in texts if len(t) <= LONGEST_VALUE])
     return f"Did you mean {' or '.join(map(shown, close))}? " if close else ""
 
 
