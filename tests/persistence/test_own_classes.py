@@ -84,6 +84,7 @@ LEARNERS = {
     "budget of posteriors": RejectClassifierCV(
         ThresholdRejectClassifier(logistic), review_budget=0.3, cv=2
     ),
+    "allowed error": RejectClassifierCV(ThresholdRejectClassifier(logistic), max_error=0.5, cv=2),
     "lowest cost": RejectClassifierCV(
         ThresholdRejectClassifier(logistic), cost_of="error=50,review=5", cv=2
     ),
@@ -519,7 +520,7 @@ TUPLES = [cls for cls in STORABLE.values() if issubclass(cls, tuple)]
 def test_no_field_can_be_hostile(fitted, cls):
     found = [
         part
-        for name in ("streamed", "adam", "budget", "lowest cost", "guarantee")
+        for name in ("streamed", "adam", "budget", "allowed error", "lowest cost", "guarantee")
         for part in parts_of(fitted(name)[0])
         if type(part) is cls
     ]

@@ -21,8 +21,8 @@ from rejo.selection import (
     simultaneous_bounds,
 )
 from rejo.selection.expected import expect
+from rejo.selection.proof import hold_out
 from rejo.selection.repeats import RepeatedRows
-from rejo.selection.search import hold_out
 from rejo.selection.summary import summarise
 
 N_SETS = 1000

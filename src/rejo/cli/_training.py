@@ -125,7 +125,7 @@ def _tuning_rows(cases: Cases, seed: int) -> Any:
 
     Tuning must not see the others, or the guarantee would not hold.
     """
-    from rejo.selection.search import hold_out
+    from rejo.selection.proof import hold_out
     from rejo.tables import TableError
 
     rows, _ = hold_out(len(cases.y), CALIBRATION, seed, cases.groups)

@@ -95,7 +95,8 @@ def run(arguments: argparse.Namespace) -> None:
         notes=f"rejo train, {trained.choice.name}",
     )  # fmt: skip
     say("\n" + model.summary())
-    say("Parameters were tuned on the same cases, so these rates are slightly optimistic.")
+    if model.margin_ is None:  # else the summary says how sure the limit is
+        say("Parameters were tuned on the same cases, so these rates are slightly optimistic.")
     if wide := vague(model.n_effective_):
         say(wide)
     found_out = hints(cases, trained, suspects)

@@ -20,6 +20,7 @@ from rejo._typing import Floats, Indices
 from rejo.decisions import TIE as ROUNDING
 from rejo.decisions import decide
 from rejo.estimators.classes import class_indices
+from rejo.selection.chances import chance_wrong
 from rejo.selection.cuts import Cuts, rank_cuts
 from rejo.selection.folds import (
     Splits,
@@ -155,19 +156,22 @@ def _fit_fold(
 # ---- reading a cross-fit ------------------------------------------------------------------
 
 
-def cuts_of(crossfit: CrossFit, prices: Floats) -> Cuts:
+def cuts_of(crossfit: CrossFit, prices: Floats, *, smooth: bool = False) -> Cuts:
     """Every cut in the ranking by what a review is worth at these prices (K, K + 1).
 
     A review of a case is then chosen iff its worth is at least ``cut``, which is the same as
-    ``cut`` added to the price of a review.
+    ``cut`` added to the price of a review.  Errors are counted or, if ``smooth``, read from a
+    curve through them, as is right where they choose the cut; see :mod:`rejo.selection.chances`.
     """
     found = decide(crossfit.p, prices)
+    wrong: Any = found.forced != crossfit.y
+    if smooth:
+        doubt = 1.0 - np.take_along_axis(crossfit.p, found.forced[:, None], axis=1)[:, 0]
+        wrong = chance_wrong(doubt, wrong, crossfit.weight)
     scale = float(np.abs(prices).max())
     # A worth is never above the dearest error, nor below what a review costs.
     ends = float((prices[:, :-1] - prices[:, -1:]).max()), -float(prices[:, -1].max())
-    return rank_cuts(
-        found.worth, found.forced != crossfit.y, crossfit.weight, ends=ends, tie=TIE * scale
-    )
+    return rank_cuts(found.worth, wrong, crossfit.weight, ends=ends, tie=TIE * scale)
 
 
 def with_cut(prices: Floats, cut: float) -> Floats:

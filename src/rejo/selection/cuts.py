@@ -13,16 +13,30 @@ from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rejo._state import MOST_FEATURES, Must, count, optional, part, require, storable
+from rejo._state import (
+    MOST_FEATURES,
+    Must,
+    check_fields,
+    count,
+    maybe,
+    number,
+    optional,
+    part,
+    require,
+    storable,
+)
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.pipelines import check_answering
+from rejo.metrics._intervals import wilson_limits
+from rejo.selection.chances import chance_wrong
 from rejo.selection.guarantee import TargetUnattainable
 from rejo.selection.path import ROUNDING
 from rejo.selection.target import RATES, Target
@@ -31,6 +45,7 @@ LEAST = 10  # decided cases: a rate among fewer means nothing
 TIE = 1e-9  # relative; there is no cut between values that differ by less
 SIDES = np.array([[1.0, -1.0]])  # of a review region between two boundaries
 FEATURES = ("n_features_in_", "feature_names_in_")
+SURE = 0.9  # one-sided
 FEW = 0.1  # share of decided cases below which a user should know
 
 
@@ -63,9 +78,9 @@ def rank_cuts(
 ) -> Cuts:
     """Cut the ranking of cases by ``value`` (n,), highest first, in every possible place.
 
-    ``wrong`` (n,) says whether the decision without a review is wrong.  ``ends`` are cuts that
-    review nothing and everything, of new cases as well; values that differ by up to ``tie`` are
-    equal.  A cut lies halfway between two values.
+    ``wrong`` (n,) says whether the decision without a review is wrong, or how likely that is.
+    ``ends`` are cuts that review nothing and everything, of new cases as well; values that differ
+    by up to ``tie`` are equal.  A cut lies halfway between two values.
     """
     order = np.argsort(-value, kind="stable")
     value, w = value[order], np.ones(len(value)) if weight is None else weight[order]
@@ -117,23 +132,60 @@ def find_cut(cuts: Cuts, target: Target, stacklevel: int = 4) -> int:
     return found
 
 
-def luck_of(cuts: Cuts, target: Target, cases: float) -> float:
-    """How often chance in the ``cases`` counts for a cut that was chosen by its error rate.
+def likely_limits(cuts: Cuts, rate: str, cases: float, confidence: float) -> Floats:
+    """What the rate at each cut (m,) may well be in truth, at most, if ``cases`` are independent.
+
+    Wilson's upper limit; 1 where nothing is decided.
+    """
+    accepted = rate == "accepted_error_rate"
+    decided = cuts.n_decided / cuts.n_decided[0] if accepted else np.ones(len(cuts.cut))
+    some = decided > 0
+    highest, level = np.ones(len(cuts.cut)), max(2 * confidence - 1, 0.1)  # two-sided
+    rates = np.clip(getattr(cuts, rate)[some], 0.0, 1.0)
+    highest[some] = wilson_limits(rates, cases * decided[some], level)[1]
+    return highest
+
+
+@storable
+class Margin(NamedTuple):
+    """What to ask for in order to be ``confidence`` sure of a limit, though nothing proves it."""
+
+    limit: float | None  # None if there are too few cases to be so sure
+    rejection_rate: float | None  # share of reviews that follows
+    confidence: float
+
+    def _check_state(self) -> None:
+        """Three shares."""
+        share = maybe(number(0.0, 1.0))
+        check_fields(self, limit=share, rejection_rate=share, confidence=number(1e-9, 1 - 1e-15))
+
+
+def margin_of(cuts: Cuts, target: Target, cases: float) -> Margin | None:
+    """Return the margin for an allowed error; ``None`` for other targets.
+
+    The rate at a cut that meets the limit is above it about as often as not.  At the cut with the
+    fewest reviews whose likely limit is within the target, it is above in one of ten.
+    """
+    if not target.limits_errors:
+        return None
+    name = str(target.rate)
+    sure = np.flatnonzero(likely_limits(cuts, name, cases, SURE) <= target.limit)
+    if not len(sure):
+        return Margin(None, None, SURE)
+    rate = float(getattr(cuts, name)[sure[0]])
+    return Margin(rate, float(cuts.rejection_rate[sure[0]]), SURE)
+
+
+def luck_of(margin: Margin | None) -> float:
+    """How often chance in the cases counts for a cut that was chosen by its error rate.
 
     The rate at such a cut is within the limit partly by luck: once.  If there is no cut at which
     the cases show, beyond a standard error and a bit, that the rate is within the limit, then the
     target may have been met by luck alone: four times.  A budget is met whatever the classes are.
     """
-    if target.rate not in ("error_rate", "accepted_error_rate"):
+    if margin is None:
         return 0.0
-    accepted = target.rate == "accepted_error_rate"
-    decided = cuts.n_decided / cuts.n_decided[0] if accepted else np.ones(len(cuts.cut))
-    some = decided > 0
-    rate, n = getattr(cuts, target.rate)[some], cases * decided[some]
-    z = 1.28  # one-sided, 90 %
-    spread = z * np.sqrt(rate * (1 - rate) / n + z**2 / (4 * n**2))
-    highest = (rate + z**2 / (2 * n) + spread) / (1 + z**2 / n)  # Wilson
-    return 1.0 if (highest <= target.limit).any() else 4.0
+    return 4.0 if margin.limit is None else 1.0
 
 
 def unattainable(
@@ -157,13 +209,18 @@ def unattainable(
 
 
 def sureness_cuts(
-    decision: Indices, sureness: Floats, wrong: Any, weight: Floats | None = None
-) -> Cuts:
+    decision: Indices, sureness: Floats, wrong: Any, weight: Floats | None = None, *,
+    smooth: bool = False,
+) -> Cuts:  # fmt: skip
     """Every cut in the ranking of a queue: rejected cases first, each part least sure first.
 
-    ``cut`` is minus a place in this ranking, which :func:`limit_at` turns into a limit.
+    ``cut`` is minus a place in this ranking, which :func:`limit_at` turns into a limit.  If
+    ``smooth``, errors are read from a curve over the ranking; half a place from its end is as much
+    doubt as a coin leaves.
     """
     place = _places(decision, sureness)
+    if smooth:
+        wrong = chance_wrong(0.5 - (rankdata(place) - 0.5) / (2 * len(place)), wrong, weight)
     return rank_cuts(-place, wrong, weight, ends=(1.0, -float(len(place))), tie=0.5)
 
 

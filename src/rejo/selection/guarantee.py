@@ -5,7 +5,10 @@ that count for a candidate are bad, its true rate is at most ``beta.ppf(1 - delt
 with probability ``1 - delta``, exactly and for any distribution of the data (Clopper and Pearson).
 With ``delta / k`` in place of ``delta``, the bounds of all ``k`` candidates hold at once, so you
 can choose any candidate, and any target, after looking at them.  This is the selective guaranteed
-risk of Geifman and El-Yaniv (2017), with fits in place of thresholds.
+risk of Geifman and El-Yaniv (2017), with fits in place of thresholds.  Candidates that are tested
+in an order which was settled before take no correction, if the first that fails ends the test: it
+goes wrong only if the first one whose true rate is above the limit passes (Angelopoulos et al.,
+Learn then Test).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from rejo._errors import RejoError, renamed
 from rejo._state import check_fields, count, number, one_of, storable
-from rejo._typing import Floats
+from rejo._typing import Floats, Indices
 from rejo.metrics import binomial_upper_bound
 
 
@@ -51,7 +54,7 @@ class Guarantee(NamedTuple):
     target: float  # the limit that was asked for; not below the bound
     confidence: float
     n_cases: int  # calibration cases that count: all, or the decided ones
-    n_candidates: int  # the bounds hold for all of them at once
+    n_candidates: int  # from which the model was chosen
 
     def _check_state(self) -> None:
         """The name of a rate, shares and counts."""
@@ -95,3 +98,27 @@ def simultaneous_bounds(bad: ArrayLike, n_samples: ArrayLike, confidence: float 
     return np.array(
         [binomial_upper_bound(int(e), int(m), each) for e, m in zip(bad, total, strict=True)]
     )
+
+
+def sequential_bounds(
+    bad: ArrayLike, n_samples: ArrayLike, order: Indices, limit: float, confidence: float
+) -> Floats:
+    """Upper bounds for the true rates of candidates that are tested one after the other.
+
+    ``order`` says which come first.  The first whose bound is above the ``limit`` is the last that
+    is tested: it keeps its bound, and that of the others is 1.  Those within the limit hold at once
+    with the ``confidence``, all of them.
+
+    Examples
+    --------
+    >>> from rejo.selection.guarantee import sequential_bounds
+    >>> sequential_bounds([0, 2, 9, 9], [100, 100, 100, 200], range(4), 0.1, 0.9).round(3)
+    array([0.023, 0.052, 0.138, 1.   ])
+    """
+    bad, total = np.atleast_1d(bad), np.atleast_1d(n_samples)
+    bounds = np.ones(len(bad))
+    for i in order:
+        bounds[i] = binomial_upper_bound(int(bad[i]), int(total[i]), confidence)
+        if bounds[i] > limit:
+            break
+    return bounds

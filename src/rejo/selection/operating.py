@@ -19,6 +19,7 @@ from rejo._state import (
     mapping,
     maybe,
     number,
+    optional,
     pair,
     part,
     plain,
@@ -34,6 +35,7 @@ from rejo.estimators.posteriors import mean_price
 from rejo.prices import describe_prices, reject_cost_of
 from rejo.selection.chosen import ChosenModel
 from rejo.selection.crossfit import CrossFit, with_cut
+from rejo.selection.cuts import Margin
 from rejo.selection.expected import Expected, expect
 from rejo.selection.folds import (
     by_posteriors,
@@ -45,9 +47,10 @@ from rejo.selection.folds import (
 )
 from rejo.selection.guarantee import Guarantee
 from rejo.selection.path import RejectCurve
+from rejo.selection.proof import prove
 from rejo.selection.repeats import warn_of_repeats
-from rejo.selection.search import CANDIDATES, Found, Request, prove, search_cut, search_path
-from rejo.selection.summary import MeanCosts, reason, summarise
+from rejo.selection.search import CANDIDATES, Found, Request, search_cut, search_path
+from rejo.selection.summary import MeanCosts, advise, reason, summarise
 from rejo.selection.target import TARGETS, Target, check_prices, check_target
 
 __all__ = ["CANDIDATES", "RejectClassifierCV"]
@@ -66,7 +69,7 @@ class RejectClassifierCV(ChosenModel):
 
     Estimates are not guarantees; for a guarantee, give a ``confidence``.  Some of the cases are
     then held out, and a candidate is accepted only if these cases prove that it meets the target,
-    by an exact bound that holds for all candidates at once.
+    by an exact bound.
 
     Parameters
     ----------
@@ -106,9 +109,10 @@ class RejectClassifierCV(ChosenModel):
         cost.
     reject_costs : sequence of float, default=None
         The candidates for ``review_budget`` and ``max_error``, of learners that are trained for
-        one reject cost, and of a guarantee: with a ``confidence``, fewer of them give tighter
-        bounds.  ``None``: 0.02, 0.04, 0.08, 0.12, ..., 0.48, 0.5; with posteriors of ``K`` classes
-        these times ``2 - 2 / K``.
+        one reject cost, and of a guarantee: with a ``confidence`` and ``max_error``, fewer of them
+        give such learners tighter bounds.  ``None``: 0.02, 0.04, 0.08, 0.12, ..., 0.48, 0.5; with
+        posteriors the candidates of a guarantee are cuts in the ranking, at every half a percent of
+        reviews out of fold.
     %cv, n_jobs
     random_state : int, RandomState or None, default=None
         Draws the calibration cases.
@@ -134,7 +138,9 @@ class RejectClassifierCV(ChosenModel):
         The target of the fit: ``name`` of the parameter, the ``rate`` it limits and the ``limit``.
     rates_ : tuple of two floats
         Estimated shares of rejections and of errors, both of all cases, out of fold; with a
-        ``confidence``, of the cases that the model learned from, as the others chose it.
+        ``confidence``, of the cases that the model learned from, as the others chose it.  With
+        ``max_error``, errors are read from a smooth curve: those counted at the chosen cut are
+        fewer than new cases will see.
     sizes_ : tuple of two floats
         Number of independent cases that each of these estimates is worth.
     n_effective_ : float
@@ -156,6 +162,10 @@ class RejectClassifierCV(ChosenModel):
         ``confidence``.
     guarantee_ : Guarantee or None
         What is guaranteed with ``confidence``.
+    margin_ : Margin or None
+        With ``max_error`` and no ``confidence``, the limit is exceeded about as often as not.  The
+        ``limit`` to ask for instead, and the ``rejection_rate`` that follows, to stay within
+        ``max_error`` in nine of ten such fits; both ``None`` if there are too few cases.
     classes_, reject_label_
         As in the estimator.
 
@@ -204,6 +214,7 @@ class RejectClassifierCV(ChosenModel):
         "expected_": part(Expected),
         "costs_": maybe(part(MeanCosts)),
         "guarantee_": maybe(part(Guarantee)),
+        "margin_": optional(maybe(part(Margin))),
         "_prices_said": maybe(text()),
     }
     _not_saved = ("outcomes_",)  # an entry for each training case
@@ -301,7 +312,7 @@ class RejectClassifierCV(ChosenModel):
         self.reject_cost_ = found.reject_cost
         self.cut_, self.prices_ = found.cut, request.prices
         self.curve_, self.outcomes_, self.chosen_ = found.curve, found.outcomes, found.chosen
-        self.guarantee_, self.costs_ = found.guarantee, found.costs
+        self.guarantee_, self.margin_, self.costs_ = found.guarantee, found.margin, found.costs
         self.rates_, self.sizes_ = found.rates, found.sizes
         self.n_effective_ = min(self.sizes_)
         target = request.target
@@ -348,7 +359,9 @@ class RejectClassifierCV(ChosenModel):
     def summary(self) -> str:
         """Describe the model in a paragraph of plain words."""
         check_is_fitted(self)
-        return summarise(self.expected_, self.reason(), self.guarantee_)
+        found = summarise(self.expected_, self.reason(), self.guarantee_)
+        margin = getattr(self, "margin_", None)  # files of older versions have none
+        return found if margin is None else f"{found} {advise(self.target_, margin)}"
 
     def reason(self) -> str:
         """Say what was asked for, at which prices, and what cases cost if prices were given."""

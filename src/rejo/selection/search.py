@@ -3,8 +3,7 @@
 A posterior does not depend on prices: cross-fit once, and every target is a cut in the ranking by
 what a review is worth (:func:`search_cut`).  Other learners are trained for one reject cost and
 fitted at each of several; the one that comes closest to the target then reviews more, or fewer,
-cases along its own ranking (:func:`search_path`).  With a confidence, some cases are held out to
-prove one of a few candidates, which are settled before these cases are seen (:func:`prove`).
+cases along its own ranking (:func:`search_path`).
 """
 
 from __future__ import annotations
@@ -14,15 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.model_selection import ParameterGrid, train_test_split
+from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import _safe_split
 
 from rejo._typing import Floats, Indices, Labels
 from rejo.decisions import uniform_prices
-from rejo.estimators.classes import class_indices
-from rejo.estimators.pipelines import final_classifier
 from rejo.metrics import tally
 from rejo.selection.crossfit import (
     CrossFit,
@@ -37,13 +32,14 @@ from rejo.selection.crossfit import (
 )
 from rejo.selection.cuts import (
     CutRanking,
+    Margin,
     cut_decision,
     find_cut,
     limit_at,
     luck_of,
+    margin_of,
     share_cuts,
     sureness_cuts,
-    unattainable,
 )
 from rejo.selection.expected import effective_sizes, independent_cases, learning_drift
 from rejo.selection.folds import (
@@ -57,8 +53,8 @@ from rejo.selection.folds import (
     split_cases,
     tests_once,
 )
-from rejo.selection.guarantee import Guarantee, simultaneous_bounds
-from rejo.selection.outcomes import Outcomes, OutOfFold, judge_folds, look
+from rejo.selection.guarantee import Guarantee
+from rejo.selection.outcomes import Outcomes, OutOfFold, judge_folds
 from rejo.selection.path import RejectCurve, fold_curve
 from rejo.selection.summary import MeanCosts
 from rejo.selection.target import Target
@@ -123,6 +119,7 @@ class Found(NamedTuple):
     sizes: tuple[float, float]  # number of independent cases behind each of these
     guarantee: Guarantee | None = None
     costs: MeanCosts | None = None  # at the prices that were given
+    margin: Margin | None = None  # to be surer of an allowed error
 
 
 def _mean_costs(
@@ -135,11 +132,14 @@ def _mean_costs(
     return MeanCosts(*(float(np.average(prices[y, way], weights=weight)) for way in ways))
 
 
-def _estimate(
+def estimate_rates(
     request: Request, curve: RejectCurve, chosen: int, crossfit: CrossFit | None = None,
-    cut: float | None = None, **how: Any,
+    cut: float | None = None, error_rate: float | None = None, **how: Any,
 ) -> tuple[tuple[float, float], tuple[float, float]]:  # fmt: skip
-    """Estimate the rates of a point of the curve over folds, and what the estimates are worth."""
+    """Estimate the rates of a point of the curve over folds, and what the estimates are worth.
+
+    The ``error_rate`` replaces the counted one, if that chose the point.
+    """
     total = len(request.k) if request.weight is None else float(request.weight.sum())
     drift = None
     if crossfit is not None and cut is not None:
@@ -147,7 +147,9 @@ def _estimate(
         drift = learning_drift(crossfit, request.ranking_prices, cut, share)
     tested = float(curve.sizes.sum()) / total
     sizes = effective_sizes(curve, chosen, request.cases, tested=tested, drift=drift, **how)
-    return (float(curve.rejection_rate[chosen]), float(curve.error_rate[chosen])), sizes
+    if error_rate is None:
+        error_rate = float(curve.error_rate[chosen])
+    return (float(curve.rejection_rate[chosen]), error_rate), sizes
 
 
 # ---- posteriors ---------------------------------------------------------------------------
@@ -163,7 +165,7 @@ def search_cut(request: Request, crossfit: CrossFit | None = None) -> Found:
     once = True
     if crossfit is None:
         splits = split_cases(request.cv, request.X, request.y, request.groups)
-        crossfit, params = _tune(request, splits)
+        crossfit, params = tune(request, splits)
         once = tests_once(splits, len(request.k))
         if once:
             place = np.argsort(np.concatenate([test for _, test in splits]))
@@ -171,16 +173,20 @@ def search_cut(request: Request, crossfit: CrossFit | None = None) -> Found:
             crossfit = CrossFit(*parts, crossfit.classes, request.k, request.weight)
     else:
         _check_crossfit(crossfit, request)
-    prices = request.ranking_prices
-    cuts = cuts_of(crossfit, prices)
+    prices, target = request.ranking_prices, request.target
+    cuts = cuts_of(crossfit, prices, smooth=target.limits_errors)
     cut, kept = 0.0, cuts.cut[share_cuts(cuts, SHARES)]
-    if request.target.rate is not None:
-        cut = float(cuts.cut[find_cut(cuts, request.target)])
+    error_rate = None
+    if target.rate is not None:
+        at = find_cut(cuts, target)
+        cut = float(cuts.cut[at])
+        if target.limits_errors:
+            error_rate = float(cuts.error_rate[at])
         if request.prices is not None:  # the limit counts where prices would not keep it
-            budget = request.target.rate == "rejection_rate"
-            cut = max(cut, 0.0) if budget else min(cut, 0.0)
+            cut = min(cut, 0.0) if target.limits_errors else max(cut, 0.0)
+            error_rate = error_rate if cut < 0 else None
     kept = np.unique(np.append(kept, cut))
-    luck = luck_of(cuts, request.target, request.cases)
+    margin = margin_of(cuts, target, request.cases)
     points = cut_outcomes(crossfit, prices, kept)
     curve = cut_curve(crossfit, prices, kept.tolist())
     chosen = int(np.flatnonzero(kept == cut)[0])
@@ -188,8 +194,9 @@ def search_cut(request: Request, crossfit: CrossFit | None = None) -> Found:
     model = at_prices(model, with_cut(prices, cut))
     return Found(
         model, params, points[chosen].reject_cost, cut, curve, points if once else None, chosen,
-        *_estimate(request, curve, chosen, crossfit, cut, luck=luck),
+        *estimate_rates(request, curve, chosen, crossfit, cut, error_rate, luck=luck_of(margin)),
         costs=_mean_costs(points[chosen], crossfit.y, crossfit.weight, request.prices),
+        margin=margin,
     )  # fmt: skip
 
 
@@ -203,7 +210,7 @@ def at_prices(model: Any, prices: Floats) -> Any:
     return found
 
 
-def _tune(request: Request, splits: Any) -> tuple[CrossFit, dict[str, Any]]:
+def tune(request: Request, splits: Any) -> tuple[CrossFit, dict[str, Any]]:
     """Cross-fit every point of the grid; choose by what cases cost or, without prices, log loss."""
     points = request.points
     fits = fit_folds(
@@ -245,29 +252,32 @@ def search_path(request: Request) -> Found:
     target = request.target
     costs = [relative_price(request.prices)] if request.prices is not None else []
     costs = request.candidates() if target.rate else costs
-    judged, best = _judge(request, costs)
+    judged, best = judge_costs(request, costs)
     points = judged.tested(best)
-    chosen, cut, luck = 0, None, 0.0  # the only candidate, if the price is given
+    chosen, cut, error_rate, margin = 0, None, None, None  # the only one, if the price is given
     if target.rate is not None:
-        curve = _curve(points, judged)
+        curve = points_curve(points, judged)
         limits = getattr(curve, target.rate)
         within = (limits <= target.limit + 1e-12).any()
         chosen = choose(target, limits, curve) if within else int(np.nanargmin(limits))
-        cut, points[chosen], luck = _finish(points[chosen], judged, target, request.cases)
+        cut, points[chosen], error_rate, margin = _finish(
+            points[chosen], judged, target, request.cases
+        )
     params = request.points[best[chosen]]
     model = candidate(request.estimator, params, {check_rejects(request.estimator): costs[chosen]})
     if cut is not None:
         model = _with_cut(model, *cut)
     model = fit_weighted(model, request.X, request.y, request.weight)
-    curve = _curve(points, judged)
+    curve = points_curve(points, judged)
     return Found(
         model, params, costs[chosen], None, curve, judged.by_case(points), chosen,
-        *_estimate(request, curve, chosen, luck=luck),
+        *estimate_rates(request, curve, chosen, error_rate=error_rate, luck=luck_of(margin)),
         costs=_mean_costs(points[chosen], judged.y, judged.weight, request.prices),
+        margin=margin,
     )  # fmt: skip
 
 
-def _judge(request: Request, costs: list[float]) -> tuple[OutOfFold, list[int]]:
+def judge_costs(request: Request, costs: list[float]) -> tuple[OutOfFold, list[int]]:
     """Judge all cases out of fold; the best point of the grid at each reject cost."""
     judged = judge_folds(
         request.estimator, request.X, request.y, costs,
@@ -281,23 +291,26 @@ def _judge(request: Request, costs: list[float]) -> tuple[OutOfFold, list[int]]:
     return judged, np.round(risk, 12).argmin(axis=0).tolist()
 
 
-def _curve(points: list[Outcomes], judged: OutOfFold) -> RejectCurve:
+def points_curve(points: list[Outcomes], judged: OutOfFold) -> RejectCurve:
+    """Rates of each point over the folds."""
     decision = np.array([point.decision for point in points])
     return fold_curve(judged.reject_costs, decision, judged.y, judged.fold, judged.weight)
 
 
 def _finish(
     point: Outcomes, judged: OutOfFold, target: Target, cases: float
-) -> tuple[tuple[float, bool] | None, Outcomes, float]:
+) -> tuple[tuple[float, bool] | None, Outcomes, float | None, Margin | None]:
     """Move along the ranking to the target; the cut is None if the point is there already."""
-    wrong = point.forced != judged.y
-    cuts = sureness_cuts(point.decision, point.sureness, wrong, judged.weight)
-    place, luck = find_cut(cuts, target, stacklevel=5), luck_of(cuts, target, cases)
+    wrong, smooth = point.forced != judged.y, target.limits_errors
+    cuts = sureness_cuts(point.decision, point.sureness, wrong, judged.weight, smooth=smooth)
+    place = find_cut(cuts, target, stacklevel=5)
+    error_rate = float(cuts.error_rate[place]) if smooth else None
+    margin = margin_of(cuts, target, cases)
     cut = limit_at(float(cuts.cut[place]), point.decision, point.sureness)
     decision = cut_decision(point.decision, point.forced, point.sureness, *cut)
     if np.array_equal(decision < 0, point.decision < 0):
-        return None, point, luck
-    return cut, replace(point, decision=decision, bands=None), luck
+        return None, point, error_rate, margin
+    return cut, replace(point, decision=decision, bands=None), error_rate, margin
 
 
 def _with_cut(model: Any, limit: float, widen: bool) -> Any:
@@ -306,129 +319,6 @@ def _with_cut(model: Any, limit: float, widen: bool) -> Any:
         return CutRanking(estimator=model, limit=limit, widen=widen)
     name, last = model.steps[-1]
     return model.set_params(**{name: CutRanking(estimator=last, limit=limit, widen=widen)})
-
-
-# ---- guarantees ---------------------------------------------------------------------------
-
-
-def hold_out(
-    n_samples: int, size: float, random_state: Any, groups: Any = None
-) -> tuple[Indices, Indices]:
-    """Draw calibration cases; return the rows to learn from, and these.
-
-    With ``groups``, whole groups are held out, and one case of each, drawn at random, is a
-    calibration case: cases of one group may all be right or wrong together, and the bound is for
-    independent cases.
-    """
-    # Not stratified: calibration cases chosen by the class shares of the others would not be
-    # independent of the candidates, and the bound would not be exact.
-    if groups is None:
-        return train_test_split(np.arange(n_samples), test_size=size, random_state=random_state)
-    rng = check_random_state(random_state)
-    names, group = np.unique(np.asarray(groups), return_inverse=True)
-    _, held = train_test_split(np.arange(len(names)), test_size=size, random_state=rng)
-    mixed = rng.permutation(n_samples)
-    _, first = np.unique(group[mixed], return_index=True)  # one row of each group
-    return np.flatnonzero(~np.isin(group, held)), np.sort(mixed[first[held]])
-
-
-def prove(request: Request, confidence: float, size: float, random_state: Any) -> Found:
-    """Fit candidates on some of the cases, and accept one that the others prove."""
-    train, test = hold_out(len(request.k), size, random_state, request.groups)
-    if new := set(request.k[test].tolist()) - set(request.k[train].tolist()):
-        label = request.classes.tolist()[min(new)]
-        raise ValueError(
-            f"class {label!r} is so rare that all its cases were drawn for calibration, so the "
-            "model could not learn it. Give more cases of this class, leave it out, or lower "
-            "calibration_size."
-        )
-    X_fit, y_fit = _safe_split(request.estimator, request.X, request.y, train)
-    X_new, _ = _safe_split(request.estimator, request.X, request.y, test, train)
-    groups = None if request.groups is None else np.asarray(request.groups)[train]
-    part = replace(request, X=X_fit, y=y_fit, k=request.k[train], groups=groups)
-    costs = request.candidates()
-    candidates = _cut_candidates if by_posteriors(request.estimator) else _path_candidates
-    models, params, decision, cuts = candidates(part, costs, X_new)
-    found = tally(decision.T, request.k[test])  # counts (n_costs,)
-    curve = fold_curve(costs, decision, request.k[test], np.zeros(len(test), dtype=np.intp))
-    target = request.target
-    bad = found.rejected if target.rate == "rejection_rate" else found.wrong
-    total = found.decided if target.rate == "accepted_error_rate" else found.total
-    bounds = simultaneous_bounds(bad, total, confidence)
-    if not (bounds <= target.limit + 1e-12).any():
-        best = int(np.where(np.isnan(bounds), np.inf, bounds).argmin())
-        raise unattainable(
-            target, float(bounds[best]), float(curve.rejection_rate[best]),
-            f"with {100 * confidence:g} % confidence, from {len(test)} calibration cases and "
-            f"{len(costs)} candidates,",
-            "Raise it, or give more cases, fewer reject_costs, or less confidence.",
-            reject_cost=costs[best],
-        )  # fmt: skip
-    best = choose(target, bounds, curve)
-    proof = float(bounds[best]), target.limit, confidence, int(total[best]), len(costs)
-    held_out = float(curve.rejection_rate[best]), float(curve.error_rate[best]), len(test)
-    part = replace(part, estimator=candidate(request.estimator, params[best]), param_grid=None)
-    return Found(
-        models[best], params[best], costs[best], cuts[best], curve, None, best,
-        *_estimate_apart(part, costs[best], cuts[best], held_out),
-        Guarantee(str(target.rate), *proof),
-    )  # fmt: skip
-
-
-def _estimate_apart(
-    request: Request, cost: float, cut: float | None, held_out: tuple[float, float, int]
-) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Estimate the rates of an accepted candidate from the cases that it learned from, in folds.
-
-    The calibration cases chose it.  If the target was barely met, they were kinder to it than new
-    cases will be, and their rates are too low.
-    """
-    if cut is None:
-        judged, _ = _judge(request, [cost])
-        return _estimate(request, _curve(judged.tested([0]), judged), 0, held_out=held_out)
-    splits = split_cases(request.cv, request.X, request.y, request.groups)
-    crossfit, _ = _tune(request, splits)
-    curve = cut_curve(crossfit, request.ranking_prices, [cut])
-    return _estimate(request, curve, 0, crossfit, cut, held_out=held_out)
-
-
-def _path_candidates(
-    request: Request, costs: list[float], X: Any
-) -> tuple[list[Any], list[dict[str, Any]], Indices, list[None]]:
-    """A fit for each reject cost; their decisions (n_costs, n) on other cases."""
-    name = check_rejects(request.estimator)
-    points, best = request.points, [0] * len(costs)
-    if len(points) > 1:
-        _, best = _judge(request, costs)
-    models = [
-        candidate(request.estimator, points[i], {name: cost}).fit(request.X, request.y)
-        for cost, i in zip(costs, best, strict=True)
-    ]
-    decision = np.array([look(model, X, request.classes).decision[0] for model in models])
-    return models, [points[i] for i in best], decision, [None] * len(costs)
-
-
-def _cut_candidates(
-    request: Request, costs: list[float], X: Any
-) -> tuple[list[Any], list[dict[str, Any]], Indices, list[float]]:
-    """One fit, and a cut in the ranking of other cases for each reject cost."""
-    params = request.points[0]
-    if len(request.points) > 1:
-        splits = split_cases(request.cv, request.X, request.y, request.groups)
-        _, params = _tune(request, splits)
-    model = candidate(request.estimator, params).fit(request.X, request.y)
-    known = class_indices(final_classifier(model).classes_, request.classes)
-    own = model.predict_proba(X)
-    p = np.zeros((len(own), len(request.classes)))
-    p[:, known] = own
-    prices = request.ranking_prices
-    K = len(prices)
-    error = prices[:, :-1].sum() / (K * (K - 1))
-    cuts = [float(cost * error - prices[:, -1].mean()) for cost in costs]
-    none = np.zeros(len(p), dtype=np.intp)
-    points = cut_outcomes(CrossFit(p, none, request.classes, none), prices, cuts)
-    models = [at_prices(model, with_cut(prices, cut)) for cut in cuts]
-    return models, [params] * len(costs), np.array([point.decision for point in points]), cuts
 
 
 def choose(target: Target, limits: Floats, curve: RejectCurve) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import floor, log10
 from typing import NamedTuple
 
 from rejo._state import check_fields, number, storable
 from rejo.metrics import Interval
+from rejo.selection.cuts import Margin
 from rejo.selection.expected import Expected
 from rejo.selection.guarantee import Guarantee
 from rejo.selection.target import Target
@@ -95,6 +97,24 @@ def promise(guarantee: Guarantee) -> str:
         f"With {_percent(guarantee.confidence)} confidence at most {_percent(guarantee.bound)} "
         f"{what} in the long run: {guarantee.n_cases:,} cases that the model has not seen prove it."
     )
+
+
+def advise(target: Target, margin: Margin) -> str:
+    """Say how sure an allowed error is, and what to ask for in order to be surer."""
+    asked, sure = _percent(target.limit), _percent(margin.confidence)
+    said = f"New cases exceed a limit like this about as often as not: to be {sure} sure of {asked}"
+    if margin.limit is None or margin.rejection_rate is None:
+        return f"{said} takes more cases, or a higher limit."
+    return (
+        f"{said}, ask for {_rounded_down(margin.limit)}, which sends about "
+        f"{_percent(margin.rejection_rate)} of the cases to review."
+    )
+
+
+def _rounded_down(share: float) -> str:
+    """Two digits, as a share to be asked for."""
+    digits = 1 - floor(log10(share)) if share > 0 else 3
+    return f"{floor(share * 10**digits) / 10**digits:.{digits}f}"
 
 
 def _range(rate: Interval[float], n: int) -> str:

@@ -31,6 +31,11 @@ class Target(NamedTuple):
     rate: str | None  # the rate that it limits; None if the price is given
     limit: float  # of that rate, or the price
 
+    @property
+    def limits_errors(self) -> bool:
+        """Whether it limits a rate of errors, of all cases or of the decided ones."""
+        return self.rate in ("error_rate", "accepted_error_rate")
+
     def _check_state(self) -> None:
         """The names of a target and of a rate, and a number."""
         check_fields(
