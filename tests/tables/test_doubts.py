@@ -132,8 +132,8 @@ def test_cells_mean_the_same_whatever_else_is_in_the_column(train, encoder):
     [
         ("age", "forty", "age: 'forty' is not a number"),
         ("age", np.inf, "age: 'inf' is not a number up to 1e100"),
-        ("age", None, "age: missing, but never in training"),
-        ("age", "", "age: missing, but never in training"),
+        ("age", None, "age: missing, but hardly ever in training"),
+        ("age", "", "age: missing, but hardly ever in training"),
         ("age", -999, "age: '-999' is far outside the range of training"),
         ("age", 410, "age: '410' is far outside the range of training"),
         ("age", 1e9, "age: '1000000000' is far outside the range of training"),
@@ -141,10 +141,10 @@ def test_cells_mean_the_same_whatever_else_is_in_the_column(train, encoder):
         ("since", "204-01-01", "since: '204-01-01' is not a date"),
         ("since", "0204-01-01", "since: '0204-01-01' is far outside the range of training"),
         ("since", datetime(2204, 1, 1), "since: '2204-01-01' is far outside the range of training"),
-        ("since", pd.NaT, "since: missing, but never in training"),
+        ("since", pd.NaT, "since: missing, but hardly ever in training"),
         ("job", "baker", "job: 'baker' was not in training"),
         ("job", 7.0, "job: '7' was not in training"),
-        ("job", None, "job: missing, but never in training"),
+        ("job", None, "job: missing, but hardly ever in training"),
         ("city", "Viseu", "city: 'Viseu' was not in training"),
         ("flag", 1, "flag: '1' was not in training"),
         ("flag", "yes", "flag: 'yes' was not in training"),
@@ -172,9 +172,9 @@ def test_doubts_of_a_row_come_in_the_order_of_the_columns(train, encoder):
     frame.loc[[7, 2], ["job", "city"]] = ["new", None]
     checked = encoder.check(frame)
     assert checked.reasons() == {
-        2: "job: 'new' was not in training; city: missing, but never in training",
+        2: "job: 'new' was not in training; city: missing, but hardly ever in training",
         7: "age: 'x' is not a number; job: 'new' was not in training; "
-        "city: missing, but never in training",
+        "city: missing, but hardly ever in training",
     }
     assert checked.counts() == {
         "job": {"unseen": 2}, "city": {"missing": 2}, "age": {"unreadable": 1}
@@ -441,3 +441,14 @@ def test_no_row_of_training_is_in_doubt(rows, min_count):
     )
     encoder = TableEncoder(min_count=min_count).fit(frame)
     assert encoder.check(frame).doubts == {}
+
+
+@pytest.mark.parametrize("gaps", [1, 4, 5])
+def test_a_few_gaps_in_training_are_too_few_to_learn_from(gaps):
+    frame = pd.DataFrame({"age": np.arange(200) % 37.0, "job": ["clerk", "cook"] * 100})
+    frame.loc[: gaps - 1, "age"] = np.nan
+    frame.loc[50 : 49 + gaps, "job"] = None
+    new = pd.DataFrame({"age": [3.0, np.nan, 4.0], "job": ["cook", "clerk", None]})
+    encoder = TableEncoder().fit(frame)
+    assert list(encoder.check(new).doubts) == ([1, 2] if gaps < 5 else [])
+    assert ("age missing" in encoder.get_feature_names_out()) == (gaps >= 5)

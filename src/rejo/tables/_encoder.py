@@ -45,7 +45,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     It may be a DataFrame of pandas or of polars.
 
     Numbers are standardised and clipped at a million standard deviations.  Missing numbers are
-    replaced by the median; if training had any, another column marks them.  Words are one-hot
+    replaced by the median; if training had enough, another column marks them.  Words are one-hot
     encoded: one column for each frequent word, one for all rare words together ("other"), and one
     for missing values; two levels need only one column.  Dates become the days since 1970, treated
     as a number, and the month on a circle.
@@ -59,8 +59,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     max_categories : int, default=20
         Maximum number of words in a column that get a column of their own.
     min_count : int, default=5
-        Minimum number of rows with a word that gets a column of its own; with fewer than 100 rows,
-        5 percent of them.
+        Minimum number of rows with a word that gets a column of its own, or with a missing value
+        for these to get one; with fewer than 100 rows, 5 percent of them.
     scale : bool, default=True
         Whether to standardise numbers and days.
     written : dict of str to dict, default=None
@@ -180,11 +180,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             words = series.as_words(column)
             return columns.learn_category(*words, self.max_categories, self.min_count)
         if kind == "date":
-            return columns.learn_number(series.as_days(column, written), self.scale, DECADE)
+            return columns.learn_number(
+                series.as_days(column, written), self.scale, self.min_count, DECADE
+            )
         values = series.as_floats(column, written)
         if columns.counts_the_rows(values, column.index):
             return "row numbers"
-        return columns.learn_number(values, self.scale)
+        return columns.learn_number(values, self.scale, self.min_count)
 
     def transform(self, X: Any) -> Floats:
         """Encode a DataFrame as an array of numbers, float64, of shape (n_samples, n_out).
@@ -211,8 +213,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Find the rows that a model should not decide, and why.
 
         These are rows with a cell that cannot be read, a word not seen in training, a number far
-        outside the range of training, or no value where training always had one, and rows without
-        any value.
+        outside the range of training, or no value where training hardly ever lacked one, and rows
+        without any value.
 
         Returns
         -------

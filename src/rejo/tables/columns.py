@@ -32,15 +32,20 @@ SHARE_NEW, FEWEST_NEW = 0.01, 2
 # ---- learning -------------------------------------------------------------------------------
 
 
-def learn_number(values: Floats, scale: bool, least: float = 0.0) -> Learnt | str:
+def enough(n_rows: int, min_count: int) -> int:
+    """Return how many rows must have something in common for a model to learn from it."""
+    return min(min_count, ceil(n_rows / 20))
+
+
+def learn_number(values: Floats, scale: bool, min_count: int, least: float = 0.0) -> Learnt | str:
     """Return fill value, centre, scale and limits, or the reason to leave the column out.
 
     ``least`` is the least width of the range, see :func:`widened`.
     """
-    there = values[~np.isnan(values)]
+    n, there = len(values), values[~np.isnan(values)]
     if not len(there):
         return "no values"
-    missing = len(there) < len(values)
+    missing = n - len(there) >= max(enough(n, min_count), 1)
     lowest, highest = float(there.min()), float(there.max())
     if lowest == highest and not missing:
         return "constant"
@@ -85,16 +90,16 @@ def learn_category(
     n = len(codes)
     counts = np.bincount(codes[codes >= 0], minlength=len(words))
     seen = {word: int(count) for count, word in zip(counts, words, strict=True) if count}
-    missing = bool((codes < 0).any())
+    least = enough(n, min_count)
+    missing = int((codes < 0).sum()) >= max(least, 1)
     if not seen:
         return "no values"
     if len(seen) == 1 and not missing:
         return "constant"
     if len(seen) > MANY_WORDS and 2 * len(seen) > n:
         return f"{len(seen)} distinct values in {n} rows: names or free text"
-    enough = min(min_count, ceil(n / 20))
     by_count = sorted(seen, key=lambda word: (-seen[word], word))
-    frequent = [word for word in by_count if seen[word] >= enough][:max_categories]
+    frequent = [word for word in by_count if seen[word] >= least][:max_categories]
     spellings = _spellings(frequent)
     rare = [word for word in by_count[len(frequent) :] if same_spelling(word) not in spellings]
     once = sum(seen[word] == 1 for word in rare)

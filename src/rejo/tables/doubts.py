@@ -1,8 +1,8 @@
 """Rows that a model should not decide: what is wrong with them, by column and value.
 
 A row is in doubt if a cell cannot be read as what the column held in training, if it holds a word
-or lacks a value where training never did, if a number lies far outside the range of training, or
-if the row is empty.
+that training never had, if a value is missing where training hardly ever lacked one, if a number
+lies far outside the range of training, or if the row is empty.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ REASONS = {
     "unreadable": "{column}: {value} is not {kind}",
     "unseen": "{column}: {value} was not in training",
     "outside": "{column}: {value} is far outside the range of training",
-    "missing": "{column}: missing, but never in training",
+    "missing": "{column}: missing, but hardly ever in training",
     "unscored": "the model has no score for this row",
 }
 A_KIND = {"number": "a number", "date": "a date", "category": "a word",

@@ -119,7 +119,8 @@ def on_reading(name: str, reading: Reading) -> list[Remark]:
                 Remark("written", name, text, f" ({remark[len(plain) + 1 :].partition(':')[0]})")
             )
             continue
-        text = plain or "cells are written in more than one way"
+        merged = "several spellings are one word"
+        text = plain or (merged if reading.kind == "category" else "points and commas as found")
         example = remark[len(plain) :] if plain else f": {remark}"
         found.append(Remark("written", name, text, example))
     return found
