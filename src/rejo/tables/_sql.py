@@ -100,13 +100,20 @@ class Database:
         if self.path.is_dir():
             raise TableError("this is a folder", where=self.name, remedy="Name a file in it.")
         if not self.path.exists():
-            if write and self.path.absolute().parent.is_dir():
-                return
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.path))
+            if not write:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.path))
+            self.check_folder()
+            return
         with self.path.open("rb") as file:
             start = file.read(16)
         if start and start != b"SQLite format 3\0":
             raise TableError("this is not an SQLite database", where=self.name)
+
+    def check_folder(self) -> None:
+        """Refuse a file in a folder that does not exist."""
+        folder = self.path.absolute().parent
+        if not folder.is_dir():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -247,3 +254,38 @@ def open_database(url: str, query: str | None) -> Iterator[SqlTable]:
     database = Database(url)
     with database.connect() as connection:
         yield SqlTable(database, connection, query)
+
+
+# ---- writing ----------------------------------------------------------------------------------
+
+
+def check_new_table(database: Database, connection: Any, *, overwrite: bool) -> Place:
+    """Return where a table is to be written, of kind ``old`` if one is replaced there."""
+    name = database.table
+    if not name:
+        raise TableError(
+            "no table is named", where=database.name, remedy="Write its name after a #: #decisions."
+        )
+    found = database.find(connection, name)
+    if found is None:
+        schema, _, table = name.partition(".")
+        about = import_sqlalchemy().inspect(connection)
+        is_schema = table and schema in about.get_schema_names()
+        return Place(schema, table) if is_schema else Place(None, name)
+    if found.kind == "view":
+        raise TableError(
+            f"{shown(name)} is a view", where=database.name, remedy="Write to another table."
+        )
+    if not overwrite:
+        raise FileExistsError(f"{database.name} exists; overwrite replaces it")
+    return found._replace(kind="old")
+
+
+def check_table(url: str, *, overwrite: bool) -> None:
+    """Refuse a table that cannot be written, before any work is done."""
+    database = Database(url)
+    if database.is_sqlite and not database.path.exists() and database.table:
+        database.check_folder()
+        return
+    with database.connect() as connection:
+        check_new_table(database, connection, overwrite=overwrite)

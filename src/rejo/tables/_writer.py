@@ -10,6 +10,7 @@ quotes around it, because they are not at the beginning of what it takes for a c
 of a text that could become a cell is treated in the same way: ``a;'=1+2``.
 """
 
+import gzip
 import os
 import re
 import sys
@@ -21,11 +22,11 @@ import numpy as np
 
 from rejo._errors import renamed
 from rejo._io import WholeFile
-from rejo.tables._parquet import is_parquet
-from rejo.tables.errors import import_pandas, import_pyarrow, listed
+from rejo.tables._sinks import SLAB, ExcelSink, JsonSink, ParquetSink, Sink, SqlSink
+from rejo.tables.errors import import_pandas, listed
+from rejo.tables.sources import output_format
 
-SLAB = 10_000  # rows that are text at a time
-SPECIAL = re.compile('[",\r\n]')
+SPECIAL = re.compile('[",\t\r\n]')
 _SIGNS = "=+\\-@＝＋－＠"  # noqa: RUF001
 _INVISIBLE = '\\s"\\x00-\\x1f\\x7f-\\x9f\\u200b-\\u200f\\u2060\\ufeff'
 _SPLITS = ";\\t\\r\\n"
@@ -39,24 +40,28 @@ _ANY = re.compile(rf"^(?:[\t\r]|{_SIGNED})", re.MULTILINE)
 
 
 class TableWriter:
-    r"""Write a table as CSV or Parquet, one frame after the other.
+    r"""Write a table to a file or a database, one frame after the other.
 
-    CSV is in UTF-8 with commas.  Text that a spreadsheet would run as a formula gets an apostrophe
-    before it.  The file is written under a hidden name and moved into place when it is complete;
-    after an error nothing is left.
+    CSV is in UTF-8 with commas; text there that a spreadsheet would run as a formula gets an
+    apostrophe before it.  A file is written under a hidden name and moved into place when it is
+    complete; a table of a database is written in one transaction.  After an error nothing is left.
 
     Parameters
     ----------
     path : str or path-like
-        ``-`` is standard output. A name that ends in ``.parquet`` or ``.pq`` is a Parquet file
-        (needs ``rejo[parquet]``).
+        ``-`` is standard output. The ending gives the format: ``.csv``, ``.csv.gz``, ``.tsv``,
+        ``.jsonl`` or ``.ndjson``, ``.xlsx``, ``.parquet`` or ``.pq`` (needs ``rejo[parquet]``);
+        others are refused. ``sqlite:///loans.db#decisions`` or
+        ``postgresql://user@host/name#decisions`` is a table of a database (needs ``rejo[sql]``).
     overwrite : bool, default=False
-        Replace an existing file.
+        Replace an existing file or table.
 
     Raises
     ------
     FileExistsError
-        If the file exists and ``overwrite`` is False.
+        If the file or the table exists and ``overwrite`` is False.
+    TableError
+        If the name does not say the format.
 
     Examples
     --------
@@ -80,24 +85,27 @@ class TableWriter:
         self.path = os.fspath(path)
         self.overwrite = overwrite
         self._columns: list[str] | None = None
-        self._parquet: Any = None
-        self._file: BinaryIO | None = None
+        self._sink: Sink | None = None
         self._exit = ExitStack()
 
     def __enter__(self) -> Self:
+        format = output_format(self.path)
+        if format == "sql":
+            self._sink = SqlSink(self.path, overwrite=self.overwrite)
+            self._exit.push(self._complete)
+            return self
         if self.path == "-":
-            self._file = sys.stdout.buffer
+            file: Any = sys.stdout.buffer
         else:
-            whole = WholeFile(self.path, overwrite=self.overwrite)
-            self._file = self._exit.enter_context(whole)
+            file = self._exit.enter_context(WholeFile(self.path, overwrite=self.overwrite))
         self._exit.push(self._complete)
+        self._sink = SINKS[format](file, self.path)
         return self
 
     def write(self, frame: Any) -> None:
         """Append the rows of a DataFrame, without its index; the columns must stay the same."""
-        if self._file is None:
+        if self._sink is None:
             raise ValueError("a TableWriter is open only within its with statement")
-        first = self._columns is None
         columns = [str(name) for name in frame.columns]
         if self._columns is None:
             self._columns = columns
@@ -106,42 +114,61 @@ class TableWriter:
                 f"the columns must be the same in each frame: {listed(self._columns)}; got "
                 f"{listed(columns)}"
             )
-        if is_parquet(self.path):
-            self._write_parquet(frame.set_axis(columns, axis=1))
-            return
-        alone = len(columns) == 1
-        if first:
-            self._write_lines([",".join(_written(columns, alone))])
-        for start in range(0, len(frame), SLAB):
-            part = frame.iloc[start : start + SLAB]
-            cells = [_texts(part.iloc[:, i], alone) for i in range(len(columns))]
-            self._write_lines(map(",".join, zip(*cells, strict=True)))
-
-    def _write_lines(self, lines: Iterable[str]) -> None:
-        text = "".join([line + "\n" for line in lines])
-        cast(BinaryIO, self._file).write(text.encode("utf-8", "backslashreplace"))
-
-    def _write_parquet(self, frame: Any) -> None:
-        pa = import_pyarrow("writing a Parquet file")
-        if self._parquet is None:
-            found = pa.Schema.from_pandas(frame, preserve_index=False)
-            # A column without a value in the first frame may have one later.
-            fields = [
-                pa.field(f.name, pa.string() if pa.types.is_null(f.type) else f.type) for f in found
-            ]
-            self._parquet = pa.parquet.ParquetWriter(self._file, pa.schema(fields))
-        schema = self._parquet.schema
-        self._parquet.write_table(pa.Table.from_pandas(frame, schema, preserve_index=False))
+        self._sink.write(frame.set_axis(columns, axis=1))
 
     def _complete(self, kind: type[BaseException] | None, *_: Any) -> None:
-        file, self._file = self._file, None
-        if kind is None and file is not None:
-            if self._parquet is not None:
-                self._parquet.close()
-            file.flush()
+        sink, self._sink = self._sink, None
+        if sink is None:
+            return
+        if kind is None:
+            sink.close()
+        else:
+            sink.abandon()
 
     def __exit__(self, *raised: Any) -> None:
         self._exit.__exit__(*raised)
+
+
+class CsvSink(Sink):
+    """A CSV file; also with tabs, and packed."""
+
+    def __init__(self, file: BinaryIO, name: str = "-") -> None:
+        self._target = self._file = file
+        lower = name.lower()
+        if lower.endswith(".gz"):  # the same rows give the same bytes
+            self._file = cast(BinaryIO, gzip.GzipFile("", "wb", fileobj=file, mtime=0))
+        self._sep = "\t" if lower.removesuffix(".gz").endswith(".tsv") else ","
+        self._is_new = True
+
+    def write(self, frame: Any) -> None:
+        """Append the rows of a frame."""
+        columns = list(frame.columns)
+        alone = len(columns) == 1
+        if self._is_new:
+            self._is_new = False
+            self._write_lines([self._sep.join(_written(columns, alone))])
+        for start in range(0, len(frame), SLAB):
+            part = frame.iloc[start : start + SLAB]
+            cells = [_texts(part.iloc[:, i], alone) for i in range(len(columns))]
+            self._write_lines(map(self._sep.join, zip(*cells, strict=True)))
+
+    def _write_lines(self, lines: Iterable[str]) -> None:
+        text = "".join([line + "\n" for line in lines])
+        self._file.write(text.encode("utf-8", "backslashreplace"))
+
+    def close(self) -> None:
+        """Complete the file."""
+        if self._file is not self._target:
+            self._file.close()
+        self._target.flush()
+
+
+SINKS: dict[str, Any] = {
+    "csv": CsvSink,
+    "json": JsonSink,
+    "excel": ExcelSink,
+    "parquet": ParquetSink,
+}
 
 
 def _texts(column: Any, alone: bool) -> list[str]:

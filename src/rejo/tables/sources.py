@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rejo.tables._typed import TypedFile
-from rejo.tables.errors import TableError, shown
+from rejo.tables.errors import TableError, import_pyarrow, shown
 
 FORMATS = {
     ".csv": "csv",
@@ -24,6 +24,10 @@ FORMATS = {
     ".ndjson": "json",
     ".json": "json",
 }
+# Endings of tables that are written.
+WRITTEN = (
+    ".csv", ".csv.gz", ".tsv", ".xlsx", ".jsonl", ".ndjson", ".parquet", ".pq",
+)  # fmt: skip
 PACKED = ("csv", "json")  # these may end in .gz too
 # Endings of tables that are not read: what they are.
 OTHERS = {
@@ -88,6 +92,41 @@ def format_of(path: str | os.PathLike[str]) -> str:
         found_inside = FORMATS.get(Path(lower[:-3]).suffix, "csv")
         return found_inside if found_inside in PACKED else "csv"
     return FORMATS.get(ending, "csv")
+
+
+def output_format(path: str | os.PathLike[str]) -> str:
+    """Return the format that a table is written in; refuse a name that does not say it."""
+    name = os.fspath(path)
+    if is_url(name):
+        return format_of(name)
+    if name == "-" or (os.path.exists(name) and not os.path.isfile(name)):  # a pipe or a device
+        return "csv"
+    ending = Path(name.lower()).suffix
+    if ending == ".gz":
+        ending = Path(name.lower()[:-3]).suffix + ending
+    if ending not in WRITTEN:
+        raise TableError(
+            f"the name does not end in {', '.join(WRITTEN)}",
+            where=name,
+            parameter="output",
+            remedy="The ending gives the format; write, for example, decisions.csv.",
+        )
+    return FORMATS[ending.removesuffix(".gz")]
+
+
+def check_output_format(path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Refuse a table that cannot be written, before any work is done.
+
+    The name must say the format, its packages must be installed, and a table of a database must
+    not exist, unless it is to be replaced.  Whether a file exists is not checked.
+    """
+    format = output_format(path)
+    if format == "parquet":
+        import_pyarrow(f"writing {os.fspath(path)}")
+    elif format == "sql":
+        from rejo.tables._sql import check_table
+
+        check_table(os.fspath(path), overwrite=overwrite)
 
 
 @contextmanager
