@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import stat
 import sys
@@ -18,6 +19,7 @@ from types import TracebackType
 from typing import BinaryIO, TypeVar
 
 T = TypeVar("T")
+URL = re.compile(r"(?:--?[a-z-]+=?)?([A-Za-z][\w.+-]*)://")
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
 
 
@@ -29,6 +31,26 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """Return :func:`printable` text on a single line."""
     return printable(" ".join(text.split()))
+
+
+def without_password(text: str) -> str:
+    """Return a URL, also after an option, without a password and options; other text as it is."""
+    found = URL.match(text)
+    if found is None:
+        return text
+    place, table = split_url(text)
+    user, at, host = place[found.end() :].partition("?")[0].rpartition("@")
+    return found[0] + user.partition(":")[0] + at + host + (f"#{table}" if table else "")
+
+
+def split_url(url: str) -> tuple[str, str]:
+    """Split a URL into the database and the name of a table after a ``#``.
+
+    The mark may stand in a password, too, which ends at the last ``@``.
+    """
+    user, at, rest = url.rpartition("@")
+    rest, _, table = rest.partition("#")
+    return user + at + rest, table
 
 
 def percent(rate: float, places: int = 1) -> str:

@@ -459,7 +459,7 @@ write = TableWriter.write
 
 def slowly(self, frame):
     write(self, frame)
-    self._file.flush()
+    self._sink._file.flush()
     print("wrote", flush=True)
     time.sleep(0.02)
 
@@ -472,7 +472,7 @@ sys.exit(main(sys.argv[1:]))
 def test_killed_in_the_middle_of_writing(run, model, table, folder, n_writes):
     """The old file or the new one is there, never a part."""
     table(300, seed=2).to_csv("many.csv", index=False)
-    assert run("predict", model, "many.csv", "-o", "new.txt")[0] == 0
+    assert run("predict", model, "many.csv", "-o", "new.csv")[0] == 0
     (folder / "out.csv").write_text("old")
     process = subprocess.Popen(
         [
@@ -497,7 +497,7 @@ def test_killed_in_the_middle_of_writing(run, model, table, folder, n_writes):
     process.stdout.close()
     assert process.wait(timeout=60) == -signal.SIGKILL
     found = (folder / "out.csv").read_text()
-    assert found in ("old", (folder / "new.txt").read_text())
+    assert found in ("old", (folder / "new.csv").read_text())
     assert found == "old" or n_writes == 14
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 import re
 import signal
@@ -17,7 +18,8 @@ from hypothesis import strategies as st
 
 pd = pytest.importorskip("pandas")
 
-from rejo.tables import TableWriter  # noqa: E402
+from rejo.tables import TableError, TableWriter, read_table  # noqa: E402
+from rejo.tables.sources import check_output_format  # noqa: E402
 
 
 def written(path, *frames, **options):
@@ -291,3 +293,128 @@ def test_a_reader_that_goes_away_is_a_broken_pipe():
 def test_outside_of_a_with_statement_nothing_is_written(tmp_path):
     with pytest.raises(ValueError, match="with statement"):
         TableWriter(tmp_path / "out.csv").write(pd.DataFrame({"a": [1]}))
+
+
+# ---- formats ----------------------------------------------------------------------------------
+
+DECISIONS = pd.DataFrame(
+    {
+        "id": ["007", '=1+2 <&> "x"\r\n\ty', None],
+        "decision": ["good", "review", "bad"],
+        "chance_wrong": [0.25, np.nan, 1e-300],
+        "reason": [None, " @x _x000D_ \x07", ""],
+        "rank": pd.array([None, 1, None], dtype="Int64"),
+        "when": pd.Series([pd.Timestamp(2020, 1, 1), None, pd.Timestamp(2020, 1, 2, 3, 4, 5)]),
+        "ok": [True, False, True],
+    }
+)
+
+
+def unescaped(value):
+    """Do what Excel does, and openpyxl leaves."""
+    if not isinstance(value, str):
+        return value
+    return re.sub("_x([0-9A-F]{4})_", lambda found: chr(int(found[1], 16)), value)
+
+
+def rows_of(path):
+    """What another program reads: rows of values, None where there is none."""
+    if path.suffix == ".xlsx":
+        [sheet] = pytest.importorskip("openpyxl").load_workbook(path)
+        names, *rows = sheet.iter_rows()
+        assert all(cell.data_type != "f" for row in rows for cell in row)
+        assert all(cell.font.bold for cell in names)
+        assert sheet.freeze_panes == "A2"
+        return [[unescaped(cell.value) for cell in row] for row in rows]
+    if path.suffix == ".jsonl":
+        return [list(json.loads(line).values()) for line in path.read_text("utf-8").splitlines()]
+    pq = pytest.importorskip("pyarrow.parquet")
+    return [list(row.values()) for row in pq.read_table(path).to_pylist()]
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "jsonl", "parquet"])
+def test_columns_have_the_same_types_in_every_format(tmp_path, ending):
+    path = tmp_path / f"out.{ending}"
+    with TableWriter(path) as writer:
+        writer.write(DECISIONS[:1])
+        writer.write(DECISIONS[1:])
+        writer.write(DECISIONS[:0])
+    found = rows_of(path)
+    assert [row[0] for row in found] == ["007", '=1+2 <&> "x"\r\n\ty', None]
+    assert [row[1] for row in found] == ["good", "review", "bad"]
+    assert [row[2] for row in found] == [0.25, None, 1e-300]
+    assert found[1][3] in (" @x _x000D_ \x07", " @x _x000D_ \ufffd")  # no such character in XML
+    assert [row[4] for row in found] == [None, 1, None]
+    assert type(found[1][4]) is int
+    dates = [row[5] if ending != "jsonl" else row[5] and pd.Timestamp(row[5]) for row in found]
+    assert dates == [pd.Timestamp(2020, 1, 1), None, pd.Timestamp(2020, 1, 2, 3, 4, 5)]
+    assert [row[6] for row in found] == [True, False, True]
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "xlsx", "jsonl", "ndjson", "parquet"])
+def test_what_is_written_can_be_read(tmp_path, ending):
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    paths = [tmp_path / f"{name}.{ending}" for name in "ab"]
+    frame = DECISIONS.drop(columns="ok")[["id", "decision", "chance_wrong", "rank"]]
+    frame["id"] = ["007", "x\ty", "z, w"]
+    for path in paths:
+        with TableWriter(path) as writer:
+            writer.write(frame)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    found = read_table(paths[0], text=["id", "decision"]).frame
+    assert found["id"].tolist() == frame["id"].tolist()
+    assert found["decision"].tolist() == frame["decision"].tolist()
+    assert found["chance_wrong"].fillna(-1).tolist() == [0.25, -1, 1e-300]
+    assert found["rank"].fillna(-1).tolist() == [-1, 1, -1]
+
+
+@pytest.mark.parametrize("name", ["a", "a.xls", "a.txt", "a.json", "a.ods", "a.gz", "a.xlsx.gz"])
+def test_a_name_that_says_no_format_is_refused(tmp_path, name):
+    for refuse in (check_output_format, lambda path: TableWriter(path).__enter__()):
+        with pytest.raises(TableError, match=r"does not end in \.csv, .*\.xlsx") as caught:
+            refuse(tmp_path / name)
+        assert caught.value.parameter == "output"
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "xlsx", "jsonl", "parquet"])
+@pytest.mark.parametrize("old", [False, True])
+def test_every_format_is_whole_or_absent(tmp_path, ending, old):
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / f"out.{ending}"
+    if old:
+        path.write_text("old")
+
+    def interrupted():
+        with TableWriter(path, overwrite=old) as writer:
+            writer.write(DECISIONS)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert os.listdir(tmp_path) == [path.name] * old
+    assert not old or path.read_text() == "old"
+
+
+def test_more_rows_than_a_sheet_has(tmp_path, monkeypatch):
+    monkeypatch.setattr("rejo.tables._excel_writer.ROWS", 3)
+    with pytest.raises(TableError, match="at most 2 rows below its header"):
+        written(tmp_path / "out.xlsx", DECISIONS)
+    assert os.listdir(tmp_path) == []
+
+
+def test_numbers_and_texts_that_excel_does_not_have(tmp_path):
+    path = tmp_path / "out.xlsx"
+    texts = ["x" * 40_000, "\x00\ud800\uffff", "_x0041_"]
+    frame = pd.DataFrame(
+        {"a": pd.Series(texts, dtype=object), "b": [float("inf"), -float("inf"), 1.0]}
+    )
+    with TableWriter(path) as writer:
+        writer.write(frame)
+    found = rows_of(path)
+    assert found[0] == ["x" * 32_764 + "...", "inf"]
+    assert found[1] == ["\ufffd" * 3, "-inf"]
+    assert found[2][1] == 1
+    assert read_table(path, text=["a", "b"]).frame["a"].tolist()[2] == "_x0041_"

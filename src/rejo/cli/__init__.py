@@ -40,7 +40,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from rejo import __version__
-from rejo._io import one_line
+from rejo._io import one_line, without_password
 from rejo.cli import compare, demo, evaluate, inspect, look, predict, reproduce, train
 from rejo.cli._aliases import RENAMED, command_meant, pointer
 from rejo.cli._files import CommandError, warn
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with steady_streams() as out:
         words = sys.argv[1:] if argv is None else list(argv)
         arguments = build_parser().parse_args(words)
-        arguments.command = shlex.join(["rejo", *words])
+        arguments.command = shlex.join(["rejo", *map(without_password, words)])
         out.stops = not _writes_files(arguments)
         try:
             with warnings.catch_warnings():

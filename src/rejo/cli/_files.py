@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rejo._errors import RejoError
-from rejo._io import WholeFile, one_line
+from rejo._io import WholeFile, one_line, without_password
 
 
 class CommandError(RejoError):
@@ -69,7 +69,8 @@ def check_apart(*paths: str | Path | None) -> None:
             continue
         place = os.path.realpath(path)
         if place in seen:
-            raise CommandError(f"{path} is named twice: these must be different files")
+            name = without_password(str(path))
+            raise CommandError(f"{name} is named twice: these must be different files")
         seen.add(place)
 
 
@@ -94,6 +95,6 @@ def write_file(path: Path, content: str | bytes, *, overwrite: bool = True) -> N
         raise CommandError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def exists(path: Path) -> CommandError:
+def exists(path: Path | str) -> CommandError:
     """Return the error for a file that would be replaced unasked."""
     return CommandError(f"{path} already exists; --overwrite replaces it")

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from rejo._io import without_password
 from rejo.catalogue import METHODS, ProblemSize, find, need_order
 from rejo.cli import _options as options
 from rejo.cli._cases import read_cases
@@ -92,7 +93,8 @@ def _check_by(column: str | None) -> None:
 def _demo(arguments: argparse.Namespace) -> None:
     """Compare on each of the synthetic problems, and print."""
     if arguments.data is not None:
-        raise CommandError(f"--demo has its own data: remove {arguments.data} or --demo")
+        data = without_password(arguments.data)
+        raise CommandError(f"--demo has its own data: remove {data} or --demo")
     if arguments.costs is not None or arguments.reject_costs is not None:
         raise CommandError("--demo has its own prices: remove --costs or --reject-costs, or --demo")
     _check_names(arguments.methods, 2)

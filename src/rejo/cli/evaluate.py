@@ -6,7 +6,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from rejo._io import percent
+from rejo._io import percent, without_password
 from rejo.cli import _breakdown as breakdown
 from rejo.cli import _options as options
 from rejo.cli._cases import count_groups, fingerprint
@@ -161,7 +161,7 @@ def _read(
     reading = options.reading(arguments)
     chunks = read_chunks(arguments.data, opened.encoder, text=text, optional=optional, **reading)
     frame = pd.concat(list(chunks))
-    path = "stdin" if arguments.data == "-" else arguments.data
+    path = "stdin" if arguments.data == "-" else without_password(arguments.data)
     how: dict[str, Any] = {"missing": arguments.missing, "exact": arguments.exact, "decimal": ","}
     known, labels, spellings = read_classes(frame[target], path, order=opened.classes, **how)
     frame, y = frame[known], pd.Index(opened.classes).get_indexer(labels)

@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rejo._io import percent, printable, progress
+from rejo._io import percent, printable, progress, without_password
 from rejo.cli import _options as options
-from rejo.cli._files import CommandError, check_apart, check_output, print_json, warn
+from rejo.cli._files import CommandError, check_apart, check_output, exists, print_json, warn
 from rejo.cli._in_doubt import DoubtCounts, reason_of
 from rejo.cli._model_file import Opened, open_model
 
@@ -28,7 +28,11 @@ OVER_CAPACITY = "over capacity"
 def add(parser: Any) -> None:
     """Declare the options."""
     options.add(parser, "model", "data")
-    file = "CSV file, or Parquet if it ends in .parquet; - is standard output (default)"
+    file = (
+        "file whose ending gives the format: .csv, .csv.gz, .tsv, .xlsx, .jsonl or .parquet; a new "
+        "table of a database, such as sqlite:///loans.db#decisions; - is CSV on standard output "
+        "(default)"
+    )
     options.add(parser, "--output", type=str, default="-", metavar="FILE", help=file)
     options.add(parser, "--overwrite")
     names = "column that names the cases (default: the same as in training)"
@@ -42,15 +46,9 @@ def add(parser: Any) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Read, decide, rank, write."""
     check_apart(arguments.model, arguments.data, arguments.output)
-    output = Path(arguments.output)
-    if arguments.output != "-":
-        check_output(output, overwrite=arguments.overwrite)
     if arguments.json and arguments.output == "-":
         raise CommandError("--json describes the output file: give one with -o FILE")
-    if output.suffix.lower() in (".parquet", ".pq"):
-        from rejo.tables.errors import import_pyarrow
-
-        import_pyarrow(f"writing {output}")
+    _check_output(arguments.output, overwrite=arguments.overwrite)
     opened = open_model(arguments)
     if arguments.id in opened.encoder.kinds_:
         raise CommandError(f"--id {arguments.id!r} is a feature of {arguments.model}")
@@ -94,10 +92,25 @@ def run(arguments: argparse.Namespace) -> None:
     _warn_of_ids(ids, named, column, n)
     found = {"n_cases": n, "decided": n - n_reviews, "review": n_reviews}
     found |= {"in_doubt": tally.n_rows, "over_capacity": spool.n_rejected - n_reviews}
+    output = without_password(arguments.output)
     if arguments.json:
-        print_json({"output": str(arguments.output), **found, "doubts": tally.as_json()})
+        print_json({"output": output, **found, "doubts": tally.as_json()})
     elif arguments.output != "-":  # or the decisions themselves are printed
-        _print_summary(opened, found, tally, capacity, arguments.output)
+        _print_summary(opened, found, tally, capacity, output)
+
+
+def _check_output(output: str, *, overwrite: bool) -> None:
+    """Refuse an output that cannot be written, before any work is done."""
+    from rejo.tables.sources import check_output_format, is_url
+
+    if output == "-":
+        return
+    if not is_url(output):
+        check_output(Path(output), overwrite=overwrite)
+    try:
+        check_output_format(output, overwrite=overwrite)
+    except FileExistsError:
+        raise exists(without_password(output)) from None
 
 
 def _print_summary(
@@ -126,9 +139,10 @@ def _refusal(path: str, chunk: Any, names: list[str] | None, doubts: dict[int, A
 
     row = min(doubts)
     name = f" ({shown(names[row])})" if names else ""
+    path = "stdin" if path == "-" else without_password(path)
     return TableError(
         "; ".join(map(str, doubts[row][:3])),
-        where=f"{'stdin' if path == '-' else path}, row {chunk.index[row] + 1}{name}",
+        where=f"{path}, row {chunk.index[row] + 1}{name}",
         remedy="Correct it, or leave out --strict: then such rows go to review.",
     )
 

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
+from rejo._io import without_password
 from rejo.tables.errors import TableError, shown
 from rejo.tables.limits import ROW, check_unpacked, too_large
 
@@ -52,8 +53,8 @@ def count_lines(data: bytes) -> int:
 
 
 def name_of(path: str | os.PathLike[str]) -> str:
-    """Return what messages call the file."""
-    return "stdin" if os.fspath(path) == "-" else os.fspath(path)
+    """Return what messages call the file; the URL of a database has no password there."""
+    return "stdin" if os.fspath(path) == "-" else without_password(os.fspath(path))
 
 
 @contextmanager

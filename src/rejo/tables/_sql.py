@@ -9,15 +9,16 @@ import os
 import re
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
+from rejo._io import split_url
+from rejo.tables._bytes import name_of
 from rejo.tables._typed import Piece, TypedFile, row_pieces
 from rejo.tables.errors import TableError, check_different, did_you_mean, listed, shown
 from rejo.tables.limits import ROW, check_count
-from rejo.tables.sources import shown_path, split_url
 
 FETCHED = 1000  # rows at a time
 PATIENCE = "10"  # seconds to wait for a server
@@ -42,7 +43,7 @@ class Database:
 
     def __init__(self, url: str) -> None:
         sa = import_sqlalchemy()
-        self.name = shown_path(url)
+        self.name = name_of(url)
         place, self.table = split_url(url)
         self.table = unquote(self.table)
         try:
@@ -185,7 +186,7 @@ class SqlTable(TypedFile):
         self.name = database.name
         options = {"no_parameters": True, "stream_results": True, "max_row_buffer": FETCHED}
         self._connection = connection.execution_options(**options)
-        self._result = None
+        self._result: Any = None
         if database.table and query:
             raise TableError(
                 f"both the table {shown(database.table)} and query={shown(query)} are given",
@@ -201,8 +202,16 @@ class SqlTable(TypedFile):
             about = import_sqlalchemy().inspect(connection)
             columns = about.get_columns(self._place.table, self._place.schema)
             self.names = [column["name"] for column in columns]
+
+    def check(self) -> None:
+        """Refuse columns that cannot be told apart, or too many."""
         check_count(len(self.names), self.name)
         check_different(self.name, self.names)
+
+    def close(self) -> None:
+        """Give up what has not been read."""
+        if self._result is not None:
+            self._result.close()
 
     def pieces(
         self, columns: Sequence[str] | None, exact: Collection[str], rows: int
@@ -226,7 +235,7 @@ class SqlTable(TypedFile):
 
     def _rows(self) -> Iterator[Any]:
         with self._database.explained():
-            for part in self._result.partitions(FETCHED):  # type: ignore[union-attr]
+            for part in self._result.partitions(FETCHED):
                 yield from part
 
     def _find(self, connection: Any, name: str) -> Place:
@@ -252,8 +261,9 @@ class SqlTable(TypedFile):
 def open_database(url: str, query: str | None) -> Iterator[SqlTable]:
     """Open a table of a database, or the result of a query."""
     database = Database(url)
-    with database.connect() as connection:
-        yield SqlTable(database, connection, query)
+    with database.connect() as connection, closing(SqlTable(database, connection, query)) as table:
+        table.check()
+        yield table
 
 
 # ---- writing ----------------------------------------------------------------------------------

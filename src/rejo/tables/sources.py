@@ -1,15 +1,16 @@
 """Where tables come from and go to: the format of a file by its name, and names for messages.
 
-A database is named by a URL, in which a password may stand.  Messages, reports and model files get
-it from :func:`shown_path`, without.
+A database is named by a URL, in which a password may stand.  Messages, reports and model files have
+it from :func:`rejo.tables._bytes.name_of`, without.
 """
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rejo._io import URL
+from rejo.tables._bytes import name_of
 from rejo.tables._typed import TypedFile
 from rejo.tables.errors import TableError, import_pyarrow, shown
 
@@ -36,36 +37,12 @@ OTHERS = {
     ".ods": "a LibreOffice file",
     ".numbers": "a Numbers file",
 }
-URL = re.compile(r"([A-Za-z][\w.+-]*)://")
 DATABASES = ("sqlite", "postgresql", "postgres")
 
 
 def is_url(path: str | os.PathLike[str]) -> bool:
     """Return whether a table is named by a URL."""
     return URL.match(os.fspath(path)) is not None
-
-
-def shown_path(path: str | os.PathLike[str]) -> str:
-    """Return the name of a table for messages: a URL without its password and its options."""
-    name = os.fspath(path)
-    found = URL.match(name)
-    if name == "-":
-        return "stdin"
-    if found is None:
-        return name
-    place, table = split_url(name)
-    user, at, host = place[found.end() :].partition("?")[0].rpartition("@")
-    return found[0] + user.partition(":")[0] + at + host + (f"#{table}" if table else "")
-
-
-def split_url(url: str) -> tuple[str, str]:
-    """Split a URL into the database and the name of a table after a ``#``.
-
-    The mark may stand in a password, too, which ends at the last ``@``.
-    """
-    user, at, rest = url.rpartition("@")
-    rest, _, table = rest.partition("#")
-    return user + at + rest, table
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
@@ -76,7 +53,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
             return "sql"
         raise TableError(
             f"tables are not read from {shown(found[0])}",
-            where=shown_path(path),
+            where=name_of(path),
             remedy="Save the table as a file, or name a database: sqlite:///FILE, or "
             "postgresql://USER@HOST/NAME.",
         )
