@@ -12,7 +12,7 @@ from rejo.tables._records import RowBlock
 from rejo.tables._typed import frames
 from rejo.tables.dates import ISO, order_of
 from rejo.tables.errors import TableError, check_columns, import_pandas
-from rejo.tables.marks import OTHER, decimal_of, have_fractions, show_the_mark
+from rejo.tables.marks import OTHER, decimal_of, have_fractions
 from rejo.tables.number_columns import shown_mark
 from rejo.tables.sources import format_of, open_typed
 from rejo.tables.spelling import spellings_known
@@ -205,28 +205,35 @@ class _Typist:
                 words = words_of(found[name], self.file.missing).words
                 self.written[name]["format"] = order_of(words, self.written[name]["format"])
         expected = {name: self.written[name]["decimal"] for name in self.numbers}
-        grouped = self.file.grouped_columns(block) if self.numbers else set()
-        marks = {name: self._mark(block, found[name], name, name in grouped) for name in expected}
-        known = {name: mark for name, mark in marks.items() if mark}
+        unclear = self.file.unclear(self.file.mark_columns(block)) if self.numbers else set()
+        sniffed = self.file.decimal
+        marks: dict[str, str] = {}  # that cells show
+        for name in self.numbers:
+            column = found[name]
+            if column.dtype != np.float64 or (name in unclear and expected[name] != sniffed):
+                mark = self._mark(block, name)
+            else:
+                fractions = have_fractions(np.asarray(column)).any()
+                mark = sniffed if fractions and name not in unclear else None
+            if mark:
+                marks[name] = mark
         if self.decimal:
             expected = dict.fromkeys(expected, self.decimal)
-        elif known and all(mark != expected[name] for name, mark in known.items()):
+        elif marks and all(mark != expected[name] for name, mark in marks.items()):
             # Written otherwise than the training table, also where no cell shows it.
             expected = {name: OTHER[mark] for name, mark in expected.items()}
         again = False
         for name in self.numbers:
-            mark = marks[name] or expected[name]
+            mark = marks.get(name) or expected[name]
+            if mark != sniffed and name not in marks and found[name].dtype == np.float64:
+                mark = self._mark(block, name) or mark
             self.written[name]["decimal"] = mark
-            if mark != self.file.decimal:
-                again |= name in grouped and name not in self.as_words
+            if mark != sniffed:
+                again |= name in unclear
                 self.as_words.add(name)
         return self._parsed(block) if again else found
 
-    def _mark(self, block: RowBlock, column: Any, name: str, is_grouped: bool) -> str | None:
-        """Return the decimal mark that the cells of a column show; None without any."""
-        if column.dtype == np.float64:
-            values = np.asarray(column)
-            if not is_grouped or show_the_mark(values):
-                return self.file.decimal if have_fractions(values).any() else None
-            column = self.file.parse(block, [name], {name: object})[name]
+    def _mark(self, block: RowBlock, name: str) -> str | None:
+        """Return the decimal mark that the cells of a column can only have; None without any."""
+        column = self.file.parse(block, [name], {name: object})[name]
         return shown_mark(words_of(column, self.file.missing), self.written[name]["decimal"])

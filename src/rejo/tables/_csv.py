@@ -11,16 +11,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rejo.tables._bytes import HEAD, BlankSeparated, Utf8, name_of, open_bytes, refuse_json
-from rejo.tables._records import RowBlock, code_columns, grouped_columns, line_of, row_blocks
+from rejo.tables._records import RowBlock, code_columns, line_of, mark_columns, row_blocks
 from rejo.tables.errors import TableError, check_different, import_pandas, shown
 from rejo.tables.limits import HEADER, PIECE, check_count, too_large
-from rejo.tables.values import AMONG_NUMBERS, missing_words
+from rejo.tables.values import few, missing_words
 
 SEPARATORS = (",", ";", "\t", "|")
 NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t", "\\s+": " "}  # as a shell or pandas writes them
 LOOK = 50  # rows
-GAPS = sorted({form for w in AMONG_NUMBERS for form in (w, w.upper(), w.title(), w.capitalize())})
+# The most frequent words for a missing value among numbers: pandas takes time for each.
+GAPS = ["n/a", "#N/A", "-", "--", ".", "none", "None", "null", "na", "n.a."]
 DOT_NUMBER = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 
@@ -121,10 +125,18 @@ class CsvFile:
         found = code_columns(block.data, self._style.sep)
         return {self._style.names[i] for i in found if i < self._width}
 
-    def grouped_columns(self, block: RowBlock) -> set[str]:
-        """Return the columns with a cell that may have its decimal mark between thousands."""
-        found = grouped_columns(block.data, self._style.sep, self.decimal)
-        return {self._style.names[i] for i in found if i < self._width}
+    def mark_columns(self, block: RowBlock) -> NDArray[np.int64]:
+        """Count what the decimal marks of a block show; see :func:`unclear`."""
+        return mark_columns(block.data, self._style.sep, self.decimal, self._width)
+
+    def unclear(self, counts: NDArray[np.int64]) -> set[str]:
+        """Return the columns whose decimal mark may also be one between thousands.
+
+        A few cells such as 3.5 do not show it beside many such as 2.100.
+        """
+        grouped, zeros, broken, sure = counts.T
+        shown = (sure > 0) | ((broken > 0) & ((zeros == 0) | ~few(broken, broken + grouped)))
+        return {self._style.names[i] for i in np.flatnonzero((grouped > 0) & ~shown)}
 
     def place(self, block: RowBlock, row: int, column: str) -> str:
         """Say where a cell is, for a message."""

@@ -15,7 +15,7 @@ from rejo.tables._records import RowBlock
 from rejo.tables._typed import read_whole
 from rejo.tables.errors import check_columns, import_pandas
 from rejo.tables.limits import check_whole
-from rejo.tables.marks import CODE, decimal_of, have_fractions, show_the_mark
+from rejo.tables.marks import CODE, decimal_of, have_fractions
 from rejo.tables.number_columns import tally
 from rejo.tables.reading import ReadColumn, Reading, as_category, read_columns, written_as
 from rejo.tables.sources import format_of, open_typed
@@ -188,14 +188,15 @@ def _typed(
     # not to hold numbers, and is then read again as strings.
     blocks: list[RowBlock] = []
     parts: dict[str, list[Any]] = {name: [] for name in file.names}
-    grouped: set[str] = set(as_words)
+    marked: Any = 0
     size = 0
     for block in file.blocks(ROWS):
         check_whole(size := size + len(block.data), file.name)
         blocks.append(block)
         for name, part in _first_look(file, block, text).items():
             parts[name].append(part)
-        grouped |= file.grouped_columns(block)
+        marked = marked + file.mark_columns(block)
+    unclear = file.unclear(marked) if blocks else set()
     found: dict[str, ReadColumn] = {}
     words: dict[str, Words] = {}
     marks: dict[str, str] = {}  # of columns that can have no other
@@ -209,7 +210,7 @@ def _typed(
         if parts[name] and not any(isinstance(part, Words) for part in parts[name]):
             values = np.concatenate(parts[name])
             # pandas reads 2.100 as 2.1, but it may be 2100.
-            if name in grouped and (name in as_words or not show_the_mark(values)):
+            if name in unclear or name in as_words:
                 values = None
         if values is None:
             words[name] = joined(

@@ -170,35 +170,46 @@ def code_columns(data: bytes, sep: str) -> set[int]:
     before = np.zeros(256, dtype=bool)
     before[[ord(sep), NEWLINE, QUOTE, BLANK]] = True
     zeros = zeros[before[array[zeros - 1]] | (zeros == 0)]
-    return _columns_at(data, sep, zeros)
+    return set(np.unique(_columns_at(data, sep, zeros)).tolist()) if len(zeros) else set()
 
 
-def grouped_columns(data: bytes, sep: str, mark: str) -> set[int]:
-    """Return the positions of the columns with a cell such as 2.100, which may mean thousands.
+def mark_columns(data: bytes, sep: str, mark: str, n_columns: int) -> Positions:
+    """Count the decimal marks of columns of numbers by what they show, (n_columns, 4).
 
-    It has the mark between one to three digits, of which the first is not 0, and three digits.
+    First cells such as 2.100, which may mean thousands: one to three digits, of which the first is
+    not 0, the mark, and three digits.  Second, those among them that end in 0.  Third, cells with
+    another number of digits after the mark, such as 2.5.  Last, others, such as 0.420.
     """
     padded = np.frombuffer(b"\n" * 4 + data + b"\n" * 4, dtype=np.uint8)
     digit = padded - ZERO < 10
     at = np.flatnonzero(padded == ord(mark))
-    at = at[digit[at - 1] & digit[at + 1] & digit[at + 2] & digit[at + 3] & ~digit[at + 4]]
-    two = digit[at - 2]
-    three = two & digit[at - 3]
-    first = at - 1 - two - three
-    at = at[~(three & digit[at - 4]) & (padded[first] != ZERO)]
-    return _columns_at(data, sep, at - 4)
+    after = digit[at + 1]
+    at = at[digit[at - 1] | after]
+    counts = np.zeros((n_columns, 4), dtype=np.int64)
+    if not len(at):
+        return counts
+    three = digit[at + 1] & digit[at + 2] & digit[at + 3] & ~digit[at + 4]
+    second = digit[at - 2]
+    third = second & digit[at - 3]
+    few = digit[at - 1] & ~(third & digit[at - 4]) & (padded[at - 1 - second - third] != ZERO)
+    unclear = three & few
+    columns = _columns_at(data, sep, at - 4)
+    fine = columns < n_columns
+    for i, which in enumerate(
+        (unclear, unclear & (padded[at + 3] == ZERO), ~three, three & ~unclear)
+    ):
+        counts[:, i] = np.bincount(columns[which & fine], minlength=n_columns)
+    return counts
 
 
-def _columns_at(data: bytes, sep: str, places: Positions) -> set[int]:
+def _columns_at(data: bytes, sep: str, places: Positions) -> Positions:
     """Return the positions of the columns that these bytes are in."""
-    if not len(places):
-        return set()
     spans = quoted_spans(data, sep)
     seps = _outside(data, ord(sep), spans)
     newlines = np.append(-1, _outside(data, NEWLINE, spans))
     starts = newlines[np.searchsorted(newlines, places) - 1]
-    columns = np.searchsorted(seps, places) - np.searchsorted(seps, starts)
-    return set(np.unique(columns).tolist())
+    columns: Positions = np.searchsorted(seps, places) - np.searchsorted(seps, starts)
+    return columns
 
 
 def rows_of(name: str, block: RowBlock, sep: str, n_columns: int) -> Iterator[int]:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from rejo._typing import Indices
 from rejo.tables.dates import DAY_FIRST, MONTH_FIRST, example, parse_dates, read_date
 from rejo.tables.errors import TableError, shown
-from rejo.tables.number_columns import FEWEST_NUMBERS, few
-from rejo.tables.values import Words, means_missing
+from rejo.tables.number_columns import FEWEST_NUMBERS
+from rejo.tables.values import Words, few, means_missing
 
-Found = list[dict[str, datetime]]  # of each word
+Found = list[Mapping[str, datetime]]  # of each word
 Place = Callable[[str, int], str]  # of a column and a row
 
 

@@ -6,8 +6,9 @@ month.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,8 @@ _DAY_NAME = re.compile(
 _NAME_DAY = re.compile(_NAME + r"(?:\. ?|[ -])" + _DAY + r"(?:, ?|[ -])(?P<Y>[0-9]{4})" + _TIME)
 
 
-def read_date(word: str) -> dict[str, datetime]:
+@lru_cache(1 << 14)  # days repeat
+def read_date(word: str) -> Mapping[str, datetime]:
     """Return the date that a word stands for in each format that it fits.
 
     There are two if the day or the month may come first, and none if it is not a date.
@@ -80,7 +82,7 @@ def parse_dates(words: Iterable[str], format: str) -> NDArray[np.datetime64]:
     return np.array(found, dtype="datetime64[us]").reshape(len(found))
 
 
-def _settled(found: dict[str, datetime], format: str) -> datetime | None:
+def _settled(found: Mapping[str, datetime], format: str) -> datetime | None:
     if len(found) == 1:
         ((own, date),) = found.items()
         against = (own in DAY_FIRST and format in MONTH_FIRST) or (

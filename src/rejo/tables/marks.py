@@ -6,6 +6,7 @@ so that ``A12`` and ``Q1`` stay words.
 """
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -57,7 +58,7 @@ def _pattern(decimal: str) -> re.Pattern[str]:
 
 
 _PATTERNS = {decimal: _pattern(decimal) for decimal in OTHER}
-_PLAIN = re.compile(r"[+-]?[0-9]+")
+_PLAIN = {".": re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?"), ",": re.compile(r"[+-]?[0-9]+")}
 _IS_CURRENCY = re.compile(_CURRENCY)
 _UNMARKED: dict[int, str | None] = {ord(blank): None for blank in _BLANKS + _APOSTROPHES}
 _TO_POINT = {
@@ -83,7 +84,7 @@ def read_cell(word: str, decimal: str) -> WrittenNumber | None:
     """
     if len(word) > LONGEST_NUMBER:
         return None
-    if _PLAIN.fullmatch(word):
+    if _PLAIN[decimal].fullmatch(word):  # most cells; the rest takes longer
         return WrittenNumber(float(word), code=CODE.fullmatch(word) is not None)
     found = _PATTERNS[decimal].fullmatch(word)
     if found is None:
@@ -113,6 +114,7 @@ def is_currency(unit: str) -> bool:
     return _IS_CURRENCY.fullmatch(unit) is not None
 
 
+@lru_cache(1024)
 def same_unit(unit: str) -> str:
     """Return what all spellings of a unit have in common: month and months, $ and USD."""
     if len(unit) <= 2 and unit[:1] == "M":  # MW is not mW
@@ -156,17 +158,6 @@ def number(word: str, decimal: str, unit: str = "") -> float | None:
 def have_fractions(values: Floats) -> NDArray[np.bool_]:
     """Return which numbers are not whole."""
     return np.asarray((values != np.rint(values)) & ~np.isnan(values))
-
-
-def show_the_mark(values: Floats) -> bool:
-    """Return whether some of these numbers cannot have been written with grouped digits.
-
-    These have a fraction other than three digits after one to three, as in 2.100.
-    """
-    broken = np.abs(values[have_fractions(values)])
-    thousands = broken * 1000
-    fine = np.abs(thousands - np.rint(thousands)) > 1e-9 * thousands + 1e-9
-    return bool((fine | (broken < 1) | (broken >= 1000)).any())
 
 
 def decimal_of(decimal: str | None, thousands: str | None, where: str) -> str | None:

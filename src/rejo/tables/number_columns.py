@@ -15,17 +15,11 @@ from numpy.typing import NDArray
 from rejo._typing import Floats, Indices
 from rejo.tables.errors import TableError, shown
 from rejo.tables.marks import OTHER, WrittenNumber, is_currency, is_factor, read_cell, same_unit
-from rejo.tables.values import Words, means_missing
+from rejo.tables.values import Words, few, means_missing
 
-FEW = 0.05  # of the cells
 FEWEST_NUMBERS = 3  # different ones, beside words that are not numbers
 
 Place = Callable[[int], str]  # of a row
-
-
-def few(n: int, n_all: int) -> bool:
-    """Return whether so many cells of a column may be mistakes."""
-    return n <= max(FEW * n_all, 1 if n_all >= 8 else 0)
 
 
 class Numbers(NamedTuple):

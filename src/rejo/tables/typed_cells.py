@@ -35,6 +35,7 @@ from rejo.tables.values import (
     joined,
     means_missing,
     missing_words,
+    spread,
     word_of,
 )
 
@@ -316,6 +317,8 @@ def as_kind(
     else:
         same, others = column.dates, _without_gaps(replace(column, dates=None))
         dates = parse_dates(others.words, written.get("format", ISO))
+        if same is None and not np.isnat(dates).any():
+            return spread(dates, others, NO_DATE)
         values, missing, usual = dates.tolist(), None, "datetime64[us]"
     found = np.empty(len(values) + 1, dtype=object if None in values else usual)
     pairs = zip(others.words, values, strict=True)

@@ -28,6 +28,7 @@ AMONG_NUMBERS = frozenset(_AMONG_NUMBERS.split()) | {
     "keine angabe",
 }  # fmt: skip
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+FEW = 0.05  # of the cells
 LARGEST = 1e100  # the square of a larger number would overflow
 
 
@@ -103,6 +104,11 @@ def missing_words(more: Iterable[str]) -> frozenset[str]:
 def means_missing(word: str) -> bool:
     """Return whether a word means a missing value in a column of numbers or dates."""
     return len(word) <= 16 and word.casefold() in AMONG_NUMBERS
+
+
+def few(n: Any, n_all: Any) -> Any:
+    """Return whether so many cells of a column may be mistakes; also for arrays."""
+    return n <= np.maximum(FEW * n_all, n_all >= 8)
 
 
 def too_large(values: Floats) -> Indices:
