@@ -102,9 +102,10 @@ def promise(guarantee: Guarantee) -> str:
 def advise(target: Target, margin: Margin) -> str:
     """Say how sure an allowed error is, and what to ask for in order to be surer."""
     asked, sure = _percent(target.limit), _percent(margin.confidence)
-    said = f"New cases exceed a limit like this about as often as not: to be {sure} sure of {asked}"
+    said = "New cases exceed a limit like this about as often as not: to be "
+    said += f"{sure} sure of {asked} in the long run"
     if margin.limit is None or margin.rejection_rate is None:
-        return f"{said} takes more cases, or a higher limit."
+        return f"{said}, give more cases, or a higher limit."
     return (
         f"{said}, ask for {_rounded_down(margin.limit)}, which sends about "
         f"{_percent(margin.rejection_rate)} of the cases to review."
