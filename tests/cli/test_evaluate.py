@@ -317,7 +317,7 @@ def test_a_class_that_the_model_does_not_know(refused, model, cases):
     frame.loc[41, "grade"] = "so-so"
     frame.to_csv("t.csv", index=False)
     line = refused(3, "evaluate", model, "t.csv")
-    assert "row 42, column 'grade': the model has no class 'so-so'" in line
+    assert "line 43, column 'grade': the model has no class 'so-so'" in line
     assert "bad, good" in line
 
 
@@ -402,7 +402,7 @@ def test_cases_whose_class_is_not_known_yet(run, refused, model, cases):
     frame.loc[20, "grade"] = "so-so"
     frame.to_csv("t.csv", index=False)
     _, _, err = run("evaluate", model, "t.csv")
-    assert "row 21, column 'grade'" in err
+    assert "line 22, column 'grade'" in err
     frame["grade"] = None
     frame.to_csv("t.csv", index=False)
     assert run("evaluate", model, "t.csv")[0] == 3
@@ -449,3 +449,12 @@ def test_costs_are_told_if_there_are_prices(run, model, cases):
     assert found["costs"]["review_all"] == pytest.approx(8)
     _, out, _ = run("evaluate", model, cases, "--costs", "error=50,review=8")
     assert "if all were reviewed it would have cost 8" in out
+
+
+def test_a_class_that_the_model_does_not_have_is_found_by_its_line(refused, model, table):
+    frame = table(30, seed=1)
+    frame.loc[20, "grade"] = "odd"
+    frame.loc[3, "unit"] = "two\nlines"
+    frame.to_csv("new.csv", index=False)
+    line = refused(3, "evaluate", model, "new.csv")
+    assert line.startswith("new.csv, line 23, column 'grade': the model has no class 'odd'")

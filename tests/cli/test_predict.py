@@ -407,7 +407,7 @@ def test_strict_stops_at_the_first_row_in_doubt(refused, model, cases, folder, m
         (folder / "out.csv").write_text("old")
         words = ("predict", model, "bad.csv", "-o", "out.csv", "--overwrite", "--strict")
         assert refused(3, *words) == (
-            f"bad.csv, row 51 ('0051'): {reason}. Correct it, or leave out --strict: then such "
+            f"bad.csv, line 52 ('0051'): {reason}. Correct it, or leave out --strict: then such "
             "rows go to review."
         )
         assert files(folder) == ["bad.csv", "new.csv", "out.csv"]

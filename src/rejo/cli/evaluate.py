@@ -146,6 +146,7 @@ def _read(
     import pandas as pd
 
     from rejo.tables import TableError, read_chunks
+    from rejo.tables.places import place_of
 
     target = arguments.target or opened.table.get("target")
     if target is None:
@@ -168,9 +169,10 @@ def _read(
     if (y < 0).any():
         row = int(np.flatnonzero(y < 0)[0])
         value = str(frame[target].iloc[row])[:40]
+        place = place_of(arguments.data, int(frame.index[row]), **reading)
         raise TableError(
             f"the model has no class {value!r}; its classes are {', '.join(opened.classes)}",
-            where=f"{path}, row {frame.index[row] + 1}, column {target!r}",
+            where=f"{place}, column {target!r}",
         )
     return frame, y, by if by in frame.columns else None, path, spellings
 

@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
                 continue
             judged = opened.judge(chunk[features])
             if arguments.strict and judged.doubts:
-                raise _refusal(arguments.data, chunk, names, judged.doubts)
+                raise _refusal(arguments, chunk, names, judged.doubts)
             tally.add(judged.doubts)
             ids.add(names)
             reasons = {row: reason_of(doubts) for row, doubts in judged.doubts.items()}
@@ -132,17 +132,19 @@ def _print_summary(
         )
 
 
-def _refusal(path: str, chunk: Any, names: list[str] | None, doubts: dict[int, Any]) -> Exception:
+def _refusal(
+    arguments: argparse.Namespace, chunk: Any, names: list[str] | None, doubts: dict[int, Any]
+) -> Exception:
     """Return an error about the first row in doubt."""
     from rejo.tables import TableError
     from rejo.tables.errors import shown
+    from rejo.tables.places import place_of
 
     row = min(doubts)
     name = f" ({shown(names[row])})" if names else ""
-    path = "stdin" if path == "-" else without_password(path)
     return TableError(
         "; ".join(map(str, doubts[row][:3])),
-        where=f"{path}, row {chunk.index[row] + 1}{name}",
+        where=place_of(arguments.data, int(chunk.index[row]), **options.reading(arguments)) + name,
         remedy="Correct it, or leave out --strict: then such rows go to review.",
     )
 
