@@ -6,7 +6,8 @@ trained for one.  Rates, choices and reports are read from these.
 
 The modules, in the order to read them: ``folds`` (checked cases, folds, one fit for each reject
 cost), ``outcomes`` and ``crossfit`` (the engines), ``cuts`` (budgets and errors as cuts in a
-ranking), ``path`` (rates over the reject cost), ``search`` (from a target to a model), ``chosen``
+ranking), ``chances`` (errors as a smooth curve), ``path`` (rates over the reject cost), ``search``
+(from a target to a model), ``proof`` (to one that other cases prove to meet it), ``chosen``
 with ``svm_cv`` and ``operating`` (estimators), ``target``, ``guarantee``, ``expected`` and
 ``summary`` (what ``operating`` is asked, promises, expects and says), ``verdicts`` (whether other
 cases met the target), ``race`` and ``auto`` (which model), ``grids``, ``comparison``, ``compared``
