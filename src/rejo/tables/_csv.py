@@ -125,6 +125,17 @@ class CsvFile:
         found = code_columns(block.data, self._style.sep)
         return {self._style.names[i] for i in found if i < self._width}
 
+    def repeated_header(self, block: RowBlock) -> int | None:
+        """Return the first line of a block that repeats the header."""
+        header = self._head[: self._style.header_size].strip(b"\r\n").rpartition(b"\n")[2]
+        if self._width < 2 or not self._style.has_header:
+            return None
+        data = b"\n" + block.data
+        at = data.find(b"\n" + header)
+        while at >= 0 and data[at + 1 + len(header) : at + 2 + len(header)] not in (b"\n", b"\r"):
+            at = data.find(b"\n" + header, at + 1)
+        return None if at < 0 else block.line + data[:at].count(b"\n")
+
     def mark_columns(self, block: RowBlock) -> NDArray[np.int64]:
         """Count what the decimal marks of a block show; see :func:`unclear`."""
         return mark_columns(block.data, self._style.sep, self.decimal, self._width)
@@ -193,6 +204,7 @@ class Style:
     header_size: int  # bytes before the first data row
     header_lines: int
     row_size: float  # bytes in a typical row
+    has_header: bool = True
 
 
 def sniff(
@@ -206,11 +218,13 @@ def sniff(
     # Excel writes, and reads, a first line that gives the separator.
     if skip < len(lines) and (told := re.fullmatch(r'"?sep=(.)"?\s*', lines[skip], re.IGNORECASE)):
         skip, sep = skip + 1, sep or told[1]
+    sep = sep and _check_separator(name, sep)
+    skip += _remarks_before(name, lines[skip:], sep)
     if not "".join(lines[skip:]).strip():
         raise TableError(
             "the file is empty", where=name, remedy="Its first line must name the columns."
         )
-    sep = _best_separator(lines[skip:]) if sep is None else _check_separator(name, sep)
+    sep = sep or _best_separator(lines[skip:])
 
     rows, ends = _first_rows(lines[skip:], sep)
     if not rows and "".join(lines).strip(" \n\r" + sep):
@@ -251,7 +265,28 @@ def sniff(
         min(sum(len(line.encode()) for line in lines[:header_lines]), len(head)),
         header_lines,
         max(seen / len(ends), 1.0),
+        header,
     )
+
+
+def _remarks_before(name: str, lines: list[str], sep: str | None) -> int:
+    """Return the number of comment lines before the header; refuse a title."""
+    for i in range(min(len(lines) - 2, LOOK)):
+        rows, ends = _first_rows(lines[i:], sep or _best_separator(lines[i:]))
+        if len(rows) < 3 or len(rows[0]) > 1:
+            return i
+        after = lines[i + ends[0] :]
+        widths = {len(row) for row in _first_rows(after, sep or _best_separator(after))[0][:5]}
+        if len(widths) > 1 or min(widths) < 2:
+            return i
+        if not lines[i].lstrip().startswith(("#", "//")):
+            raise TableError(
+                f"the first line is {shown(rows[0][0].strip())}, but the lines after it have "
+                f"{widths.pop()} columns",
+                where=f"{name}, line {i + 1}",
+                remedy="Remove the lines before the header, which names the columns.",
+            )
+    return 0
 
 
 def _long_header(name: str) -> TableError:

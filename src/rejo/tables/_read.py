@@ -13,7 +13,7 @@ from rejo.tables._bytes import name_of
 from rejo.tables._csv import CsvFile, open_csv
 from rejo.tables._records import RowBlock
 from rejo.tables._typed import read_whole
-from rejo.tables.errors import check_columns, import_pandas
+from rejo.tables.errors import TableError, check_columns, import_pandas
 from rejo.tables.limits import check_whole
 from rejo.tables.marks import CODE, decimal_of, have_fractions
 from rejo.tables.number_columns import tally
@@ -22,6 +22,17 @@ from rejo.tables.sources import format_of, open_typed
 from rejo.tables.values import Words, check_size, joined, spread, texts_of, words_of
 
 ROWS = 100_000  # in a block
+TOTALS = {
+    "total",
+    "totals",
+    "grand total",
+    "sum",
+    "summe",
+    "gesamt",
+    "insgesamt",
+    "somme",
+    "totale",
+}
 
 
 @dataclass(frozen=True)
@@ -193,6 +204,12 @@ def _typed(
     for block in file.blocks(ROWS):
         check_whole(size := size + len(block.data), file.name)
         blocks.append(block)
+        if (line := file.repeated_header(block)) is not None:
+            raise TableError(
+                "the header is repeated here",
+                where=f"{file.name}, line {line}",
+                remedy="Remove it.",
+            )
         for name, part in _first_look(file, block, text).items():
             parts[name].append(part)
         marked = marked + file.mark_columns(block)
@@ -235,8 +252,27 @@ def _typed(
     for name, column in found.items():
         if column.reading.kind == "number":
             check_size(column.values, partial(place, name))
+    if (total := _summed(found)) is not None:
+        raise TableError(
+            "the last row is a total, not a case",
+            where=place(total, len(found[total].values) - 1),
+            remedy="Remove that row.",
+        )
     unnamed = {i + 1: _what_it_holds(file, blocks, i) for i in file.unnamed}
     return {name: found[name] for name in file.names}, unnamed
+
+
+def _summed(columns: dict[str, ReadColumn]) -> str | None:
+    """Return a column of numbers whose last is the sum of the others, if the row says so."""
+    last = [column.values[-1] for column in columns.values() if len(column.values) > 2]
+    if not any(isinstance(cell, str) and cell.casefold().strip(": ") in TOTALS for cell in last):
+        return None
+    for name, column in columns.items():
+        if column.reading.kind == "number":
+            total = np.nansum(column.values[:-1])
+            if total and abs(column.values[-1] - total) <= 1e-6 * abs(total):
+                return name
+    return None
 
 
 def _main_mark(columns: dict[str, ReadColumn], sniffed: str) -> str:

@@ -5,6 +5,7 @@ of a column does, the other cells, the other columns and the separator may settl
 user is asked.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -290,8 +291,10 @@ def _unit(
     units = sorted(words, key=lambda unit: -n_cells[unit])
 
     def spelled(unit: str) -> str:
-        cell = read[_frequent(found, words[unit])[0]]
-        return cell.unit if cell else ""
+        spellings: Counter[str] = Counter()
+        for i in words[unit]:
+            spellings[getattr(read[i], "unit", "")] += int(found.counts[i])
+        return spellings.most_common(1)[0][0]
 
     # A few cells with a unit among numbers without one, or with another: not these numbers.
     while units and few(n_cells[units[-1]], n_numbers):
