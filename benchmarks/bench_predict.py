@@ -3,12 +3,15 @@
 A table of a million rows and twenty columns (an id, numbers with gaps, categories, a date) is
 decided by ``rejo predict``, a process of its own from start to end. Beside it, in turns: pandas
 reads the file and writes it again, and the bare model predicts from a matrix that is ready. Printed
-are the best times, their ratio, and the peak memory of the process.
+are the best times, their ratio, and the peak memory of the process.  With ``--before``, another
+version of rejo decides the same file by a model of its own, also in turns.
 
     python -m benchmarks.bench_predict [--rows N] [--repetitions N] [--model logistic|svm|...]
+        [--before FOLDER/src]
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,7 +21,7 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 
-from rejo import cli, load
+from rejo import load
 from rejo.cli._training import prepare_of
 
 BLOCK = 100_000
@@ -29,6 +32,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--model", default="logistic")
+    parser.add_argument("--before", type=Path, help="folder with another version of rejo")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         run(Path(folder), arguments)
@@ -40,42 +44,54 @@ def run(folder: Path, arguments: argparse.Namespace) -> None:
     )
     write_table(training, 3_000, seed=0)
     write_table(cases, arguments.rows, seed=1)
-    words = ["train", training, "--target", "class", "--id", "id", "--reject-cost", "0.2"]
-    code = cli.main([*map(str, words), "--model", arguments.model, "-o", str(model)])
-    assert code == 0
+    versions: dict[str, Path | None] = {"now": None}
+    if arguments.before is not None:
+        versions = {"before": arguments.before.resolve(), **versions}
+    for version, source in versions.items():
+        words = ["train", training, "--target", "class", "--id", "id", "--reject-cost", "0.2"]
+        call(source, *words, "--model", arguments.model, "-o", model.with_stem(version))
     print(f"\n{arguments.rows:,} rows, {cases.stat().st_size / 1e6:.0f} MB")
-    fitted = load(model)
+    fitted = load(model.with_stem("now"))
     X = prepare_of(fitted).transform(pd.read_csv(cases, dtype={"id": str}, parse_dates=["since"]))
-    ours, theirs, memory = [], [], []
+    seconds = {version: [] for version in versions}
+    peaks = dict.fromkeys(versions, 0.0)
+    theirs = []
     for _ in range(arguments.repetitions):
-        seconds, peak = predict(model, cases, out)
-        ours.append(seconds)
-        memory.append(peak)
+        for version, source in versions.items():
+            start = perf_counter()
+            words = ["predict", model.with_stem(version), cases, "-o", out, "--overwrite"]
+            peaks[version] = max(peaks[version], call(source, *words))
+            seconds[version].append(perf_counter() - start)
         theirs.append(plain(cases, folder / "copy.csv", fitted.best_estimator_[-1], X))
     read, write, bare = min(theirs, key=sum)
     floor = read + write + bare
     print(f"pandas reads {read:.1f} s, writes {write:.1f} s; bare prediction {bare:.2f} s")
-    print(f"rejo predict {min(ours):.1f} s: {min(ours) / floor:.2f} of these together")
-    print(f"peak memory of rejo predict: {max(memory):.0f} MB")
+    for version in versions:
+        best = min(seconds[version])
+        print(
+            f"rejo predict, {version}: {best:.2f} s, {best / floor:.2f} of these together; peak "
+            f"memory {peaks[version]:.0f} MB"
+        )
+    if "before" in versions:
+        print(f"now / before: {min(seconds['now']) / min(seconds['before']):.2f}")
 
 
-def predict(model: Path, cases: Path, out: Path) -> tuple[float, float]:
-    """Seconds and peak memory in MB of the command."""
+def call(source: Path | None, *words: object) -> float:
+    """Run a command of this or another version; return its peak memory in MB."""
     # VmHWM is that of the program alone: ru_maxrss would count the process that forked it, too.
     code = (
         "import sys; from rejo.cli import main; code = main(); "
         "print(next(line for line in open('/proc/self/status') if 'VmHWM' in line).split()[1]); "
         "sys.exit(code)"
     )
-    start = perf_counter()
-    words = ["predict", model, cases, "-o", out, "--overwrite"]
     result = subprocess.run(
         [sys.executable, "-c", code, *map(str, words)],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
+        env=os.environ if source is None else os.environ | {"PYTHONPATH": str(source)},
     )
-    return perf_counter() - start, int(result.stdout.split()[-1]) / 1024
+    return int(result.stdout.split()[-1]) / 1024
 
 
 def plain(cases: Path, copy: Path, model: object, X: np.ndarray) -> tuple[float, float, float]:

@@ -613,7 +613,7 @@ def test_ids_that_repeat_or_lack(run, predict, model, cases):
     frame.loc[[3, 5, 8], "case"] = None
     frame.to_csv("gone.csv", index=False)
     code, _, err = run("predict", model, "gone.csv", "-o", "o.csv")
-    assert (code, err) == (0, "rejo: warning: 3 of 60 cases have no 'case'\n")
+    assert (code, err) == (0, "rejo: warning: no 'case' in 3 of 60 rows\n")
 
 
 def test_a_full_disk_while_decisions_are_kept(refused, model, cases, monkeypatch):

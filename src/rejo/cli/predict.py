@@ -186,7 +186,7 @@ def _warn_of_ids(ids: Ids, named: str | None, column: str | None, n: int) -> Non
             "column 'row' instead. --id names another column"
         )
     if ids.n_empty:
-        warn(f"{ids.n_empty:,} of {n:,} cases have no {column!r}")
+        warn(f"no {column!r} in {ids.n_empty:,} of {n:,} rows")
     if n_repeated := ids.n_repeated:
         warn(
             f"{n_repeated:,} of {n:,} cases have the same {column!r} as a case before them; each "
