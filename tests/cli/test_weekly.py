@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from rejo import cli
@@ -16,6 +16,7 @@ from rejo import cli
 FEATURES = {"age": "number", "income": "number", "job": "category", "since": "date"}
 GAPS = ("income", "since")  # that training has gaps in
 N_TRAINED, N_NEW = 300, 40
+ONCE = (Phase.explicit, Phase.generate)  # a failing file is small: no time to make it smaller
 
 
 class Office(NamedTuple):
@@ -81,7 +82,7 @@ def office(request, tmp_path_factory):
 
 # Cells that must not be decided on, by the kind of the column, and what a reason then says.
 DAMAGE = {
-    "number": ["old", "4o", "12 kg", "1e999", "1e30", "-99999999", "45;46", "2021-03-04", "#REF!"],
+    "number": ["old", "4o", "12 kg", "1e999", "1e30", "-99999999", "45;46", "2021-03-04", "x"],
     "category": ["astronaut", "clerk/cook", "???x", "17", "=1+2", 'the "boss"'],
     "date": ["soon", "2021-13-45", "31.31.2021", "next week", "12", "0000-00-00"],
 }
@@ -141,23 +142,23 @@ def empty_rows(frame):
     return int((frame[list(FEATURES)] == "").all(axis=1).sum())
 
 
-@settings(max_examples=12)
+@settings(max_examples=12, phases=ONCE)
 @given(data=st.data())
 def test_every_row_has_a_decision_or_a_reason(office, data):
     check(office, data)
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=300, phases=ONCE)
 @given(data=st.data())
 def test_every_row_has_a_decision_or_a_reason_often(office, data):
     check(office, data)
 
 
 WEEKS = [
-    ("age", "n/a"), ("age", ""), ("age", "fourty"), ("age", "4 5"), ("income", "2.000,00 EUR"),
+    ("age", "n/a"), ("age", ""), ("age", "fourty"), ("age", "4 5"), ("income", "2000 kg"),
     ("income", "9999999999"), ("job", "pilot"), ("since", "yesterday"), ("since", "2099-99-99"),
-    ("income", "#VALUE"),
+    ("income", "see note"),
 ]  # fmt: skip
 
 
