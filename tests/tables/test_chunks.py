@@ -267,3 +267,51 @@ def test_a_number_that_would_overflow(training, tmp_path, value):
     path.write_text("age,job,since\n1e100,a,2020-01-01\n")
     (frame,) = read_chunks(path, encoder)
     assert encoder.transform(frame)[0, 0] == 1e6
+
+
+LARGE = [1200, 950, 2100, 14908, 640, 3300, 12000, 800, 5010, 1999]
+
+
+def doubts_in(path, encoder, **options):
+    (frame,) = read_chunks(path, encoder, **options)
+    return frame, encoder.check(frame).doubts
+
+
+@pytest.mark.parametrize("sep", [",", ";"])
+@pytest.mark.parametrize("suffix", ["", " €"])
+def test_thousands_that_look_like_decimals_are_in_doubt(tmp_path, sep, suffix):
+    encoder = TableEncoder().fit(pd.DataFrame({"amount": LARGE, "rate": np.arange(10) + 0.5}))
+    path = tmp_path / "new.csv"
+    cells = ["14.908", "420", "2.100", "3.300"]
+    lines = [f"{cell}{suffix}{sep}{i}.5" for i, cell in enumerate(cells)]
+    path.write_text("\n".join([f"amount{sep}rate", *lines]) + "\n")
+    frame, doubts = doubts_in(path, encoder)
+    assert {row: [d.why for d in found] for row, found in doubts.items()} == {
+        0: ["unclear"], 2: ["unclear"], 3: ["unclear"]
+    }  # fmt: skip
+    assert str(doubts[0][0]) == (
+        f"amount: the mark in '14.908{suffix}' may be a decimal mark or stand between thousands"
+    )
+    frame, doubts = doubts_in(path, encoder, thousands=".")
+    assert not doubts
+    assert frame["amount"].tolist() == [14908, 420, 2100, 3300]
+    assert frame["rate"].tolist() == [0.5, 1.5, 2.5, 3.5]
+
+
+def test_thousands_in_every_cell_are_in_doubt(tmp_path):
+    encoder = TableEncoder().fit(pd.DataFrame({"amount": LARGE}))
+    path = tmp_path / "new.csv"
+    path.write_text("amount\n14.908\n2.101\n3.303\n")
+    assert list(doubts_in(path, encoder)[1]) == [0, 1, 2]
+    path = tmp_path / "new.jsonl"
+    path.write_text('{"amount": 1500}\n{"amount": "2.101"}\n')
+    assert list(doubts_in(path, encoder)[1]) == [1]
+
+
+def test_three_decimals_are_not_in_doubt(tmp_path):
+    encoder = TableEncoder().fit(pd.DataFrame({"weight": np.arange(60, 100) + 0.125}))
+    path = tmp_path / "new.csv"
+    path.write_text("weight\n75.125\n80.500\n91.000\n")
+    frame, doubts = doubts_in(path, encoder)
+    assert not doubts
+    assert frame["weight"].tolist() == [75.125, 80.5, 91.0]

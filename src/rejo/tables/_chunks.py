@@ -13,7 +13,7 @@ from rejo.tables._typed import frames
 from rejo.tables.dates import ISO, order_of
 from rejo.tables.errors import TableError, check_columns, import_pandas
 from rejo.tables.marks import OTHER, decimal_of, have_fractions
-from rejo.tables.number_columns import shown_mark
+from rejo.tables.number_columns import shown_mark, unclear_words
 from rejo.tables.sources import format_of, open_typed
 from rejo.tables.spelling import spellings_known
 from rejo.tables.typed_cells import Cells, as_kind
@@ -108,17 +108,20 @@ def read_chunks(
         for name, learnt in known.items()
         if "categories" in learnt
     }
+    learnt = getattr(encoder, "learnt_", {})
+    usual = {name: found["fill"] for name, found in learnt.items() if "fill" in found}
     mark = decimal_of(decimal, thousands, name_of(path))
     if (format := format_of(path)) != "csv":
         with open_typed(path, format, sheet=sheet, query=query, encoding=encoding) as file:
             kinds = kinds_of(file.name, file.names)
             yield from frames(
-                file, kinds, encoder.written_, rows, decimal=mark, missing=missing, spelled=spelled
-            )
+                file, kinds, encoder.written_, rows,
+                decimal=mark, missing=missing, spelled=spelled, usual=usual,
+            )  # fmt: skip
         return
     with open_csv(path, sep=sep, decimal=mark, encoding=encoding, missing=missing) as csv:
         kinds = kinds_of(csv.name, csv.names)
-        typist = _Typist(csv, kinds, encoder.written_, spelled, mark)
+        typist = _Typist(csv, kinds, encoder.written_, spelled, mark, usual)
         block = None
         for block in csv.blocks(rows):
             frame = typist.frame(block)
@@ -141,16 +144,19 @@ class _Typist:
         written: dict[str, dict[str, str]],
         spelled: dict[str, dict[str, str]],
         decimal: str | None,
+        usual: dict[str, float],
     ) -> None:
         self.file, self.kinds, self.spelled = file, kinds, spelled
-        usual = {"number": {"decimal": ".", "unit": ""}, "date": {"format": ISO}}
+        plain = {"number": {"decimal": ".", "unit": ""}, "date": {"format": ISO}}
         # Here, which may not be as in training.
-        self.written = {n: usual.get(kind, {}) | written.get(n, {}) for n, kind in kinds.items()}
+        self.written = {n: plain.get(kind, {}) | written.get(n, {}) for n, kind in kinds.items()}
         self.decimal = decimal  # that the user gives
         self.numbers = [name for name, kind in kinds.items() if kind == "number"]
         self.text = [name for name, kind in kinds.items() if kind == "text"]
         # Columns of numbers that pandas cannot read, or only with another decimal mark.
         self.as_words: set[str] = set()
+        # Medians of training, for columns where they show that 2.100 may be two thousand.
+        self.usual = {} if decimal else dict(usual)
         self.is_new = True
 
     def frame(self, block: RowBlock) -> Any:
@@ -194,7 +200,8 @@ class _Typist:
         if kind == "number" and column.dtype == np.float64:
             return np.asarray(column)
         found, how = Cells(words_of(column, self.file.missing)), self.written[name]
-        return as_kind(found, kind, how, how.get("decimal", "."), self.spelled.get(name, {}))
+        mark, spelled = how.get("decimal", "."), self.spelled.get(name, {})
+        return as_kind(found, kind, how, mark, spelled, self.usual.get(name))
 
     # ---- how this file is written --------------------------------------------------------------
 
@@ -228,7 +235,11 @@ class _Typist:
             if mark != sniffed and name not in marks and found[name].dtype == np.float64:
                 mark = self._mark(block, name) or mark
             self.written[name]["decimal"] = mark
-            if mark != sniffed:
+            may_be = name in unclear or found[name].dtype != np.float64
+            is_unclear = may_be and name not in marks and self._is_unclear(block, name)
+            if not is_unclear:
+                self.usual.pop(name, None)
+            if mark != sniffed or is_unclear:
                 again |= name in unclear
                 self.as_words.add(name)
         return self._parsed(block) if again else found
@@ -237,3 +248,10 @@ class _Typist:
         """Return the decimal mark that the cells of a column can only have; None without any."""
         column = self.file.parse(block, [name], {name: object})[name]
         return shown_mark(words_of(column, self.file.missing), self.written[name]["decimal"])
+
+    def _is_unclear(self, block: RowBlock, name: str) -> bool:
+        """Return whether cells such as 2.100 may be thousands, though they were not in training."""
+        if name not in self.usual:
+            return False
+        words = words_of(self.file.parse(block, [name], {name: object})[name], self.file.missing)
+        return bool(unclear_words(words, self.written[name]["decimal"], self.usual[name]))

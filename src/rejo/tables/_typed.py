@@ -97,6 +97,7 @@ def frames(
     decimal: str | None,
     missing: Iterable[str],
     spelled: Mapping[str, Mapping[str, str]],
+    usual: Mapping[str, float],
 ) -> Iterator[Any]:
     """Yield some columns as these kinds: frames of limited size, at least one."""
     pd = import_pandas()
@@ -117,7 +118,9 @@ def frames(
                 cells = cells.known(gaps)
             how = written.get(name, {})
             mark = decimal or how.get("decimal", ".")
-            values = as_kind(cells, kind, how, mark, spelled.get(name, {}))
+            values = as_kind(
+                cells, kind, how, mark, spelled.get(name, {}), None if decimal else usual.get(name)
+            )
             # Otherwise pandas would give strings a type of its own.
             found[name] = pd.Series(values, index, dtype=object if values.dtype == object else None)
         if file.size is not None:

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from rejo.tables import columns, series
 from rejo.tables.columns import Learnt
 from rejo.tables.errors import TableError, import_pandas, shown
-from rejo.tables.values import LARGEST, word_of
+from rejo.tables.values import LARGEST, Unclear, word_of
 
 # Why a row is in doubt, and how that is said of a value.
 REASONS = {
     "empty": "the row is empty",
     "unreadable": "{column}: {value} is not {kind}",
+    "unclear": "{column}: the mark in {value} may be a decimal mark or stand between thousands",
     "unseen": "{column}: {value} was not in training",
     "outside": "{column}: {value} is far outside the range of training",
     "missing": "{column}: missing, but hardly ever in training",
@@ -117,7 +118,8 @@ def _check_numbers(
     if not (len(numbers) and low <= numbers.min() and numbers.max() <= high):  # or one is missing
         for row, cell in zip(unread, column.iloc[unread].tolist(), strict=True):
             large = kind == "number" and series.is_number(cell)
-            said = Doubt("unreadable", name, str(cell), "large" if large else kind)
+            why = "unclear" if isinstance(cell, Unclear) else "unreadable"
+            said = Doubt(why, name, str(cell), "large" if large else kind)
             doubts.by_row.setdefault(int(row), []).append(said)
         gaps = np.isnan(numbers)
         gaps[unread] = False

@@ -118,6 +118,31 @@ def shown_mark(column: Words, expected: str) -> str | None:
     return None if few(found.cells(found.only[mark]), found.n_marked) else mark
 
 
+def unclear_words(column: Words, expected: str, usual: float) -> set[str]:
+    """Return words such as 2.100 that probably do not have the decimal mark of training.
+
+    The cells beside them may show it, or the number that is usual in training: 2100 rather than 2.
+    """
+    found = tally(column)
+    marks = {_mark(found.words[i]) for i in found.both}
+    proof = found.proof()
+    if len(marks) != 1 or (proof is not None and not _is_weak(found, proof)):
+        return set()
+    likely = {_by_its_cells(found, marks.pop())} - {None}
+    if usual:
+        sizes = {mark: _median(found, found.both, mark) for mark in OTHER}
+        nearest = min(OTHER, key=lambda mark: abs(np.log(sizes[mark] / abs(usual))))
+        likely.add(nearest)
+    return {found.words[i] for i in found.both} if OTHER[expected] in likely else set()
+
+
+def _median(found: NumberCounts, words: Indices, decimal: str) -> float:
+    """Return the median size of the numbers that some words are with this mark."""
+    cells = [found.read[decimal][i] for i in words]
+    sizes = [abs(cell.value) if cell else np.nan for cell in cells]
+    return float(np.median(np.repeat(sizes, found.counts[words])))
+
+
 # ---- the decimal mark ------------------------------------------------------------------------
 
 

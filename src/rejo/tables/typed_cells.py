@@ -24,9 +24,11 @@ from rejo.tables.dates import ISO, NO_DATE, parse_dates
 from rejo.tables.errors import TableError, import_pandas
 from rejo.tables.limits import FIELD, long_field
 from rejo.tables.marks import number
+from rejo.tables.number_columns import unclear_words
 from rejo.tables.reading import ReadColumn, Reading, as_category, read_columns
 from rejo.tables.spelling import known_spelling
 from rejo.tables.values import (
+    Unclear,
     Unread,
     Words,
     cells,
@@ -296,10 +298,12 @@ def as_kind(
     written: Mapping[str, str],
     decimal: str,
     spelled: Mapping[str, str] = MappingProxyType({}),
+    usual: float | None = None,
 ) -> Any:
     """Return a column as what it held in training; a cell that is something else stays a string.
 
-    ``spelled`` gives the spelling that words of a category had in training.
+    ``spelled`` gives the spelling that words of a category had in training, and ``usual`` the
+    median of its numbers, if it is to settle whether 2.100 is two thousand.
     """
     pd = import_pandas()
     if kind == "text":
@@ -313,17 +317,23 @@ def as_kind(
         same, others = column.numbers, _without_gaps(replace(column, numbers=None))
         unit = written.get("unit", "")
         values: list[Any] = [number(word, decimal, unit) for word in others.words]
-        missing, usual = np.nan, "float64"
+        unclear = set() if usual is None else unclear_words(others, decimal, usual)
+        values = [None if w in unclear else v for w, v in zip(others.words, values, strict=True)]
+        missing, dtype = np.nan, "float64"
     else:
         same, others = column.dates, _without_gaps(replace(column, dates=None))
         dates = parse_dates(others.words, written.get("format", ISO))
         if same is None and not np.isnat(dates).any():
             return spread(dates, others, NO_DATE)
-        values, missing, usual = dates.tolist(), None, "datetime64[us]"
-    found = np.empty(len(values) + 1, dtype=object if None in values else usual)
+        values, missing, dtype = dates.tolist(), None, "datetime64[us]"
+        unclear = set()
+    found = np.empty(len(values) + 1, dtype=object if None in values else dtype)
     pairs = zip(others.words, values, strict=True)
     found[:-1], found[-1] = (
-        [Unread(word) if value is None else value for word, value in pairs],
+        [
+            (Unclear if word in unclear else Unread)(word) if value is None else value
+            for word, value in pairs
+        ],
         missing,
     )
     found = found[others.codes]

@@ -38,6 +38,12 @@ class Unread(str):
     __slots__ = ()
 
 
+class Unclear(Unread):
+    """A number that may be a thousand times larger: 2.100, where the mark may group digits."""
+
+    __slots__ = ()
+
+
 class Words(NamedTuple):
     """A column of strings."""
 
