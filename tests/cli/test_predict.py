@@ -595,8 +595,10 @@ def test_gaps_that_a_model_from_python_refuses(predict, table, monkeypatch, rows
     bad.to_csv("bad.csv", index=False)
     found = predict("m.rejo", "bad.csv")
     assert found.loc[[3, 5, 7], "reason"].tolist() == [
-        "age: missing, but hardly ever in training", "income: 'low' is not a number", "the row is empty"
-    ]  # fmt: skip
+        "age: missing, but hardly ever in training",
+        "income: 'low' is not a number",
+        "the row is empty",
+    ]
     label = "reject" if price else "review"
     assert found.loc[[3, 5, 7], "decision"].tolist() == [label] * 3
     same = ["decision", "suggested", "chance_wrong", "distance"]

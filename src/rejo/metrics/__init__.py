@@ -36,14 +36,6 @@ from rejo.metrics._curves import (
     e_aurc,
     risk_coverage_curve,
 )
-from rejo.metrics._intervals import (
-    Interval,
-    RateIntervals,
-    binomial_upper_bound,
-    bootstrap_interval,
-    rate_intervals,
-    wilson_interval,
-)
 from rejo.metrics._probabilities import ReliabilityTable, log_loss, reliability_table
 from rejo.metrics._rates import (
     accepted_accuracy,
@@ -56,6 +48,14 @@ from rejo.metrics._rates import (
     rejection_rate,
 )
 from rejo.metrics._tally import Tally, tally
+from rejo.metrics.intervals import (
+    Interval,
+    RateIntervals,
+    binomial_upper_bound,
+    bootstrap_interval,
+    rate_intervals,
+    wilson_interval,
+)
 
 __all__ = [
     "AccuracyRejectCurve",

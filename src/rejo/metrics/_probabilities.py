@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejo._typing import Floats, Indices, Mask
-from rejo.metrics._intervals import wilson_limits
 from rejo.metrics._labels import (
     Weights,
     choice,
@@ -20,6 +19,7 @@ from rejo.metrics._labels import (
     shares,
     weights,
 )
+from rejo.metrics.intervals import wilson_limits
 
 LEAST = float(np.finfo(np.float64).eps)  # of a posterior in log_loss, as in scikit-learn
 SUM = 1e-5  # posteriors of single precision add up to 1 within this

@@ -35,7 +35,7 @@ from rejo._state import (
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.pipelines import check_answering
-from rejo.metrics._intervals import wilson_limits
+from rejo.metrics.intervals import wilson_limits
 from rejo.selection.chances import chance_wrong
 from rejo.selection.guarantee import TargetUnattainable
 from rejo.selection.path import ROUNDING
