@@ -19,7 +19,7 @@ The modules, in reading order:
     confusion with rejections; the mean of any loss between ordered classes; crossed boundaries
 ``_curves``
     accuracy and risk as more points are rejected, for decisions ranked by sureness; their areas
-``_intervals``
+``intervals``
     confidence intervals of rates and of any other measure
 ``_probabilities``
     log loss, and a table of posteriors against what happened
