@@ -43,9 +43,10 @@ _UNIT = rf"(?:{_LETTER})(?:{_LETTER}|[/²³](?![0-9])){{0,{LONGEST_UNIT}}}[23]?\
 
 def _pattern(decimal: str) -> re.Pattern[str]:
     other, mark = re.escape(OTHER[decimal]), re.escape(decimal)
+    indian = "|[1-9][0-9]?(?:,[0-9][0-9])+,[0-9]{3}" if decimal == "." else ""
     grouped = (
         rf"(?:[1-9][0-9]{{0,2}}(?P<by>[{other}{_BLANKS}{_APOSTROPHES}])[0-9]{{3}}"
-        rf"(?:(?P=by)[0-9]{{3}})*|[1-9][0-9]?(?:{other}[0-9][0-9])+{other}[0-9]{{3}})"
+        rf"(?:(?P=by)[0-9]{{3}})*{indian})"
         rf"(?:{mark}[0-9]*)?"
     )
     plain = rf"(?:[0-9]+(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][-+]?[0-9]+)?"
