@@ -135,3 +135,18 @@ def test_many_names(tmp_path):
     path.write_text("".join(json.dumps({f"c{i}": 1}) + "\n" for i in range(40_000)))
     with pytest.raises(TableError, match="columns are more than the limit"):
         read_table(path)
+
+
+def test_a_new_cell_that_is_not_a_single_value_is_in_doubt(tmp_path):
+    frame = pd.DataFrame({"age": [31.0, 42, 53, 64] * 5, "job": ["cook", "clerk"] * 10})
+    encoder = TableEncoder().fit(frame)
+    path = tmp_path / "new.jsonl"
+    path.write_text(
+        '{"age": {"years": 40}, "job": "cook"}\n{"age": 40, "job": ["cook"]}\n'
+        '{"age": 40, "job": "cook"}\n'
+    )
+    (found,) = read_chunks(path, encoder)
+    assert encoder.check(found).reasons() == {
+        0: "age: '{...}' is not a number",
+        1: "job: '[...]' was not in training",
+    }

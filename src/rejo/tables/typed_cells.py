@@ -46,6 +46,17 @@ GROUPED = re.compile(r"-?\d{1,3}\.\d{3}")  # as a word, this may be a number of 
 WORDED = (UUID, time, timedelta, IPv4Address, IPv6Address)  # their usual form is a good word
 
 
+class Several(str):
+    """A cell that is not a single value: training refuses it, prediction sends it to review."""
+
+    __slots__ = ()
+
+
+BINARY = Several("(binary data)")
+SEVERAL: dict[type, Several] = {dict: Several("{...}"), list: Several("[...]")}
+WHAT = {SEVERAL[dict]: "objects", SEVERAL[list]: "lists", BINARY: "binary data"}
+
+
 @dataclass(frozen=True)
 class Cells:
     """Some rows of a column: each has a string, a number or a date, or is missing."""
@@ -107,7 +118,7 @@ def cells_of(
     """
     words: dict[str, int] = {}
     codes, numbers, dates = [], [], []
-    for row, value in enumerate(values):
+    for value in values:
         code, figure, day = -1, np.nan, None
         kind = type(value)
         if value is None:
@@ -128,9 +139,7 @@ def cells_of(
         elif isinstance(value, WORDED):
             code = _code(str(value), words)
         else:
-            names: dict[type, str] = {dict: "objects", list: "lists"}
-            what = names.get(kind, "binary data")
-            raise not_single(what, where(row, column))
+            code = _code(SEVERAL.get(kind, BINARY), words)
         codes.append(code)
         numbers.append(figure)
         dates.append(day)
@@ -214,6 +223,10 @@ def read_cells(
     strings: dict[str, Words] = {}
     gaps = missing_words(missing)
     for column, every in columns.items():
+        for code, word in enumerate(every.words.words):
+            if isinstance(word, Several):
+                row = int((every.words.codes == code).argmax())
+                raise not_single(WHAT[word], where(row, column))
         if column in text:
             values = cells(every.as_words())
             found[column] = ReadColumn(values, Reading("text", n_missing=_n_missing(values)))
