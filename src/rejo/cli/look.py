@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rejo._io import one_line, percent
+from rejo._io import one_line, percent, without_password
 from rejo.cli import _options as options
 from rejo.cli._cases import about_order
 from rejo.cli._class_names import in_order, order_classes, read_classes
@@ -302,7 +302,7 @@ def _command(arguments: argparse.Namespace, table: Any, advice: dict[str, list[s
     found["--drop"] = [x for x in found["--drop"] if x not in named and "," not in x]
     if not found["--target"]:
         return ""
-    words = ["rejo", "train", str(arguments.data)]
+    words = ["rejo", "train", without_password(str(arguments.data))]
     for option, values in found.items():
         if values == [True]:
             words.append(option)

@@ -101,6 +101,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _check_output(output: str, *, overwrite: bool) -> None:
     """Refuse an output that cannot be written, before any work is done."""
+    from rejo.tables import TableError
     from rejo.tables.sources import check_output_format, is_url
 
     if output == "-":
@@ -111,6 +112,8 @@ def _check_output(output: str, *, overwrite: bool) -> None:
         check_output_format(output, overwrite=overwrite)
     except FileExistsError:
         raise exists(without_password(output)) from None
+    except TableError as error:
+        raise CommandError(options.explain(error)) from None
 
 
 def _print_summary(

@@ -1,4 +1,4 @@
-"""Tables of mixed columns: from a CSV or Parquet file to numbers, and decisions back to a file.
+"""Tables of mixed columns: from a file or a database to numbers, and decisions back.
 
 ``read_table`` reads a whole table for training, and finds out how it is written and what its
 columns hold.  ``TableEncoder`` learns how to turn numbers, words and dates into one array; it
@@ -6,9 +6,11 @@ comes before a classifier in a pipeline and is saved with it.  ``read_chunks`` t
 columns that the encoder needs from files of any size, and ``TableWriter`` writes the decisions.
 Anything wrong with a file is a ``TableError``, which gives the file, the place in it and a remedy.
 
-The modules, in reading order: ``_read`` and ``_chunks`` (whole tables, chunks), ``_csv`` with
-``_bytes`` and ``_records`` (CSV files), ``_parquet`` with ``_pages``, ``values`` and ``dates``
-(contents of cells); ``_encoder`` with ``columns``; ``_writer``.  ``limits`` has the limits of all.
+The modules, in reading order: ``sources`` (which format), ``_read`` and ``_chunks`` (whole tables,
+chunks), ``_csv`` with ``_bytes`` and ``_records`` (CSV files), ``_typed`` with ``cells`` (files
+whose cells have types), ``_parquet`` with ``_pages``, ``_excel`` with ``_workbook``, ``_json``,
+``_sql``; ``reading``, ``values`` and ``dates`` (contents of cells); ``_encoder`` with ``columns``;
+``_writer`` with ``_sinks``.  ``limits`` has the limits of all.
 """
 
 from rejo.tables._chunks import read_chunks
