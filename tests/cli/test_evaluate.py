@@ -411,7 +411,9 @@ def test_cases_whose_class_is_not_known_yet(run, refused, model, cases):
 def test_columns_that_are_not_there(refused, model, cases):
     frame = pd.read_csv(cases, dtype=str)
     frame.drop(columns="grade").to_csv("t.csv", index=False)
-    assert "no column 'grade'" in refused(3, "evaluate", model, "t.csv")
+    line = refused(3, "evaluate", model, "t.csv")
+    assert "no column 'grade'. It has the true classes." in line
+    assert "use rejo predict" in line
     assert "no column 'Region'" in refused(3, "evaluate", model, cases, "--by", "Region")
     assert "'age' is a feature" in refused(2, "evaluate", model, cases, "--target", "age")
     frame.iloc[:0].to_csv("none.csv", index=False)

@@ -98,6 +98,15 @@ def test_classes_that_train_would_refuse(run, clean):
     assert "'awful' has 1 rows" in look(run, "t.csv", "--target", "grade")["refused"]
 
 
+def test_a_target_that_train_refuses_gets_no_command(run, clean):
+    frame = pd.read_csv("t.csv").assign(number=lambda f: range(len(f)))
+    frame.to_csv("many.csv", index=False)
+    _, out, _ = run("look", "many.csv", "--target", "number")
+    assert "too many for classes" in out
+    assert "To train" not in out
+    assert "Leaks" not in out
+
+
 def test_refusals(refused, clean):
     assert "Did you mean 'grade'?" in refused(3, "look", "t.csv", "--target", "grad")
     assert "--target" in refused(2, "look", "t.csv", "--target", "grade", "--id", "grade")

@@ -372,7 +372,7 @@ def test_rows_in_doubt_are_counted(run, model, cases, folder):
     assert (code, err) == (0, "")
     assert out.splitlines()[1] == (
         "4 cases are not as in training and must be reviewed: 2 rows with age ('old' is not a "
-        "number); 1 row because the row is empty; 1 row with job ('astronaut' was not in training)."
+        "number); 1 row with no values at all; 1 row with job ('astronaut' was not in training)."
     )
     _, out, err = run("predict", model, "bad.csv", "-o", "out.csv", "--overwrite", "--json")
     told = json.loads(out)
@@ -383,6 +383,26 @@ def test_rows_in_doubt_are_counted(run, model, cases, folder):
     _, out, err = run("predict", model, "bad.csv")
     assert len(read(out)) == 60
     assert err.startswith("rejo: warning: 4 cases are not as in training")
+
+
+def test_a_row_that_lacks_many_values_is_one_reason(run, model, cases):
+    frame = pd.read_csv(cases, dtype=str)
+    frame.loc[3, ["income", "job", "since"]] = None
+    frame.to_csv("bad.csv", index=False)
+    _, out, _ = run("predict", model, "bad.csv", "-o", "out.csv")
+    told = out.splitlines()[1]
+    assert told.startswith("1 case is not as in training and must be reviewed: values missing in ")
+    assert told.count(";") == 0
+
+
+def test_the_rows_of_a_single_reason_are_counted_once(run, model, cases):
+    frame = pd.read_csv(cases, dtype=str)
+    frame.loc[[3, 5], "age"] = "old"
+    frame.to_csv("bad.csv", index=False)
+    _, out, _ = run("predict", model, "bad.csv", "-o", "out.csv")
+    assert out.splitlines()[1] == (
+        "2 cases are not as in training and must be reviewed: age ('old' is not a number)."
+    )
 
 
 def test_a_column_that_changed_is_named_first(run, model, cases):

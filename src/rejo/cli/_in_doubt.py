@@ -16,6 +16,8 @@ CAUSES = {
     "unseen": "Is the column coded or spelled otherwise than in training?",
     "missing": "Was the column left out of this file?",
 }
+# What is wrong with a whole row.
+WHOLE_ROW = {"empty": "no values at all", "unscored": "no score from the model"}
 
 
 def reason_of(doubts: Sequence[Any]) -> str:
@@ -38,14 +40,19 @@ class DoubtCounts:
     def __init__(self) -> None:
         self.n_rows = 0
         self._kinds: dict[tuple[str, str], _Kind] = {}
+        self._n_lacking = 0  # rows that lack a value
 
     def add(self, doubts: Mapping[int, Sequence[Any]]) -> None:
         """Count some more rows."""
         self.n_rows += len(doubts)
         for found in doubts.values():
-            for key, doubt in {(one.column, one.why): one for one in reversed(found)}.items():
+            kinds: dict[tuple[str, str], Any] = {}
+            for one in found:
+                kinds.setdefault((one.column, one.why), one)
+            for key, doubt in kinds.items():
                 n, first = self._kinds.get(key, (0, doubt))
                 self._kinds[key] = _Kind(n + 1, first)
+            self._n_lacking += any(one.why == "missing" for one in found)
 
     def as_json(self) -> list[dict[str, Any]]:
         """Return the counts by column and why, with an example each."""
@@ -57,11 +64,19 @@ class DoubtCounts:
 
     def summary(self) -> str:
         """Say in a sentence how many rows are in doubt, and why."""
-        parts = [
-            f"{_rows(one.n_rows)} with {_about(one.first)}" if one.first.column
-            else f"{_rows(one.n_rows)} because {one.first}"
-            for one in self._most_first()
-        ]  # fmt: skip
+        kinds = self._most_first()
+        lacking = [one.first.column for one in kinds if one.first.why == "missing"]
+        counted = [
+            (one.n_rows, _about(one.first))
+            for one in kinds
+            if one.first.why != "missing" or len(lacking) == 1
+        ]
+        if len(lacking) > 1:
+            counted.append((self._n_lacking, f"values missing in {_some(lacking)}"))
+            counted.sort(key=lambda part: -part[0])
+        # If there is one reason, its rows are counted already.
+        parts = [f"{_rows(n)} with {what}" for n, what in counted]
+        parts = parts if len(parts) > 1 else [what for _, what in counted]
         more = len(parts) - MOST_COLUMNS
         said = "; ".join(parts[:MOST_COLUMNS]) + (f"; and {more} more reasons" if more > 0 else "")
         are = "case is not" if self.n_rows == 1 else "cases are not"
@@ -73,8 +88,8 @@ class DoubtCounts:
             if one.n_rows < max(MANY, SHARE * n_cases) or one.first.why not in CAUSES:
                 continue
             return (
-                f"{_about(one.first)}: so in {one.n_rows:,} of {n_cases:,} rows, and these go to "
-                f"review. {CAUSES[one.first.why]}"
+                f"{_about(one.first)}: so in {one.n_rows:,} of {n_cases:,} rows. "
+                f"{CAUSES[one.first.why]}"
             )
         return None
 
@@ -86,7 +101,16 @@ def _rows(n: int) -> str:
     return f"{n:,} row" if n == 1 else f"{n:,} rows"
 
 
+def _some(columns: Sequence[str]) -> str:
+    """Name two columns, and say how many more there are."""
+    more = len(columns) - 2
+    names = f"{columns[0]} and {columns[1]}" if not more else ", ".join(columns[:2])
+    return names + (f" and {more:,} more column{'s' if more > 1 else ''}" if more else "")
+
+
 def _about(doubt: Any) -> str:
-    """Say what is wrong with a cell, and in which column."""
+    """Say what is wrong with a cell, and in which column, or with a row."""
+    if not doubt.column:
+        return WHOLE_ROW.get(doubt.why, str(doubt))
     said = str(doubt).removeprefix(f"{doubt.column}: ")
     return f"{doubt.column} ({said})"

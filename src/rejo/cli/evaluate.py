@@ -146,6 +146,7 @@ def _read(
     import pandas as pd
 
     from rejo.tables import TableError, read_chunks
+    from rejo.tables.errors import shown
     from rejo.tables.places import place_of
 
     target = arguments.target or opened.table.get("target")
@@ -161,7 +162,13 @@ def _read(
     optional = [name for name in text if name not in (target, arguments.by)]
     reading = options.reading(arguments)
     chunks = read_chunks(arguments.data, opened.encoder, text=text, optional=optional, **reading)
-    frame = pd.concat(list(chunks))
+    try:
+        frame = pd.concat(list(chunks))
+    except TableError as error:
+        if error.problem == f"no column {shown(target)}":
+            known = "It has the true classes. To decide cases without them, use rejo predict."
+            error.remedy = f"{known} {error.remedy}"
+        raise
     path = "stdin" if arguments.data == "-" else without_password(arguments.data)
     how: dict[str, Any] = {"missing": arguments.missing, "exact": arguments.exact, "decimal": ","}
     known, labels, spellings = read_classes(frame[target], path, order=opened.classes, **how)
@@ -280,7 +287,9 @@ def _surprises(rates: dict[str, Any], expected: dict[str, Any]) -> list[str]:
         if not rate.low - 1e-9 <= seen <= rate.high + 1e-9 and not isnan(seen):
             side = "more" if seen > rate.high else "less"
             found.append(f"{title[0].upper()}{title[1:]}: significantly {side} than expected.")
-    return [*found, "These cases may differ from the training cases."] if found else []
+    fewer = any(rates[n].estimate < rate.low for n, rate in expected.items() if "error" in n)
+    among = ", or be among them" if fewer else ""
+    return [*found, f"These cases may differ from the training cases{among}."] if found else []
 
 
 def _agreement(opened: Opened, expected: dict[str, Any]) -> list[str]:

@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not len(table.frame):
         raise TableError("the table has no rows", where=table.path)
     found = _look(arguments, table, text)
-    command = _command(arguments, table, found.advice)
+    command = "" if found.facts.get("refused") else _command(arguments, table, found.advice)
     if arguments.json:
         print_json(found.facts | {"command": command})
         return
@@ -81,7 +81,7 @@ def _look(arguments: argparse.Namespace, table: Any, text: list[str]) -> Overvie
     if y is None:
         _candidates(frame, facts, lines, advice)
     _rows(features, y, arguments, frame, facts, lines)
-    if y is not None:
+    if y is not None and not facts["refused"]:
         _leaks(X[list(kinds)], y, frame, arguments, facts, lines, advice)
     return Overview(facts, list(lines), advice)
 
