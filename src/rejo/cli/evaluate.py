@@ -166,8 +166,8 @@ def _read(
         frame = pd.concat(list(chunks))
     except TableError as error:
         if error.problem == f"no column {shown(target)}":
-            known = "It has the true classes. To decide cases without them, use rejo predict."
-            error.remedy = f"{known} {error.remedy}"
+            told = "It has the true classes. To decide cases without them, use rejo predict."
+            error.remedy = f"{told} {error.remedy}"
         raise
     path = "stdin" if arguments.data == "-" else without_password(arguments.data)
     how: dict[str, Any] = {"missing": arguments.missing, "exact": arguments.exact, "decimal": ","}

@@ -191,9 +191,10 @@ def _warn_of_ids(ids: Ids, named: str | None, column: str | None, n: int) -> Non
     if ids.n_empty:
         warn(f"no {column!r} in {ids.n_empty:,} of {n:,} rows")
     if n_repeated := ids.n_repeated:
+        have, them = ("has", "it") if n_repeated == 1 else ("have", "them")
         warn(
-            f"{n_repeated:,} of {n:,} cases have the same {column!r} as a case before them; each "
-            "row is decided on its own"
+            f"{n_repeated:,} of {n:,} cases {have} the same {column!r} as a case before {them}; "
+            "each row is decided on its own"
         )
 
 
