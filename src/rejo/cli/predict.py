@@ -123,8 +123,9 @@ def _print_summary(
     if not n:
         return
     print(
-        f"{n:,} cases: {n - n_reviews:,} decided, {n_reviews:,} ({percent(n_reviews / n)}) to "
-        f"{printable(opened.doubt_label)}, ranked. Decisions: {output}"
+        f"{n:,} case{'s' * (n > 1)}: {n - n_reviews:,} decided, {n_reviews:,} "
+        f"({percent(n_reviews / n)}) to {printable(opened.doubt_label)}, ranked. "
+        f"Decisions: {output}"
     )
     if found["in_doubt"]:
         print(tally.summary())

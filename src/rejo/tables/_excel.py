@@ -79,7 +79,7 @@ class ExcelFile(TypedFile):
             if len(row.cells) > 1:
                 raise TableError(
                     f"row {first[0].number} has one cell, {shown(*cells.values())}, and row "
-                    f"{row.number} has {len(row.cells)}; is there a title above the table?",
+                    f"{row.number} has {len(row.cells)}: a title seems to stand above the table",
                     where=self.name,
                     remedy="Delete the rows above the names of the columns.",
                 )
