@@ -78,7 +78,7 @@ class DoubtCounts:
         parts = [f"{_rows(n)} with {what}" for n, what in counted]
         parts = parts if len(parts) > 1 else [what for _, what in counted]
         more = len(parts) - MOST_COLUMNS
-        said = "; ".join(parts[:MOST_COLUMNS]) + (f"; and {more} more reasons" if more > 0 else "")
+        said = "; ".join(parts[:MOST_COLUMNS]) + ("; and more" if more > 0 else "")
         are = "case is not" if self.n_rows == 1 else "cases are not"
         return printable(f"{self.n_rows:,} {are} as in training and must be reviewed: {said}.")
 
