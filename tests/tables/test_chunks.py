@@ -290,7 +290,7 @@ def test_thousands_that_look_like_decimals_are_in_doubt(tmp_path, sep, suffix):
         0: ["unclear"], 2: ["unclear"], 3: ["unclear"]
     }  # fmt: skip
     assert str(doubts[0][0]) == (
-        f"amount: the mark in '14.908{suffix}' may be a decimal mark or stand between thousands"
+        f"amount: '14.908{suffix}' may have a decimal mark or one between thousands"
     )
     frame, doubts = doubts_in(path, encoder, thousands=".")
     assert not doubts
@@ -315,3 +315,13 @@ def test_three_decimals_are_not_in_doubt(tmp_path):
     frame, doubts = doubts_in(path, encoder)
     assert not doubts
     assert frame["weight"].tolist() == [75.125, 80.5, 91.0]
+
+
+def test_a_date_whose_order_no_cell_shows_is_in_doubt(tmp_path):
+    encoder = TableEncoder().fit(pd.DataFrame({"since": pd.date_range("2024-01-01", periods=90)}))
+    path = tmp_path / "new.csv"
+    path.write_text("since\n2024-02-03\n03/02/2024\nsoon\n")
+    assert [str(d) for found in doubts_in(path, encoder)[1].values() for d in found] == [
+        "since: '03/02/2024' may have the day or the month first",
+        "since: 'soon' is not a date",
+    ]

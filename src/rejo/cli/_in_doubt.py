@@ -11,7 +11,7 @@ MANY, SHARE = 10, 0.2  # rows, and share of them, that are in doubt for somethin
 # What may be wrong with a whole column.
 CAUSES = {
     "unreadable": "Does the column hold something else than in training, or another unit?",
-    "unclear": "Add --decimal or --thousands.",
+    "unclear": "Add --decimal or --thousands; write dates as 2024-12-31.",
     "outside": "Is the column in another unit than in training?",
     "unseen": "Is the column coded or spelled otherwise than in training?",
     "missing": "Was the column left out of this file?",

@@ -22,7 +22,7 @@ from rejo.tables.values import LARGEST, Unclear, word_of
 REASONS = {
     "empty": "the row is empty",
     "unreadable": "{column}: {value} is not {kind}",
-    "unclear": "{column}: the mark in {value} may be a decimal mark or stand between thousands",
+    "unclear": "{column}: {value} may have {ways}",
     "unseen": "{column}: {value} was not in training",
     "outside": "{column}: {value} is far outside the range of training",
     "missing": "{column}: missing, but hardly ever in training",
@@ -30,6 +30,7 @@ REASONS = {
 }
 A_KIND = {"number": "a number", "date": "a date", "category": "a word",
           "large": "a number up to 1e100"}  # fmt: skip
+WAYS = {"number": "a decimal mark or one between thousands", "date": "the day or the month first"}
 
 
 class Doubt(NamedTuple):
@@ -42,7 +43,10 @@ class Doubt(NamedTuple):
 
     def __str__(self) -> str:
         return REASONS[self.why].format(
-            column=self.column, value=shown(self.value), kind=A_KIND.get(self.kind, self.kind)
+            column=self.column,
+            value=shown(self.value),
+            kind=A_KIND.get(self.kind, self.kind),
+            ways=WAYS.get(self.kind, ""),
         )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Floats
-from rejo.tables.dates import ISO, NO_DATE, parse_dates
+from rejo.tables.dates import ISO, NO_DATE, parse_dates, read_date
 from rejo.tables.errors import TableError, import_pandas
 from rejo.tables.limits import FIELD, long_field
 from rejo.tables.marks import number
@@ -339,7 +339,8 @@ def as_kind(
         if same is None and not np.isnat(dates).any():
             return spread(dates, others, NO_DATE)
         values, missing, dtype = dates.tolist(), None, "datetime64[us]"
-        unclear = set()
+        unread = (others.words[i] for i in np.flatnonzero(np.isnat(dates)))
+        unclear = {word for word in unread if len(read_date(word)) > 1}
     found = np.empty(len(values) + 1, dtype=object if None in values else dtype)
     pairs = zip(others.words, values, strict=True)
     found[:-1], found[-1] = (

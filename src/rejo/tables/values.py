@@ -39,7 +39,7 @@ class Unread(str):
 
 
 class Unclear(Unread):
-    """A number that may be a thousand times larger: 2.100, where the mark may group digits."""
+    """A number or a date that may be another one: 2.100 two thousand, 03/02/2024 in March."""
 
     __slots__ = ()
 
