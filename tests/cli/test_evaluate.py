@@ -12,6 +12,8 @@ from sklearn.preprocessing import StandardScaler
 
 import rejo
 from rejo import RejoLinear
+from rejo.cli.evaluate import _surprises
+from rejo.metrics.intervals import Interval
 from rejo.persistence import save
 from rejo.persistence._trial import N_CASES
 from rejo.tables import TableEncoder
@@ -55,6 +57,13 @@ def test_the_table_says_the_same(run, model, cases):
         rate = f"{100 * seen[name]['estimate']:.1f} %"
         assert re.search(rf"^{title} +{rate}", out, flags=re.MULTILINE)
     assert "Observed rates match what was expected" in out
+
+
+@pytest.mark.parametrize("seen", [0.01, 0.3])
+def test_fewer_errors_than_expected_may_come_from_training_cases(seen):
+    expected = {"error_rate": Interval(0.1, 0.05, 0.15)}
+    told = _surprises({"error_rate": Interval(seen, 0.0, 1.0)}, expected)
+    assert ("be among them" in told[-1]) == (seen < 0.1)
 
 
 def test_cases_that_differ_from_those_of_the_training(run, model, cases):
