@@ -98,6 +98,13 @@ def test_classes_that_train_would_refuse(run, clean):
     assert "'awful' has 1 rows" in look(run, "t.csv", "--target", "grade")["refused"]
 
 
+def test_gaps_are_told_once(run, clean):
+    clean.assign(age=clean["age"].where(clean.index < 60)).to_csv("gaps.csv", index=False)
+    _, out, _ = run("look", "gaps.csv", "--target", "grade")
+    assert "Gaps: age 70.0 %" in out
+    assert "cells are missing" not in out
+
+
 def test_a_target_that_train_refuses_gets_no_command(run, clean):
     frame = pd.read_csv("t.csv").assign(number=lambda f: range(len(f)))
     frame.to_csv("many.csv", index=False)

@@ -130,7 +130,7 @@ def _columns(
         kinds, left_out = {}, dict.fromkeys(X.columns, "of no use")
     remarks = remarks_on(X, table, left_out)
     lines += describe_columns(kinds, left_out)
-    lines += map(say_remark, remarks)
+    lines += [say_remark(r) for r in remarks if r.about != "gaps"]  # those have a line
     facts |= {"columns": kinds, "left_out": left_out}
     facts["remarks"] = [{"about": r.about, "column": r.column, "text": r.line()} for r in remarks]
     codes = [r.value for r in remarks if r.about == "code"]
