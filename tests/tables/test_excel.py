@@ -408,3 +408,12 @@ def test_a_long_word_that_is_repeated(tmp_path):
     assert len(read_table(path).frame) == 10_000
     with pytest.raises(TableError, match="unpacks to more than"):
         list(read_chunks(path, encoder, text=["a"]))
+
+
+@pytest.mark.parametrize("option", ["sheet", "query"])
+def test_a_csv_file_has_no_sheets_and_no_queries(tmp_path, option):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1,2\n")
+    with pytest.raises(TableError, match="this is not") as caught:
+        read_table(path, **{option: "Loans"})
+    assert caught.value.parameter == option

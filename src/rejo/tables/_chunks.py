@@ -14,7 +14,7 @@ from rejo.tables.dates import ISO, order_of
 from rejo.tables.errors import TableError, check_columns, import_pandas
 from rejo.tables.marks import OTHER, decimal_of, have_fractions
 from rejo.tables.number_columns import shown_mark, unclear_words
-from rejo.tables.sources import format_of, open_typed
+from rejo.tables.sources import open_typed, source_format
 from rejo.tables.spelling import spellings_known
 from rejo.tables.typed_cells import Cells, as_kind
 from rejo.tables.values import texts_of, words_of
@@ -111,7 +111,7 @@ def read_chunks(
     learnt = getattr(encoder, "learnt_", {})
     usual = {name: found["fill"] for name, found in learnt.items() if "fill" in found}
     mark = decimal_of(decimal, thousands, name_of(path))
-    if (format := format_of(path)) != "csv":
+    if (format := source_format(path, sheet, query)) != "csv":
         with open_typed(path, format, sheet=sheet, query=query, encoding=encoding) as file:
             kinds = kinds_of(file.name, file.names)
             yield from frames(

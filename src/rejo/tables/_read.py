@@ -18,7 +18,7 @@ from rejo.tables.limits import check_whole
 from rejo.tables.marks import CODE, decimal_of, have_fractions
 from rejo.tables.number_columns import tally
 from rejo.tables.reading import ReadColumn, Reading, as_category, read_columns, written_as
-from rejo.tables.sources import format_of, open_typed
+from rejo.tables.sources import open_typed, source_format
 from rejo.tables.values import Words, check_size, joined, spread, texts_of, words_of
 
 ROWS = 100_000  # in a block
@@ -162,7 +162,7 @@ def read_table(
     kept = [text] if isinstance(text, str) else list(text)
     as_words = [words] if isinstance(words, str) else list(words)
     as_words = [name for name in as_words if name not in kept]
-    if (format := format_of(path)) != "csv":
+    if (format := source_format(path, sheet, query)) != "csv":
         with open_typed(path, format, sheet=sheet, query=query, encoding=encoding) as typed:
             check_columns(typed.name, kept, filter(None, typed.names))
             columns = read_whole(

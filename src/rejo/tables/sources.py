@@ -71,6 +71,23 @@ def format_of(path: str | os.PathLike[str]) -> str:
     return FORMATS.get(ending, "csv")
 
 
+def source_format(
+    path: str | os.PathLike[str], sheet: str | None = None, query: str | None = None
+) -> str:
+    """Return the format of a table that is read; refuse a sheet or a query that it cannot have."""
+    format = format_of(path)
+    for parameter, value, needed, what in (
+        ("sheet", sheet, "excel", "an Excel file"),
+        ("query", query, "sql", "a database"),
+    ):
+        if value is not None and format != needed:
+            raise TableError(
+                f"this is not {what}", where=name_of(path), parameter=parameter,
+                remedy="Leave it out, or give another table.",
+            )  # fmt: skip
+    return format
+
+
 def output_format(path: str | os.PathLike[str]) -> str:
     """Return the format that a table is written in; refuse a name that does not say it."""
     name = os.fspath(path)
