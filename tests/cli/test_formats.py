@@ -65,7 +65,9 @@ def test_decisions_are_the_same_from_every_format(run, write, table, model, fold
     assert (folder / "b.csv").read_text() == (folder / "a.csv").read_text()
 
 
-@pytest.mark.parametrize("output", ["b.csv.gz", "b.tsv", "b.xlsx", "b.jsonl", "b.parquet", "sqlite:///b.db#d"])
+@pytest.mark.parametrize(
+    "output", ["b.csv.gz", "b.tsv", "b.xlsx", "b.jsonl", "b.parquet", "sqlite:///b.db#d"]
+)
 def test_decisions_are_the_same_in_every_format(run, model, cases, folder, output):
     pytest.importorskip("pyarrow" if "parquet" in output else "sqlalchemy")
     code, out, err = run("predict", model, cases, "-o", output)

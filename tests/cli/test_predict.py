@@ -448,9 +448,13 @@ def test_strict_does_not_mind_a_good_file(predict, model, cases):
     pd.testing.assert_frame_equal(predict(model, cases, "--strict"), predict(model, cases))
 
 
-def test_a_row_that_is_too_short(refused, model, cases):
+def test_a_row_that_is_too_short(refused, predict, model, cases):
     Path("short.csv").write_text(cases.read_text() + "0061,40\n")
-    assert "line 62" in refused(3, "predict", model, "short.csv")
+    found = predict(model, "short.csv").iloc[-1]
+    assert found[["decision", "reason"]].tolist() == [
+        "review", "the row has 2 fields, unlike the header"
+    ]  # fmt: skip
+    assert "line 62" in refused(3, "predict", model, "short.csv", "--strict", "-o", "no.csv")
 
 
 # ---- whole or not at all ------------------------------------------------------------------

@@ -179,3 +179,19 @@ def test_ten_weekly_files_with_a_damaged_cell_each(office):
         refused = ["predict", office.home / "m.rejo", office.home / "week.csv", "--strict"]
         assert call(*refused, "-o", office.home / "no.csv") == 3
         assert not (office.home / "no.csv").exists()
+
+
+def test_a_row_that_does_not_fit_the_header_is_a_review(office):
+    """Its cells may stand in the wrong columns; the rows around it are decided."""
+    frame = make_cases(N_NEW, 7, office.sep, office.decimal, office.date)
+    path = office.write(frame, "week.csv")
+    clean = office.decide(path)
+    lines = path.read_text().splitlines()
+    lines[3] = lines[3].rpartition(office.sep)[0]
+    lines[9] += office.sep + "more"
+    path.write_text("\n".join(lines))
+    found = office.decide(path)
+    assert (found.loc[[2, 8], "decision"] == "review").all()
+    assert found.loc[[2, 8], "reason"].str.match(r"the row has \d fields, unlike the header").all()
+    others, same = found.index.drop([2, 8]), found.columns.drop("rank")
+    pd.testing.assert_frame_equal(found.loc[others, same], clean.loc[others, same])

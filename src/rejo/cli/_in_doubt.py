@@ -17,7 +17,11 @@ CAUSES = {
     "missing": "Was the column left out of this file?",
 }
 # What is wrong with a whole row.
-WHOLE_ROW = {"empty": "no values at all", "unscored": "no score from the model"}
+WHOLE_ROW = {
+    "empty": "no values at all",
+    "ragged": "too many or too few fields",
+    "unscored": "no score from the model",
+}
 
 
 def reason_of(doubts: Sequence[Any]) -> str:

@@ -163,12 +163,16 @@ def _read(
     reading = options.reading(arguments)
     chunks = read_chunks(arguments.data, opened.encoder, text=text, optional=optional, **reading)
     try:
-        frame = pd.concat(list(chunks))
+        parts = list(chunks)
     except TableError as error:
         if error.problem == f"no column {shown(target)}":
             told = "It has the true classes. To decide cases without them, use rejo predict."
             error.remedy = f"{told} {error.remedy}"
         raise
+    frame = pd.concat(parts)
+    frame.attrs["ragged"] = {
+        i: n for part in parts for i, n in part.attrs.get("ragged", {}).items()
+    }
     path = "stdin" if arguments.data == "-" else without_password(arguments.data)
     how: dict[str, Any] = {"missing": arguments.missing, "exact": arguments.exact, "decimal": ","}
     known, labels, spellings = read_classes(frame[target], path, order=opened.classes, **how)

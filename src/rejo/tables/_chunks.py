@@ -65,7 +65,8 @@ def read_chunks(
         gives one empty frame.
 
         A cell that is not the number or date that it must be stays a string; see
-        :meth:`TableEncoder.check`.
+        :meth:`TableEncoder.check`.  If a few rows of a CSV file have too many or too few fields,
+        ``frame.attrs["ragged"]`` gives their numbers of fields by index.
 
     Raises
     ------
@@ -123,7 +124,7 @@ def read_chunks(
         kinds = kinds_of(csv.name, csv.names)
         typist = _Typist(csv, kinds, encoder.written_, spelled, mark, usual)
         block = None
-        for block in csv.blocks(rows):
+        for block in csv.blocks(rows, mend=True):
             frame = typist.frame(block)
             for start in range(0, len(frame), rows):
                 yield frame.iloc[start : start + rows]
@@ -172,7 +173,10 @@ class _Typist:
             for name in self.kinds
             for column in [self._column(found[name], name)]
         }
-        return pd.DataFrame(columns, index=index)
+        frame = pd.DataFrame(columns, index=index)
+        if block.ragged:
+            frame.attrs["ragged"] = {block.row + row: n for row, n in block.ragged.items()}
+        return frame
 
     def _parsed(self, block: RowBlock) -> Any:
         """Return numbers where pandas reads them, and strings."""

@@ -1,14 +1,15 @@
 """Where the rows of a CSV file end: blocks of whole rows, each as wide as the header.
 
-pandas pads short rows and drops the excess of long ones; here both are refused with their line.
+pandas pads short rows and drops the excess of long ones; here both are refused with their line, or
+reported with the block if they are few.
 A block is scanned as an array of bytes, which takes a small part of the time of parsing it; only a
 block with something unusual in it is read again by the csv module.
 """
 
 import csv
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from io import StringIO
 from itertools import chain, islice
 
@@ -21,6 +22,7 @@ from rejo.tables.limits import FIELD, ROW, long_field, too_large
 
 QUOTE, NEWLINE, RETURN, BLANK, ZERO = b'"\n\r 0'
 BLANKS = b" \t\r\n"
+MOST_RAGGED = 0.1  # of the rows of a block
 
 Positions = NDArray[np.int64]
 
@@ -32,14 +34,16 @@ class RowBlock:
     data: bytes  # UTF-8, ends in a line end
     line: int  # number of its first line in the file; the first is 1
     row: int  # number of its first data row; the first is 0
+    ragged: Mapping[int, int] = field(default_factory=dict)  # fields of rows that lack or exceed
 
 
 def row_blocks(
-    reader: Utf8, start: bytes, line: int, *, sep: str, n_columns: int, size: int
+    reader: Utf8, start: bytes, line: int, *, sep: str, n_columns: int, size: int, mend: bool
 ) -> Iterator[RowBlock]:
     """Cut what follows the header into blocks of about ``size`` bytes.
 
-    ``start`` was read already; it begins with the first data row, at the given line.
+    ``start`` was read already; it begins with the first data row, at the given line.  With
+    ``mend``, a few rows with too many or too few fields are cut or filled up, and reported.
     """
     row, rest, at_end = 0, start, False
     while rest or not at_end:
@@ -69,11 +73,48 @@ def row_blocks(
         data, rest = data[:end], data[end:] + later
         size = max(size, 2 * (len(rest) - len(later)))  # a long row must fit
         block = RowBlock(data, line, row)
-        n_rows = count_rows(reader.name, block, spans, sep, n_columns) if data else 0
+        try:
+            n_rows = count_rows(reader.name, block, spans, sep, n_columns) if data else 0
+        except RaggedRow as error:
+            if not mend:
+                raise
+            block = _mended(block, sep, n_columns, error)
+            spans = quoted_spans(block.data, sep)
+            n_rows = count_rows(reader.name, block, spans, sep, n_columns)
         if n_rows:
             yield block
         row += n_rows
         line += count_lines(data)
+
+
+class RaggedRow(TableError):
+    """A row has more or fewer fields than the header."""
+
+
+def _mended(block: RowBlock, sep: str, n_columns: int, error: RaggedRow) -> RowBlock:
+    """Return a block whose rows are all as wide as the header.
+
+    If many are not, the separator or the header is wrong, which is an error.
+    """
+    lines = StringIO(block.data.decode(), newline="\n")
+    out = StringIO(newline="")
+    writer = csv.writer(out, delimiter=sep, lineterminator="\n")
+    ragged, n_rows = {}, 0
+    try:
+        for fields in csv.reader(lines, delimiter=sep, skipinitialspace=True):
+            if not fields or (len(fields) == 1 and not fields[0].strip()):
+                out.write("\n")
+                continue
+            if len(fields) != n_columns:
+                ragged[n_rows] = len(fields)
+                fields = [*fields[:n_columns], *[""] * (n_columns - len(fields))]
+            writer.writerow(fields)
+            n_rows += 1
+    except csv.Error:
+        raise error from None
+    if len(ragged) > max(MOST_RAGGED * n_rows, 1):
+        raise error
+    return RowBlock(out.getvalue().encode(), block.line, block.row, ragged)
 
 
 def quoted_spans(data: bytes, sep: str) -> tuple[Positions, Positions]:
@@ -244,7 +285,7 @@ def rows_of(name: str, block: RowBlock, sep: str, n_columns: int) -> Iterator[in
                 remedy = "Fix that line: cells that contain the separator need quotes around them."
                 if found == n_columns + 1:
                     remedy = "Name every column, including row names, or fix that line."
-                raise TableError(
+                raise RaggedRow(
                     f"the row has {found} field{'s' * (found != 1)}, but there are {n_columns} "
                     f"columns (separator {sep!r})",
                     where=f"{name}, line {line}",

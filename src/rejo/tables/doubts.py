@@ -21,6 +21,7 @@ from rejo.tables.values import LARGEST, Unclear, word_of
 # Why a row is in doubt, and how that is said of a value.
 REASONS = {
     "empty": "the row is empty",
+    "ragged": "the row has {kind} fields, unlike the header",
     "unreadable": "{column}: {value} is not {kind}",
     "unclear": "{column}: {value} may have {ways}",
     "unseen": "{column}: {value} was not in training",
@@ -39,7 +40,7 @@ class Doubt(NamedTuple):
     why: str  # in REASONS
     column: str = ""
     value: str = ""
-    kind: str = ""  # what the cell had to be, in A_KIND
+    kind: str = ""  # what the cell had to be, in A_KIND; the number of fields of a ragged row
 
     def __str__(self) -> str:
         return REASONS[self.why].format(
@@ -108,6 +109,10 @@ def check_table(
             frame[name] = pd.Series(found, X.index)
     for row in np.flatnonzero(doubts.empty).tolist():
         doubts.by_row[row] = [Doubt("empty")]
+    # Cells of such a row may stand in the wrong columns: whatever is said of them may be wrong.
+    ragged = {i: n for i, n in X.attrs.get("ragged", {}).items() if i in X.index}
+    for index, n in ragged.items():
+        doubts.by_row[int(X.index.get_loc(index))] = [Doubt("ragged", kind=str(n))]
     return Checked(frame, dict(sorted(doubts.by_row.items())))
 
 
