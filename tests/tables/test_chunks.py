@@ -354,3 +354,16 @@ def test_many_rows_that_do_not_fit_the_header_are_an_error(tmp_path):
     path.write_text("age,job\n" + "1,a\n2,b,3\n" * 20)
     with pytest.raises(TableError, match="line 3: the row has 3 fields, but there are 2 columns"):
         list(read_chunks(path, encoder))
+
+
+def test_shares_among_percentages_are_in_doubt(tmp_path):
+    rates = pd.DataFrame({"rate": np.arange(40) / 4 + 1})
+    encoder = TableEncoder(written={"rate": {"decimal": ".", "unit": "%"}}).fit(rates)
+    path = tmp_path / "new.jsonl"
+    path.write_text('{"rate": 0.05}\n{"rate": null}\n{"rate": 0.07}\n')
+    _, doubts = doubts_in(path, encoder)
+    said = "rate: '0.05' may have to be multiplied by 100: training had percentages"
+    assert str(doubts[0][0]) == said
+    assert doubts[2][0].why == "unclear"
+    path.write_text('{"rate": 5}\n{"rate": 7.5}\n')
+    assert not doubts_in(path, encoder)[1]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rejo.tables import columns, series
 from rejo.tables.columns import Learnt
 from rejo.tables.errors import TableError, import_pandas, shown
-from rejo.tables.values import LARGEST, Unclear, word_of
+from rejo.tables.values import LARGEST, Share, Unclear, word_of
 
 # Why a row is in doubt, and how that is said of a value.
 REASONS = {
@@ -31,7 +31,8 @@ REASONS = {
 }
 A_KIND = {"number": "a number", "date": "a date", "category": "a word",
           "large": "a number up to 1e100"}  # fmt: skip
-WAYS = {"number": "a decimal mark or one between thousands", "date": "the day or the month first"}
+WAYS = {"number": "a decimal mark or one between thousands", "date": "the day or the month first",
+        "share": "to be multiplied by 100: training had percentages"}  # fmt: skip
 
 
 class Doubt(NamedTuple):
@@ -128,7 +129,12 @@ def _check_numbers(
         for row, cell in zip(unread, column.iloc[unread].tolist(), strict=True):
             large = kind == "number" and series.is_number(cell)
             why = "unclear" if isinstance(cell, Unclear) else "unreadable"
-            said = Doubt(why, name, str(cell), "large" if large else kind)
+            said = Doubt(
+                why,
+                name,
+                str(cell),
+                "share" if isinstance(cell, Share) else "large" if large else kind,
+            )
             doubts.by_row.setdefault(int(row), []).append(said)
         gaps = np.isnan(numbers)
         gaps[unread] = False

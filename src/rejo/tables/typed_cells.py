@@ -28,6 +28,7 @@ from rejo.tables.number_columns import unclear_words
 from rejo.tables.reading import ReadColumn, Reading, as_category, read_columns
 from rejo.tables.spelling import known_spelling
 from rejo.tables.values import (
+    Share,
     Unclear,
     Unread,
     Words,
@@ -354,7 +355,17 @@ def as_kind(
     if same is not None:
         rows = others.codes < 0
         found[rows] = same[rows].tolist()
+        if kind == "number" and written.get("unit") == "%" and _are_shares(same, usual):
+            there = np.flatnonzero(~np.isnan(same))
+            found = found.astype(object)
+            found[there] = [Share(word_of(share)) for share in same[there].tolist()]
     return found
+
+
+def _are_shares(numbers: Floats, usual: float | None) -> bool:
+    """Return whether numbers are nearer to a hundredth of the percentage that is usual."""
+    there = np.abs(numbers[~np.isnan(numbers)])
+    return usual is not None and len(there) > 0 and 10 * float(np.median(there)) < abs(usual)
 
 
 def _without_gaps(column: Cells) -> Words:

@@ -44,6 +44,12 @@ class Unclear(Unread):
     __slots__ = ()
 
 
+class Share(Unclear):
+    """A number that may be a share, in a column of percentages: a workbook has 0.12 for 12 %."""
+
+    __slots__ = ()
+
+
 class Words(NamedTuple):
     """A column of strings."""
 
