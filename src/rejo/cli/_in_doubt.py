@@ -11,11 +11,12 @@ MANY, SHARE = 10, 0.2  # rows, and share of them, that are in doubt for somethin
 # What may be wrong with a whole column.
 CAUSES = {
     "unreadable": "Does the column hold something else than in training, or another unit?",
-    "unclear": "Add --decimal or --thousands; write dates as 2024-12-31.",
+    "unclear": "Write the column as in training.",
     "outside": "Is the column in another unit than in training?",
     "unseen": "Is the column coded or spelled otherwise than in training?",
     "missing": "Was the column left out of this file?",
 }
+UNCLEAR = {"number": "Add --decimal or --thousands.", "date": "Write dates as 2024-12-31."}
 # What is wrong with a whole row.
 WHOLE_ROW = {
     "empty": "no values at all",
@@ -91,10 +92,10 @@ class DoubtCounts:
         for one in self._most_first():
             if one.n_rows < max(MANY, SHARE * n_cases) or one.first.why not in CAUSES:
                 continue
-            return (
-                f"{_about(one.first)}: so in {one.n_rows:,} of {n_cases:,} rows. "
-                f"{CAUSES[one.first.why]}"
-            )
+            cause = CAUSES[one.first.why]
+            if one.first.why == "unclear":
+                cause = UNCLEAR.get(one.first.kind, cause)
+            return f"{_about(one.first)}: so in {one.n_rows:,} of {n_cases:,} rows. {cause}"
         return None
 
     def _most_first(self) -> list[_Kind]:
