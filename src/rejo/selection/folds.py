@@ -173,7 +173,7 @@ def candidate(estimator: Any, *params: Mapping[str, Any]) -> Any:
     model = clone(estimator)
     for given in params:
         model.set_params(**clone(dict(given), safe=False))
-    return model
+    return clone(model)  # as if it had been made with them
 
 
 def fit_weighted(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:

@@ -123,6 +123,8 @@ def _check_numbers(
     """Check a column of numbers or dates; return how to read it, unless it is that already."""
     values, unread = series.read(column, kind, written)
     name = column.name
+    unit = written.get("unit", "")
+    wanted = f"a number in {unit}" if unit else kind
     numbers = series.days_of(values) if kind == "date" else values
     low, high = (known["low"], known["high"]) if known else (-LARGEST, LARGEST)
     if not (len(numbers) and low <= numbers.min() and numbers.max() <= high):  # or one is missing
@@ -133,7 +135,7 @@ def _check_numbers(
                 why,
                 name,
                 str(cell),
-                "share" if isinstance(cell, Share) else "large" if large else kind,
+                "share" if isinstance(cell, Share) else "large" if large else wanted,
             )
             doubts.by_row.setdefault(int(row), []).append(said)
         gaps = np.isnan(numbers)

@@ -59,7 +59,8 @@ def check_columns(
                 f"no column {shown(column)}",
                 where=where,
                 parameter=parameter,
-                remedy=f"{did_you_mean(str(column), known)}The columns are: {listed(known)}",
+                remedy=f"{did_you_mean(str(column), known)}The columns are: {listed(known)}"
+                + ". Is the first line a title? Delete it." * (len(known) == 1),
             )
 
 
