@@ -452,3 +452,19 @@ def test_a_few_gaps_in_training_are_too_few_to_learn_from(gaps):
     encoder = TableEncoder().fit(frame)
     assert list(encoder.check(new).doubts) == ([1, 2] if gaps < 5 else [])
     assert ("age missing" in encoder.get_feature_names_out()) == (gaps >= 5)
+
+
+def test_strings_in_a_frame_are_read_as_in_a_file():
+    frame = pd.DataFrame(
+        {"weight": np.arange(50.0) % 17, "since": pd.date_range("2024-01-01", periods=50)}
+    )
+    written = {"weight": {"decimal": ",", "unit": "kg"}, "since": {"format": "%d.%m.%Y"}}
+    encoder = TableEncoder(written=written).fit(frame)
+    new = pd.DataFrame({
+        "weight": [4.0, "12,5 kg", "n/a", "12 lb"],
+        "since": [pd.Timestamp("2024-01-05"), "3.2.2024", "#N/A", "01.02.2024"],
+    })  # fmt: skip
+    checked = encoder.check(new)
+    assert checked.frame["weight"].tolist()[:2] == [4.0, 12.5]
+    assert [str(doubt) for doubt in checked.doubts[3]] == ["weight: '12 lb' is not a number in kg"]
+    assert list(checked.doubts) == [2, 3]

@@ -16,10 +16,10 @@ from rejo.tables.dates import ISO, NO_DATE, parse_dates
 from rejo.tables.errors import TableError, import_pandas, shown
 from rejo.tables.values import (
     LARGEST,
-    MISSING,
     Unread,
     Words,
     distinct,
+    means_missing,
     number,
     too_large,
     word_of,
@@ -102,7 +102,9 @@ def read(column: Any, kind: str, written: Mapping[str, str]) -> Read:
     if types.is_numeric_dtype(dtype) and not strange:
         found = Read(column.to_numpy(dtype=np.float64, na_value=np.nan), NOWHERE)
     else:
-        found = _one_by_one(column, partial(_float, written.get("decimal", ".")), np.nan)
+        found = _one_by_one(
+            column, partial(_float, written.get("decimal", "."), written.get("unit", "")), np.nan
+        )
     if len(large := too_large(found.values)):
         values = found.values.copy()
         values[large] = np.nan
@@ -128,13 +130,12 @@ def _one_by_one(column: Any, value_of: Callable[[Any], Any], nothing: Any) -> Re
     return Read(values, there[np.array([value is None for value in found], dtype=bool)])
 
 
-def _float(decimal: str, cell: Any) -> float | None:
+def _float(decimal: str, unit: str, cell: Any) -> float | None:
     """Return a cell as a number, NaN if it is missing, None if it is something else."""
     if isinstance(cell, str):
-        word = cell.strip()
-        if word in MISSING:
+        if means_missing(word := cell.strip()):
             return np.nan
-        return None if isinstance(cell, Unread) else number(word, decimal)
+        return None if isinstance(cell, Unread) else number(word, decimal, unit)
     if isinstance(cell, timedelta | np.timedelta64):
         return float(cell / np.timedelta64(1, "D"))
     if isinstance(cell, bool) or not isinstance(cell, Real | Decimal):
@@ -149,14 +150,13 @@ def _float(decimal: str, cell: Any) -> float | None:
 
 def is_number(cell: Any) -> bool:
     """Return whether a cell is a number, of any size."""
-    return _float(".", cell) is not None
+    return _float(".", "", cell) is not None
 
 
 def _date(format: str, cell: Any) -> np.datetime64 | None:
     """Return a cell as a date in UTC, NaT if it is missing, None if it is something else."""
     if isinstance(cell, str):
-        word = cell.strip()
-        if word in MISSING:
+        if means_missing(word := cell.strip()):
             return NO_DATE
         found = NO_DATE if isinstance(cell, Unread) else parse_dates([word], format)[0]
         return None if np.isnat(found) else found

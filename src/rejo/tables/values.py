@@ -115,7 +115,7 @@ def missing_words(more: Iterable[str]) -> frozenset[str]:
 
 def means_missing(word: str) -> bool:
     """Return whether a word means a missing value in a column of numbers or dates."""
-    return len(word) <= 16 and word.casefold() in AMONG_NUMBERS
+    return not word or (len(word) <= 16 and word.casefold() in AMONG_NUMBERS)
 
 
 def few(n: Any, n_all: Any) -> Any:
