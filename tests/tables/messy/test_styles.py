@@ -177,8 +177,14 @@ def test_a_file_is_read_as_its_own_cells_show_and_else_as_in_training(tmp_path):
     assert frame["x"].tolist() == [2315]  # as in training
     frame = chunk(tmp_path, encoder, "x;y\n2315.5;4.25\n1.315;1.5\n")
     assert frame["x"].tolist() == [2315.5, 1.315]  # a file with decimal points
+    # The other column shows decimal points, but numbers were about 1,000 in training.
     frame = chunk(tmp_path, encoder, "x,y\n2.315,4.25\n3.111,1.5\n")
-    assert frame["x"].tolist() == [2.315, 3.111]  # as the other column shows
+    assert [str(d) for row in encoder.check(frame).doubts.values() for d in row] == [
+        "x: '2.315' may have a decimal mark or one between thousands",
+        "x: '3.111' may have a decimal mark or one between thousands",
+    ]
+    frame = chunk(tmp_path, encoder, "x,y\n2.315,4.25\n3.111,1.5\n", decimal=".")
+    assert frame["x"].tolist() == [2.315, 3.111]
     frame = chunk(tmp_path, encoder, "x,y\n2.315,4\n", thousands=".")
     assert frame["x"].tolist() == [2315]
 
@@ -195,9 +201,9 @@ def test_words_for_missing_values_in_prediction(tmp_path):
 def test_what_is_not_the_number_of_training_stays_a_string(tmp_path):
     encoder = fitted(tmp_path, "x,y\n1 kg,1\n2 kg,2\n4 kg,5\n")
     assert encoder.written_["x"] == {"decimal": ".", "unit": "kg"}
-    frame = chunk(tmp_path, encoder, 'x,y\n3 kg,$5\n5,"1,234"\n7 lb,12%\nforty,1-2\n')
+    frame = chunk(tmp_path, encoder, 'x,y\n3 kg,$5\n5,"1,234,567"\n7 lb,12%\nforty,1-2\n')
     assert frame["x"].tolist() == [3, 5, "7 lb", "forty"]
-    assert frame["y"].tolist() == [5, 1234, "12%", "1-2"]
+    assert frame["y"].tolist() == [5, 1234567, "12%", "1-2"]
 
 
 def test_the_order_of_day_and_month_is_that_of_the_file(tmp_path):
