@@ -367,3 +367,11 @@ def test_shares_among_percentages_are_in_doubt(tmp_path):
     assert doubts[2][0].why == "unclear"
     path.write_text('{"rate": 5}\n{"rate": 7.5}\n')
     assert not doubts_in(path, encoder)[1]
+
+
+def test_no_row_of_a_single_column_is_lost(tmp_path):
+    encoder = TableEncoder().fit(pd.DataFrame({"age": np.arange(40.0) % 17}))
+    path = tmp_path / "new.csv"
+    path.write_text("age\n" + '5\n""\n' * 10 + "5,6\n")
+    with pytest.raises(TableError, match="line 22: the row has 2 fields, but there are 1 column"):
+        list(read_chunks(path, encoder))

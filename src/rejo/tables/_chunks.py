@@ -124,7 +124,7 @@ def read_chunks(
         kinds = kinds_of(csv.name, csv.names)
         typist = _Typist(csv, kinds, encoder.written_, spelled, mark, usual)
         block = None
-        for block in csv.blocks(rows, mend=True):
+        for block in csv.blocks(rows, keep_ragged=True):
             frame = typist.frame(block)
             for start in range(0, len(frame), rows):
                 yield frame.iloc[start : start + rows]

@@ -60,13 +60,19 @@ class CsvFile:
         self._width = len(style.names)
         self._style = style
 
-    def blocks(self, rows: int, mend: bool = False) -> Iterator[RowBlock]:
-        """Yield blocks of about ``rows`` rows; with ``mend``, a few may be ragged."""
+    def blocks(self, rows: int, keep_ragged: bool = False) -> Iterator[RowBlock]:
+        """Yield blocks of about ``rows`` rows; a few may be ragged if these are kept."""
         style = self._style
         start, line = self._head[style.header_size :], style.header_lines + 1
         size = min(max(int(rows * style.row_size), 1 << 12), PIECE)
         return row_blocks(
-            self._reader, start, line, sep=style.sep, n_columns=self._width, size=size, mend=mend
+            self._reader,
+            start,
+            line,
+            sep=style.sep,
+            n_columns=self._width,
+            size=size,
+            keep_ragged=keep_ragged,
         )
 
     def parse(

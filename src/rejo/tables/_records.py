@@ -1,7 +1,8 @@
 """Where the rows of a CSV file end: blocks of whole rows, each as wide as the header.
 
-pandas pads short rows and drops the excess of long ones; here both are refused with their line, or
-reported with the block if they are few.
+pandas pads short rows and drops the excess of long ones; here both are refused with their line, or,
+if they are few, reported with the block.
+
 A block is scanned as an array of bytes, which takes a small part of the time of parsing it; only a
 block with something unusual in it is read again by the csv module.
 """
@@ -34,16 +35,17 @@ class RowBlock:
     data: bytes  # UTF-8, ends in a line end
     line: int  # number of its first line in the file; the first is 1
     row: int  # number of its first data row; the first is 0
-    ragged: Mapping[int, int] = field(default_factory=dict)  # fields of rows that lack or exceed
+    # How many fields a row has that is not as wide as the header, by its place in the block.
+    ragged: Mapping[int, int] = field(default_factory=dict)
 
 
 def row_blocks(
-    reader: Utf8, start: bytes, line: int, *, sep: str, n_columns: int, size: int, mend: bool
+    reader: Utf8, start: bytes, line: int, *, sep: str, n_columns: int, size: int, keep_ragged: bool
 ) -> Iterator[RowBlock]:
     """Cut what follows the header into blocks of about ``size`` bytes.
 
     ``start`` was read already; it begins with the first data row, at the given line.  With
-    ``mend``, a few rows with too many or too few fields are cut or filled up, and reported.
+    ``keep_ragged``, a few rows with too many or too few fields are cut or filled up, and reported.
     """
     row, rest, at_end = 0, start, False
     while rest or not at_end:
@@ -76,9 +78,9 @@ def row_blocks(
         try:
             n_rows = count_rows(reader.name, block, spans, sep, n_columns) if data else 0
         except RaggedRow as error:
-            if not mend:
+            if not keep_ragged or n_columns == 1:
                 raise
-            block = _mended(block, sep, n_columns, error)
+            block = _made_even(block, sep, n_columns, error)
             spans = quoted_spans(block.data, sep)
             n_rows = count_rows(reader.name, block, spans, sep, n_columns)
         if n_rows:
@@ -91,7 +93,7 @@ class RaggedRow(TableError):
     """A row has more or fewer fields than the header."""
 
 
-def _mended(block: RowBlock, sep: str, n_columns: int, error: RaggedRow) -> RowBlock:
+def _made_even(block: RowBlock, sep: str, n_columns: int, error: RaggedRow) -> RowBlock:
     """Return a block whose rows are all as wide as the header.
 
     If many are not, the separator or the header is wrong, which is an error.
