@@ -24,6 +24,8 @@ The modules, in the order to read them:
     from posteriors and prices to decisions, and to what a review is worth
 ``rejo.prices``
     prices as people have them, as a matrix
+``rejo.typical``
+    what a typical case looks like, to find the cases that are not
 ``rejo.replication``
     the reduction: labels, costs and extension of the copies, and the way back
 ``rejo.solvers``

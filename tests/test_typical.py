@@ -1,0 +1,171 @@
+"""What a typical case looks like, against direct computations on cases whose law is known."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from scipy.sparse import random as random_sparse
+
+from rejo._state import StateError
+from rejo.typical import MOST_PAIRED, Typical
+
+
+def related(n=2000, seed=0):
+    """Three features: the third is the mean of the others, and a little noise."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n, 3)) * [1.0, 3.0, 1.0] + [0.0, 5.0, 0.0]
+    Z[:, 2] = Z[:, :2].mean(axis=1) + 0.5 * rng.normal(size=n)
+    return Z
+
+
+def test_distance_is_that_of_mahalanobis_for_normal_cases():
+    Z = related()
+    d = Z - Z.mean(axis=0)
+    exact = np.sqrt(np.einsum("ij,jk,ik->i", d, np.linalg.inv(np.cov(Z.T)), d) / 3)
+    found = Typical.learn(Z).distance(Z)
+    assert np.abs(found - exact).max() < 0.1
+    assert 0.9 < np.sqrt((found**2).mean()) < 1.1
+
+
+def test_residuals_and_replacements_follow_from_a_regression():
+    Z, new = related(), related(50, seed=1)
+    known = Typical.learn(Z)
+    A = np.column_stack([np.ones(len(Z)), Z[:, :2]])
+    weights, *_ = np.linalg.lstsq(A, Z[:, 2], rcond=None)
+    suggested = np.column_stack([np.ones(50), new[:, :2]]) @ weights
+    found = known.replaced(new, [2])
+    assert np.abs(found[:, 2] - suggested).max() < 0.05
+    assert np.array_equal(found[:, :2], new[:, :2])
+    assert np.abs(known.residuals(new)[:, 2] - (new[:, 2] - suggested) / 0.5).max() < 0.2
+
+
+def test_several_columns_are_replaced_by_what_the_others_suggest():
+    Z = related()
+    known = Typical.learn(Z)
+    new = np.array([[1.0, 50.0, -50.0]])
+    found = known.replaced(new, [1, 2])[0]
+    assert found[0] == 1.0
+    assert abs(found[1] - 5.0) < 0.3  # independent of the first
+    assert abs(found[2] - 3.0) < 0.3  # its mean is 2.5 + 0.5 x the first
+    whole = known.replaced(new, [0, 1, 2])[0]
+    assert np.allclose(whole, known.center)
+
+
+def test_a_feature_that_breaks_with_the_others_has_the_largest_residual():
+    known = Typical.learn(related())
+    case = np.array([[0.0, 5.0, 9.0], [0.0, 40.0, 2.5]])
+    assert np.abs(known.residuals(case)).argmax(axis=1).tolist() == [2, 1]
+
+
+def test_replacements_stay_in_the_range_of_training():
+    known = Typical.learn(related())
+    found = known.replaced([[0.0, 1e9, 0.0], [0.0, -1e9, 0.0]], [2])[:, 2]
+    assert (found >= known.low[2]).all()
+    assert (found <= known.high[2]).all()
+
+
+def test_outliers_in_training_do_not_hide_others():
+    Z = related()
+    dirty = Z.copy()
+    dirty[:40] = 1000.0  # 2 percent
+    new = np.array([[8.0, 5.0, 6.5], [0.0, 5.0, 7.0]])
+    assert (Typical.learn(dirty).distance(new) > 0.6 * Typical.learn(Z).distance(new)).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 20])
+@pytest.mark.parametrize("p", [1, 5, 40, MOST_PAIRED + 1, 1000])
+def test_any_shape(n, p):
+    Z = np.random.default_rng(0).normal(size=(n, p))
+    known = Typical.learn(Z)
+    known._check_state()
+    far = np.full((1, p), 1e4)
+    assert np.isfinite(known.distance(Z)).all()
+    assert known.distance(far)[0] > 3 * known.distance(Z).max()
+    assert known.residuals(Z).shape == known.replaced(Z, [0]).shape == (n, p)
+    assert np.isfinite(known.replaced(far, range(p))).all()
+
+
+def test_constant_columns():
+    Z = np.column_stack([np.random.default_rng(0).normal(size=500), np.full(500, 7.0)])
+    known = Typical.learn(Z)
+    known._check_state()
+    near, changed = known.distance([[0.0, 7.0], [0.0, 14.0]])
+    assert near < 1
+    assert changed > 10  # it never changed in 500 cases
+    assert known.replaced([[0.0, 9.0]], [1])[0, 1] == 7.0
+
+
+def test_one_hot_columns():
+    rng = np.random.default_rng(0)
+    word = rng.choice(4, 3000, p=[0.6, 0.3, 0.09, 0.01])
+    Z = np.eye(4)[word]
+    known = Typical.learn(Z)
+    known._check_state()
+    distance = known.distance(np.vstack([np.eye(4), np.ones(4)]))
+    assert distance[3] > 2 * distance[0]  # rare
+    assert distance[4] > 2 * distance[3]  # all words at once
+    assert np.allclose(known.replaced(np.eye(4), range(4)), np.bincount(word) / 3000, atol=1e-6)
+    assert known.replaced([[1.0, 0, 0, 0]], [1])[0, 1] < 0.05  # another word is there
+
+
+def test_huge_values():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(200, 3)) * [1e300, 1e-90, 1.0]
+    known = Typical.learn(Z)
+    known._check_state()
+    worst = np.array([[1e308, 1e308, 1e308], [-np.inf, np.inf, 0.0]])
+    for values in (known.distance(worst), known.residuals(worst), known.replaced(worst, [2])[:, 2]):
+        assert np.isfinite(values).all()
+
+
+def test_a_missing_value_is_typical():
+    known = Typical.learn(related())
+    assert np.allclose(known.distance([[np.nan] * 3]), 0.0)
+
+
+def test_sparse_cases_are_as_dense_ones():
+    Z = random_sparse(300, 20, density=0.3, random_state=0, format="csr")
+    dense, sparse = Typical.learn(Z.toarray()), Typical.learn(Z)
+    for a, b in zip(dense, sparse, strict=True):
+        assert np.array_equal(a, b)
+    assert np.array_equal(dense.distance(Z.toarray()), sparse.distance(csr_matrix(Z)))
+
+
+def test_many_cases_are_sampled_always_alike():
+    Z = np.random.default_rng(0).normal(size=(30_000, 2))
+    a, b = Typical.learn(Z), Typical.learn(Z)
+    assert all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+    assert a.high.max() < Z.max()
+
+
+def test_blocks_do_not_matter(monkeypatch):
+    known, Z = Typical.learn(related()), related(100, seed=3)
+    whole = known.distance(Z), known.residuals(Z), known.replaced(Z, [1])
+    monkeypatch.setattr("rejo.typical.BLOCK", 7 * 3)
+    parts = known.distance(Z), known.residuals(Z), known.replaced(Z, [1])
+    assert all(np.allclose(a, b, rtol=1e-12) for a, b in zip(whole, parts, strict=True))
+
+
+def test_no_cases():
+    known = Typical.learn(related())
+    nothing = np.empty((0, 3))
+    assert known.distance(nothing).shape == (0,)
+    assert known.residuals(nothing).shape == known.replaced(nothing, [0]).shape == (0, 3)
+    with pytest.raises(ValueError, match="no cases"):
+        Typical.learn(nothing)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"scale": np.array([1.0, 0.0, 1.0])},
+        {"center": np.zeros(2)},
+        {"low": np.full(3, 99.0)},
+        {"precision": -np.eye(3)},
+        {"precision": np.array([[1.0, 5.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])},
+        {"precision": np.eye(2)},
+    ],
+)
+def test_a_damaged_state_is_refused(fault):
+    known = Typical.learn(related())
+    with pytest.raises((StateError, np.linalg.LinAlgError)):
+        known._replace(**fault)._check_state()
