@@ -97,7 +97,12 @@ def test_forced_is_the_decision_where_there_is_one_and_a_neighbour_elsewhere(x, 
 
 def test_review_lists_decisions_and_ranks_the_doubtful():
     frame = ruler(["a", "b", "c"], class_order=["a", "b", "c"]).review(POINTS)
-    assert frame.columns.tolist() == ["decision", "forced", "lower", "upper", "distance", "rank"]
+    names = ["decision", "reason", "forced", "lower", "upper", "distance", "rank"]
+    assert frame.columns.tolist() == names
+    rejected = frame["rank"].notna()
+    assert (frame["reason"] == "ambiguous").equals(rejected) and frame["reason"][
+        ~rejected
+    ].isna().all()
     assert frame.decision.tolist() == ["a", "reject", "b", "reject", "c", "a", "reject"]
     assert frame.forced.tolist() == ["a", "a", "b", "b", "c", "a", "c"]
     assert frame.lower.tolist() == ["a", "a", "a", "b", "b", "a", "b"]

@@ -40,7 +40,7 @@ def test_the_chance_is_one_minus_the_posterior(model):
     np.testing.assert_allclose(found.chance, 1 - p, atol=1e-9)
     frame = model.review(X)
     np.testing.assert_array_equal(frame["chance_wrong"], found.chance)
-    assert frame.columns.tolist()[:3] == ["decision", "forced", "chance_wrong"]
+    assert frame.columns.tolist()[:4] == ["decision", "reason", "forced", "chance_wrong"]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import warnings
 from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
+from inspect import signature
 from numbers import Integral, Number, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -38,6 +39,10 @@ from rejo.estimators.parameters import FiniteInterval
 from rejo.metrics import tally
 
 PRICES = ("reject_cost", "cost_of", "loss_matrix")  # parameters that change what a score means
+# Why a case goes to review: it is between classes; it is unlike the training cases; or a rule says
+# so, whatever the model makes of it, as for a group without a promise.
+REASONS = ("ambiguous", "novel", "policy")
+AMBIGUOUS, NOVEL, POLICY = range(3)
 # Prices, as text, of the last model that was scored, by its class and the labels.
 _SCORED_AT: dict[tuple[type, int], str] = {}
 
@@ -56,6 +61,8 @@ class Judgement(NamedTuple):
     sureness: Floats  # (n,) non-negative, lowest for the point most worth a review
     worth: Floats | None = None  # (n,) what a review is expected to save, if it is known
     chance: Floats | None = None  # (n,) probability that ``forced`` is wrong, if it is known
+    kind: NDArray[np.int8] | None = None  # (n,) why it is, or would be, rejected, as an index into
+    # REASONS; None: all ambiguous
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -173,19 +180,35 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Class (n_samples,) as an index into ``classes_``, -1 where the point is rejected."""
         return self.judge(X).decision
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def _decided(self, X: Any, group: Any) -> Indices:
+        return self._decide(X) if group is None else self._judged(X, group).decision
+
+    def _judged(self, X: Any, group: Any) -> Judgement:
+        """As :meth:`judge`, of points that belong to groups, if the model knows any."""
+        if group is None:
+            return self.judge(X)
+        if "group" not in signature(self.judge).parameters:
+            raise TypeError(
+                f"{type(self).__name__} knows no groups: leave group out, or fit a "
+                "RejectClassifierCV with group."
+            )
+        return self.judge(X, group=group)  # type: ignore[call-arg]
+
+    def predict(self, X: Any, *, group: Any = None) -> NDArray[Any]:
         """Predict the class of each point, or reject it.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        group : array-like of shape (n_samples,), default=None
+            Group of each point, for a model that was fitted with groups to promise by.
 
         Returns
         -------
         y_pred : ndarray of shape (n_samples,)
             Class labels, and ``reject_label_`` where the point should be reviewed.
         """
-        index = self._decide(X)  # first: it checks that the model is fitted
+        index = self._decided(X, group)  # first: it checks that the model is fitted
         return self.outputs()[index]
 
     def predict_forced(self, X: Any) -> NDArray[Any]:
@@ -194,16 +217,18 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         refuse_unknown(np.isnan(judgement.distance))
         return self.classes_[judgement.forced]
 
-    def reject_mask(self, X: Any) -> NDArray[np.bool_]:
+    def reject_mask(self, X: Any, *, group: Any = None) -> NDArray[np.bool_]:
         """Return which points are rejected, as an array of bool of shape (n_samples,)."""
-        return self._decide(X) < 0
+        return self._decided(X, group) < 0
 
-    def review(self, X: Any) -> Any:
+    def review(self, X: Any, *, group: Any = None) -> Any:
         """Return all decisions, and the order in which to review the rejected points.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        group : array-like of shape (n_samples,), default=None
+            As in :meth:`predict`.
 
         Returns
         -------
@@ -211,6 +236,9 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             One row for each row of ``X``, with its index if ``X`` is a pandas DataFrame.
 
             - ``decision``: as :meth:`predict`;
+            - ``reason``: why a rejected point goes to review: "ambiguous", between ``lower`` and
+              ``upper``; "novel", unlike the training points; or "policy", by a rule, such as for a
+              group without a promise.  Missing for decided points;
             - ``forced``: as :meth:`predict_forced`;
             - ``chance_wrong``: probability that ``forced`` is wrong, by the posteriors.  Only if
               the classifier has them;
@@ -224,9 +252,11 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
               :meth:`sureness`), and so on; ties keep the order of the rows; missing for decided
               points.
         """
-        return self._frame(X, self.judge(X))
+        return self._frame(X, self._judged(X, group))
 
-    def queue(self, X: Any, capacity: float | None = None, *, fill: bool = False) -> Any:
+    def queue(
+        self, X: Any, capacity: float | None = None, *, fill: bool = False, group: Any = None
+    ) -> Any:
         """Return the points most worth a review, best first.
 
         Parameters
@@ -238,6 +268,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         fill : bool, default=False
             If fewer points are rejected than can be reviewed, add the decided points that are
             most worth a review: ``queue(X, 80, fill=True)`` has 80 rows if ``X`` has as many.
+        group : array-like of shape (n_samples,), default=None
+            As in :meth:`predict`.
 
         Returns
         -------
@@ -253,7 +285,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         >>> model.queue(X, capacity=5)["rank"].tolist()
         [1, 2, 3, 4, 5]
         """
-        return self._queue(X, self.judge(X), capacity, fill)
+        return self._queue(X, self._judged(X, group), capacity, fill)
 
     def sureness(self, X: Any) -> Floats:
         """Return how sure each decision (n_samples,) is, to rank the points; not a probability.
@@ -432,6 +464,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return pd.DataFrame(
             {
                 "decision": self.outputs()[judgement.decision],
+                "reason": reasons_of(judgement),
                 "forced": self.classes_[judgement.forced],
                 **chance,
                 "lower": self.classes_[judgement.lower],
@@ -494,9 +527,24 @@ def refuse_unknown(unknown: NDArray[np.bool_]) -> None:
         )
 
 
+def reasons_of(judgement: Judgement) -> NDArray[np.object_]:
+    """Why each point (n,) is rejected: one of ``REASONS``; ``None`` if it is decided."""
+    said = np.array([*REASONS, None], dtype=object)
+    kind: Any = AMBIGUOUS if judgement.kind is None else judgement.kind
+    return said[np.where(judgement.decision < 0, kind, -1)]
+
+
+def must_review(judgement: Judgement) -> NDArray[np.bool_]:
+    """Return which points (n,) are rejected whatever a review of them costs or is worth."""
+    if judgement.kind is None:
+        return np.zeros(len(judgement.decision), dtype=bool)
+    return judgement.kind != AMBIGUOUS
+
+
 def _doubt(judgement: Judgement) -> Floats:
     """What to sort by, (n,), for the points most worth a review to come first."""
-    return judgement.sureness if judgement.worth is None else -judgement.worth
+    doubt = judgement.sureness if judgement.worth is None else -judgement.worth
+    return np.where(must_review(judgement), -np.inf, doubt)
 
 
 def _capacity(capacity: Any, n: int) -> int:

@@ -17,7 +17,7 @@ from rejo.estimators.base import Judgement, RejectClassifier
 __all__ = ["judge", "queue", "review"]
 
 
-def review(model: Any, X: Any) -> Any:
+def review(model: Any, X: Any, *, group: Any = None) -> Any:
     """Return all decisions of a fitted model, and the order in which to review the others.
 
     It is ``model.review(X)``, but the model may also be a pipeline, or a search such as
@@ -29,6 +29,8 @@ def review(model: Any, X: Any) -> Any:
         Fitted; a pipeline or a search with a classifier with a reject option at its end.
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
         Cases, as the model takes them.
+    group : array-like of shape (n_samples,), default=None
+        Group of each case, for a model that was fitted with groups to promise by.
 
     Returns
     -------
@@ -43,20 +45,22 @@ def review(model: Any, X: Any) -> Any:
     >>> X, y = rejo.make_synthetic_1(200, random_state=0)
     >>> model = make_pipeline(StandardScaler(), rejo.RejoSVC(reject_cost=0.2)).fit(X, y)
     >>> list(rejo.review(model, X).columns)
-    ['decision', 'forced', 'lower', 'upper', 'distance', 'rank']
+    ['decision', 'reason', 'forced', 'lower', 'upper', 'distance', 'rank']
     >>> rejo.queue(model, X, 3)["rank"].tolist()
     [1, 2, 3]
     """
     classifier, seen = _rejecting_step(model, X)
-    return classifier._frame(X, classifier.judge(seen))
+    return classifier._frame(X, classifier._judged(seen, group))
 
 
-def queue(model: Any, X: Any, capacity: float | None = None, *, fill: bool = False) -> Any:
+def queue(
+    model: Any, X: Any, capacity: float | None = None, *, fill: bool = False, group: Any = None
+) -> Any:
     """Return the cases most worth a review, best first, of any fitted model.
 
     Parameters
     ----------
-    model, X
+    model, X, group
         As in :func:`review`.
     capacity, fill
         As in :meth:`RejectClassifier.queue`: how many cases can be reviewed, and whether decided
@@ -68,15 +72,15 @@ def queue(model: Any, X: Any, capacity: float | None = None, *, fill: bool = Fal
         Rows of :func:`review`.
     """
     classifier, seen = _rejecting_step(model, X)
-    return classifier._queue(X, classifier.judge(seen), capacity, fill)
+    return classifier._queue(X, classifier._judged(seen, group), capacity, fill)
 
 
-def judge(model: Any, X: Any) -> Judgement:
+def judge(model: Any, X: Any, *, group: Any = None) -> Judgement:
     """Decide each case, by any fitted model, and say how clear each decision is.
 
     Parameters
     ----------
-    model, X
+    model, X, group
         As in :func:`review`.
 
     Returns
@@ -85,7 +89,7 @@ def judge(model: Any, X: Any) -> Judgement:
         As :meth:`RejectClassifier.judge`: arrays, with classes as indices into ``classes_``.
     """
     classifier, seen = _rejecting_step(model, X)
-    return classifier.judge(seen)
+    return classifier._judged(seen, group)
 
 
 def final_classifier(model: Any) -> Any:

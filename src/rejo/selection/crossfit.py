@@ -18,7 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from rejo._io import progress
 from rejo._typing import Floats, Indices
 from rejo.decisions import TIE as ROUNDING
-from rejo.decisions import decide
+from rejo.decisions import Decided, decide
 from rejo.estimators.classes import class_indices
 from rejo.selection.chances import chance_wrong
 from rejo.selection.cuts import Cuts, rank_cuts
@@ -49,6 +49,14 @@ class CrossFit(NamedTuple):
     classes: NDArray[Any]  # (K,)
     y: Indices  # (n,) true class, as an index into classes
     weight: Floats | None = None  # (n,)
+    novel: NDArray[np.bool_] | None = None  # (n,) unlike the training cases: reviewed at any cut
+
+    def decided(self, prices: Floats) -> Decided:
+        """Decide by prices (K, K + 1); a review of a novel case is worth more than any other."""
+        found = decide(self.p, prices)
+        if self.novel is None:
+            return found
+        return found._replace(worth=np.where(self.novel, np.inf, found.worth))
 
 
 @described
@@ -163,15 +171,20 @@ def cuts_of(crossfit: CrossFit, prices: Floats, *, smooth: bool = False) -> Cuts
     ``cut`` added to the price of a review.  Errors are counted or, if ``smooth``, read from a
     curve through them, as is right where they choose the cut; see :mod:`rejo.selection.chances`.
     """
-    found = decide(crossfit.p, prices)
+    found = crossfit.decided(prices)
     wrong: Any = found.forced != crossfit.y
     if smooth:
         doubt = 1.0 - np.take_along_axis(crossfit.p, found.forced[:, None], axis=1)[:, 0]
         wrong = chance_wrong(doubt, wrong, crossfit.weight)
     scale = float(np.abs(prices).max())
     # A worth is never above the dearest error, nor below what a review costs.
-    ends = float((prices[:, :-1] - prices[:, -1:]).max()), -float(prices[:, -1].max())
+    ends = most_worth(prices), -float(prices[:, -1].max())
     return rank_cuts(found.worth, wrong, crossfit.weight, ends=ends, tie=TIE * scale)
+
+
+def most_worth(prices: Floats) -> float:
+    """What a review may be worth at most: the dearest error, less the review."""
+    return float((prices[:, :-1] - prices[:, -1:]).max())
 
 
 def with_cut(prices: Floats, cut: float) -> Floats:
@@ -188,8 +201,9 @@ def _level(prices: Floats, cut: Any) -> Any:
 
 def cut_outcomes(crossfit: CrossFit, prices: Floats, cuts: Iterable[float]) -> list[Outcomes]:
     """What becomes of every case at each cut in the ranking by worth at these prices."""
-    found = decide(crossfit.p, prices)
+    found = crossfit.decided(prices)
     sureness = np.maximum(prices[:, :-1].max() - found.worth, 0.0)
+    worth = np.minimum(found.worth, most_worth(prices))
     forced: Any = found.forced.astype(np.int16)  # there may be many cases and many cuts
     return [
         Outcomes(
@@ -201,7 +215,7 @@ def cut_outcomes(crossfit: CrossFit, prices: Floats, cuts: Iterable[float]) -> l
             score=None,
             bands=None,
             fold=crossfit.fold,
-            worth=found.worth,
+            worth=worth,
         )
         for cut in cuts
     ]
@@ -209,7 +223,7 @@ def cut_outcomes(crossfit: CrossFit, prices: Floats, cuts: Iterable[float]) -> l
 
 def cut_curve(crossfit: CrossFit, prices: Floats, cuts: Sequence[float]) -> RejectCurve:
     """Rates at each cut and fold, by a sort and a cumulative sum."""
-    found = decide(crossfit.p, prices)
+    found = crossfit.decided(prices)
     levels = _level(prices, np.asarray(cuts))
     weight = np.ones(len(crossfit.y)) if crossfit.weight is None else crossfit.weight
     wrong = weight * (found.forced != crossfit.y)
@@ -228,7 +242,7 @@ def cut_curve(crossfit: CrossFit, prices: Floats, cuts: Sequence[float]) -> Reje
 
 def cut_rates(crossfit: CrossFit, prices: Floats, cut: float) -> tuple[float, float]:
     """Shares of all cases that are reviewed at a cut, and that are decided wrongly."""
-    found = decide(crossfit.p, prices)
+    found = crossfit.decided(prices)
     reviewed = found.worth >= _level(prices, cut)
     wrong = ~reviewed & (found.forced != crossfit.y)
     R, E = (float(np.average(part, weights=crossfit.weight)) for part in (reviewed, wrong))
@@ -243,7 +257,7 @@ def relative_price(prices: Floats) -> float:
 
 def mean_costs(crossfit: CrossFit, prices: Floats, cut: float = 0.0) -> Floats:
     """What each case costs (n,) at these prices if worths of at least ``cut`` are reviewed."""
-    found = decide(crossfit.p, prices)
+    found = crossfit.decided(prices)
     reviewed = found.worth >= _level(prices, cut)
     column = np.where(reviewed, prices.shape[1] - 1, found.forced)
     return prices[crossfit.y, column]

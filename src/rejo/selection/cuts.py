@@ -80,14 +80,19 @@ def rank_cuts(
 
     ``wrong`` (n,) says whether the decision without a review is wrong, or how likely that is.
     ``ends`` are cuts that review nothing and everything, of new cases as well; values that differ
-    by up to ``tie`` are equal.  A cut lies halfway between two values.
+    by up to ``tie`` are equal.  A cut lies halfway between two values.  Cases with an infinite
+    value are reviewed at any cut.
     """
     order = np.argsort(-value, kind="stable")
     value, w = value[order], np.ones(len(value)) if weight is None else weight[order]
     bad = np.append(0.0, np.cumsum(w * np.asarray(wrong)[order]))  # (n + 1,) among the first
     top = np.append(0.0, np.cumsum(w))
     count = np.append(0, np.cumsum(w > 0))
-    at = np.concatenate([[0], 1 + np.flatnonzero(value[:-1] - value[1:] > tie), [len(value)]])
+    least = int(np.isposinf(value).sum())
+    own = value[least:]
+    at = np.concatenate(
+        [[least], least + 1 + np.flatnonzero(own[:-1] - own[1:] > tie), [len(value)]]
+    )
     middle = (value[at[1:-1] - 1] + value[at[1:-1]]) / 2
     total = top[-1]
     return Cuts(
