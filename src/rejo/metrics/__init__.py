@@ -21,6 +21,8 @@ The modules, in reading order:
     accuracy and risk as more points are rejected, for decisions ranked by sureness; their areas
 ``intervals``
     confidence intervals of rates and of any other measure
+``bounds``
+    upper bounds of rates and mean losses that hold with a stated probability
 ``_probabilities``
     log loss, and a table of posteriors against what happened
 """
@@ -48,10 +50,16 @@ from rejo.metrics._rates import (
     rejection_rate,
 )
 from rejo.metrics._tally import Tally, tally
+from rejo.metrics.bounds import (
+    binomial_p_values,
+    binomial_upper_bound,
+    binomial_upper_bounds,
+    cases_needed,
+    mean_upper_bound,
+)
 from rejo.metrics.intervals import (
     Interval,
     RateIntervals,
-    binomial_upper_bound,
     bootstrap_interval,
     rate_intervals,
     wilson_interval,
@@ -69,8 +77,11 @@ __all__ = [
     "auarc",
     "augrc",
     "aurc",
+    "binomial_p_values",
     "binomial_upper_bound",
+    "binomial_upper_bounds",
     "bootstrap_interval",
+    "cases_needed",
     "classification_quality",
     "crossing_rate",
     "e_aurc",
@@ -78,6 +89,7 @@ __all__ = [
     "error_rate",
     "expected_cost",
     "log_loss",
+    "mean_upper_bound",
     "ordinal_risk",
     "overall_accuracy",
     "rate_intervals",

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, ndtri
+from scipy.special import ndtri
 
 from rejo._errors import renamed
 from rejo._state import check_fields, figure, storable
@@ -72,10 +72,10 @@ def wilson_interval(
     >>> print(f"{p:.3f} ({low:.3f} to {high:.3f})")
     0.020 (0.006 to 0.070)
     """
-    k, n = _counts("successes", successes, n_samples)
+    k, n = check_counts("successes", successes, n_samples)
     m = n if n_effective is None else number("n_effective", n_effective, 0, np.inf)
     if n == 0:
-        _level(confidence)
+        check_level(confidence)
         return Interval(float("nan"), 0.0, 1.0)
     if m == 0:
         raise ValueError(f"n_effective must be positive, got {n_effective!r}")
@@ -85,7 +85,7 @@ def wilson_interval(
 
 def wilson_limits(p: Floats, n: Floats, confidence: float) -> tuple[Floats, Floats]:
     """Limits of Wilson's interval for proportions ``p`` of ``n`` independent cases each."""
-    z = float(ndtri((1 + _level(confidence)) / 2))
+    z = float(ndtri((1 + check_level(confidence)) / 2))
     shrink = 1 + z * z / n
     middle = (p + z * z / (2 * n)) / shrink
     half = z / shrink * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
@@ -130,42 +130,6 @@ def rate_intervals(
         wilson_interval(wrong, n_samples, confidence),
         wilson_interval(right, right + wrong, confidence),
     )
-
-
-@renamed(n="n_samples")
-def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) -> float:
-    """Exact upper bound for an error rate, after Clopper and Pearson.
-
-    If the true rate were higher than this, so few errors in so many independent cases would have
-    a probability below ``1 - confidence``. The threshold that decides which cases are accepted
-    must not have been chosen on the same cases.
-
-    Parameters
-    ----------
-    errors : int
-        Between 0 and ``n_samples``.
-    n_samples : int
-        Number of independent cases, for example the accepted ones.
-    confidence : float, default=0.95
-        Minimum probability that the bound holds.
-
-    Returns
-    -------
-    float
-        The ``confidence`` quantile of the beta distribution with parameters ``errors + 1`` and
-        ``n_samples - errors``; 1 if all cases are errors, or if there are no cases.
-
-    Examples
-    --------
-    No error in 300 cases: the rate is at most one in a hundred.
-
-    >>> from rejo.metrics import binomial_upper_bound
-    >>> round(binomial_upper_bound(0, 300), 4)
-    0.0099
-    """
-    e, n = _counts("errors", errors, n_samples)
-    level = _level(confidence)
-    return float(betaincinv(e + 1, n - e, level)) if e < n else 1.0
 
 
 def bootstrap_interval(
@@ -216,7 +180,7 @@ def bootstrap_interval(
     >>> bool(np.all(band.low < band.high)), band.low.shape
     (True, (3,))
     """
-    tail = (1 - _level(confidence)) / 2
+    tail = (1 - check_level(confidence)) / 2
     if not _is_count(n_resamples) or n_resamples < 1:
         raise ValueError(f"n_resamples must be a positive integer, got {n_resamples!r}")
     true = labels("y_true", y_true)
@@ -265,7 +229,7 @@ def _column(values: Any) -> NDArray[Any]:
     return np.asarray(values, dtype=object) if text else array
 
 
-def _counts(name: str, part: Any, n: Any) -> tuple[int, int]:
+def check_counts(name: str, part: Any, n: Any) -> tuple[int, int]:
     """Validate a number of cases out of n."""
     for label, value in ((name, part), ("n_samples", n)):
         if not _is_count(value):
@@ -279,7 +243,8 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _level(confidence: Any) -> float:
+def check_level(confidence: Any) -> float:
+    """Validate a confidence strictly between 0 and 1."""
     level = number("confidence", confidence, 0, 1)
     if level in (0, 1):
         raise ValueError(f"confidence must be strictly between 0 and 1, got {confidence!r}")
