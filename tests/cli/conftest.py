@@ -109,3 +109,17 @@ def cases(folder):
     path = folder / "new.csv"
     make_table(60, seed=1).to_csv(path, index=False)
     return path
+
+
+@pytest.fixture
+def predict(run):
+    """Predict into a file and read it, with every cell as it is written."""
+
+    def command(*words, warning=""):
+        code, _, err = run("predict", *words, "-o", "out.csv", "--overwrite")
+        assert code == 0, err
+        assert bool(warning) == bool(err), err
+        assert warning in err
+        return pd.read_csv("out.csv", dtype=str, keep_default_na=False)
+
+    return command

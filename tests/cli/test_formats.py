@@ -74,7 +74,7 @@ def test_decisions_are_the_same_in_every_format(run, model, cases, folder, outpu
     assert code == 0, err
     assert output in out
     assert run("predict", model, cases, "-o", "a.csv")[0] == 0
-    kept = ["case", "decision", "suggested", "reason", "lower", "upper"]
+    kept = ["case", "decision", "suggested", "reason", "detail", "lower", "upper"]
     a, b = (read_table(name, text=kept).frame for name in ("a.csv", output))
     assert list(b) == list(a)
     pd.testing.assert_frame_equal(b, a)

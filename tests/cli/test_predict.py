@@ -26,7 +26,8 @@ from rejo.tables import read_table
 from rejo.tables.doubts import Doubt
 
 COLUMNS = [
-    "decision", "suggested", "chance_wrong", "reason", "rank", "lower", "upper", "distance"
+    "decision", "suggested", "chance_wrong", "reason", "detail", "rank", "lower", "upper",
+    "distance",
 ]  # fmt: skip
 
 
@@ -42,20 +43,6 @@ def texts(ranks):
 
 def files(folder):
     return sorted(path.name for path in folder.iterdir())
-
-
-@pytest.fixture
-def predict(run, folder):
-    """Predict into a file and read it."""
-
-    def command(*words, warning=""):
-        code, _, err = run("predict", *words, "-o", "out.csv", "--overwrite")
-        assert code == 0, err
-        assert bool(warning) == bool(err), err
-        assert warning in err
-        return read(folder / "out.csv")
-
-    return command
 
 
 def reviewed(model, path):
@@ -256,13 +243,14 @@ def test_what_the_command_prints(run, model, cases, folder):
     assert code == 0
     n = int((read(folder / "out.csv")["decision"] == "review").sum())
     assert out == (
-        f"60 cases: {60 - n} decided, {n} ({100 * n / 60:.1f} %) to review, ranked. "
-        "Decisions: out.csv\n"
+        f"60 cases: {60 - n} decided, {n} ({100 * n / 60:.1f} %) to review, ranked: "
+        f"{n} ambiguous. Decisions: out.csv\n"
     )
     _, out, _ = run("predict", model, cases, "-o", "out.csv", "--overwrite", "--json")
     assert json.loads(out) == {
         "output": "out.csv", "n_cases": 60, "decided": 60 - n, "review": n, "in_doubt": 0,
-        "over_capacity": 0, "doubts": [],
+        "over_capacity": 0, "audited": 0, "doubts": [],
+        "reasons": {"ambiguous": n, "novel": 0, "policy": 0, "unreadable": 0},
     }  # fmt: skip
 
 
@@ -315,18 +303,28 @@ def spoil(cases, **cells):
 
 
 BAD_CELLS = [
-    ({"age": "old"}, "age: 'old' is not a number"),
-    ({"since": "soon"}, "since: 'soon' is not a date"),
-    ({"job": "astronaut"}, "job: 'astronaut' was not in training"),
-    ({"age": ""}, "age: missing, but hardly ever in training"),
-    ({"age": "", "income": "", "job": "", "since": ""}, "the row is empty"),
-    ({"age": "old", "since": "soon"}, "age: 'old' is not a number; since: 'soon' is not a date"),
+    ({"age": "old"}, "unreadable", "age: 'old' is not a number"),
+    ({"since": "soon"}, "unreadable", "since: 'soon' is not a date"),
+    ({"job": "astronaut"}, "novel", "job: 'astronaut' was not in training"),
+    ({"age": "999"}, "novel", "age: '999' is far outside the range of training"),
+    ({"age": ""}, "unreadable", "age: missing, but hardly ever in training"),
+    ({"age": "", "income": "", "job": "", "since": ""}, "unreadable", "the row is empty"),
+    (
+        {"age": "old", "since": "soon"},
+        "unreadable",
+        "age: 'old' is not a number; since: 'soon' is not a date",
+    ),
+    (
+        {"age": "old", "job": "astronaut"},
+        "unreadable",
+        "age: 'old' is not a number; job: 'astronaut' was not in training",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("cells", "reason"), BAD_CELLS)
+@pytest.mark.parametrize(("cells", "reason", "detail"), BAD_CELLS)
 def test_a_bad_cell_is_a_review_with_its_reason(
-    run, predict, model, cases, folder, monkeypatch, cells, reason
+    run, predict, model, cases, folder, monkeypatch, cells, reason, detail
 ):
     monkeypatch.setattr(cli.predict, "ROWS", 7)
     whole = predict(model, cases)
@@ -334,7 +332,7 @@ def test_a_bad_cell_is_a_review_with_its_reason(
     found = predict(model, "bad.csv")
     row = found.loc[50]
     assert row["decision"] == "review"
-    assert row["reason"] == reason
+    assert row[["reason", "detail"]].tolist() == [reason, detail]
     assert row["rank"] == "1"
     assert (row[["suggested", "chance_wrong", "lower", "upper", "distance"]] == "").all()
     # All others are decided as before, and ranked after it.
@@ -348,8 +346,9 @@ def test_a_bad_cell_is_a_review_with_its_reason(
 def test_the_reason_for_a_review_or_none(predict, model, cases):
     found = predict(model, cases)
     reviewed = found["decision"] == "review"
-    assert (found.loc[reviewed, "reason"] == "between bad and good").all()
-    assert (found.loc[~reviewed, "reason"] == "").all()
+    assert (found.loc[reviewed, "reason"] == "ambiguous").all()
+    assert (found.loc[reviewed, "detail"] == "between bad and good").all()
+    assert (found.loc[~reviewed, ["reason", "detail"]] == "").all(axis=None)
     assert (found.loc[~reviewed, "suggested"] == found.loc[~reviewed, "decision"]).all()
     p = rejo.load(model).predict_proba(read_table(cases, text=["case"]).frame)
     wrong = np.where(found["suggested"] == "bad", p[:, 1], p[:, 0])
@@ -358,7 +357,7 @@ def test_the_reason_for_a_review_or_none(predict, model, cases):
 
 def test_many_reasons_are_cut(predict, model, cases):
     spoil(cases, age="old", income="low", job="astronaut", since="soon")
-    assert predict(model, "bad.csv").loc[50, "reason"] == (
+    assert predict(model, "bad.csv").loc[50, "detail"] == (
         "age: 'old' is not a number; income: 'low' is not a number; job: 'astronaut' was not in "
         "training; and 1 more"
     )
@@ -425,12 +424,12 @@ def test_a_column_that_changed_is_named_first(run, model, cases):
 
 def test_strict_stops_at_the_first_row_in_doubt(refused, model, cases, folder, monkeypatch):
     monkeypatch.setattr(cli.predict, "ROWS", 7)
-    for cells, reason in BAD_CELLS:
+    for cells, _, detail in BAD_CELLS:
         spoil(cases, **cells)
         (folder / "out.csv").write_text("old")
         words = ("predict", model, "bad.csv", "-o", "out.csv", "--overwrite", "--strict")
         assert refused(3, *words) == (
-            f"bad.csv, line 52 ('0051'): {reason}. Correct it, or leave out --strict: then such "
+            f"bad.csv, line 52 ('0051'): {detail}. Correct it, or leave out --strict: then such "
             "rows go to review."
         )
         assert files(folder) == ["bad.csv", "new.csv", "out.csv"]
@@ -451,7 +450,7 @@ def test_strict_does_not_mind_a_good_file(predict, model, cases):
 def test_a_row_that_is_too_short(refused, predict, model, cases):
     Path("short.csv").write_text(cases.read_text() + "0061,40\n")
     found = predict(model, "short.csv").iloc[-1]
-    assert found[["decision", "reason"]].tolist() == [
+    assert found[["decision", "detail"]].tolist() == [
         "review", "the row has 2 fields, unlike the header"
     ]  # fmt: skip
     assert "line 62" in refused(3, "predict", model, "short.csv", "--strict", "-o", "no.csv")
@@ -563,7 +562,7 @@ def test_rows_in_doubt_are_never_decided(run, predict, model, cases, folder):
     found = predict(model, "bad.csv", "--capacity", "4")
     assert found.loc[[3, 5, 8], "rank"].tolist() == ["1", "2", "3"]
     assert (found["decision"] == "review").sum() == 4
-    warning = "3 cases must be reviewed because they are not as in training, more than the capacity"
+    warning = "3 cases must be reviewed, more than the capacity of 2; none of them is decided"
     found = predict(model, "bad.csv", "--capacity", "2", warning=warning)
     assert found.index[found["decision"] == "review"].tolist() == [3, 5, 8]
 
@@ -572,7 +571,7 @@ def test_what_is_said_of_capacity(run, model, cases):
     n = json.loads(run("predict", model, cases, "-o", "a.csv", "--json")[1])["review"]
     _, out, _ = run("predict", model, cases, "-o", "b.csv", "--capacity", "3")
     assert out.splitlines() == [
-        "60 cases: 57 decided, 3 (5.0 %) to review, ranked. Decisions: b.csv",
+        "60 cases: 57 decided, 3 (5.0 %) to review, ranked: 3 ambiguous. Decisions: b.csv",
         f"{n - 3} more would go to review, but are over the capacity of 3: they are decided as "
         "suggested.",
     ]
@@ -621,7 +620,7 @@ def test_gaps_that_a_model_from_python_refuses(predict, table, monkeypatch, rows
     bad.loc[3, "age"], bad.loc[5, "income"], bad.loc[7] = None, "low", None
     bad.to_csv("bad.csv", index=False)
     found = predict("m.rejo", "bad.csv")
-    assert found.loc[[3, 5, 7], "reason"].tolist() == [
+    assert found.loc[[3, 5, 7], "detail"].tolist() == [
         "age: missing, but hardly ever in training",
         "income: 'low' is not a number",
         "the row is empty",

@@ -238,7 +238,7 @@ def test_a_full_disk_is_one_line(model, cases):
 
 
 @pytest.mark.parametrize(
-    ("option", "hint"), [("--jsn", " (did you mean --json?)"), ("--speed=2", "")]
+    ("option", "hint"), [("--jsn", " (did you mean --json?)"), ("--tempo=2", "")]
 )
 def test_an_unknown_option_is_named_with_the_closest_one(refused, option, hint):
     error = refused(2, "predict", "m.rejo", "new.csv", option)

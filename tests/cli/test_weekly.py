@@ -126,7 +126,7 @@ def check(office, data):
     assert found["case"].tolist() == frame["case"].tolist() == clean["case"].tolist()
     for row, name in bad.items():
         assert found.loc[row, "decision"] == "review", (name, frame.loc[row, name])
-        assert found.loc[row, "reason"].startswith(f"{name}: "), (name, frame.loc[row, name])
+        assert found.loc[row, "detail"].startswith(f"{name}: "), (name, frame.loc[row, name])
         assert found.loc[row, "suggested"] == found.loc[row, "chance_wrong"] == ""
         assert 1 <= int(found.loc[row, "rank"]) <= len(bad) + empty_rows(frame)
     rest = found.index.drop(list(bad))
@@ -172,7 +172,7 @@ def test_ten_weekly_files_with_a_damaged_cell_each(office):
         row = found.loc[3 * week]
         assert row["decision"] == "review"
         assert row["rank"] == "1"
-        assert row["reason"].startswith(f"{name}: "), row["reason"]
+        assert row["detail"].startswith(f"{name}: "), row["detail"]
         others = found.index.drop(3 * week)
         same = found.columns.drop("rank")
         pd.testing.assert_frame_equal(found.loc[others, same], clean.loc[others, same])
@@ -192,6 +192,6 @@ def test_a_row_that_does_not_fit_the_header_is_a_review(office):
     path.write_text("\n".join(lines))
     found = office.decide(path)
     assert (found.loc[[2, 8], "decision"] == "review").all()
-    assert found.loc[[2, 8], "reason"].str.match(r"the row has \d fields, unlike the header").all()
+    assert found.loc[[2, 8], "detail"].str.match(r"the row has \d fields, unlike the header").all()
     others, same = found.index.drop([2, 8]), found.columns.drop("rank")
     pd.testing.assert_frame_equal(found.loc[others, same], clean.loc[others, same])

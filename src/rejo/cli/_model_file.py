@@ -87,7 +87,8 @@ class Opened(NamedTuple):
         for name, some in found._asdict().items():
             if some is not None:
                 values = getattr(whole, name)
-                values = np.full(n, np.nan) if values is None else values.copy()
+                blank = 0 if some.dtype.kind == "i" else np.nan
+                values = np.full(n, blank, some.dtype) if values is None else values.copy()
                 values[rows] = some
                 whole = whole._replace(**{name: values})
         return whole

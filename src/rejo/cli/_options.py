@@ -201,6 +201,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--capacity": dict(type=capacity, metavar="N", help="send at most this many cases of the file "
                        "to review, such as 50, or a share, such as 10%%: those most worth it; the "
                        "others are decided"),
+    "--audit": dict(type=share, metavar="SHARE", help="also send this share of the cases that "
+                    "would be decided to review, drawn at random, such as 1%%: what the reviewers "
+                    "find in them is the error rate"),
     "--strict": dict(action="store_true", help="stop at a row that is not as in training, instead "
                      "of sending it to review"),
     "--report": dict(type=Path, metavar="HTML", help="also write a report, one HTML page"),

@@ -10,19 +10,28 @@ from rejo.cli import _options as options
 from rejo.cli._files import CommandError, check_apart, check_output, exists, print_json, warn
 from rejo.cli._in_doubt import DoubtCounts, reason_of
 from rejo.cli._model_file import Opened, open_model
+from rejo.cli._reasons import (
+    AMBIGUOUS,
+    NOVEL,
+    UNREADABLE,
+    WORDS,
+    counted,
+    details,
+    reason_of_doubts,
+)
 
 HELP = "decide new cases, and rank the ones to review"
 DESCRIPTION = (
     "Decide the cases in a table, which may be larger than memory. For each case the output has "
     "its id, the decision, the class that the model suggests, the chance that this is wrong (if "
-    "the model has posteriors), the reason for a review, its rank (1 comes first), the two classes "
-    "it lies between, and what a review is worth (for models by data replication, the distance to "
-    "the nearest boundary). Rows that are not as in training go to review."
+    "the model has posteriors), the reason for a review (ambiguous, novel, policy or unreadable) "
+    "with a detail, its rank (1 comes first), the two classes it lies between, and what a review "
+    "is worth (for models by data replication, the distance to the nearest boundary). Rows that "
+    "are not as in training go to review."
 )
 ENOUGH = 50  # cases needed to judge the share of reviews
 MANY = 50_000  # cases whose share is as good as that of more, and computed in no time
 ROWS, NUMBERS = 50_000, 1 << 23  # in memory at a time, at most
-OVER_CAPACITY = "over capacity"
 
 
 def add(parser: Any) -> None:
@@ -37,9 +46,10 @@ def add(parser: Any) -> None:
     options.add(parser, "--overwrite")
     names = "column that names the cases (default: the same as in training)"
     options.add(parser, "--id", help=names)
-    options.add(parser, "--capacity", "--strict")
+    options.add(parser, "--capacity", "--audit", "--strict")
     options.add_reading(parser)
     options.add_opening(parser)
+    options.add(parser, "--seed", help="random seed of --audit (default: 0)")
     options.add(parser, "--json")
 
 
@@ -52,6 +62,8 @@ def run(arguments: argparse.Namespace) -> None:
     opened = open_model(arguments)
     if arguments.id in opened.encoder.kinds_:
         raise CommandError(f"--id {arguments.id!r} is a feature of {arguments.model}")
+    import numpy as np
+
     from rejo.cli._spool import Spool
     from rejo.tables import TableWriter, read_chunks
 
@@ -66,7 +78,7 @@ def run(arguments: argparse.Namespace) -> None:
     )  # fmt: skip
     features = list(opened.encoder.kinds_)
     column = None
-    tally, ids = DoubtCounts(), Ids()
+    tally, ids, drawing = DoubtCounts(), Ids(), np.random.default_rng(arguments.seed)
     with Spool() as spool:
         for chunk in _counted(chunks):
             column = named if named in chunk.columns else None
@@ -78,25 +90,32 @@ def run(arguments: argparse.Namespace) -> None:
                 raise _refusal(arguments, chunk, names, judged.doubts)
             tally.add(judged.doubts)
             ids.add(names)
-            reasons = {row: reason_of(doubts) for row, doubts in judged.doubts.items()}
-            spool.add(names, judged.judgement, reasons)
+            reason, said = _reasons(judged)
+            # A number for every row, so that the sample does not depend on how the file is read.
+            drawn = drawing.random(len(chunk)) < arguments.audit if arguments.audit else None
+            spool.add(names, judged.judgement, reason, drawn, (said,))
         n, capacity = spool.n_cases, arguments.capacity
         if isinstance(capacity, float):
             capacity = int(capacity * n + 1e-9)
-        n_reviews = spool.n_reviews(capacity)
+        counts, n_audited = np.zeros(len(WORDS), dtype=int), 0
         with TableWriter(arguments.output, overwrite=arguments.overwrite) as writer:
             for part in progress(spool.parts(capacity), spool.n_parts, "writing"):
                 writer.write(_frame(part, column, opened, spool.has_worth))
-    _warn_of_rows(tally, n, capacity, said=arguments.output != "-" and not arguments.json)
+                counts += np.bincount(part.cases["reason"] + 1, minlength=len(WORDS) + 1)[1:]
+                n_audited += int(part.audited.sum())
+    *reviewed, n_over = counts.tolist()
+    _warn_of_rows(tally, n, said=arguments.output != "-" and not arguments.json)
+    _warn_of_capacity(spool.n_fixed, n_audited, capacity)
     _warn_of_share(opened, n - tally.n_rows, spool.n_rejected - tally.n_rows)
     _warn_of_ids(ids, named, column, n)
-    found = {"n_cases": n, "decided": n - n_reviews, "review": n_reviews}
-    found |= {"in_doubt": tally.n_rows, "over_capacity": spool.n_rejected - n_reviews}
+    found = {"n_cases": n, "decided": n - sum(reviewed), "review": sum(reviewed)}
+    found |= {"in_doubt": tally.n_rows, "over_capacity": n_over, "audited": n_audited}
+    reasons = dict(zip(WORDS, reviewed, strict=False))
     output = without_password(arguments.output)
     if arguments.json:
-        print_json({"output": output, **found, "doubts": tally.as_json()})
+        print_json({"output": output, **found, "reasons": reasons, "doubts": tally.as_json()})
     elif arguments.output != "-":  # or the decisions themselves are printed
-        _print_summary(opened, found, tally, capacity, output)
+        _print_summary(opened, found, reasons, tally, capacity, output)
 
 
 def _check_output(output: str, *, overwrite: bool) -> None:
@@ -116,17 +135,33 @@ def _check_output(output: str, *, overwrite: bool) -> None:
         raise CommandError(options.explain(error)) from None
 
 
+def _reasons(judged: Any) -> tuple[Any, dict[int, str]]:
+    """Reason (n,) for each row that goes to review, and the text of those that have their own."""
+    import numpy as np
+
+    judgement, doubts = judged
+    reason = np.full(len(judgement.decision), AMBIGUOUS, dtype=np.int8)
+    if judgement.kind is not None:
+        reason[:] = judgement.kind
+    reason[list(doubts)] = [reason_of_doubts(found) for found in doubts.values()]
+    return reason, {row: reason_of(found) for row, found in doubts.items()}
+
+
 def _print_summary(
-    opened: Opened, found: dict[str, int], tally: DoubtCounts, capacity: int | None, output: str
-) -> None:
+    opened: Opened, found: dict[str, int], reasons: dict[str, int], tally: DoubtCounts,
+    capacity: int | None, output: str,
+) -> None:  # fmt: skip
     n, n_reviews = found["n_cases"], found["review"]
     if not n:
         return
     print(
         f"{n:,} case{'s' * (n > 1)}: {n - n_reviews:,} decided, {n_reviews:,} "
-        f"({percent(n_reviews / n)}) to {printable(opened.doubt_label)}, ranked. "
-        f"Decisions: {output}"
+        f"({percent(n_reviews / n)}) to {printable(opened.doubt_label)}, ranked"
+        f"{': ' * bool(n_reviews)}{counted(reasons)}. Decisions: {output}"
     )
+    if found["audited"]:
+        are = "case was" if found["audited"] == 1 else "cases were"
+        print(f"{found['audited']:,} {are} drawn at random for the audit.")
     if found["in_doubt"]:
         print(tally.summary())
     if found["over_capacity"]:
@@ -199,7 +234,7 @@ def _warn_of_ids(ids: Ids, named: str | None, column: str | None, n: int) -> Non
         )
 
 
-def _warn_of_rows(tally: DoubtCounts, n: int, capacity: int | None, said: bool) -> None:
+def _warn_of_rows(tally: DoubtCounts, n: int, said: bool) -> None:
     """Say what is wrong with the file, if its rows are not ``said`` on standard output."""
     if not n:
         warn("the table has no rows: the output has only a header")
@@ -207,10 +242,15 @@ def _warn_of_rows(tally: DoubtCounts, n: int, capacity: int | None, said: bool) 
         warn(told)
     if tally.n_rows and not said:
         warn(tally.summary())
-    if capacity is not None and tally.n_rows > capacity:
+
+
+def _warn_of_capacity(n_fixed: int, n_audited: int, capacity: int | None) -> None:
+    """Say if there are more cases to review than the capacity, whatever they are worth."""
+    if capacity is not None and n_fixed + n_audited > capacity:
+        audit = f", with {n_audited:,} of the audit" if n_audited else ""
         warn(
-            f"{tally.n_rows:,} cases must be reviewed because they are not as in training, more "
-            f"than the capacity of {capacity:,}; none of them is decided"
+            f"{n_fixed + n_audited:,} cases must be reviewed{audit}, more than the capacity of "
+            f"{capacity:,}; none of them is decided"
         )
 
 
@@ -252,7 +292,7 @@ def _frame(part: Any, column: str | None, opened: Opened, has_worth: bool) -> An
     # The review label comes last, where the index -1 finds it; before it, what nobody knows.
     labels = np.array([*opened.classes, None, opened.doubt_label], dtype=object)
     cases, unknown = part.cases, len(labels) - 2
-    rows = list(part.doubts)
+    rows = np.isin(cases["reason"], (NOVEL, UNREADABLE))
     for name in ("forced", "lower", "upper"):  # a guess from a bad cell would mislead
         cases[name][rows] = unknown
     for name in ("chance", "worth", "distance"):
@@ -261,7 +301,8 @@ def _frame(part: Any, column: str | None, opened: Opened, has_worth: bool) -> An
         "decision": labels[cases["decision"]],
         "suggested": labels[cases["forced"]],
         "chance_wrong": np.round(cases["chance"], 4),
-        "reason": _reasons(part, labels),
+        "reason": np.array([*WORDS, None], dtype=object)[cases["reason"]],
+        "detail": details(part, labels),
         "rank": pd.arrays.IntegerArray(part.rank, part.rank == 0),
         "lower": labels[cases["lower"]],
         "upper": labels[cases["upper"]],
@@ -280,23 +321,6 @@ def _frame(part: Any, column: str | None, opened: Opened, has_worth: bool) -> An
         if values.dtype == object
     }
     return pd.DataFrame(ids | found | texts, copy=False)
-
-
-def _reasons(part: Any, labels: Any) -> Any:
-    """Return why each case goes to review, or is decided although it should; else nothing."""
-    import numpy as np
-
-    n, cases = len(labels), part.cases
-    pair = np.where(part.rank > 0, n * cases["lower"].astype(np.int64) + cases["upper"], -1)
-    pairs, which = np.unique(pair, return_inverse=True)
-    said = [
-        None if pair < 0 else f"between {labels[pair // n]} and {labels[pair % n]}"
-        for pair in pairs.tolist()
-    ]
-    found = np.array(said, dtype=object)[which]
-    found[part.over] = OVER_CAPACITY
-    found[list(part.doubts)] = list(part.doubts.values())
-    return found
 
 
 def _six_digits(values: Any) -> Any:
