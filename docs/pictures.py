@@ -15,6 +15,7 @@ from sklearn.svm import SVC
 
 from rejo import (
     AccuracyRejectDisplay,
+    DisparityDisplay,
     RejectConfusionDisplay,
     RejectRegionDisplay,
     RejoLinear,
@@ -196,6 +197,22 @@ def reliability():
     save(figure, "reliability.png")
 
 
+def disparity():
+    """In one branch of two, one record in four belongs to another case: it is wrong surely."""
+    X, y = make_synthetic_2(16_000, random_state=0)
+    rng = np.random.default_rng(0)
+    group = np.where(rng.random(len(y)) < 0.3, "branch B", "branch A")
+    mixed_up = (group == "branch B") & (rng.random(len(y)) < 1 / 4)
+    X[mixed_up] = rng.permutation(X[mixed_up])
+    model = make_pipeline(PolynomialFeatures(2), StandardScaler(), RejoLinear(reject_cost=COST))
+    model.fit(X[:4000], y[:4000])
+    figure = Figure(figsize=(11, 4.0), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    display = DisparityDisplay.from_estimator(model, X[4000:], y[4000:], group[4000:], ax=left)
+    display.plot(ax=right, show="gap")
+    save(figure, "disparity.png")
+
+
 if __name__ == "__main__":
     reject_region()
     data()
@@ -206,3 +223,4 @@ if __name__ == "__main__":
     confusion()
     budget()
     reliability()
+    disparity()

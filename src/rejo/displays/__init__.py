@@ -17,7 +17,8 @@ modules, in the order to read them:
     what the displays ask of a classifier, also of one in a pipeline or a search
 ``_curves``, ``_comparisons``
     a curve with its band, and curves from rows of results
-``_regions``, ``_accuracy``, ``_risk``, ``_confusion``, ``_budget``, ``_reliability``
+``_regions``, ``_accuracy``, ``_risk``, ``_confusion``, ``_budget``, ``_reliability``,
+``_disparity``
     one display each
 """
 
@@ -25,6 +26,7 @@ from rejo.displays._accuracy import AccuracyRejectDisplay
 from rejo.displays._budget import ReviewBudgetDisplay
 from rejo.displays._confusion import RejectConfusionDisplay
 from rejo.displays._curves import Curve
+from rejo.displays._disparity import DisparityDisplay
 from rejo.displays._regions import RejectRegionDisplay
 from rejo.displays._reliability import ReliabilityDisplay
 from rejo.displays._risk import RiskCurveDisplay
@@ -32,6 +34,7 @@ from rejo.displays._risk import RiskCurveDisplay
 __all__ = [
     "AccuracyRejectDisplay",
     "Curve",
+    "DisparityDisplay",
     "RejectConfusionDisplay",
     "RejectRegionDisplay",
     "ReliabilityDisplay",

@@ -55,6 +55,14 @@ label : a class, default=None
 n_bins : int, default=10
 bins : {"quantile", "width"}, default="quantile"
     Bins with the same number of points, or of the same width.
+group : array-like of shape (n_samples,)
+    Group of each case, such as a region; it need not be a feature.
+show : {"accuracy", "gap"}, default="accuracy"
+    Accuracy of the decided cases of each group, or the gap between the best and the worst.
+shares : sequence of float in [0, 1], default=None
+    Shares of all cases to review; by default 0, 5 %, ..., 95 %.
+min_cases : int, default=30
+    A group is dashed where it has fewer decided cases, and left out if it never has as many.
 sample_weight : array-like of shape (n_samples,), default=None
     Weights of the points.
 name : str

@@ -19,6 +19,8 @@ The modules, in reading order:
     confusion with rejections; the mean of any loss between ordered classes; crossed boundaries
 ``_curves``
     accuracy and risk as more points are rejected, for decisions ranked by sureness; their areas
+``_disparity``
+    accuracy of the decided cases of each group, and whether reviews widen the gaps
 ``intervals``
     confidence intervals of rates and of any other measure
 ``bounds``
@@ -38,6 +40,7 @@ from rejo.metrics._curves import (
     e_aurc,
     risk_coverage_curve,
 )
+from rejo.metrics._disparity import AccuracyGap, DisparityCurve, accuracy_gap, disparity_curve
 from rejo.metrics._probabilities import ReliabilityTable, log_loss, reliability_table
 from rejo.metrics._rates import (
     accepted_accuracy,
@@ -66,13 +69,16 @@ from rejo.metrics.intervals import (
 )
 
 __all__ = [
+    "AccuracyGap",
     "AccuracyRejectCurve",
+    "DisparityCurve",
     "Interval",
     "RateIntervals",
     "ReliabilityTable",
     "RiskCoverageCurve",
     "Tally",
     "accepted_accuracy",
+    "accuracy_gap",
     "accuracy_reject_curve",
     "auarc",
     "augrc",
@@ -84,6 +90,7 @@ __all__ = [
     "cases_needed",
     "classification_quality",
     "crossing_rate",
+    "disparity_curve",
     "e_aurc",
     "empirical_risk",
     "error_rate",

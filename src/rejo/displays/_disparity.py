@@ -1,0 +1,245 @@
+"""Accuracy of the decided cases of each group against the share of reviews."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rejo._typing import Floats
+from rejo.displays._curves import check_choice, draw_reference
+from rejo.displays._inputs import column, described, judge
+from rejo.displays.style import LINE_COLOURS, LINE_STYLES, Display, from_zero, percent, sober, wrap
+from rejo.metrics import DisparityCurve, disparity_curve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Show = Literal["accuracy", "gap"]
+MAX_NAMED = 14  # lines with a colour and a label; the largest groups come first
+MAX_BANDS = 3  # more intervals on top of each other cannot be told apart
+DASHED = (0, (1.5, 1.5))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DisparityDisplay(Display):
+    """Accuracy of the decided cases of each group, as the share of reviews grows.
+
+    All groups share one ranking and one cut. A line is thin and dotted where fewer than
+    ``min_cases`` cases of its group are decided; groups that never have as many are left out, and
+    the label of the axis says so. With ``show="gap"``: the gap between the best and the worst
+    group, its interval, and the gap between the same two groups if every case were decided.
+
+    Use :meth:`from_estimator` or :meth:`from_predictions` to make one.
+
+    Parameters
+    ----------
+    curve : DisparityCurve
+        From :func:`rejo.metrics.disparity_curve`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rejo import RejoSVC, make_synthetic_1
+    >>> from rejo.displays import DisparityDisplay
+    >>> X, y = make_synthetic_1(1000, random_state=0)
+    >>> group = np.where(X[:, 0] < 0.3, "left", "right")
+    >>> model = RejoSVC(C=10, gamma=4, reject_cost=0.2).fit(X[:200], y[:200])
+    >>> display = DisparityDisplay.from_estimator(
+    ...     model, X[200:], y[200:], group[200:]
+    ... )  # doctest: +SKIP
+    """
+
+    curve: DisparityCurve
+
+    @classmethod
+    @described
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        group: ArrayLike,
+        *,
+        show: Show = "accuracy",
+        shares: Sequence[float] | None = None,
+        min_cases: int = 30,
+        ax: "Axes | None" = None,
+    ) -> Self:
+        """Review the queue of a fitted classifier, and plot.
+
+        The order is that of ``queue(X, fill=True)``: rejected points first, then decided points,
+        the least sure at the front. Novel points, and those that a policy sends to review, are
+        reviewed at every share.
+
+        Parameters
+        ----------
+        %estimator, X, y, group, show, shares, min_cases, ax
+        """
+        model, found = judge(estimator, X)
+        decided = found.decision >= 0
+        pairs = np.column_stack([decided, found.sureness])
+        rank = np.unique(pairs, axis=0, return_inverse=True)[1].ravel().astype(np.float64)
+        kind = getattr(found, "kind", None)
+        reviewed = None if kind is None else ~decided & (np.asarray(kind) > 0)
+        given: dict[str, Any] = {"reviewed": reviewed, "shares": shares, "min_cases": min_cases}
+        curve = disparity_curve(column(y), model.classes_[found.forced], rank, group, **given)
+        return cls(curve=curve).plot(ax=ax, show=show)
+
+    @classmethod
+    @described
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        sureness: ArrayLike,
+        group: ArrayLike,
+        *,
+        show: Show = "accuracy",
+        shares: Sequence[float] | None = None,
+        min_cases: int = 30,
+        ax: "Axes | None" = None,
+    ) -> Self:
+        """Review the least sure points of all groups first, and plot.
+
+        Parameters
+        ----------
+        %y_true, y_pred, sureness, group, show, shares, min_cases, ax
+        """
+        curve = disparity_curve(
+            column(y_true), y_pred, sureness, group, shares=shares, min_cases=min_cases
+        )
+        return cls(curve=curve).plot(ax=ax, show=show)
+
+    def plot(self, ax: "Axes | None" = None, *, show: Show = "accuracy") -> Self:
+        """Draw the accuracy of each group, or the gap, into ``ax`` or a new figure."""
+        check_choice("show", show, ("accuracy", "gap"))
+        ax = self._set_axes(ax)
+        self.lines_: list[Any] = []
+        if show == "accuracy":
+            self._plot_accuracy(ax)
+        else:
+            self._plot_gap(ax)
+        sober(ax)
+        percent(ax.xaxis)
+        percent(ax.yaxis)
+        return self
+
+    def _plot_accuracy(self, ax: "Axes") -> None:
+        curve = self.curve
+        enough = curve.n_decided >= curve.min_cases  # (n_shares, n_groups)
+        largest = np.argsort(-curve.n_cases, kind="stable")
+        shown = [g for g in largest if enough[:, g].any()]
+        # What has a label first, so that the grey lines lie behind.
+        labels: list[tuple[float, str, Any]] = []
+        for i, g in enumerate(shown):
+            named = i < MAX_NAMED
+            colour = LINE_COLOURS[i % len(LINE_COLOURS)] if named else "0.75"
+            style = LINE_STYLES[i // len(LINE_COLOURS) % len(LINE_STYLES)] if named else "-"
+            y, safe = curve.accuracy[:, g], enough[:, g]
+            (line,) = ax.plot(
+                curve.share, np.where(safe, y, np.nan), color=colour, linestyle=style,
+                linewidth=1.8 if named else 0.8, zorder=3 if named else 1,
+                label=str(curve.groups[g]),
+            )  # fmt: skip
+            self.lines_.append(line)
+            few = np.where(_next_to(~safe) & ~np.isnan(y), y, np.nan)
+            ax.plot(curve.share, few, color=colour, linestyle=DASHED, linewidth=0.9, zorder=2)
+            if len(shown) <= MAX_BANDS:
+                ax.fill_between(
+                    curve.share, curve.low[:, g], curve.high[:, g], where=safe, color=colour,
+                    alpha=0.13, lw=0, zorder=1.5,
+                )  # fmt: skip
+            if named:
+                last = np.flatnonzero(~np.isnan(y))[-1]
+                labels.append((float(y[last]), wrap(curve.groups[g]), colour))
+        ax.plot(curve.share, curve.overall, color="black", linewidth=1, zorder=2.5, label="all")
+        decided = np.flatnonzero(~np.isnan(curve.overall))
+        if len(decided):
+            labels.append((float(curve.overall[decided[-1]]), "all", "black"))
+        ax.set(
+            xlabel=self._x_label(len(curve.groups) - len(shown), len(shown) <= MAX_BANDS),
+            ylabel="accuracy of the decided cases",
+        )
+        low = curve.accuracy[:, shown][enough[:, shown]]
+        if low.size:  # a few decided cases of a small group must not flatten the rest
+            pad = max(0.02, 0.15 * (1 - low.min()))
+            ax.set_ylim(max(low.min() - pad, 0.0), 1.0 + pad / 4)
+        _label_ends(ax, labels, float(curve.share[-1]))
+
+    def _x_label(self, left_out: int, bands: bool) -> str:
+        curve = self.curve
+        text = "share of all cases in review, one cut for all groups"
+        notes = [f"dotted: fewer than {curve.min_cases} decided cases"]
+        if left_out:
+            groups = "group that never has" if left_out == 1 else "groups that never have"
+            notes.append(f"without {left_out} {groups} as many")
+        if bands:
+            notes.append(f"band: {100 * curve.confidence:g} % interval")
+        return f"{text}\n({'; '.join(notes)})"
+
+    def _plot_gap(self, ax: "Axes") -> None:
+        curve = self.curve
+        self.lines_ += ax.plot(
+            curve.share, curve.gap, color=LINE_COLOURS[0], linewidth=1.8, label="gap", zorder=3
+        )
+        ax.fill_between(
+            curve.share, curve.gap_low, curve.gap_high, color=LINE_COLOURS[0], alpha=0.13, lw=0
+        )
+        before = curve.gap - curve.change
+        draw_reference(
+            ax, curve.share, before, "if every case were decided", color="black", linestyle=":"
+        )
+        wide = np.flatnonzero(curve.change_low > 0)
+        self.lines_ += ax.plot(
+            curve.share[wide], curve.gap[wide], "o", color=LINE_COLOURS[1], markersize=5, zorder=4
+        )
+        from_zero(ax, "y")
+        notes = [f"band: {100 * curve.confidence:g} % interval"]
+        if len(wide):
+            notes.append("dots: wider than without reviews, beyond chance")
+        ax.set(
+            xlabel=f"share of all cases in review\n({'; '.join(notes)})",
+            ylabel="gap in accuracy, best to worst group",
+        )
+        ends = [(curve.gap, "gap", LINE_COLOURS[0])]
+        ends.append((before, "the same two groups,\nevery case decided", "black"))
+        some = np.flatnonzero(~np.isnan(curve.gap))
+        if len(some):
+            labels = [(float(y[some[-1]]), name, colour) for y, name, colour in ends]
+            _label_ends(ax, labels, float(curve.share[some[-1]]))
+
+
+def _next_to(mask: Any) -> Any:
+    """Also the neighbours of what is marked, so that a line has no hole."""
+    grown = mask.copy()
+    grown[1:] |= mask[:-1]
+    grown[:-1] |= mask[1:]
+    return grown
+
+
+def _label_ends(ax: "Axes", labels: list[tuple[float, str, Any]], x: float) -> None:
+    """Write the names to the right of the lines, and push those apart that would touch."""
+    low, high = ax.get_ylim()
+    labels.sort(key=lambda label: label[0])
+    heights = np.array([0.045 * (1 + label[1].count("\n")) for label in labels])
+    wanted = (np.array([label[0] for label in labels]) - low) / (high - low)
+    for y, (_, name, colour) in zip(_apart(wanted, heights), labels, strict=True):
+        ax.annotate(
+            name, (1.01, y), xycoords="axes fraction", va="center", color=colour, fontsize=9,
+            annotation_clip=False,
+        )  # fmt: skip
+    ax.set_xlim(0 if x else None, x or None)
+
+
+def _apart(wanted: Floats, heights: Floats) -> Floats:
+    """Places from the bottom up, at least half of both heights apart, and not above the top."""
+    y = np.clip(wanted, 0.0, 1.0)
+    for i in range(1, len(y)):
+        y[i] = max(y[i], y[i - 1] + (heights[i] + heights[i - 1]) / 2)
+    limit = 1.0
+    for i in range(len(y) - 1, -1, -1):
+        y[i] = min(y[i], limit)
+        limit = y[i] - (heights[i] + (heights[i - 1] if i else 0)) / 2
+    return y
