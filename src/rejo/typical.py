@@ -1,17 +1,20 @@
-"""What a typical case looks like: centres, spreads, ranges, and what features tell of each other.
+"""What a typical case looks like: the spread of each feature, and what features tell of each other.
 
-A few numbers for each feature, and for each pair of features if there are not too many, say how far
-a case is from those of training, which of its features are strange, and what a feature would be if
-it followed from the others.  No row of training is kept.
+A feature is put on a scale on which its values in training are spread like a normal distribution:
+that of their ranks, continued beyond the lowest and the highest value.  Skewed amounts, counts and
+yes or no become comparable, and the correlations on this scale (a Gaussian copula) say how far a
+case is from those of training, which of its features are strange, and what a feature would be if
+it followed from the others.  Few numbers are kept for each feature, and one for each pair if there
+are not too many; no row of training is.
 
 >>> import numpy as np
 >>> height = np.linspace(150.0, 190.0, 41)
 >>> Z = np.column_stack([height, height - 100.0 + np.tile([-4.0, 0.0, 4.0, 0.0], 11)[:41]])
 >>> known = Typical.learn(Z)
 >>> known.distance([[170.0, 70.0], [152.0, 88.0], [170.0, 700.0]]).round(1)
-array([ 0. ,  5.7, 99.5])
+array([  0. ,   4.4, 118.4])
 >>> known.replaced([[170.0, 700.0]], [1]).round(1)
-array([[170. ,  69.9]])
+array([[170.,  70.]])
 """
 
 from __future__ import annotations
@@ -22,29 +25,30 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import issparse
+from scipy.special import ndtr, ndtri
 
-from rejo._state import LARGEST, check_fields, either, floats, require, storable
+from rejo._state import LARGEST, check_fields, either, floats, is_sorted, require, storable
 from rejo._typing import Floats
 
 MOST_ROWS = 10_000  # to learn from
 MOST_CELLS = 1 << 25  # to learn from, if there are many features
 MOST_PAIRED = 300  # features whose correlations are kept
+MARKS = 17  # values kept of a feature
+MOST_MARKS = 1 << 17  # of all features, if there are many
 BLOCK = 1 << 20  # numbers that are worked on at a time
+RANGE = 6.0  # standard deviations between the lowest and the highest value
 FARTHEST = 1e6  # standard deviations; what is farther is as far
-ORDINARY = 10.0  # standard deviations; what is farther says nothing about other features
 LEAST_SHRINKAGE = 1e-3  # so that features that follow from others have a residual, too
-NORMAL_QUARTILES = 1.349  # standard deviations between the quartiles of a normal distribution
 
 
 @storable
 class Typical(NamedTuple):
     """What was learned from cases of ``p`` features; :meth:`learn` makes it."""
 
-    center: Floats  # (p,) means, in which far values count less
-    scale: Floats  # (p,) standard deviations, likewise
-    low: Floats  # (p,) lowest value
-    high: Floats  # (p,) highest value
-    precision: Floats  # (p, p) inverse of the correlations, or (p,) of its diagonal
+    values: Floats  # (p, m) some values of each feature, rising; the last may come again
+    scores: Floats  # (p, m) where they are, in standard deviations from the middle
+    scale: Floats  # (p,) a standard deviation beyond the range: a sixth of the range
+    precision: Floats  # (p, p) inverse of the correlations of the scores, or (p,) its diagonal
 
     @classmethod
     def learn(cls, Z: Any) -> Self:
@@ -56,48 +60,69 @@ class Typical(NamedTuple):
         n, p = Z.shape
         if not n:
             raise ValueError("there are no cases to learn from.")
-        Z = np.clip(Z, -LARGEST, LARGEST)
-        center, scale = _robust(Z)
-        s = np.clip((Z - center) / scale, -ORDINARY, ORDINARY)
-        mean, spread = s.mean(axis=0), s.std(axis=0)
-        varies = spread > 1e-9
-        center = np.where(varies, center + mean * scale, center)
+        m = max(3, min(MARKS, MOST_MARKS // p))
+        values, scores = np.empty((p, m)), np.zeros((p, m))
+        s = np.zeros((n, p) if p <= MOST_PAIRED else (n, 0))
+        for j, column in enumerate(Z.T):
+            value, score = _marks(column, m)
+            found = np.interp(column, value, score)
+            spread = found.std()
+            if spread > 0:
+                score = (score - found.mean()) / spread
+            values[j] = np.append(value, np.full(m - len(value), value[-1]))
+            scores[j] = np.append(score, np.full(m - len(value), score[-1]))
+            if p <= MOST_PAIRED:
+                s[:, j] = np.interp(column, value, score)
         # The next value of a column that never changed may differ, but by the odds of 1 to n.
-        still = np.maximum(np.abs(center), 1.0) / np.sqrt(n + 1.0)
-        scale = np.where(varies, spread * scale, still)
-        s = np.where(varies, (s - mean) / np.where(varies, spread, 1.0), 0.0)
-        precision = _precision(s, varies) if p <= MOST_PAIRED else np.ones(p)
-        return cls(center, scale, Z.min(axis=0), Z.max(axis=0), precision)
+        still = np.maximum(np.abs(values[:, 0]), 1.0) / np.sqrt(n + 1.0)
+        span = values[:, -1] / RANGE - values[:, 0] / RANGE
+        scale = np.maximum(np.where(span > 0, span, still), 1 / LARGEST)
+        return cls(values, scores, scale, _precision(s) if p <= MOST_PAIRED else np.ones(p))
+
+    @property
+    def low(self) -> Floats:
+        """Lowest value (p,) of each feature."""
+        return self.values[:, 0]
+
+    @property
+    def high(self) -> Floats:
+        """Highest value (p,) of each feature."""
+        return self.values[:, -1]
+
+    @property
+    def center(self) -> Floats:
+        """Value (p,) in the middle of each feature; of a feature of two values, their mean."""
+        return self._back(np.zeros((1, len(self.values))), range(len(self.values)))[0]
 
     def distance(self, Z: Any) -> Floats:
-        """How far each case (n,) is from the centre: about 1 for cases like those of training.
+        """How far each case (n,) is from the middle: about 1 for cases like those of training.
 
-        It is the Mahalanobis distance divided by the root of the number of features.
+        It is the Mahalanobis distance of the scores, divided by the root of the number of features.
         """
-        parts = [np.einsum("ij,ij->i", s, self._times(s)) for s in self._standard(Z)]
-        return np.sqrt(np.maximum(np.concatenate(parts), 0.0) / len(self.center))
+        parts = [np.einsum("ij,ij->i", s, self._times(s)) for s in self._scores(Z)]
+        return np.sqrt(np.maximum(np.concatenate(parts), 0.0) / len(self.values))
 
     def residuals(self, Z: Any) -> Floats:
         """How far each feature (n, p) is from what the others suggest, in standard deviations."""
         spread = np.sqrt(self.precision if self._alone else self.precision.diagonal())
-        return np.concatenate([self._times(s) / spread for s in self._standard(Z)])
+        return np.concatenate([self._times(s) / spread for s in self._scores(Z)])
 
     def replaced(self, Z: Any, columns: Sequence[int]) -> Floats:
         """Cases (n, p) with these columns replaced by what the others suggest.
 
-        That is the mean of a linear model, within the range of training; the mean of the column
-        if the others tell nothing.
+        That is the median of a feature given the others, within the range of training; of a
+        feature of two values, the mean.
         """
         out = np.concatenate([block.copy() for block in _blocks(Z)])
         these = np.asarray(columns, dtype=np.intp)
         suggested = np.zeros((len(out), len(these)))
-        if not self._alone and len(these) < len(self.center):
-            s = np.clip(np.concatenate(list(self._standard(Z))), -ORDINARY, ORDINARY)
+        if not self._alone and len(these) < len(self.values):
+            s = np.concatenate(list(self._scores(Z)))
+            s = np.clip(s, self.scores[:, 0], self.scores[:, -1])  # far ones tell no more
             s[:, these] = 0.0
             own = cho_factor(self.precision[np.ix_(these, these)])
             suggested = -cho_solve(own, self.precision[these] @ s.T).T
-        values = self.center[these] + suggested * self.scale[these]
-        out[:, these] = np.clip(values, self.low[these], self.high[these])
+        out[:, these] = self._back(suggested, columns)
         return out
 
     @property
@@ -107,25 +132,33 @@ class Typical(NamedTuple):
     def _times(self, s: Floats) -> Floats:
         return s * self.precision if self._alone else s @ self.precision
 
-    def _standard(self, Z: Any) -> Iterator[Floats]:
-        """Blocks of cases in standard deviations from the centre; what is missing is typical."""
+    def _scores(self, Z: Any) -> Iterator[Floats]:
+        """Scores of blocks of cases; what is missing is in the middle."""
         for block in _blocks(Z):
             with np.errstate(over="ignore", invalid="ignore"):
-                s = (block - self.center) / self.scale
-            yield np.clip(np.nan_to_num(s, copy=False, nan=0.0), -FARTHEST, FARTHEST)
+                beyond = (block - np.clip(block, self.low, self.high)) / self.scale
+            for j, column in enumerate(block.T):
+                beyond[:, j] += np.interp(column, self.values[j], self.scores[j])
+            yield np.clip(np.nan_to_num(beyond, copy=False, nan=0.0), -FARTHEST, FARTHEST)
+
+    def _back(self, s: Floats, columns: Sequence[int]) -> Floats:
+        """Values (n, k) of these columns that have the scores ``s``, within the range."""
+        pairs = zip(columns, s.T, strict=True)
+        found = [np.interp(score, self.scores[j], self.values[j]) for j, score in pairs]
+        return np.array(found).reshape(len(found), len(s)).T
 
     def _check_state(self) -> None:
         """The arrays are of the same features, and the precision is that of correlations."""
         alone, pairs = floats("p", low=1.0, high=1.0), floats("p", "p", low=-1e9, high=1e9)
         check_fields(
             self,
-            center=floats("p"),
+            values=floats("p", "m"),
+            scores=floats("p", "m", low=-FARTHEST, high=FARTHEST),
             scale=floats("p", low=1 / LARGEST),
-            low=floats("p"),
-            high=floats("p"),
             precision=either(alone, pairs),
         )
-        require((self.low <= self.high).all(), self, "a lowest value is above the highest")
+        fine = self.values.size and is_sorted(self.values) and is_sorted(self.scores)
+        require(fine, self, "its values and scores do not rise")
         if not self._alone:
             P = self.precision
             fine = len(P) <= MOST_PAIRED and np.allclose(P, P.T, rtol=1e-6, atol=1e-6)
@@ -133,28 +166,32 @@ class Typical(NamedTuple):
             np.linalg.cholesky(P)  # which refuses one that is not positive
 
 
-def _robust(Z: Floats) -> tuple[Floats, Floats]:
-    """Centre and spread of each column: by quartiles, else by moments; a spread is above 0."""
-    first, median, third = np.quantile(Z, [0.25, 0.5, 0.75], axis=0)
-    span = np.maximum(np.abs(Z - median).max(axis=0), 1 / LARGEST)
-    d = (Z - median) / span  # within 1, so that squares stay numbers
-    quartiles = third - first
-    many = quartiles > 1e-9 * span  # half of the values are not the same
-    center = np.where(many, median, median + span * d.mean(axis=0))
-    scale = np.where(many, quartiles / NORMAL_QUARTILES, span * d.std(axis=0))
-    return center, np.clip(scale, 1 / LARGEST, LARGEST)
+def _marks(column: Floats, most: int) -> tuple[Floats, Floats]:
+    """Some values of a column, rising, and the normal scores of their ranks; equal ones share it.
+
+    Those kept are evenly spread over the scores, and the lowest and the highest are among them.
+    """
+    values, counts = np.unique(column, return_counts=True)
+    rank = (np.cumsum(counts) - counts / 2) / len(column)
+    scores = ndtri(rank)
+    if len(values) > most:
+        wanted = ndtr(np.linspace(scores[0], scores[-1], most))
+        kept = np.searchsorted(rank, wanted[1:-1])
+        kept = np.unique([0, *np.minimum(kept, len(values) - 1), len(values) - 1])
+        values, scores = values[kept], scores[kept]
+    return values, scores
 
 
-def _precision(s: Floats, varies: Any) -> Floats:
+def _precision(s: Floats) -> Floats:
     """Inverse (p, p) of the correlations, shrunk towards none as Ledoit and Wolf (2004) do."""
     n, p = s.shape
     R = s.T @ s / n
-    R[~varies, ~varies] = 1.0
+    R.flat[:: p + 1] = 1.0  # also of a feature that never changes
     off = ((R - np.eye(p)) ** 2).sum()
     noise = (np.einsum("ij,ij->i", s, s) ** 2).mean() - (R**2).sum()
     share = np.clip(noise / (n * off), LEAST_SHRINKAGE, 1.0) if off > 0 else LEAST_SHRINKAGE
     R *= 1.0 - share
-    R.flat[:: p + 1] += share
+    R.flat[:: p + 1] = 1.0
     P = cho_solve(cho_factor(R), np.eye(p))
     return np.ascontiguousarray((P + P.T) / 2.0)
 
@@ -167,7 +204,8 @@ def _sample(Z: Any) -> Floats:
     most = max(2, min(MOST_ROWS, MOST_CELLS // max(p, 1)))
     if n > most:
         Z = Z[np.sort(np.random.default_rng(0).choice(n, most, replace=False))]
-    return np.concatenate([*_blocks(Z), np.empty((0, p))])
+    Z = np.concatenate([*_blocks(Z), np.empty((0, p))])
+    return np.clip(Z, -LARGEST, LARGEST, out=Z)
 
 
 def _blocks(Z: Any) -> Iterator[Floats]:
