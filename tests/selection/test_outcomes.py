@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from rejo import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier, make_synthetic_1
 from rejo.baselines import ThresholdRejectClassifier
 from rejo.selection import cross_val_outcomes, ranking_outcomes, reject_curve
+from rejo.selection.outcomes import _from_judgement, _join
 from rejo.selection.path import fold_curve
 
 COSTS = [0.04, 0.2, 0.4]
@@ -248,3 +249,34 @@ def test_more_reviews_leave_no_more_errors(ordered):
     assert (np.diff(curve.error_rate) <= 1e-12).all()
     assert curve.error_rate[-1] == 0
     assert curve.error_rate[0] == pytest.approx(np.mean(model.predict_forced(X) != y))
+
+
+def test_rows_that_are_not_as_in_training_are_reviewed_at_every_share(ordered):
+    X, y = ordered
+    model = RejoLinear().fit(X, y)
+    points, chosen = ranking_outcomes(model, X, [0, 0.1, 0.5, 1], reviewed=[3, 70, 71])
+    sizes = [int((point.decision < 0).sum()) for point in points]
+    assert sizes[0] == 3
+    assert {15, 75, 150} <= set(sizes)
+    for point in points:
+        assert (point.decision[[3, 70, 71]] == -1).all()
+        np.testing.assert_array_equal(np.flatnonzero(point.kind), [3, 70, 71])
+    own = model.reject_mask(X)
+    own[[3, 70, 71]] = True
+    np.testing.assert_array_equal(points[chosen].decision < 0, own)
+    assert all(point.kind is None for point in ranking_outcomes(model, X, [0.1])[0])
+
+
+def test_kinds_of_review_are_kept_case_by_case(ordered):
+    """Also by folds, and in another order of the cases."""
+    X, y = ordered
+    model = RejoLinear().fit(X, y)
+    parts = [
+        model.judge(part)._replace(kind=(part[:, 0] > 1).astype(np.int8)) for part in (X, X[:5])
+    ]
+    judged = _join([_from_judgement(part) for part in parts], axis=1)
+    assert judged.kind.shape == (1, 155)
+    order = np.arange(155)[::-1]
+    point = judged.at(0, 0.2, order, np.zeros(155, dtype=int))
+    np.testing.assert_array_equal(point.kind[5:][::-1], X[:, 0] > 1)
+    np.testing.assert_array_equal(point.take(np.array([5, 9])).kind, point.kind[[5, 9]])

@@ -216,6 +216,7 @@ def cut_outcomes(crossfit: CrossFit, prices: Floats, cuts: Iterable[float]) -> l
             bands=None,
             fold=crossfit.fold,
             worth=worth,
+            kind=None if crossfit.novel is None else crossfit.novel.astype(np.int8),  # NOVEL is 1
         )
         for cut in cuts
     ]

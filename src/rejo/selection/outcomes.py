@@ -18,7 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from rejo._io import progress
 from rejo._typing import Floats, Indices
 from rejo.decisions import uniform_prices
-from rejo.estimators.base import Judgement, RejectClassifier
+from rejo.estimators.base import AMBIGUOUS, NOVEL, Judgement, RejectClassifier
 from rejo.estimators.boundaries import BoundaryClassifier, judge_scores
 from rejo.estimators.classes import class_indices
 from rejo.estimators.pipelines import final_step, reject_label_of
@@ -69,6 +69,9 @@ class Outcomes:
         Number of the fold whose model judged the case.
     worth : ndarray of shape (n_samples,) or None
         What a review is expected to save, in the unit of the prices; None without posteriors.
+    kind : ndarray of int8 of shape (n_samples,) or None
+        Why the case is, or would be, reviewed, as an index into ``REASONS``; None: all ambiguous.
+        Novel cases, and those that a policy sends to review, are reviewed at every point.
     """
 
     reject_cost: float
@@ -80,6 +83,7 @@ class Outcomes:
     bands: Floats | None
     fold: Indices
     worth: Floats | None = None
+    kind: NDArray[np.int8] | None = None
 
     def take(self, cases: Indices) -> Outcomes:
         """Outcomes of these cases, in this order."""
@@ -88,7 +92,7 @@ class Outcomes:
         return replace(self, **kept)
 
 
-PER_CASE = ("decision", "forced", "lower", "sureness", "score", "fold", "worth")
+PER_CASE = ("decision", "forced", "lower", "sureness", "score", "fold", "worth", "kind")
 
 
 class Judged(NamedTuple):
@@ -100,12 +104,14 @@ class Judged(NamedTuple):
     sureness: Any = None  # (n_costs, n)
     score: Any = None  # (n_costs, n); None of a classifier without scores
     bands: tuple[Floats | None, ...] = (None,)  # (n_costs,) of (n_classes - 1, 2)
+    kind: Any = None  # (n_costs, n); None: all ambiguous
 
     def at(self, i: int, reject_cost: float, order: Indices, fold: Indices) -> Outcomes:
         """Outcomes by the ``i``-th model, of the cases in this order."""
         fields: list[Any] = [None if array is None else array[i, order] for array in self[:5]]
         fields += self.bands[i], fold[order]
-        return Outcomes(reject_cost, *fields)
+        kind = None if self.kind is None else self.kind[i, order]
+        return replace(Outcomes(reject_cost, *fields), kind=kind)
 
 
 class OutOfFold(NamedTuple):
@@ -245,12 +251,19 @@ def cross_val_outcomes(
 
 
 def ranking_outcomes(
-    model: Any, X: Any, shares: Iterable[float], *, reviewed: Sequence[int] = ()
+    model: Any,
+    X: Any,
+    shares: Iterable[float],
+    *,
+    reviewed: Sequence[int] = (),
+    group: Any = None,
 ) -> tuple[list[Outcomes], int]:
     """Judge cases by one fitted model, as if other shares of them went to review.
 
     The cases are ranked as by :meth:`~rejo.RejoSVC.queue`: first the rejected cases, least sure
-    first, then the decided cases, least sure first.
+    first, then the decided cases, least sure first.  Cases that are reviewed whatever the model
+    makes of them (novel ones, those of a policy, and the ``reviewed`` rows) go to review at every
+    share.
 
     Parameters
     ----------
@@ -260,7 +273,10 @@ def ranking_outcomes(
     shares : iterable of float in [0, 1]
         Shares of the cases to send to review.
     reviewed : sequence of int, default=()
-        Rows that are the first to go to review, whatever the model would decide.
+        Rows that go to review whatever the model would decide, because they are not as in
+        training: they count as novel.
+    group : array-like of shape (n_samples,), default=None
+        Group of each case, for a model that was fitted with groups to promise by.
 
     Returns
     -------
@@ -272,27 +288,40 @@ def ranking_outcomes(
     last, Z = final_step(model, X)
     if not isinstance(last, RejectClassifier):
         raise TypeError(f"{type(last).__name__} is not a classifier with a reject option.")
-    if isinstance(model, RejectClassifier) and model.decides_by_posteriors:
+    if isinstance(model, RejectClassifier) and (model.decides_by_posteriors or group is not None):
         last, Z = model, X  # it knows the user's prices, the last step those with the cut
     cost = np.nan if last.reject_cost_ is None else float(last.reject_cost_)
-    if last.decides_by_posteriors:
+    if group is not None:
+        found = last.judge(Z, group=group)  # type: ignore[call-arg]
+        judged, worth = _from_judgement(found), found.worth
+    elif last.decides_by_posteriors:
         found = last.judge(Z)
         judged, worth = _from_judgement(found), found.worth
     else:
         judged, worth = look(last, Z, last.classes_), None
     n = judged.decision.shape[1]
     own = judged.at(0, cost, np.arange(n), np.zeros(n, dtype=np.intp))
-    own = replace(own, worth=worth)
-    own.decision[list(reviewed)], own.sureness[list(reviewed)] = -1, -np.inf
+    own = replace(own, worth=worth, kind=_kinds(own, list(reviewed)))
+    fixed = np.zeros(n, dtype=bool) if own.kind is None else own.kind != AMBIGUOUS
+    own.decision[fixed], own.sureness[list(reviewed)] = -1, -np.inf
     rejected = own.decision < 0
-    order = np.lexsort((own.sureness, ~rejected))
-    reviews = int(rejected.sum())
+    order = np.lexsort((own.sureness, ~rejected, ~fixed))
+    reviews, least = int(rejected.sum()), int(fixed.sum())
     points = {reviews: own}
-    for size in {round(float(share) * n) for share in shares} - {reviews}:
+    for size in {max(round(float(share) * n), least) for share in shares} - {reviews}:
         decision = own.forced.copy()
         decision[order[:size]] = -1
         points[size] = replace(own, reject_cost=np.nan, decision=decision, bands=None)
     return [points[size] for size in sorted(points)], sorted(points).index(reviews)
+
+
+def _kinds(own: Outcomes, reviewed: list[int]) -> NDArray[np.int8] | None:
+    """Why the cases are reviewed, if these rows are because they are not as in training."""
+    if not reviewed:
+        return own.kind
+    kind = np.zeros(len(own.decision), dtype=np.int8) if own.kind is None else own.kind.copy()
+    kind[reviewed] = NOVEL
+    return kind
 
 
 def look(model: Any, X: Any, classes: NDArray[Any]) -> Judged:
@@ -309,7 +338,8 @@ def look(model: Any, X: Any, classes: NDArray[Any]) -> Judged:
 
 def _from_judgement(found: Judgement) -> Judged:
     kept: Any = found.decision, found.forced, found.lower, found.sureness
-    return Judged(*(array[None] for array in kept))
+    kind = None if found.kind is None else found.kind[None]
+    return Judged(*(array[None] for array in kept))._replace(kind=kind)
 
 
 def _from_scores(scores: Floats, rejects: bool) -> Judged:
@@ -382,12 +412,12 @@ def _join(parts: Sequence[Judged], axis: int) -> Judged:
     """Put costs (axis 0) or test parts (axis 1) together; bands are means over the parts."""
     bands: Any = [part.bands for part in parts]
     joined = sum(bands, ()) if axis == 0 else tuple(map(_mean_band, *bands))
-    columns: Any = zip(*(part[:-1] for part in parts), strict=True)
-    fields: list[Any] = [
-        None if any(array is None for array in arrays) else np.concatenate(arrays, axis=axis)
-        for arrays in columns
-    ]
-    return Judged._make([*fields, joined])
+    fields: dict[str, Any] = {"bands": joined}
+    for name in {*Judged._fields} - {"bands"}:
+        arrays = [getattr(part, name) for part in parts]
+        some = all(array is not None for array in arrays)
+        fields[name] = np.concatenate(arrays, axis=axis) if some else None
+    return Judged(**fields)
 
 
 def _mean_band(*bands: Floats | None) -> Floats | None:
