@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rejo import metrics
+from rejo.metrics.bounds import binomial_evidence
 
 PRICES = {  # losses, and how often they occur
     "errors alone": ([0, 1], [0.97, 0.03]),
@@ -36,6 +37,15 @@ def test_bounds_and_p_values_of_arrays(counts, confidence, limit):
     np.testing.assert_allclose(p, np.where(n > 0, stats.binom.cdf(e, n, limit), 1.0), atol=1e-12)
     clear = np.abs(p - (1 - confidence)) > 1e-9
     assert ((bounds <= limit) == (p <= 1 - confidence))[clear].all()
+
+
+@given(st.integers(1, 400), st.integers(0, 400), st.floats(0.01, 0.6))
+def test_evidence_bounds_the_p_value(n, e, limit):
+    e = min(e, n)
+    evidence = binomial_evidence(e / n, n, limit)
+    assert (evidence > 0) == (e / n < limit)
+    if evidence > 0:
+        assert metrics.binomial_p_values(e, n, limit) <= np.exp(-evidence) + 1e-9
 
 
 @given(st.floats(0.0005, 0.9), st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99]))
