@@ -32,6 +32,8 @@ The modules, in the order to read them:
     the optimisation problems, on arrays of floats, that never make the copies
 ``rejo.metrics``
     rates, costs, curves and intervals of classifiers that may reject
+``rejo.explain``
+    what each feature adds to a score, to say why a case is in doubt
 ``rejo.estimators``
     scikit-learn classifiers: :class:`RejoSVC`, :class:`RejoKernelLogistic`, :class:`RejoLinear`,
     :class:`RejoMLP`, and :class:`ReplicationClassifier` over any other binary classifier
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     from rejo.displays import *
     from rejo.estimators import *
     from rejo.estimators.pipelines import judge, queue, review
+    from rejo.estimators.why import why
     from rejo.metrics import (
         accepted_accuracy,
         empirical_risk,
@@ -98,6 +101,7 @@ _WHOLE = ("rejo.estimators", "rejo.baselines", "rejo.displays")
 _SOME = {
     "rejo.datasets": "make_synthetic_1 make_synthetic_2 make_synthetic_3 make_synthetic_4",
     "rejo.estimators.pipelines": "judge queue review",
+    "rejo.estimators.why": "why",
     "rejo.metrics": "accepted_accuracy empirical_risk error_rate expected_cost rejection_rate",
     "rejo.persistence": "ModelFileError load save to_onnx",
     "rejo.selection": "RejectClassifierCV RejoSVCCV TargetUnattainable compare cost_scorer "

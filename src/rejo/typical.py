@@ -49,6 +49,7 @@ class Typical(NamedTuple):
     scores: Floats  # (p, m) where they are, in standard deviations from the middle
     scale: Floats  # (p,) a standard deviation beyond the range: a sixth of the range
     precision: Floats  # (p, p) inverse of the correlations of the scores, or (p,) its diagonal
+    mean: Floats  # (p,) of the values
 
     @classmethod
     def learn(cls, Z: Any) -> Self:
@@ -77,7 +78,8 @@ class Typical(NamedTuple):
         still = np.maximum(np.abs(values[:, 0]), 1.0) / np.sqrt(n + 1.0)
         span = values[:, -1] / RANGE - values[:, 0] / RANGE
         scale = np.maximum(np.where(span > 0, span, still), 1 / LARGEST)
-        return cls(values, scores, scale, _precision(s) if p <= MOST_PAIRED else np.ones(p))
+        precision = _precision(s) if p <= MOST_PAIRED else np.ones(p)
+        return cls(values, scores, scale, precision, _mean(Z))
 
     @property
     def low(self) -> Floats:
@@ -156,14 +158,22 @@ class Typical(NamedTuple):
             scores=floats("p", "m", low=-FARTHEST, high=FARTHEST),
             scale=floats("p", low=1 / LARGEST),
             precision=either(alone, pairs),
+            mean=floats("p"),
         )
         fine = self.values.size and is_sorted(self.values) and is_sorted(self.scores)
         require(fine, self, "its values and scores do not rise")
+        fine = bool(((self.low <= self.mean) & (self.mean <= self.high)).all())
+        require(fine, self, "a mean is outside the range of its values")
         if not self._alone:
             P = self.precision
             fine = len(P) <= MOST_PAIRED and np.allclose(P, P.T, rtol=1e-6, atol=1e-6)
             require(fine, self, "precision is not symmetric")
             np.linalg.cholesky(P)  # which refuses one that is not positive
+
+
+def _mean(Z: Floats) -> Floats:
+    """Mean (p,) of each column, within its range; sums of large numbers must not overflow."""
+    return np.clip((Z / len(Z)).sum(axis=0), Z.min(axis=0), Z.max(axis=0))
 
 
 def _marks(column: Floats, most: int) -> tuple[Floats, Floats]:

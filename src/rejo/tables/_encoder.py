@@ -24,7 +24,7 @@ from rejo._state import (
     storable,
     text,
 )
-from rejo._typing import Floats
+from rejo._typing import Floats, Indices
 from rejo.tables import columns, series
 from rejo.tables.columns import DECADE
 from rejo.tables.dates import FORMATS, ISO
@@ -265,6 +265,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 unique = f"{name} ({number})"
             names[unique] = None
         return np.array(list(names), dtype=object)
+
+    def origins(self) -> Indices:
+        """Position in ``feature_names_in_`` of the column that each output (n_out,) comes from."""
+        check_is_fitted(self)
+        place = {name: i for i, name in enumerate(self.feature_names_in_.tolist())}
+        widths = list(map(len, self._names_out()))
+        return np.repeat([place[name] for name in self.kinds_], widths)
 
     def _names_out(self) -> list[list[str]]:
         """Return the names of the columns that each column becomes."""

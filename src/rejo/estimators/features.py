@@ -1,0 +1,130 @@
+"""Cases as numbers on their way to a classifier, and the feature that each number belongs to."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from rejo._errors import RejoError
+from rejo._typing import Floats, Indices
+from rejo.estimators.inner import is_frame
+from rejo.estimators.insides import Insides, through
+from rejo.estimators.origins import traced
+
+MOST_COLUMNS = 10_000  # that reach the classifier
+
+
+class WhyError(RejoError):
+    """A model cannot be explained as asked."""
+
+
+class Numbers(NamedTuple):
+    """Cases where they are numbers for the first time at, or inside, the classifier that rejects.
+
+    A *feature* is a column of the table, if transformers tell which column each number comes from,
+    else a column of what they put out.
+    """
+
+    parts: Insides  # ``before`` leads here, ``after`` goes on
+    Z: Floats  # (n, p)
+    header: Any  # names of the columns if these are a frame, else None
+    names: list[str]  # (m,) of the features
+    owner: Indices  # (p,) feature of each column
+    source: Indices | None  # (m,) position of each feature in the table, if it comes from there
+
+    def rebuilt(self, rows: Floats) -> Any:
+        """Other rows (r, p), as a frame if the classifier takes one."""
+        if self.header is None:
+            return rows
+        import pandas as pd
+
+        return pd.DataFrame(rows, columns=self.header)
+
+
+def as_table(X: Any) -> Any:
+    """Cases as something with rows to take: an array, a sparse matrix or a frame of pandas."""
+    if issparse(X):
+        return X.tocsr()
+    if is_frame(X):
+        return X
+    return X.to_pandas() if hasattr(X, "to_pandas") else np.asarray(X)
+
+
+def as_numbers(parts: Insides, X: Any) -> Numbers:
+    """Send cases, as the model takes them, through its transformers until they are numbers."""
+    before, after = list(parts.before), list(parts.after)
+    seen = through(before, X)
+    while (Z := _dense(seen)) is None:
+        if not after:
+            raise WhyError(
+                f"the cases reach {type(parts.scorer).__name__} as something else than numbers, "
+                "so features cannot be replaced"
+            )
+        before.append(after.pop(0))
+        seen = through(before[-1:], seen)
+    moved = len(before) > len(parts.before)  # what is typical is known of other numbers
+    typical = None if moved or parts.typical is None else parts.typical
+    if typical is not None and len(typical.mean) != Z.shape[1]:
+        typical = None
+    parts = parts._replace(before=before, after=after, typical=typical)
+    header = list(seen.columns) if is_frame(seen) else None
+    names_in = _names_in(parts, X)
+    found = None if names_in is None else traced(before, len(names_in))
+    if found is None or names_in is None or len(found) != Z.shape[1]:
+        names = _names_out(before, seen, Z.shape[1])
+        return Numbers(parts, Z, header, names, np.arange(Z.shape[1]), None)
+    source, owner = np.unique(found, return_inverse=True)
+    return Numbers(parts, Z, header, [names_in[i] for i in source], owner, source)
+
+
+def values_of(numbers: Numbers, X: Any, j: int) -> NDArray[Any]:
+    """Values (n,) of a feature of cases ``X``, as they stand in the table."""
+    if numbers.source is None:
+        return numbers.Z[:, j]
+    if is_frame(X):
+        name = numbers.names[j]
+        column = X[name] if name in X.columns else X.iloc[:, numbers.source[j]]
+        return column.to_numpy(dtype=object)
+    column = X[:, [numbers.source[j]]]
+    return np.asarray(column.toarray() if issparse(column) else column)[:, 0]
+
+
+def _dense(seen: Any) -> Floats | None:
+    """Cases as an array of floats (n, p), if they are numbers."""
+    if getattr(seen, "ndim", 0) != 2:
+        return None
+    if seen.shape[1] > MOST_COLUMNS:
+        raise WhyError(
+            f"{seen.shape[1]} features are too many to explain; at most {MOST_COLUMNS:,} are tried"
+        )
+    if issparse(seen):
+        return np.asarray(seen.toarray(), dtype=np.float64)
+    if is_frame(seen):
+        kinds = {getattr(dtype, "kind", "O") for dtype in seen.dtypes}
+        if not kinds <= set("biuf"):
+            return None
+        return seen.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(seen, dtype=np.float64) if seen.dtype.kind in "biuf" else None
+
+
+def _names_in(parts: Insides, X: Any) -> list[str] | None:
+    """Names of the columns that the model takes, in its order; ``None`` if it takes no table."""
+    first = next((step for step in (*parts.before, *parts.after) if step is not None), parts.scorer)
+    known = getattr(first, "feature_names_in_", None)
+    if known is not None:
+        return [str(name) for name in known]
+    if is_frame(X):
+        return [str(name) for name in X.columns]
+    return [f"feature {i}" for i in range(X.shape[1])] if X.ndim == 2 else None
+
+
+def _names_out(before: list[Any], seen: Any, p: int) -> list[str]:
+    if is_frame(seen):
+        return [str(name) for name in seen.columns]
+    try:
+        return [str(name) for name in before[-1].get_feature_names_out()]
+    except (AttributeError, IndexError, ValueError):
+        return [f"feature {i}" for i in range(p)]

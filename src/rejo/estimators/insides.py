@@ -1,0 +1,219 @@
+"""What a fitted model is made of, as far as pulls of features need to know."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from rejo._typing import Floats, Indices
+from rejo.estimators.base import RejectClassifier
+from rejo.estimators.boundaries import middle_scores
+from rejo.estimators.inner import family
+from rejo.estimators.linear import RejoLinear
+from rejo.explain.trees import SplitTree
+from rejo.typical import Typical
+
+LEAST = 1e-6  # of a probability, before its logarithm
+FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
+
+
+class Insides(NamedTuple):
+    """A fitted model in parts: cases go through ``before``, then ``after``, to ``scorer``."""
+
+    before: list[Any]  # transformers up to the classifier that rejects
+    after: list[Any]  # those inside it
+    scorer: Any  # the classifier whose score is explained
+    column: Indices  # (K,) place of each class of the model among those of the scorer
+    ordered: bool  # its score is that of a boundary between neighbouring classes
+    typical: Typical | None  # what the model knows of the cases that reach ``after``
+
+
+def insides(model: Any) -> Insides:
+    """Take a fitted model apart, down to the classifier that gives the score.
+
+    A calibration between this score and the decision keeps its order; for more than two classes,
+    whose calibration mixes scores, what is explained is the classifier around it.
+    """
+    before: list[Any] = []
+    typical = None
+    while True:
+        typical = getattr(model, "typical_", typical)
+        if hasattr(model, "steps"):
+            before += [step for _, step in model.steps[:-1]]
+            model = model.steps[-1][1]
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif hasattr(model, "detector_"):
+            model = model.classifier_
+        else:
+            break
+    K = len(model.classes_)
+    same = np.arange(K)
+    if hasattr(model, "boundary_scores"):
+        return Insides(before, [], model, same, True, typical)
+    mixes = K > 2 and getattr(model, "calibrator_", None) is not None
+    wraps = isinstance(model, RejectClassifier) and hasattr(model, "estimator_")
+    if mixes or not wraps:
+        return Insides(before, [], model, same, False, typical)
+    after: list[Any] = []
+    scorer = model.estimator_
+    while hasattr(scorer, "steps") or hasattr(scorer, "best_estimator_"):
+        if hasattr(scorer, "steps"):
+            after += [step for _, step in scorer.steps[:-1]]
+            scorer = scorer.steps[-1][1]
+        else:
+            scorer = scorer.best_estimator_
+    column = same
+    if family(scorer) != "xgboost":  # which calls the classes 0, 1, ...
+        known = np.asarray(scorer.classes_).tolist()
+        column = np.array([known.index(label) for label in model.classes_.tolist()])
+    return Insides(before, after, scorer, column, False, typical)
+
+
+def through(transformers: list[Any], X: Any) -> Any:
+    """Cases as they come out of transformers."""
+    for transformer in transformers:
+        if transformer is not None and transformer != "passthrough":
+            X = transformer.transform(X)
+    return X
+
+
+def pair_scores(parts: Insides, Z: Any, lower: Indices, upper: Indices) -> Floats:
+    """Score (n,) of the upper against the lower class of each of the cases, as the scorer sees it.
+
+    Log-odds, or the score itself if it decides: for two classes calibration keeps its order.
+    """
+    scorer, column = parts.scorer, parts.column
+    rows = np.arange(len(lower))
+    if parts.ordered or not _has(scorer, "predict_proba", "decision_function"):
+        rejects = getattr(scorer, "reject_label_", None) is not None
+        middles = middle_scores(scorer.boundary_scores(Z), rejects=rejects)
+        totals = np.column_stack([np.zeros(len(rows)), np.cumsum(middles, axis=1)])
+        return np.asarray(totals[rows, upper] - totals[rows, lower])
+    if len(column) == 2 and hasattr(scorer, "decision_function"):
+        sign = np.where(column[upper] == 1, 1.0, -1.0)
+        return np.asarray(sign * np.asarray(scorer.decision_function(Z), dtype=np.float64))
+    p = np.asarray(scorer.predict_proba(Z), dtype=np.float64)
+    of_upper, of_lower = p[rows, column[upper]], p[rows, column[lower]]
+    if len(column) == 2:
+        return np.asarray(logit(np.clip(of_upper, LEAST, 1 - LEAST)))
+    return np.log(np.maximum(of_upper, LEAST)) - np.log(np.maximum(of_lower, LEAST))
+
+
+def linear_coef(parts: Insides, lower: Indices, upper: Indices) -> Floats | None:
+    """Coefficients (1, p) or (n, p) of the score of each case, if it is linear."""
+    scorer, column = parts.scorer, parts.column
+    if isinstance(scorer, RejoLinear):
+        return scorer.coef_
+    if isinstance(scorer, RejectClassifier) or not hasattr(scorer, "classes_"):
+        return None
+    coef = getattr(scorer, "coef_", None)
+    if coef is None or not hasattr(scorer, "intercept_"):
+        return None
+    coef = np.asarray(coef.toarray() if hasattr(coef, "toarray") else coef, dtype=np.float64)
+    if len(column) == 2 and coef.ndim == 2 and len(coef) == 1:
+        return coef * np.where(column[upper] == 1, 1.0, -1.0)[:, None]
+    softmax = isinstance(scorer, LogisticRegression | LinearDiscriminantAnalysis)
+    if softmax and len(coef) == len(column) and getattr(scorer, "solver", "") != "liblinear":
+        return np.asarray(coef[column[upper]] - coef[column[lower]])
+    return None
+
+
+def trees_of(parts: Insides) -> list[tuple[SplitTree, Indices]] | None:
+    """Trees whose sum is the score, each with the classes (k,) of the scorer that it speaks for.
+
+    Those of a booster add to the log-odds, those of a forest to the posteriors; ``None`` if the
+    scorer is something else.  For two classes a booster has one score, that of the second.
+    """
+    scorer = parts.scorer
+    if isinstance(scorer, HistGradientBoostingClassifier):
+        rounds = scorer._predictors
+        if any((tree.nodes["is_categorical"] != 0).any() for step in rounds for tree in step):
+            return None
+        places = (
+            [np.array([1])] if len(rounds[0]) == 1 else list(np.arange(len(rounds[0]))[:, None])
+        )
+        return [
+            (_hist_tree(tree.nodes), place)
+            for step in rounds
+            for tree, place in zip(step, places, strict=True)
+        ]
+    everyone = np.arange(len(getattr(scorer, "classes_", ())))
+    if isinstance(scorer, FORESTS):
+        share = 1.0 / len(scorer.estimators_)
+        return [(_votes(tree.tree_, share), everyone) for tree in scorer.estimators_]
+    if isinstance(scorer, DecisionTreeClassifier):
+        return [(_votes(scorer.tree_, 1.0), everyone)]
+    if isinstance(scorer, GradientBoostingClassifier) and scorer.init is None:
+        steps, rate = scorer.estimators_, scorer.learning_rate
+        one = steps.shape[1] == 1
+        return [
+            (_sklearn_tree(tree.tree_, rate * tree.tree_.value[:, 0]), np.array([1 if one else k]))
+            for step in steps
+            for k, tree in enumerate(step)
+        ]
+    return None
+
+
+def booster_pulls(parts: Insides, Z: Any, n_classes: int) -> Floats | None:
+    """Pulls (n, p, K) by XGBoost's or LightGBM's own TreeSHAP; K is 1 for two classes."""
+    scorer, kind = parts.scorer, family(parts.scorer)
+    if kind == "xgboost":
+        from xgboost import DMatrix
+
+        booster = scorer.get_booster()
+        found = booster.predict(DMatrix(Z, feature_names=booster.feature_names), pred_contribs=True)
+    elif kind == "lightgbm":
+        found = scorer.booster_.predict(Z, pred_contrib=True)
+    else:
+        return None
+    K = 1 if n_classes == 2 else n_classes
+    by_class = np.asarray(found, dtype=np.float64).reshape(len(Z), K, -1)
+    return by_class.transpose(0, 2, 1)[:, :-1]
+
+
+def _hist_tree(nodes: NDArray[Any]) -> SplitTree:
+    leaf = nodes["is_leaf"] != 0
+    return SplitTree(
+        feature=np.where(leaf, -1, nodes["feature_idx"]).astype(np.intp),
+        threshold=nodes["num_threshold"].astype(np.float64),
+        missing_left=nodes["missing_go_to_left"] != 0,
+        left=nodes["left"].astype(np.intp),
+        right=nodes["right"].astype(np.intp),
+        value=nodes["value"].astype(np.float64)[:, None],
+        weight=nodes["count"].astype(np.float64),
+    )
+
+
+def _votes(tree: Any, share: float) -> SplitTree:
+    votes = tree.value[:, 0]
+    return _sklearn_tree(tree, share * votes / votes.sum(axis=1, keepdims=True))
+
+
+def _sklearn_tree(tree: Any, value: Floats) -> SplitTree:
+    leaf = tree.children_left < 0
+    return SplitTree(
+        feature=np.where(leaf, -1, tree.feature).astype(np.intp),
+        threshold=tree.threshold.astype(np.float64),
+        missing_left=np.asarray(tree.missing_go_to_left) != 0,
+        left=tree.children_left.astype(np.intp),
+        right=tree.children_right.astype(np.intp),
+        value=value,
+        weight=tree.weighted_n_node_samples.astype(np.float64),
+    )
+
+
+def _has(model: Any, *names: str) -> bool:
+    return any(hasattr(model, name) for name in names)

@@ -1,0 +1,357 @@
+"""Why a case is in doubt: the features that pull it to either side.
+
+>>> import pandas as pd
+>>> import rejo
+>>> from sklearn.linear_model import LogisticRegression
+>>> X = pd.DataFrame({"debt": [1, 2, 3, 4, 5, 6, 7, 8], "age": [30, 50, 40, 30, 60, 40, 30, 50]})
+>>> y = ["good", "good", "good", "bad", "good", "bad", "bad", "bad"]
+>>> model = rejo.ThresholdRejectClassifier(LogisticRegression()).fit(X, y)
+>>> new = pd.DataFrame({"debt": [7, 1], "age": [58, 40]})
+>>> rejo.why(model, new, background=X)["why"].tolist()
+['bad: debt 7 | good: age 58']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rejo._typing import Floats, Indices
+from rejo.estimators.base import AMBIGUOUS, Judgement
+from rejo.estimators.features import Numbers, WhyError, as_numbers, as_table, values_of
+from rejo.estimators.inner import is_frame, take_rows
+from rejo.estimators.insides import (
+    booster_pulls,
+    insides,
+    linear_coef,
+    pair_scores,
+    through,
+    trees_of,
+)
+from rejo.estimators.origins import traced
+from rejo.estimators.pipelines import final_classifier, judge
+from rejo.explain.doubtful import most_reviewed, top_shares
+from rejo.explain.coefficients import linear_pulls, summed_by
+from rejo.explain.replacement import replacement_pulls
+from rejo.explain.trees import n_steps, tree_pulls, walk_pulls
+from rejo.explain.words import listed, standing_out
+from rejo.typical import Typical
+
+__all__ = ["DoubtfulFeature", "Pulls", "WhyError", "doubtful_features", "pulls", "why"]
+
+MOST_STEPS = 400_000  # to all leaves of all trees, for exact pulls: 0.1 seconds a case
+
+
+class Pulls(NamedTuple):
+    """What pulls cases to the lower or to the upper of the two classes they lie between."""
+
+    rows: Indices  # (n,) positions of the cases
+    features: list[str]  # (m,) names
+    values: Floats  # (n, m) positive: towards the upper class, in units of the score
+    lower: Indices  # (n,) classes, as indices into ``classes_``
+    upper: Indices  # (n,)
+    way: str  # "linear", "trees" or "replacement"
+
+
+class DoubtfulFeature(NamedTuple):
+    """How much a feature has to do with reviews."""
+
+    feature: str
+    share: float  # of the reviewed cases that have it among their strongest pulls
+    pull: float  # its share of all pulls; 1 in total
+    where: str  # the values with most reviews, such as "36 to 72"; "" if none stand out
+    cases: int  # cases there
+    reviewed: float  # share of them that is reviewed
+    usual: float  # share of all cases that is reviewed
+
+
+def why(
+    model: Any,
+    X: Any,
+    *,
+    background: Any = None,
+    top: int = 3,
+    rows: Any = None,
+    group: Any = None,
+) -> Any:
+    """Return, for each case in doubt, the features that pull it to either side.
+
+    A pull is what a feature adds to the score of one class against the other, compared with typical
+    cases.  It explains the model, not the world: a feature that pulls need not be a cause.
+
+    Parameters
+    ----------
+    model : RejectClassifier, Pipeline or search
+        Fitted, as for :func:`rejo.review`.
+    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+        Cases, as the model takes them.
+    background : as X, default=None
+        Training cases, or some hundreds of them, to compare with.  Trees need none, and a
+        :class:`~rejo.RejectClassifierCV` knows what is typical from its ``fit``.
+    top : int, default=3
+        Most features to name on each side.  Those with less than a twentieth of the strongest pull
+        are not named.
+    rows : array-like of int, default=None
+        Positions of the cases to explain.  ``None``: those that are reviewed as ambiguous.
+    group : array-like of shape (n_samples,), default=None
+        As in :func:`rejo.review`.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        A row for each of these cases, with the index of ``X`` if it has one, or else its position.
+
+        - ``lower``, ``upper``: the two classes;
+        - ``towards_lower``, ``towards_upper``: features and their values, the strongest first;
+        - ``why``: both in one text, ``"bad: duration 48, amount 9131 | good: age 51"``.
+
+    Raises
+    ------
+    WhyError
+        If a ``background`` is needed.
+    """
+    import pandas as pd
+
+    X = as_table(X)
+    found, seen = _pulls_of(model, X, judge(model, X, group=group), rows, background)
+    index = X.index[found.rows] if is_frame(X) else found.rows
+    return pd.DataFrame(_in_words(model, X, found, seen, top), index=index)
+
+
+def pulls(
+    model: Any, X: Any, *, background: Any = None, rows: Any = None, group: Any = None
+) -> Pulls:
+    """Return the same as :func:`why` as arrays: the pull of every feature.
+
+    They are exact Shapley values of linear scores, and of trees up to a size.  For any other model
+    each feature is replaced by typical values, in the case, and put into typical cases.
+
+    Parameters
+    ----------
+    model, X, background, rows, group
+        As in :func:`why`.
+
+    Returns
+    -------
+    pulls : Pulls
+    """
+    X = as_table(X)
+    return _pulls_of(model, X, judge(model, X, group=group), rows, background)[0]
+
+
+def add_why(frame: Any, model: Any, X: Any, judgement: Judgement, top: Any, background: Any) -> Any:
+    """Add the column ``why`` to the frame of a review; ``None`` for cases that are not in doubt."""
+    X = as_table(X)
+    found, seen = _pulls_of(model, X, judgement, None, background)
+    said = np.full(len(frame), None, dtype=object)
+    said[found.rows] = _in_words(model, X, found, seen, 3 if top is True else int(top))["why"]
+    return frame.assign(why=said)
+
+
+def doubtful_features(
+    model: Any,
+    X: Any,
+    *,
+    reviewed: Any = None,
+    background: Any = None,
+    top: int = 3,
+    most: int = 300,
+    group: Any = None,
+) -> list[DoubtfulFeature]:
+    """Return what makes cases doubtful: the features by their pull on reviewed cases.
+
+    Parameters
+    ----------
+    model, X, background, group
+        As in :func:`why`.
+    reviewed : array-like of bool of shape (n_samples,), default=None
+        Cases that were reviewed.  ``None``: those that the model would send to review in doubt.
+    top : int, default=3
+        How many of the strongest pulls of a case count for ``share``.
+    most : int, default=300
+        Number of reviewed cases to explain at most; a random sample, always the same.
+
+    Returns
+    -------
+    features : list of DoubtfulFeature
+        Those with the strongest pull first; empty if no case is reviewed.
+    """
+    X = as_table(X)
+    judgement = judge(model, X, group=group)
+    if reviewed is None:
+        reviewed = _in_doubt(judgement)
+    reviewed = np.asarray(reviewed, dtype=bool)
+    rows = np.flatnonzero(reviewed)
+    if not len(rows):
+        return []
+    if len(rows) > most:
+        rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+    found, _ = _pulls_of(model, X, judgement, rows, background)
+    shares, pull = top_shares(found.values, top)
+    seen = as_numbers(insides(model), X)
+    usual = float(reviewed.mean())
+    return [
+        DoubtfulFeature(
+            found.features[j], float(shares[j]), float(pull[j]),
+            *most_reviewed(values_of(seen, X, int(j)), reviewed), usual,
+        )
+        for j in np.argsort(-pull, kind="stable")
+    ]  # fmt: skip
+
+
+def _in_doubt(judgement: Judgement) -> Any:
+    """Return which cases (n,) are reviewed because they lie between classes."""
+    rejected = judgement.decision < 0
+    return rejected if judgement.kind is None else rejected & (judgement.kind == AMBIGUOUS)
+
+
+def _pulls_of(
+    model: Any, X: Any, judgement: Judgement, rows: Any, background: Any
+) -> tuple[Pulls, Numbers | None]:
+    """Pulls of some cases, and these as numbers; ``None`` if there are no cases."""
+    n = len(judgement.decision)
+    rows = np.flatnonzero(_in_doubt(judgement)) if rows is None else _positions(rows, n)
+    lower, upper = judgement.lower[rows], judgement.upper[rows]
+    if not len(rows):
+        return Pulls(rows, [], np.empty((0, 0)), lower, upper, ""), None
+    parts = insides(model)
+    if getattr(parts.scorer, "kernel", None) == "precomputed":
+        raise WhyError("a model of kernel='precomputed' knows no features to explain it by")
+    seen = as_numbers(parts, take_rows(X, rows))
+    values, way = (
+        _by_trees(seen, lower, upper)
+        or _by_coefficients(seen, lower, upper, background)
+        or _by_replacement(seen, lower, upper, background)
+    )
+    values = np.nan_to_num(values, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
+    return Pulls(rows, seen.names, values, lower, upper, way), seen
+
+
+def _by_trees(seen: Numbers, lower: Indices, upper: Indices) -> tuple[Floats, str] | None:
+    column, after = seen.parts.column, traced(seen.parts.after, seen.Z.shape[1])
+    if after is None:
+        return None
+    Z = through(seen.parts.after, seen.rebuilt(seen.Z))
+    owner, m = seen.owner[after], len(seen.names)
+    found = booster_pulls(seen.parts, Z, len(column))
+    if found is not None:  # (n, p, K)
+        by_class = np.stack([summed_by(found[:, :, k], owner, m) for k in range(found.shape[2])], 2)
+        if by_class.shape[2] == 1:
+            by_class = np.concatenate([np.zeros_like(by_class), by_class], axis=2)
+    else:
+        trees = trees_of(seen.parts)
+        if trees is None:
+            return None
+        array = np.asarray(Z, dtype=np.float64)
+        if not hasattr(seen.parts.scorer, "_predictors"):
+            array = array.astype(np.float32).astype(np.float64)  # as these trees see it
+        exact = n_steps(tree for tree, _ in trees) <= MOST_STEPS
+        measure = tree_pulls if exact else walk_pulls
+        by_class = np.zeros((len(array), m, len(column)))
+        for place in {tuple(place.tolist()) for _, place in trees}:
+            some = [tree for tree, of in trees if tuple(of.tolist()) == place]
+            by_class[:, :, list(place)] += measure(some, array, owner, m)
+    rows = np.arange(len(lower))
+    values = by_class[rows, :, column[upper]] - by_class[rows, :, column[lower]]
+    return values, "trees"
+
+
+def _by_coefficients(
+    seen: Numbers, lower: Indices, upper: Indices, background: Any
+) -> tuple[Floats, str] | None:
+    coef, after = linear_coef(seen.parts, lower, upper), traced(seen.parts.after, seen.Z.shape[1])
+    if coef is None or after is None:
+        return None
+    mean = _typical(seen, background).mean[None, :]
+    Z, at = (
+        np.asarray(_plain(through(seen.parts.after, seen.rebuilt(rows))), dtype=np.float64)
+        for rows in (seen.Z, mean)
+    )
+    return linear_pulls(coef, Z, at, seen.owner[after], len(seen.names)), "linear"
+
+
+def _by_replacement(
+    seen: Numbers, lower: Indices, upper: Indices, background: Any
+) -> tuple[Floats, str]:
+    def score(rows: Floats, cases: Indices) -> Floats:
+        Z = through(seen.parts.after, seen.rebuilt(rows))
+        return pair_scores(seen.parts, Z, lower[cases], upper[cases])
+
+    typical = _typical(seen, background)
+    return replacement_pulls(score, seen.Z, typical, seen.owner), "replacement"
+
+
+def _typical(seen: Numbers, background: Any) -> Typical:
+    if background is not None:
+        Z = as_numbers(seen.parts, as_table(background)).Z
+        if Z.shape[1] != seen.Z.shape[1]:
+            raise WhyError(
+                f"background has other columns than X: {Z.shape[1]} instead of "
+                f"{seen.Z.shape[1]} reach the classifier",
+                parameter="background",
+            )
+        return Typical.learn(_filled(Z))
+    if seen.parts.typical is None:
+        raise WhyError(
+            f"a {type(seen.parts.scorer).__name__} is explained by comparison with training cases, "
+            "and this model keeps none",
+            parameter="background",
+            remedy="Give background=, some hundreds of the cases that it was trained on, or fit it "
+            "in a RejectClassifierCV, which remembers what a typical case looks like.",
+        )
+    return seen.parts.typical
+
+
+def _filled(Z: Floats) -> Floats:
+    """Cases with the median of the column for what is missing; 0 if all is."""
+    missing = np.isnan(Z)
+    if not missing.any():
+        return Z
+    there = np.where(missing.all(axis=0), 0.0, Z)
+    return np.where(missing, np.nanmedian(there, axis=0), Z)
+
+
+def _plain(Z: Any) -> Any:
+    return Z.toarray() if hasattr(Z, "toarray") else Z
+
+
+def _positions(rows: Any, n: int) -> Indices:
+    rows = np.asarray(rows)
+    if rows.dtype == bool and rows.shape == (n,):
+        return np.flatnonzero(rows)
+    fine = rows.ndim == 1 and (not rows.size or rows.dtype.kind in "iu")
+    if not fine or (rows.size and not (-n <= rows.min() and rows.max() < n)):
+        raise WhyError(
+            f"rows must be positions of cases, from 0 to {n - 1}; got {rows!r:.60}",
+            parameter="rows",
+        )
+    return np.arange(n)[rows.astype(np.intp)]
+
+
+def _in_words(
+    model: Any, X: Any, found: Pulls, seen: Numbers | None, top: int
+) -> dict[str, Iterable[Any]]:
+    """Columns of :func:`why`."""
+    if isinstance(top, bool) or top < 1:
+        raise WhyError(f"top={top!r} must be at least 1", parameter="top")
+    classes = final_classifier(model).classes_
+    some = take_rows(X, found.rows)
+    n = len(found.rows)
+    table = [values_of(seen, some, j) for j in range(len(found.features))] if seen else []
+    low, high, said = [""] * n, [""] * n, [""] * n
+    for i in range(n):
+        values = [column[i] for column in table]
+        sides = standing_out(found.values[i], top)
+        low[i], high[i] = (listed(side, found.features, values) for side in sides)
+        ends = zip((found.lower[i], found.upper[i]), (low[i], high[i]), strict=True)
+        said[i] = " | ".join(f"{classes[k]}: {text}" for k, text in ends if text)
+        said[i] = said[i] or "no feature stands out"
+    return {
+        "lower": classes[found.lower],
+        "upper": classes[found.upper],
+        "towards_lower": low,
+        "towards_upper": high,
+        "why": said,
+    }

@@ -1,0 +1,71 @@
+"""Pulls in words: which features stand out, and what their values are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from rejo._typing import Floats, Indices
+
+LEAST_PART = 0.05  # of the largest pull of a case; less does not stand out
+LONGEST = 30  # letters of a value
+
+
+def standing_out(pulls: Floats, top: int) -> tuple[Indices, Indices]:
+    """Features that pull one case most, down and up: at most ``top`` each, the strongest first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rejo.explain.words import standing_out
+    >>> standing_out(np.array([0.5, -2.0, 1.0, 0.01, -0.3]), 2)
+    (array([1, 4]), array([2, 0]))
+    """
+    order = np.argsort(-np.abs(pulls), kind="stable")
+    least = LEAST_PART * np.abs(pulls).max(initial=0.0)
+    order = order[(np.abs(pulls[order]) >= least) & (pulls[order] != 0)]
+    return order[pulls[order] < 0][:top], order[pulls[order] > 0][:top]
+
+
+def listed(features: Indices, names: Sequence[str], values: Sequence[Any]) -> str:
+    """Names and values, as in "duration 48, savings none"."""
+    return ", ".join(f"{names[j]} {said(values[j])}" for j in features)
+
+
+def said(value: Any) -> str:
+    """One value of a table, briefly.
+
+    Examples
+    --------
+    >>> from rejo.explain.words import said
+    >>> said(48.0), said(9131.55), said(0.12345), said("skilled"), said(float("nan"))
+    ('48', '9132', '0.123', 'skilled', 'missing')
+    """
+    if is_missing(value):
+        return "missing"
+    if isinstance(value, np.datetime64):
+        return str(value.astype("datetime64[D]"))
+    if isinstance(value, datetime | date):
+        return value.isoformat()[:10]
+    if isinstance(value, Real) and not isinstance(value, bool | np.bool_):
+        return _number(float(value))
+    text = " ".join(str(value).split())
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether this is one of the many ways to say that there is no value."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA is neither equal to itself nor not
+        return True
+
+
+def _number(value: float) -> str:
+    if abs(value) < 1e15 and (value == int(value) or abs(value) >= 1000):
+        return f"{value:.0f}"
+    return f"{value:.3g}"
