@@ -39,8 +39,8 @@ The modules, in the order to read them:
     :class:`RejoMLP`, and :class:`ReplicationClassifier` over any other binary classifier
 ``rejo.baselines``
     decisions by the posteriors of any classifier (:class:`ThresholdRejectClassifier`), blends of
-    posteriors, and the rivals: cut-offs, two classifiers, support vector machines with losses of
-    their own
+    posteriors, reviews of cases unlike those of training (:class:`NoveltyReject`), and the rivals:
+    cut-offs, two classifiers, support vector machines with losses of their own
 ``rejo.catalogue``
     all methods by name, and what they can do
 ``rejo.selection``

@@ -38,7 +38,20 @@ MOST_MARKS = 1 << 17  # of all features, if there are many
 BLOCK = 1 << 20  # numbers that are worked on at a time
 RANGE = 6.0  # standard deviations between the lowest and the highest value
 FARTHEST = 1e6  # standard deviations; what is farther is as far
+LIMITS = -FARTHEST, FARTHEST
 LEAST_SHRINKAGE = 1e-3  # so that features that follow from others have a residual, too
+
+
+class Strange(NamedTuple):
+    """A feature of a case that is unlike the cases of training."""
+
+    feature: int  # its index
+    kind: str  # "outside" the range of training, or "unusual" given the other features
+    value: float
+    low: float  # lowest value of training
+    high: float  # highest value of training
+    expected: float  # what the other features suggest
+    deviations: float  # how far from the range, or from what is expected, in standard deviations
 
 
 @storable
@@ -53,7 +66,7 @@ class Typical(NamedTuple):
 
     @classmethod
     def learn(cls, Z: Any) -> Self:
-        """Learn from cases (n, p): an array or a sparse matrix, without missing values.
+        """Learn from cases (n, p): an array or a sparse matrix; NaN is a missing value.
 
         Of more than 10,000 cases a random sample of as many is used, always the same.
         """
@@ -65,15 +78,15 @@ class Typical(NamedTuple):
         values, scores = np.empty((p, m)), np.zeros((p, m))
         s = np.zeros((n, p) if p <= MOST_PAIRED else (n, 0))
         for j, column in enumerate(Z.T):
-            value, score = _marks(column, m)
-            found = np.interp(column, value, score)
-            spread = found.std()
-            if spread > 0:
-                score = (score - found.mean()) / spread
+            known = column[~np.isnan(column)]
+            value, score = _marks(known, m)
+            found = np.interp(known, value, score)
+            if len(value) > 1:
+                score = (score - found.mean()) / found.std()
             values[j] = np.append(value, np.full(m - len(value), value[-1]))
             scores[j] = np.append(score, np.full(m - len(value), score[-1]))
             if p <= MOST_PAIRED:
-                s[:, j] = np.interp(column, value, score)
+                s[:, j] = np.nan_to_num(np.interp(column, value, score), nan=0.0)
         # The next value of a column that never changed may differ, but by the odds of 1 to n.
         still = np.maximum(np.abs(values[:, 0]), 1.0) / np.sqrt(n + 1.0)
         span = values[:, -1] / RANGE - values[:, 0] / RANGE
@@ -127,6 +140,46 @@ class Typical(NamedTuple):
         out[:, these] = self._back(suggested, columns)
         return out
 
+    def strangest(self, Z: Any, top: int = 3) -> list[list[Strange]]:
+        """The features of each case that are the most unlike training, at most ``top`` of them.
+
+        Those outside the range come first; then those that the others leave least likely, if they
+        are at least half as unlikely as the first.
+        """
+        found = []
+        for block, s in zip(_blocks(Z), self._scores(Z), strict=True):
+            block = np.where(np.isnan(block), self.center, block)  # what is missing is not strange
+            beyond = np.clip((block - np.clip(block, self.low, self.high)) / self.scale, *LIMITS)
+            P = self.precision if self._alone else self.precision.diagonal()
+            residual = self._times(s) / np.sqrt(P)
+            order = np.lexsort((-np.abs(residual), -np.abs(beyond)), axis=1)[:, :top]
+            for i, features in enumerate(order.tolist()):
+                outside = [j for j in features if beyond[i, j]]
+                least = np.abs(residual[i]).max() / 2
+                others = [] if outside else [j for j in features if abs(residual[i, j]) >= least]
+                found.append(
+                    [
+                        self._strange(j, block[i], s[i], beyond[i], residual[i])
+                        for j in outside or others
+                    ]
+                )
+        return found
+
+    def _strange(
+        self, j: int, case: Floats, s: Floats, beyond: Floats, residual: Floats
+    ) -> Strange:
+        own = 1.0 if self._alone else float(self.precision[j, j])
+        expected = np.array([[s[j] - residual[j] / np.sqrt(own)]])
+        return Strange(
+            feature=j,
+            kind="outside" if beyond[j] else "unusual",
+            value=float(case[j]),
+            low=float(self.low[j]),
+            high=float(self.high[j]),
+            expected=float(self._back(expected, [j])[0, 0]),
+            deviations=float(beyond[j] if beyond[j] else residual[j]),
+        )
+
     @property
     def _alone(self) -> bool:
         return self.precision.ndim == 1
@@ -141,7 +194,7 @@ class Typical(NamedTuple):
                 beyond = (block - np.clip(block, self.low, self.high)) / self.scale
             for j, column in enumerate(block.T):
                 beyond[:, j] += np.interp(column, self.values[j], self.scores[j])
-            yield np.clip(np.nan_to_num(beyond, copy=False, nan=0.0), -FARTHEST, FARTHEST)
+            yield np.clip(np.nan_to_num(beyond, copy=False, nan=0.0), *LIMITS)
 
     def _back(self, s: Floats, columns: Sequence[int]) -> Floats:
         """Values (n, k) of these columns that have the scores ``s``, within the range."""
@@ -182,7 +235,9 @@ def _marks(column: Floats, most: int) -> tuple[Floats, Floats]:
     Those kept are evenly spread over the scores, and the lowest and the highest are among them.
     """
     values, counts = np.unique(column, return_counts=True)
-    rank = (np.cumsum(counts) - counts / 2) / len(column)
+    if not len(values):
+        return np.zeros(1), np.zeros(1)
+    rank = (np.cumsum(counts) - counts / 2) / counts.sum()
     scores = ndtri(rank)
     if len(values) > most:
         wanted = ndtr(np.linspace(scores[0], scores[-1], most))

@@ -7,12 +7,13 @@ All three share clones, weights, folds and scores (``_wrapped``), the step from 
 posteriors (``calibration``) and an exact search for cut-offs (``cutoffs``).  Two support vector
 machines (``binary_machine``) minimise other losses: a convex surrogate of the risk
 (``surrogate``), and the smoothed risk itself (``embedded``).  ``blend`` averages the posteriors of
-several classifiers.
+several classifiers.  ``novelty`` adds a detector of cases unlike those of training to any of them.
 """
 
 from rejo.baselines.blend import BlendClassifier
 from rejo.baselines.embedded import EmbeddedRejectSVC
 from rejo.baselines.frank_hall import FrankHallReject
+from rejo.baselines.novelty import NoveltyReject
 from rejo.baselines.pairs import TwoClassifierReject
 from rejo.baselines.surrogate import SurrogateRejectSVC
 from rejo.baselines.threshold import ThresholdRejectClassifier
@@ -21,6 +22,7 @@ __all__ = [
     "BlendClassifier",
     "EmbeddedRejectSVC",
     "FrankHallReject",
+    "NoveltyReject",
     "SurrogateRejectSVC",
     "ThresholdRejectClassifier",
     "TwoClassifierReject",

@@ -9,17 +9,19 @@ after which the errors among the rest are few enough; prices are the cut at zero
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _num_samples
 
 from rejo._io import progress
-from rejo._typing import Floats, Indices
+from rejo._typing import Floats, Indices, Mask
 from rejo.decisions import TIE as ROUNDING
 from rejo.decisions import Decided, decide
 from rejo.estimators.classes import class_indices
+from rejo.estimators.pipelines import final_step
 from rejo.selection.chances import chance_wrong
 from rejo.selection.cuts import Cuts, rank_cuts
 from rejo.selection.folds import (
@@ -58,6 +60,14 @@ class CrossFit(NamedTuple):
             return found
         return found._replace(worth=np.where(self.novel, np.inf, found.worth))
 
+    def take(self, cases: Indices) -> Self:
+        """The same of these cases, in this order."""
+        weight = None if self.weight is None else self.weight[cases]
+        novel = None if self.novel is None else self.novel[cases]
+        return self._replace(
+            p=self.p[cases], fold=self.fold[cases], y=self.y[cases], weight=weight, novel=novel
+        )
+
 
 @described
 def cross_fit(
@@ -86,7 +96,8 @@ def cross_fit(
     Returns
     -------
     crossfit : CrossFit
-        ``p`` (n_samples, n_classes), ``fold``, ``classes``, ``y`` as indices, and ``weight``.
+        ``p`` (n_samples, n_classes), ``fold``, ``classes``, ``y`` as indices, ``weight``, and
+        ``novel``, the cases that a :class:`~rejo.NoveltyReject` sends to review.
 
     Examples
     --------
@@ -108,7 +119,7 @@ def cross_fit(
         estimator, X, y, splits, sample_weight=weight, n_jobs=n_jobs, verbose=verbose
     )
     place = np.argsort(np.concatenate([test for _, test in splits]))
-    return CrossFit(found.p[place], found.fold[place], found.classes, found.y[place], weight)
+    return found.take(place)
 
 
 def fit_folds(
@@ -140,25 +151,34 @@ def fit_folds(
     cases = np.concatenate([test for _, test in splits])
     fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
     weight = None if sample_weight is None else sample_weight[cases]
-    return [
-        CrossFit(np.concatenate(of_point), fold, classes, k[cases], weight)
-        for of_point in zip(*parts, strict=True)
-    ]
+    found = []
+    for of_point in zip(*parts, strict=True):
+        p, novel = (np.concatenate(arrays) for arrays in zip(*of_point, strict=True))
+        found.append(CrossFit(p, fold, classes, k[cases], weight, novel if novel.any() else None))
+    return found
 
 
 def _fit_fold(
     estimator: Any, grid: Sequence[Mapping[str, Any]], X: Any, y: Any,
     sample_weight: Floats | None, classes: NDArray[Any], train: Indices, test: Indices,
-) -> list[Floats]:  # fmt: skip
-    """Posteriors (n_test, K) of the test part at each point of the grid."""
+) -> list[tuple[Floats, Mask]]:  # fmt: skip
+    """Posteriors (n_test, K) of the test part, and which are novel, at each point of the grid."""
     found = []
     for point, fold in make_folds(estimator, grid, X, y, sample_weight, train, test):
         model = candidate(last_step(candidate(estimator, point)))
         model = fit_weighted(model, fold.X_train, fold.y_train, fold.weight)
         p = np.zeros((len(test), len(classes)))
         p[:, class_indices(model.classes_, classes)] = model.predict_proba(fold.X_test)
-        found.append(p)
+        found.append((p, novel_cases(model, fold.X_test)))
     return found
+
+
+def novel_cases(model: Any, X: Any) -> Mask:
+    """Which cases (n,) a fitted model finds unlike its training; none if it has no detector."""
+    last, Z = final_step(model, X)
+    if hasattr(last, "novel_mask"):
+        return np.asarray(last.novel_mask(Z))
+    return np.zeros(_num_samples(X), dtype=bool)
 
 
 # ---- reading a cross-fit ------------------------------------------------------------------

@@ -140,6 +140,8 @@ def highest_reject_cost(n_classes: int, posteriors: bool) -> float:
 def check_rejects(estimator: Any) -> str:
     """Return the name of the parameter that sets the price of a rejection."""
     name = cost_parameter(estimator)
+    if name is None and by_posteriors(estimator):  # a wrapper that makes one around a classifier
+        return "reject_cost"
     if name is None:
         raise TypeError(
             f"{type(estimator).__name__} has no parameter reject_cost: give a classifier with a "

@@ -17,6 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rejo._io import progress
 from rejo._typing import Floats, Indices
+from rejo.baselines.novelty import mark_novel
 from rejo.decisions import uniform_prices
 from rejo.estimators.base import AMBIGUOUS, NOVEL, Judgement, RejectClassifier
 from rejo.estimators.boundaries import BoundaryClassifier, judge_scores
@@ -191,8 +192,11 @@ def judge_path(estimator: Any, costs: list[float], fold: Fold, classes: NDArray[
         return _join([look(model, fold.X_test, classes) for model in models], axis=0)
     model = fit_weighted(candidate(last_step(estimator)), fold.X_train, fold.y_train, fold.weight)
     known = class_indices(model.classes_, classes)
-    p = model.predict_proba(fold.X_test)
-    judged = [judge_posteriors(p, uniform_prices(len(known), cost)) for cost in costs]
+    p, prices = model.predict_proba(fold.X_test), [uniform_prices(len(known), w) for w in costs]
+    judged = [judge_posteriors(p, at) for at in prices]
+    if hasattr(model, "novel_mask"):
+        novel = model.novel_mask(fold.X_test)
+        judged = [mark_novel(*found, novel) for found in zip(judged, prices, strict=True)]
     return _join([_among(_from_judgement(found), known) for found in judged], axis=0)
 
 

@@ -169,8 +169,7 @@ def search_cut(request: Request, crossfit: CrossFit | None = None) -> Found:
         once = tests_once(splits, len(request.k))
         if once:
             place = np.argsort(np.concatenate([test for _, test in splits]))
-            parts = crossfit.p[place], crossfit.fold[place]
-            crossfit = CrossFit(*parts, crossfit.classes, request.k, request.weight)
+            crossfit = crossfit.take(place)
     else:
         _check_crossfit(crossfit, request)
     prices, target = request.ranking_prices, request.target
