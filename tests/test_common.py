@@ -394,7 +394,7 @@ def test_parameters_have_the_words_of_the_package(kind):
     public = [method for name, method in methods if not name.startswith("_") or name == "__init__"]
     names = {name for method in public for name in inspect.signature(method).parameters}
     assert {name for name in names if len(name) == 1} <= {"X", "y", "C", "h", "s"}
-    assert not names & {"force", "jobs", "progress", "group", "together"}
+    assert not names & {"force", "jobs", "progress", "together"}
 
 
 @every_estimator
@@ -489,10 +489,11 @@ def test_review_and_queue_rank_the_doubtful_points(estimator):
     frame = model.review(X)
     worth = ["worth"] if model.decides_by_posteriors else []
     chance = [] if judgement.chance is None else ["chance_wrong"]
-    columns = ["decision", "forced", *chance, "lower", "upper", "distance", *worth, "rank"]
+    columns = ["decision", "reason", "forced", *chance, "lower", "upper", "distance", *worth, "rank"]
     assert list(frame.columns) == columns
     assert_array_equal(frame.index, X.index)
     assert_array_equal(frame["decision"], model.predict(X))
+    assert_array_equal(frame["reason"].isna(), ~rejected)
     assert_array_equal(frame["forced"], model.predict_forced(X))
     assert_array_equal(frame["lower"], model.classes_[judgement.lower])
     assert_array_equal(frame["upper"], model.classes_[judgement.upper])

@@ -92,7 +92,7 @@ class Typical(NamedTuple):
         span = values[:, -1] / RANGE - values[:, 0] / RANGE
         scale = np.maximum(np.where(span > 0, span, still), 1 / LARGEST)
         precision = _precision(s) if p <= MOST_PAIRED else np.ones(p)
-        return cls(values, scores, scale, precision, _mean(Z))
+        return cls(values, scores, scale, precision, np.clip(_mean(Z), values[:, 0], values[:, -1]))
 
     @property
     def low(self) -> Floats:
@@ -225,8 +225,9 @@ class Typical(NamedTuple):
 
 
 def _mean(Z: Floats) -> Floats:
-    """Mean (p,) of each column, within its range; sums of large numbers must not overflow."""
-    return np.clip((Z / len(Z)).sum(axis=0), Z.min(axis=0), Z.max(axis=0))
+    """Mean (p,) of what is known of each column; sums of large numbers must not overflow."""
+    known = np.maximum((~np.isnan(Z)).sum(axis=0), 1)
+    return np.nansum(Z / known, axis=0)
 
 
 def _marks(column: Floats, most: int) -> tuple[Floats, Floats]:
