@@ -11,9 +11,9 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier
 
 from rejo.estimators.insides import insides, trees_of
+from rejo.explain.coefficients import linear_pulls
 from rejo.explain.doubtful import most_reviewed, top_shares
 from rejo.explain.exact import exact_shapley
-from rejo.explain.coefficients import linear_pulls
 from rejo.explain.replacement import replacement_pulls, typical_cases
 from rejo.explain.trees import tree_pulls, walk_pulls
 from rejo.explain.words import said, standing_out

@@ -221,7 +221,9 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return which points are rejected, as an array of bool of shape (n_samples,)."""
         return self._decided(X, group) < 0
 
-    def review(self, X: Any, *, group: Any = None) -> Any:
+    def review(
+        self, X: Any, *, group: Any = None, why: int | None = None, background: Any = None
+    ) -> Any:
         """Return all decisions, and the order in which to review the rejected points.
 
         Parameters
@@ -229,6 +231,10 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         group : array-like of shape (n_samples,), default=None
             As in :meth:`predict`.
+        why : int, default=None
+            Name this many features, at most, that pull an ambiguous point to either side.
+        background : array-like, default=None
+            Training points to compare with, for ``why``; see :func:`rejo.why`.
 
         Returns
         -------
@@ -250,9 +256,12 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
               it costs more than it saves.  Only if the classifier decides by posteriors;
             - ``rank``: 1 for the rejected point most worth a review (the lowest
               :meth:`sureness`), and so on; ties keep the order of the rows; missing for decided
-              points.
+              points;
+            - ``why``: features and their values, as in ``"bad: debt 7 | good: age 58"``.  Only if
+              it is asked for; missing for points that are not ambiguous.
         """
-        return self._frame(X, self._judged(X, group))
+        judgement = self._judged(X, group)
+        return self._explained(self._frame(X, judgement), self, X, judgement, why, background)
 
     def queue(
         self, X: Any, capacity: float | None = None, *, fill: bool = False, group: Any = None
@@ -448,6 +457,17 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         # Rejected points first, then by worth; a stable sort leaves equal ones in their order.
         order = np.lexsort((_doubt(judgement), ~rejected))
         return self._frame(X, judgement).iloc[order[:size]]
+
+    @staticmethod
+    def _explained(
+        frame: Any, model: Any, X: Any, judgement: Judgement, why: Any, background: Any
+    ) -> Any:
+        """Add the column ``why`` to the frame of a review, if it is asked for."""
+        if not why:
+            return frame
+        from rejo.estimators.why import add_why  # which imports this module
+
+        return add_why(frame, model, X, judgement, why, background)
 
     def _frame(self, X: Any, judgement: Judgement) -> Any:
         try:

@@ -21,7 +21,7 @@ class WhyError(RejoError):
     """A model cannot be explained as asked."""
 
 
-class Numbers(NamedTuple):
+class NumericCases(NamedTuple):
     """Cases where they are numbers for the first time at, or inside, the classifier that rejects.
 
     A *feature* is a column of the table, if transformers tell which column each number comes from,
@@ -53,7 +53,7 @@ def as_table(X: Any) -> Any:
     return X.to_pandas() if hasattr(X, "to_pandas") else np.asarray(X)
 
 
-def as_numbers(parts: Insides, X: Any) -> Numbers:
+def as_numbers(parts: Insides, X: Any) -> NumericCases:
     """Send cases, as the model takes them, through its transformers until they are numbers."""
     before, after = list(parts.before), list(parts.after)
     seen = through(before, X)
@@ -75,12 +75,12 @@ def as_numbers(parts: Insides, X: Any) -> Numbers:
     found = None if names_in is None else traced(before, len(names_in))
     if found is None or names_in is None or len(found) != Z.shape[1]:
         names = _names_out(before, seen, Z.shape[1])
-        return Numbers(parts, Z, header, names, np.arange(Z.shape[1]), None)
+        return NumericCases(parts, Z, header, names, np.arange(Z.shape[1]), None)
     source, owner = np.unique(found, return_inverse=True)
-    return Numbers(parts, Z, header, [names_in[i] for i in source], owner, source)
+    return NumericCases(parts, Z, header, [names_in[i] for i in source], owner, source)
 
 
-def values_of(numbers: Numbers, X: Any, j: int) -> NDArray[Any]:
+def values_of(numbers: NumericCases, X: Any, j: int) -> NDArray[Any]:
     """Values (n,) of a feature of cases ``X``, as they stand in the table."""
     if numbers.source is None:
         return numbers.Z[:, j]

@@ -17,7 +17,14 @@ from rejo.estimators.base import Judgement, RejectClassifier
 __all__ = ["judge", "queue", "review"]
 
 
-def review(model: Any, X: Any, *, group: Any = None) -> Any:
+def review(
+    model: Any,
+    X: Any,
+    *,
+    group: Any = None,
+    why: int | None = None,
+    background: Any = None,
+) -> Any:
     """Return all decisions of a fitted model, and the order in which to review the others.
 
     It is ``model.review(X)``, but the model may also be a pipeline, or a search such as
@@ -31,6 +38,10 @@ def review(model: Any, X: Any, *, group: Any = None) -> Any:
         Cases, as the model takes them.
     group : array-like of shape (n_samples,), default=None
         Group of each case, for a model that was fitted with groups to promise by.
+    why : int, default=None
+        Name this many features, at most, that pull an ambiguous case to either side.
+    background : as X, default=None
+        Training cases to compare with, for ``why``; see :func:`rejo.why`.
 
     Returns
     -------
@@ -50,7 +61,9 @@ def review(model: Any, X: Any, *, group: Any = None) -> Any:
     [1, 2, 3]
     """
     classifier, seen = _rejecting_step(model, X)
-    return classifier._frame(X, classifier._judged(seen, group))
+    judgement = classifier._judged(seen, group)
+    frame = classifier._frame(X, judgement)
+    return classifier._explained(frame, model, X, judgement, why, background)
 
 
 def queue(

@@ -20,7 +20,7 @@ import numpy as np
 
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import AMBIGUOUS, Judgement
-from rejo.estimators.features import Numbers, WhyError, as_numbers, as_table, values_of
+from rejo.estimators.features import NumericCases, WhyError, as_numbers, as_table, values_of
 from rejo.estimators.inner import is_frame, take_rows
 from rejo.estimators.insides import (
     booster_pulls,
@@ -32,8 +32,8 @@ from rejo.estimators.insides import (
 )
 from rejo.estimators.origins import traced
 from rejo.estimators.pipelines import final_classifier, judge
-from rejo.explain.doubtful import most_reviewed, top_shares
 from rejo.explain.coefficients import linear_pulls, summed_by
+from rejo.explain.doubtful import most_reviewed, top_shares
 from rejo.explain.replacement import replacement_pulls
 from rejo.explain.trees import n_steps, tree_pulls, walk_pulls
 from rejo.explain.words import listed, standing_out
@@ -209,7 +209,7 @@ def _in_doubt(judgement: Judgement) -> Any:
 
 def _pulls_of(
     model: Any, X: Any, judgement: Judgement, rows: Any, background: Any
-) -> tuple[Pulls, Numbers | None]:
+) -> tuple[Pulls, NumericCases | None]:
     """Pulls of some cases, and these as numbers; ``None`` if there are no cases."""
     n = len(judgement.decision)
     rows = np.flatnonzero(_in_doubt(judgement)) if rows is None else _positions(rows, n)
@@ -229,7 +229,7 @@ def _pulls_of(
     return Pulls(rows, seen.names, values, lower, upper, way), seen
 
 
-def _by_trees(seen: Numbers, lower: Indices, upper: Indices) -> tuple[Floats, str] | None:
+def _by_trees(seen: NumericCases, lower: Indices, upper: Indices) -> tuple[Floats, str] | None:
     column, after = seen.parts.column, traced(seen.parts.after, seen.Z.shape[1])
     if after is None:
         return None
@@ -259,7 +259,7 @@ def _by_trees(seen: Numbers, lower: Indices, upper: Indices) -> tuple[Floats, st
 
 
 def _by_coefficients(
-    seen: Numbers, lower: Indices, upper: Indices, background: Any
+    seen: NumericCases, lower: Indices, upper: Indices, background: Any
 ) -> tuple[Floats, str] | None:
     coef, after = linear_coef(seen.parts, lower, upper), traced(seen.parts.after, seen.Z.shape[1])
     if coef is None or after is None:
@@ -273,7 +273,7 @@ def _by_coefficients(
 
 
 def _by_replacement(
-    seen: Numbers, lower: Indices, upper: Indices, background: Any
+    seen: NumericCases, lower: Indices, upper: Indices, background: Any
 ) -> tuple[Floats, str]:
     def score(rows: Floats, cases: Indices) -> Floats:
         Z = through(seen.parts.after, seen.rebuilt(rows))
@@ -283,7 +283,7 @@ def _by_replacement(
     return replacement_pulls(score, seen.Z, typical, seen.owner), "replacement"
 
 
-def _typical(seen: Numbers, background: Any) -> Typical:
+def _typical(seen: NumericCases, background: Any) -> Typical:
     if background is not None:
         Z = as_numbers(seen.parts, as_table(background)).Z
         if Z.shape[1] != seen.Z.shape[1]:
@@ -331,7 +331,7 @@ def _positions(rows: Any, n: int) -> Indices:
 
 
 def _in_words(
-    model: Any, X: Any, found: Pulls, seen: Numbers | None, top: int
+    model: Any, X: Any, found: Pulls, seen: NumericCases | None, top: int
 ) -> dict[str, Iterable[Any]]:
     """Columns of :func:`why`."""
     if isinstance(top, bool) or top < 1:

@@ -1,0 +1,354 @@
+"""Why a case is in doubt, on tables where the answer is known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+import rejo
+from rejo import ThresholdRejectClassifier
+from rejo.estimators.why import WhyError, doubtful_features, pulls, why
+from rejo.explain.exact import exact_shapley
+from rejo.tables import TableEncoder
+
+ORDER = ["good", "bad"]
+
+
+def loans(n=600, seed=0):
+    """Debt and renting make a loan bad, age makes it good; the number of the desk does nothing."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "desk": rng.integers(0, 9, n),
+            "debt": rng.normal(5.0, 2.0, n),
+            "age": rng.integers(20, 70, n),
+            "home": rng.choice(["own", "rent", "free"], n),
+        }
+    )
+    score = (X.debt - 5) - (X.age - 45) / 7 + 2.0 * (X.home == "rent") - 0.7
+    return X, np.where(score + rng.logistic(size=n) * 0.7 > 0, "bad", "good")
+
+
+X, Y = loans()
+CASES = pd.DataFrame(
+    {"desk": 4, "debt": [9.0, 1.0], "age": [67, 22], "home": ["own", "rent"]}, index=["a", "b"]
+)
+
+LEARNERS = {
+    "logistic": LogisticRegression(),
+    "scaled": make_pipeline(StandardScaler(), LogisticRegression()),
+    "hist": HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=6, random_state=0),
+    "boosting": GradientBoostingClassifier(n_estimators=60, random_state=0),
+    "forest": RandomForestClassifier(60, min_samples_leaf=3, random_state=0),
+    "extra": ExtraTreesClassifier(60, min_samples_leaf=3, random_state=0),
+    "tree": DecisionTreeClassifier(max_depth=6, random_state=0),
+    "svm": SVC(),
+    "mlp": MLPClassifier((8,), solver="lbfgs", alpha=1.0, max_iter=2000, random_state=0),
+    "blend": rejo.BlendClassifier(
+        [
+            ("linear", LogisticRegression()),
+            ("trees", RandomForestClassifier(30, min_samples_leaf=3, random_state=0)),
+        ]
+    ),
+}
+WAYS = dict.fromkeys(("logistic", "scaled"), "linear")
+WAYS |= dict.fromkeys(("hist", "boosting", "forest", "extra", "tree"), "trees")
+MODELS = {
+    **{name: ThresholdRejectClassifier(learner) for name, learner in LEARNERS.items()},
+    "isotonic": ThresholdRejectClassifier(SVC(), calibration="isotonic"),
+    "cut-offs": ThresholdRejectClassifier(SVC(), rule="score"),
+    "rejo svm": rejo.RejoSVC(class_order=ORDER),
+    "rejo linear": rejo.RejoLinear(class_order=ORDER),
+    "rejo mlp": rejo.RejoMLP(class_order=ORDER, alpha=1.0, random_state=0),
+    "replication": rejo.ReplicationClassifier(
+        HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=6, random_state=0),
+        class_order=ORDER,
+    ),
+    "pair": rejo.TwoClassifierReject(LogisticRegression(), class_order=ORDER),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_known_pulls(name):
+    model = make_pipeline(TableEncoder(), MODELS[name]).fit(X, Y)
+    found = pulls(model, CASES, background=X, rows=[0, 1])
+    assert found.features == ["desk", "debt", "age", "home"]
+    to_bad = found.values if model[-1].classes_[1] == "bad" else -found.values
+    assert (to_bad[0, [1, 2, 3]] * [1, -1, -1] > 0).all()  # much debt; old and an owner
+    assert (to_bad[1, [1, 2, 3]] * [-1, 1, 1] > 0).all()  # little debt; young and a tenant
+    assert (np.abs(found.values[:, 0]) < 0.3 * np.abs(found.values[:, 1])).all()  # the desk
+    assert found.way == WAYS.get(name, "linear" if name == "rejo linear" else "replacement")
+
+
+def test_words():
+    model = make_pipeline(TableEncoder(), ThresholdRejectClassifier(LogisticRegression()))
+    frame = why(model.fit(X, Y), CASES, background=X, rows=[0, 1])
+    assert frame.index.tolist() == ["a", "b"]
+    assert frame["lower"].tolist() == ["bad", "bad"]
+    assert frame["towards_lower"].tolist() == ["debt 9", "age 22, home rent"]
+    assert frame["towards_upper"].tolist() == ["age 67, home own", "debt 1"]
+    assert frame["why"]["a"] == "bad: debt 9 | good: age 67, home own"
+    one = why(model, CASES, background=X, rows=[0], top=1)
+    assert one["why"].tolist() == ["bad: debt 9 | good: age 67"]
+
+
+def test_linear_pulls_are_exact_shapley_values_in_units_of_the_log_odds():
+    rng = np.random.default_rng(1)
+    Z = rng.normal(size=(200, 4)) * [1, 5, 0.1, 2]
+    y = (Z @ [1.0, 0.3, -9.0, 0.0] + rng.normal(size=200) > 0).astype(int)
+    model = ThresholdRejectClassifier(make_pipeline(StandardScaler(), LogisticRegression()))
+    model.fit(Z, y)
+    found = pulls(model, Z, background=Z, rows=range(9))
+
+    def log_odds(rows):
+        p = model.predict_proba(rows)
+        return np.log(p[:, 1] / p[:, 0])
+
+    exact = exact_shapley(log_odds, Z[:9], Z, np.arange(4))
+    np.testing.assert_allclose(found.values, exact, atol=1e-9)
+    assert found.features == ["feature 0", "feature 1", "feature 2", "feature 3"]
+
+
+@pytest.mark.parametrize(
+    "learner", [LogisticRegression(), HistGradientBoostingClassifier(max_iter=15, random_state=0)]
+)
+def test_three_classes_are_compared_in_pairs(learner):
+    rng = np.random.default_rng(2)
+    Z = rng.normal(size=(400, 3))
+    y = np.array(["c", "a", "b"])[np.argmax(Z + rng.normal(size=Z.shape) * 0.3, axis=1)]
+    model = ThresholdRejectClassifier(learner).fit(Z, y)
+    found = pulls(model, Z, background=Z)
+    odds = model.predict_proba(Z[found.rows])
+    rows = np.arange(len(odds))
+    score = np.log(odds[rows, found.upper]) - np.log(odds[rows, found.lower])
+    # The pulls of a case add up to its score, but for what is usual between these two classes.
+    rest = score - found.values.sum(axis=1)
+    for pair in {*zip(found.lower.tolist(), found.upper.tolist(), strict=True)}:
+        same = (found.lower == pair[0]) & (found.upper == pair[1])
+        np.testing.assert_allclose(rest[same], rest[same][0], atol=1e-6)
+
+
+def test_the_other_order_of_classes_turns_the_pulls():
+    Z, y = X[["debt", "age"]].to_numpy(), Y
+    one, other = (
+        pulls(rejo.RejoSVC(class_order=order).fit(Z, y), Z, background=Z, rows=range(5))
+        for order in (ORDER, ORDER[::-1])
+    )
+    np.testing.assert_allclose(one.values, -other.values, rtol=1e-3, atol=1e-3)
+    trees = ThresholdRejectClassifier(RandomForestClassifier(9, random_state=0), class_order=ORDER)
+    one = pulls(trees.fit(Z, y), Z, rows=range(5)).values
+    other = pulls(trees.set_params(class_order=ORDER[::-1]).fit(Z, y), Z, rows=range(5)).values
+    np.testing.assert_allclose(one, -other)
+
+
+def test_review_has_a_column_for_ambiguous_cases():
+    model = make_pipeline(TableEncoder(), ThresholdRejectClassifier(LogisticRegression()))
+    model.fit(X, Y)
+    frame = rejo.review(model, X, why=2, background=X)
+    assert frame.columns[-1] == "why"
+    assert (frame["why"].notna() == (frame["reason"] == "ambiguous")).all()
+    same = why(model, X, background=X, top=2)
+    assert frame["why"].dropna().tolist() == same["why"].tolist()
+    assert "why" not in rejo.review(model, X)
+    Z = model[:-1].transform(X)
+    inner = model[-1].review(Z, why=True, background=Z)
+    assert inner["why"].dropna().str.contains("feature").all()
+
+
+def test_no_case_in_doubt():
+    model = ThresholdRejectClassifier(LogisticRegression(), reject_cost=None)
+    Z = X[["debt", "age"]]
+    model.fit(Z, Y)
+    assert len(why(model, Z, background=Z)) == 0
+    assert model.review(Z, why=3, background=Z)["why"].isna().all()
+    assert doubtful_features(model, Z, background=Z) == []
+
+
+def test_trees_need_no_background_and_others_say_so():
+    Z = X[["debt", "age"]].to_numpy()
+    assert pulls(ThresholdRejectClassifier().fit(Z, Y), Z, rows=[0]).way == "trees"
+    with pytest.raises(WhyError, match=r"background=.*RejectClassifierCV") as caught:
+        why(ThresholdRejectClassifier(SVC()).fit(Z, Y), Z)
+    assert caught.value.parameter == "background"
+    with pytest.raises(WhyError, match="background has other columns"):
+        why(ThresholdRejectClassifier(SVC()).fit(Z, Y), Z, background=X[["age"]].to_numpy())
+
+
+@pytest.mark.parametrize("rows", [[700], [-601], [0.5], [[1]], ["a"]])
+def test_rows_must_be_positions(rows):
+    Z = X[["debt", "age"]].to_numpy()
+    with pytest.raises(WhyError, match="rows must be positions"):
+        why(ThresholdRejectClassifier().fit(Z, Y), Z, rows=rows)
+
+
+@pytest.mark.parametrize("top", [0, -1, True])
+def test_top_must_be_positive(top):
+    Z = X[["debt", "age"]].to_numpy()
+    with pytest.raises(WhyError, match="top="):
+        why(ThresholdRejectClassifier().fit(Z, Y), Z, rows=[0], top=top)
+
+
+def test_a_precomputed_kernel_has_no_features():
+    Z = X[["debt", "age"]].to_numpy()[:60] / 10
+    K = Z @ Z.T
+    model = rejo.RejoSVC(kernel="precomputed", class_order=ORDER).fit(K, Y[:60])
+    with pytest.raises(WhyError, match="precomputed"):
+        pulls(model, K, background=K, rows=[0])
+
+
+# ---- which column is which -------------------------------------------------------------------
+
+
+def encoder():
+    numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
+    return make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["home"]), (numbers, ["debt", "age"])
+    )
+
+
+@pytest.mark.parametrize("learner", ["logistic", "hist", "svm"])
+@pytest.mark.parametrize("inside", [False, True])
+def test_columns_of_a_column_transformer_are_traced(learner, inside):
+    if inside:
+        model = ThresholdRejectClassifier(make_pipeline(encoder(), LEARNERS[learner]))
+    else:
+        model = make_pipeline(encoder(), ThresholdRejectClassifier(LEARNERS[learner]))
+    gaps = X.copy()
+    gaps.loc[::11, "age"] = np.nan
+    model.fit(gaps, Y)
+    found = pulls(model, CASES, background=gaps, rows=[0, 1])
+    assert found.features == ["debt", "age", "home"]
+    assert (np.sign(found.values[0]) == [-1, 1, 1]).all()  # upper is "good"
+    assert why(model, CASES, background=gaps, rows=[1])["why"]["b"]
+
+
+def test_numbers_in_a_frame_go_to_the_classifier_as_a_frame():
+    Z = X[["debt", "age"]]
+    for learner in (LogisticRegression(), SVC(), HistGradientBoostingClassifier(random_state=0)):
+        model = ThresholdRejectClassifier(learner).fit(Z, Y)  # with names, or it would warn
+        assert pulls(model, Z, background=Z, rows=[3]).features == ["debt", "age"]
+
+
+def test_other_columns_and_their_order_do_not_matter():
+    model = make_pipeline(TableEncoder(), ThresholdRejectClassifier(LogisticRegression()))
+    model.fit(X, Y)
+    other = CASES[["home", "age", "desk", "debt"]].assign(extra=1)
+    same = why(model, other, background=X.assign(extra=2), rows=[0, 1])
+    assert same.equals(why(model, CASES, background=X, rows=[0, 1]))
+
+
+def test_what_mixes_columns_is_a_feature_of_its_own():
+    Z = X[["debt", "age"]].to_numpy()
+    model = make_pipeline(PCA(2), ThresholdRejectClassifier(SVC())).fit(Z, Y)
+    assert pulls(model, Z, background=Z, rows=[0]).features == ["pca0", "pca1"]
+    inside = ThresholdRejectClassifier(make_pipeline(PCA(2), LogisticRegression())).fit(Z, Y)
+    found = pulls(inside, Z, background=Z, rows=[0])
+    assert found.way == "replacement"
+    assert found.features == ["feature 0", "feature 1"]
+
+
+def test_searches_calibrations_and_words_of_a_text():
+    Z = X[["debt", "age"]].to_numpy()
+    search = GridSearchCV(ThresholdRejectClassifier(LogisticRegression()), {"rule": ["chow"]})
+    assert pulls(search.fit(Z, Y), Z, background=Z, rows=[0]).way == "linear"
+    calibrated = CalibratedClassifierCV(LogisticRegression())
+    model = ThresholdRejectClassifier(calibrated).fit(Z, Y)
+    found = pulls(model, CASES[["debt", "age"]].to_numpy(), background=Z, rows=[0])
+    assert found.way == "replacement"
+    assert (np.sign(found.values) == [[-1, 1]]).all()
+    texts = ["late late payment", "never late", "paid in full", "full payment", "late again"] * 9
+    late = ["bad" if "late" in text else "good" for text in texts]
+    model = make_pipeline(TfidfVectorizer(), ThresholdRejectClassifier(LogisticRegression()))
+    model.fit(texts, late)
+    found = why(model, ["late in full"], background=texts, rows=[0])
+    assert "late 0." in found["towards_lower"][0]
+    assert "full 0." in found["towards_upper"][0]
+
+
+def test_missing_values_reach_trees():
+    gaps = X[["debt", "age"]].to_numpy(dtype=float)
+    gaps[::5, 0] = np.nan
+    for learner in (None, RandomForestClassifier(9, random_state=0)):
+        model = ThresholdRejectClassifier(learner).fit(gaps, Y)
+        assert "missing" in why(model, gaps, rows=[0])["why"][0]
+
+
+def test_large_forests_walk(monkeypatch):
+    Z = X[["debt", "age"]].to_numpy()
+    model = ThresholdRejectClassifier(RandomForestClassifier(9, random_state=0)).fit(Z, Y)
+    exact = pulls(model, Z, rows=range(50)).values
+    monkeypatch.setattr("rejo.estimators.why.MOST_STEPS", 10)
+    walked = pulls(model, Z, rows=range(50)).values
+    assert not np.allclose(exact, walked)
+    np.testing.assert_allclose(exact.sum(axis=1), walked.sum(axis=1), atol=1e-9)
+
+
+@pytest.mark.parametrize("package", ["xgboost", "lightgbm"])
+@pytest.mark.parametrize("K", [2, 3])
+def test_boosters_explain_themselves(package, K):
+    module = pytest.importorskip(package)
+    rng = np.random.default_rng(4)
+    Z = rng.normal(size=(300, 3))
+    y = np.array(["u", "v", "w"])[(Z[:, 0] > 0).astype(int) + (K == 3) * (Z[:, 0] > 0.8)]
+    learner = (
+        module.XGBClassifier(n_estimators=15, n_jobs=1)
+        if package == "xgboost"
+        else module.LGBMClassifier(n_estimators=15, n_jobs=1, verbose=-1)
+    )
+    model = ThresholdRejectClassifier(learner).fit(Z, y)
+    found = pulls(model, Z, rows=range(20))
+    assert found.way == "trees"
+    p = model.predict_proba(Z[:20])
+    rows = np.arange(20)
+    score = np.log(p[rows, found.upper]) - np.log(p[rows, found.lower])
+    rest = score - found.values.sum(axis=1)
+    for pair in {*zip(found.lower.tolist(), found.upper.tolist(), strict=True)}:
+        same = (found.lower == pair[0]) & (found.upper == pair[1])
+        np.testing.assert_allclose(rest[same], rest[same][0], atol=1e-3)
+
+
+# ---- what makes cases doubtful ---------------------------------------------------------------
+
+
+def test_doubtful_features():
+    model = make_pipeline(TableEncoder(), ThresholdRejectClassifier(LogisticRegression()))
+    model.fit(X, Y)
+    found = doubtful_features(model, X, background=X)
+    assert sum(row.pull for row in found) == pytest.approx(1.0)
+    assert [row.pull for row in found] == sorted((row.pull for row in found), reverse=True)
+    assert {row.feature for row in found[:2]} == {"debt", "age"}
+    assert found[-1].feature == "desk"
+    reviewed = model[-1].reject_mask(model[:-1].transform(X))
+    assert {row.usual for row in found} == {reviewed.mean()}
+    home = next(row for row in found if row.feature == "home")
+    if home.where:
+        there = (X["home"] == home.where).to_numpy()
+        assert home.cases == there.sum()
+        assert home.reviewed == pytest.approx(reviewed[there].mean())
+
+
+def test_doubtful_features_of_cases_that_were_reviewed():
+    model = make_pipeline(TableEncoder(), ThresholdRejectClassifier(LogisticRegression()))
+    model.fit(X, Y)
+    rent = (X["home"] == "rent").to_numpy()
+    found = doubtful_features(model, X, reviewed=rent, background=X, most=50)
+    home = next(row for row in found if row.feature == "home")
+    assert (home.where, home.cases, home.reviewed) == ("rent", rent.sum(), 1.0)
+    assert home.usual == pytest.approx(rent.mean())
