@@ -52,6 +52,7 @@ from rejo.baselines import (
     BlendClassifier,
     EmbeddedRejectSVC,
     FrankHallReject,
+    NoveltyReject,
     SurrogateRejectSVC,
     ThresholdRejectClassifier,
     TwoClassifierReject,
@@ -217,6 +218,8 @@ CALIBRATIONS = CalibratedClassifierCV._parameter_constraints["method"][0].option
 BOOSTING = HistGradientBoostingClassifier(max_iter=3, max_leaf_nodes=4, min_samples_leaf=5)
 LOGISTIC = LogisticRegression()
 
+register("novel_posteriors", NoveltyReject(LOGISTIC))
+register("novel_boundaries", NoveltyReject(RejoLinear(class_order="sorted")), "three")
 register("copies_logistic", ReplicationClassifier(LOGISTIC))
 register("copies_tree", ReplicationClassifier(STUMP), "three")
 register("copies_forest", ReplicationClassifier(FOREST))

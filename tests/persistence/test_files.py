@@ -44,6 +44,7 @@ from sklearn.tree import DecisionTreeClassifier
 from rejo.baselines.blend import BlendClassifier
 from rejo.baselines.embedded import EmbeddedRejectSVC
 from rejo.baselines.frank_hall import FrankHallReject
+from rejo.baselines.novelty import NoveltyReject
 from rejo.baselines.pairs import TwoClassifierReject
 from rejo.baselines.surrogate import SurrogateRejectSVC
 from rejo.baselines.threshold import ThresholdRejectClassifier
@@ -114,6 +115,7 @@ MODELS = {
     "threshold class": ThresholdRejectClassifier(LogisticRegression(), rule="class"),
     "prices": ThresholdRejectClassifier(GaussianNB(), cost_of=[[0, 50, 4], [30, 0, 4]]),
     "blend": ThresholdRejectClassifier(BLEND),
+    "novel": NoveltyReject(RejoLinear()),
     "two": TwoClassifierReject(LogisticRegression()),
     "frank hall": FrankHallReject(LogisticRegression(), per_split=1),
     "embedded": EmbeddedRejectSVC(random_state=0),

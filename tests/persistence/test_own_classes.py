@@ -21,6 +21,7 @@ from rejo.baselines import (
     BlendClassifier,
     EmbeddedRejectSVC,
     FrankHallReject,
+    NoveltyReject,
     SurrogateRejectSVC,
     ThresholdRejectClassifier,
     TwoClassifierReject,
@@ -33,6 +34,7 @@ from rejo.estimators import (
     RejoSVC,
     ReplicationClassifier,
 )
+from rejo.estimators.base import NOVEL
 from rejo.persistence import load, save
 from rejo.persistence._building import build
 from rejo.persistence._parts import _parts as parts_of
@@ -78,6 +80,10 @@ LEARNERS = {
     "temperature": ThresholdRejectClassifier(logistic, calibration="temperature", cv=2),
     "boundaries": ThresholdRejectClassifier(RejoSVC(), cv=2),
     "blend": ThresholdRejectClassifier(blend),
+    "novel": NoveltyReject(logistic, cv=2),
+    "novel boundaries": NoveltyReject(RejoLinear(), review_share=0.2, cv=2, random_state=0),
+    "novel forced": NoveltyReject(ThresholdRejectClassifier(logistic, reject_cost=None)),
+    "novel budget": RejectClassifierCV(NoveltyReject(logistic), review_budget=0.3, cv=2),
     "budget": RejectClassifierCV(
         RejoLinear(), review_budget=0.3, reject_costs=[0.1, 0.3], cv=2, param_grid={"C": [0.1, 1]}
     ),
@@ -125,6 +131,8 @@ def fit(name, n_classes, kind):
         inner = learner.estimator if isinstance(learner, RejectClassifierCV) else learner
         with contextlib.suppress(ValueError):
             inner.set_params(class_order=WORDS[:n_classes].tolist())
+        if name == "novel boundaries":
+            learner.set_params(classifier__class_order=WORDS[:n_classes].tolist())
         if name == "boundaries":
             learner.set_params(estimator__class_order=WORDS[:n_classes].tolist())
         return learner.fit(X, WORDS[k]), X
@@ -414,7 +422,8 @@ def finite(model, X):
         assert len(repr(model)) < 10**6
     for name, values in found.items():
         if values.dtype.kind == "f" and name not in ("predict", "forced"):
-            assert np.isfinite(values).all(), name
+            novel = found.get("judge kind", 0) == NOVEL if name == "judge chance" else False
+            assert (np.isfinite(values) | novel).all(), name
 
 
 def attack(model, X, changes):
@@ -513,6 +522,7 @@ def test_nothing_hostile_hides_in_a_pair(fitted, name):
     attack(model, X, changes)
 
 
+HOLDERS = ("streamed", "adam", "budget", "allowed error", "lowest cost", "guarantee", "novel")
 TUPLES = [cls for cls in STORABLE.values() if issubclass(cls, tuple)]
 
 
@@ -520,7 +530,15 @@ TUPLES = [cls for cls in STORABLE.values() if issubclass(cls, tuple)]
 def test_no_field_can_be_hostile(fitted, cls):
     found = [
         part
-        for name in ("streamed", "adam", "budget", "allowed error", "lowest cost", "guarantee")
+        for name in (
+            "streamed",
+            "adam",
+            "budget",
+            "allowed error",
+            "lowest cost",
+            "guarantee",
+            "novel",
+        )
         for part in parts_of(fitted(name)[0])
         if type(part) is cls
     ]

@@ -29,6 +29,7 @@ from rejo import (
     BlendClassifier,
     EmbeddedRejectSVC,
     FrankHallReject,
+    NoveltyReject,
     RejectClassifier,
     RejectClassifierCV,
     RejoKernelLogistic,
@@ -81,6 +82,7 @@ OWN = {
         EmbeddedRejectSVC(kernel="rbf", random_state=0),
     ],
     "FrankHallReject": [FrankHallReject(SVC(), per_split=1), FrankHallReject(SCALED_SVC)],
+    "NoveltyReject": [NoveltyReject(SCALED_SVC), NoveltyReject(RejoLinear())],
     "RejectClassifierCV": [
         RejectClassifierCV(estimator, review_budget=0.3, reject_costs=[0.1, 0.3], cv=2)
         for estimator in (
