@@ -92,6 +92,52 @@ def posterior_cases(n=600, n_classes=4, *, prices=None, n_points=41, seed=0):
     return outcomes, y, sorted(cuts, reverse=True).index(0.0)
 
 
+PROMISES = [
+    "With a confidence of 95 %, at most 2.1 % of the decisions are wrong.",
+    {
+        "promise": "At most 30 % of the cases go to review.",
+        "assumption": "New cases are drawn as the calibration cases were.",
+    },
+    *(
+        {
+            "promise": f"Of the decided cases of {region}, at most {bound:.0%} are wrong.",
+            "assumption": "Within a group, new cases are drawn as the calibration cases were.",
+            "rate": "accepted_error_rate", "by": "group", "value": region, "target": 0.05,
+            "bound": bound, "confidence": 0.95, "n_cases": n_cases,
+        }
+        for region, bound, n_cases in [("north", 0.043, 1234), ("<i>south</i>", 0.0495, 987)]
+    ),
+]  # fmt: skip
+DOUBTFUL = [
+    {"feature": "age", "share": 0.125},
+    {"feature": "<b>income</b>", "share": 0.61, "pull": 0.4, "where": "36 to 72", "cases": 1200,
+     "reviewed": 0.44, "usual": 0.21},
+]  # fmt: skip
+
+
+def reasoned_cases(n=2500, *, n_points=31, seed=5):
+    """One model in regions that differ, with novel cases and a group that a rule sends to review.
+
+    In the south, many sure decisions are wrong.
+    """
+    rng = np.random.default_rng(seed)
+    region = rng.choice(["north", "south", "east", "isle"], n, p=[0.5, 0.3, 0.18, 0.02])
+    (own,), y = made_up_cases(n, 3, costs=(0.2,), n_folds=1, seed=seed)
+    mixed_up = (region == "south") & (own.sureness > 0.4) & (rng.random(n) < 0.4)
+    forced = np.where(mixed_up, (y + 1) % 3, own.forced)
+    kind = np.where(region == "isle", 2, rng.random(n) < 0.03).astype(np.int8)
+    order = np.lexsort((own.sureness, kind == 0))
+    least = int((kind > 0).sum())
+    sizes = sorted({max(round(n * share), least) for share in np.linspace(0, 1, n_points)})
+    outcomes = []
+    for size in sizes:
+        decision = forced.copy()
+        decision[order[:size]] = -1
+        rest = own.sureness, own.score, None, own.fold, None, kind
+        outcomes.append(Outcomes(np.nan, decision, forced, own.lower, *rest))
+    return outcomes, y, region
+
+
 def rival_rows(names, seed=0):
     rng = np.random.default_rng(seed)
     return [
@@ -114,7 +160,8 @@ def make():
     """What makes outcomes, rows of rivals and reports."""
     return SimpleNamespace(
         cases=made_up_cases, share_cases=share_cases, posterior_cases=posterior_cases,
-        prices=asymmetric_prices, tried=TRIED, rivals=rival_rows, report=simple_report,
+        prices=asymmetric_prices, reasoned_cases=reasoned_cases, tried=TRIED, promises=PROMISES,
+        doubtful=DOUBTFUL, rivals=rival_rows, report=simple_report,
     )  # fmt: skip
 
 
@@ -123,6 +170,7 @@ def reports():
     """Two classes and rivals; four ordered classes and groups; one model and shares.
 
     And two rankings by what a review is worth: with prices by class, and with twelve classes.
+    And one with all reasons for a review, promises by group, and features that make doubtful.
     """
     rng = np.random.default_rng(1)
     outcomes, y = made_up_cases(1234)
@@ -149,8 +197,14 @@ def reports():
     )  # fmt: skip
     outcomes, y, chosen = posterior_cases(n_classes=12, seed=3)
     dozen = simple_report(outcomes, y, chosen=chosen, prices=(2000, 600), **options)
+    outcomes, y, region = reasoned_cases()
+    reasons = simple_report(
+        outcomes, y, ["low", "mid", "high"], chosen=6, axis="review_share", prices=(100, 12),
+        by={"region": region}, promises=PROMISES, sent_to_review=["isle"], doubtful=DOUBTFUL,
+    )  # fmt: skip
     return {
-        "binary": binary, "ordinal": ordinal, "share": share, "by class": by_class, "dozen": dozen
+        "binary": binary, "ordinal": ordinal, "share": share, "by class": by_class,
+        "dozen": dozen, "reasons": reasons,
     }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from scipy.special import ndtri
 from rejo.metrics import wilson_interval
 from rejo.report import Setting
 
-KINDS = ["binary", "ordinal", "share", "by class", "dozen"]
+KINDS = ["binary", "ordinal", "share", "by class", "dozen", "reasons"]
 READ = "ids => ids.map(id => document.getElementById(id).textContent)"
 # Whatever is drawn must lie within the viewBox of its picture.
 OUTSIDE = """() => [...document.querySelectorAll("svg.picture")].flatMap((svg) => {
@@ -155,6 +155,8 @@ def test_pictures_move_and_stay_inside(reports, visit, kind, width):
     slide(page, 0)
     before = page.evaluate(DRAWN)
     pictures = {"cost", "curve", "budget", "tenths", "scores" if report.histogram else "classes"}
+    pictures |= {f"gap-{c}" for c, column in enumerate(report.columns) if column.compared}
+    pictures |= {"kinds"} if report.kinds else set()
     assert set(before) == pictures
     for point in (last, last // 2, last // 3):
         slide(page, point)

@@ -8,9 +8,12 @@ Content-Security-Policy allows nothing else.  It contains only counts, no cases.
 
 Two programs write the numbers: Python writes those of the chosen point into the page, so that it
 can be read without JavaScript, and the script writes all others.  Both follow the same rules
-(``_format``, ``_prices`` and ``_numbers`` here, ``numbers.js`` and ``prices.js`` there), and a
-browser compares them in the tests.  The modules, in the order to read them:
+(``_format``, ``_prices``, ``_groups`` and ``_numbers`` here, ``numbers.js``, ``prices.js`` and
+``groups.js`` there), and a browser compares them in the tests.  The modules, in the order to read
+them:
 
+``_checks``
+    whether outcomes, classes and columns fit together
 ``_collect``
     the cases of an operating point -> counts of outcomes, and errors in the order of doubt
 ``_shared_counts``
@@ -21,15 +24,18 @@ browser compares them in the tests.  The modules, in the order to read them:
     sentences and counts for each operating point
 ``_prices``
     prices by class, and what counts cost
-``_tried``
-    the candidates that were compared
+``_tried``, ``_promises``, ``_pulls``
+    the candidates that were compared; what is promised; the features that make cases doubtful
+``_groups``
+    texts about groups, and about the gaps between them
 ``_numbers``
     a setting -> every text of the page that depends on it
 ``_report``
     ``make_report`` checks and counts; ``Report`` holds what the page shows
 ``_render``
     ``render`` puts a report into ``template.html``, with ``numbers.js`` (the texts),
-    ``prices.js``, ``pictures.js``, ``page.js`` (the controls) and ``report.css``
+    ``groups.js``, ``prices.js``, ``pictures.js``, ``group_pictures.js``, ``page.js`` (the
+    controls) and ``report.css``
 """
 
 from rejo.report._numbers import Setting

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Floats, Indices
+from rejo.estimators.base import AMBIGUOUS, REASONS
 from rejo.metrics import tally, wilson_interval
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ def layout_of(outcomes: Sequence[Outcomes], n_classes: int, ordered: bool) -> Ou
     K = n_classes
     if K > MAX_DECISIONS:
         return OutcomeLayout((0, 1, 2), 3, wide=False, between=False)
-    if ordered and (K == 2 or all(map(_between_neighbours, outcomes))):
+    # A novel case is not between two classes.
+    between = ordered and not any(map(other_reasons, outcomes))
+    if between and (K == 2 or all(map(_between_neighbours, outcomes))):
         # class 0, between 0 and 1, class 1, and so on
         columns = tuple(K if o % 2 else o // 2 for o in range(2 * K - 1))
         return OutcomeLayout(columns, K + 1, wide=True, between=True)
@@ -78,6 +81,13 @@ class Queue(NamedTuple):
     expected: tuple[float, ...] | None  # (N_TENTHS,) what errors are expected to cost
 
 
+class Kind(NamedTuple):
+    """Reviews for one reason."""
+
+    reviewed: int
+    wrong: int  # if they were decided
+
+
 class PointTally(NamedTuple):
     """Outcomes of the cases at one operating point."""
 
@@ -93,6 +103,7 @@ class PointTally(NamedTuple):
     errors_left: tuple[int, ...]  # (N_STEPS + 1,): after the review of so many hundredths
     queue: Queue
     expected: float | None  # what the errors that reviews prevent are expected to cost
+    kinds: tuple[Kind, ...]  # (3,) reviews by reason
 
     @property
     def n(self) -> int:
@@ -143,7 +154,20 @@ def count_point(
         errors_left=tuple((found[-1] - found[steps(n)]).tolist()),
         queue=_queue(tenth, y, wrong, column, layout, n_classes, prevented),
         expected=None if prevented is None else float(prevented[outcomes.decision < 0].sum()),
+        kinds=_kinds(outcomes, wrong),
     )
+
+
+def _kinds(outcomes: Outcomes, wrong: NDArray[np.bool_]) -> tuple[Kind, ...]:
+    """Count the reviews for each reason."""
+    kind: Any = AMBIGUOUS if outcomes.kind is None else outcomes.kind
+    out = [(outcomes.decision < 0) & (kind == k) for k in range(len(REASONS))]
+    return tuple(Kind(int(cases.sum()), int(wrong[cases].sum())) for cases in out)
+
+
+def other_reasons(outcomes: Outcomes) -> bool:
+    """Whether some cases are reviewed because they are novel, or by a rule."""
+    return outcomes.kind is not None and bool((outcomes.kind != AMBIGUOUS).any())
 
 
 def _queue(

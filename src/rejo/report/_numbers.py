@@ -22,6 +22,7 @@ from rejo.report._format import (
     to_units,
     whole,
 )
+from rejo.report._groups import group_texts
 from rejo.report._prices import (
     CostSums,
     Data,
@@ -43,8 +44,6 @@ from rejo.report._prices import (
     two_prices,
 )
 
-SMALL = 30  # groups with fewer cases are not judged
-
 
 class Setting(NamedTuple):
     """What readers can set on the page: the point, and prices of an error and a review, or all."""
@@ -59,7 +58,7 @@ def numbers(data: Data, setting: Setting) -> dict[str, str]:
     found |= _prices(data, setting) | _costs(data, setting)
     found["tenths-line"] = _line(data, setting)
     found |= _matrix(data, setting.point)
-    return found | _groups(data, setting.point) if data["groups"] else found
+    return found | group_texts(data, setting.point) if data["groups"] else found
 
 
 def _prices(data: Data, setting: Setting) -> dict[str, str]:
@@ -308,51 +307,4 @@ def _worst_class(data: Data, rates: list[list[int]]) -> str:
     return (
         f"Of the {which} {quoted(data['classes'][worst])}, {share(part, of)} are wrong "
         f"({whole(part)} of {whole(of)}); of all decisions, {share(wrong, decided)}."
-    )
-
-
-def _groups(data: Data, point: int) -> dict[str, str]:
-    """Rates of each group, and which differ significantly from the rates of all cases."""
-    found, differing, judged = {}, [], 0
-    n, decided = data["n"], data["n"] - data["reviewed"][point]
-    overall = data["reviewed"][point] / n, (data["wrong"][point] / decided if decided else 0.0)
-    for c, column in enumerate(data["groups"]):
-        for v, group in enumerate(column["groups"]):
-            key = f"group-{c}-{v}"
-            reviewed, wrong = group["reviewed"][point], group["wrong"][point]
-            parts = ((reviewed, group["n"]), (wrong, group["n"] - reviewed))
-            verdicts = []
-            for what, (part, of), rate in zip(("review", "wrong"), parts, overall, strict=True):
-                _, low, high = wilson_interval(
-                    part, of, data["confidence"], n_effective=of * data["worth"] or None
-                )
-                found[f"{key}-{what}"] = share(part, of)
-                found[f"{key}-{what}-range"] = f"{percent(low)} to {percent(high)}" if of else NONE
-                noun = "reviews" if what == "review" else "errors"
-                if of and (low > rate or high < rate):
-                    verdicts.append(f"{'more' if low > rate else 'fewer'} {noun}")
-            if group["n"] < SMALL:
-                found[f"{key}-verdict"] = f"◌ fewer than {SMALL} cases: too few to judge"
-                continue
-            judged += 1
-            if verdicts:
-                differing.append(quoted(f"{column['name']}: {group['value']}"))
-            found[f"{key}-verdict"] = f"▲ {', '.join(verdicts)}" if verdicts else "like all cases"
-    found["group-all-review"] = share(data["reviewed"][point], n)
-    found["group-all-wrong"] = share(data["wrong"][point], decided)
-    found["groups-line"] = _groups_line(data, differing, judged)
-    return found
-
-
-def _groups_line(data: Data, differing: list[str], judged: int) -> str:
-    if not judged:
-        return f"No group has the {SMALL} cases needed to judge it."
-    if not differing:
-        return "No group differs significantly from all cases."
-    by_chance = fixed(to_units(2 * judged * (1 - data["confidence"]), 1), 1)
-    verb = "differs" if len(differing) == 1 else "differ"
-    return (
-        f"{len(differing)} of {judged} groups {verb} significantly from all cases: "
-        f"{', '.join(differing)}. In {2 * judged} comparisons, about {by_chance} such "
-        "differences are expected by chance alone."
     )

@@ -10,13 +10,17 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rejo.report._format import BATCH, ratio, whole
+from rejo.report._format import BATCH, ratio, share, whole
 
 if TYPE_CHECKING:
     from rejo.report._collect import OutcomeLayout
     from rejo.report._report import Report
+    from rejo.report._shared_counts import Group
 
-SCRIPTS = ("numbers.js", "prices.js", "pictures.js", "page.js")
+SCRIPTS = (
+    "numbers.js", "groups.js", "prices.js", "pictures.js", "group_pictures.js", "page.js"
+)  # fmt: skip
+STOPS = (0.1, 0.25, 0.5)  # shares of reviews in the tables of groups
 MAX_PAIRS = 5  # classes with a price field for each pair
 DASHES = ("7 4", "2 3", "10 3 2 3", "5 2", "1 4", "12 4")  # those of pictures.js
 
@@ -45,6 +49,9 @@ def render(report: Report) -> str:
         price_fields=_price_fields(report),
         matrix=report.tallies[report.chosen].matrix,
         heat=_heat,
+        stops=_stops(report),
+        review_share=lambda i: share(report.tallies[i].reviewed, report.n),
+        accuracy=_accuracy,
         kind=partial(_kind, report.layout),
         dash=lambda i: DASHES[(i + i // len(DASHES)) % len(DASHES)],
         batch=whole(BATCH),
@@ -104,6 +111,22 @@ def _outputs(report: Report) -> list[tuple[str, str]]:
         return [*decided, review]
     between = [("review", f"{lower} or {upper}") for lower, upper in pairwise(classes)]
     return [column for two in zip(decided, between, strict=False) for column in two] + decided[-1:]
+
+
+def _stops(report: Report) -> list[int]:
+    """Points closest to some shares of reviews, for a table: each once, none without reviews."""
+    reviewed = [tally.reviewed for tally in report.tallies]
+    closest = [
+        min(range(len(reviewed)), key=lambda i: abs(reviewed[i] - part * report.n))
+        for part in STOPS
+    ]
+    return [i for i in dict.fromkeys(closest) if 0 < reviewed[i] < report.n]
+
+
+def _accuracy(group: Group, i: int) -> str:
+    """Share of right decisions among the decided cases of a group."""
+    decided = group.n - group.reviewed[i]
+    return share(decided - group.wrong[i], decided)
 
 
 def _kind(layout: OutcomeLayout, k: int, o: int) -> str:

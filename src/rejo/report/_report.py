@@ -14,6 +14,7 @@ from scipy.special import ndtri
 
 from rejo._errors import renamed
 from rejo.report import _numbers, _prices
+from rejo.report._checks import check_cases
 from rejo.report._collect import (
     OutcomeLayout,
     PointTally,
@@ -23,9 +24,19 @@ from rejo.report._collect import (
     tenth_sizes,
 )
 from rejo.report._format import clean
+from rejo.report._groups import gap_quantiles
 from rejo.report._numbers import Setting
 from rejo.report._prices import Prices, check_prices
-from rejo.report._sentences import Ranges, name_point, point_texts, predict_ranges
+from rejo.report._promises import Promises, read_promises
+from rejo.report._pulls import PullRow, read_doubtful
+from rejo.report._sentences import (
+    Ranges,
+    kind_texts,
+    name_point,
+    point_texts,
+    predict_ranges,
+    promise_text,
+)
 from rejo.report._shared_counts import (
     Column,
     Histogram,
@@ -81,6 +92,8 @@ class Report:
     left_out: list[str]
     rivals: list[Rival]
     tried: TriedTable | None
+    promises: Promises | None
+    doubtful: list[PullRow]
     title: str
     notes: list[str]
     provenance: list[tuple[str, str]]
@@ -95,6 +108,11 @@ class Report:
     def worth(self) -> float:
         """Number of independent cases that one case counts for."""
         return self.size / self.n
+
+    @property
+    def kinds(self) -> bool:
+        """Whether there are other reasons for a review than doubt between classes."""
+        return any(kind.reviewed for tally in self.tallies for kind in tally.kinds[1:])
 
     @property
     def setting(self) -> Setting:
@@ -144,6 +162,10 @@ class Report:
         ]
         points = zip(tallies, self.ranges, names, strict=True)
         texts = [point_texts(*point, self.classes, layout, self.confidence) for point in points]
+        if self.kinds:
+            texts = [text | kind_texts(t) for text, t in zip(texts, tallies, strict=True)]
+        if self.promises is not None:
+            texts = [text | promise_text(i == self.chosen) for i, text in enumerate(texts)]
         forced = list(dict.fromkeys(tally.forced for tally in tallies))
         queues = list(dict.fromkeys(tally.queue for tally in tallies))
         curves = list(dict.fromkeys(tally.errors_left for tally in tallies))
@@ -179,10 +201,18 @@ class Report:
             "queue": [queues.index(tally.queue) for tally in tallies],
             "tenthSizes": tenth_sizes(self.n),
             "histogram": None if self.histogram is None else self.histogram._asdict(),
+            "kinds": [[k.reviewed for k in t.kinds] for t in tallies] if self.kinds else None,
             "groups": [
-                {"name": column.name, "groups": [group._asdict() for group in column.groups]}
+                {
+                    "name": column.name,
+                    "compared": column.compared,
+                    "groups": [group._asdict() for group in column.groups],
+                }
                 for column in self.columns
             ],
+            "gapQuantiles": gap_quantiles(
+                max((len(column.groups) for column in self.columns), default=0), self.confidence
+            ),
         }
 
 
@@ -200,6 +230,9 @@ def make_report(
     by: Mapping[str, NDArray[Any]] | None = None,
     rivals: Sequence[Mapping[str, Any]] = (),
     tried: Sequence[Mapping[str, Any]] = (),
+    promises: Sequence[Any] = (),
+    sent_to_review: Sequence[Any] = (),
+    doubtful: Sequence[Any] = (),
     title: str,
     notes: Sequence[str] = (),
     provenance: Mapping[str, str],
@@ -237,6 +270,18 @@ def make_report(
     tried : sequence of dict, default=()
         Candidates that were compared, with the keys ``method``, ``cost`` (mean of a case, out of
         fold, in the unit of the prices), ``error`` (its standard error, or None) and ``chosen``.
+    promises : sequence of Guarantee, str or dict, default=()
+        What is promised of the chosen point, such as ``model.guarantees_``.  A dict has a sentence
+        under ``promise`` and may have one under ``assumption``; with ``by`` ("class", "decision" or
+        "group"), ``value``, ``target``, ``bound`` and ``n_cases``, several become a table.
+    sent_to_review : sequence of str, default=()
+        Groups without a promise, all of whose cases go to review, such as
+        ``model.policy_.reviewed``.
+    doubtful : sequence of dict or named tuple, default=()
+        Features that make cases doubtful, with ``feature`` and ``share`` (of the ambiguous reviews
+        that have it among their strongest pulls), as by
+        :func:`~rejo.estimators.why.doubtful_features`; optional are ``where``, ``cases``,
+        ``reviewed`` and ``usual``.
     title : str
     notes : sequence of str, default=()
         Sentences below the headline.
@@ -264,7 +309,7 @@ def make_report(
     'Of 1,000 cases, ... are decided automatically, about ... of them wrong (...); ... review.'
     """
     by = by or {}
-    true = _check_cases(outcomes, y, len(classes), axis, by)
+    true = check_cases(outcomes, y, len(classes), axis, by)
     n = len(true)
     if not 0 <= chosen < len(outcomes):
         raise ValueError(f"chosen must be from 0 to {len(outcomes) - 1}; got {chosen!r}.")
@@ -306,6 +351,8 @@ def make_report(
         left_out=left_out,
         rivals=rival_curves(rivals),
         tried=read_tried(tried, _prices.highest_error(checked)),
+        promises=read_promises(promises, sent_to_review),
+        doubtful=read_doubtful(doubtful),
         title=_text(title),
         notes=[_text(note) for note in notes],
         provenance=[(_text(key), _text(value)) for key, value in provenance.items()],
@@ -331,39 +378,6 @@ def _by_class(
     error = np.where(n > 0, paid / np.maximum(n, 1), mean)
     error = np.array([float(f"{price:.4g}") for price in error])  # as a field can show it
     return np.stack([np.diag(given), error, given[:, -1]], axis=1)
-
-
-def _check_cases(
-    outcomes: Sequence[Outcomes], y: ArrayLike, n_classes: int, axis: str, by: Mapping[str, Any]
-) -> NDArray[np.intp]:
-    """Return the true classes, if outcomes, classes and columns fit together."""
-    true = np.asarray(y)
-    if true.ndim != 1 or not len(true) or true.dtype.kind not in "iu":
-        raise ValueError(
-            f"y must be a non-empty list of class indices; got {true.dtype} of shape {true.shape}."
-        )
-    if n_classes < 2 or true.min() < 0 or true.max() >= n_classes:
-        raise ValueError(
-            f"y must be indices into at least 2 classes; got {true.min()} to {true.max()} for "
-            f"{n_classes} classes."
-        )
-    if not len(outcomes):
-        raise ValueError("outcomes must have at least one operating point; got none.")
-    if axis not in ("reject_cost", "review_share"):
-        raise ValueError(f'axis must be "reject_cost" or "review_share"; got {axis!r}.')
-    for i, point in enumerate(outcomes):
-        if np.shape(point.decision) != true.shape:
-            raise ValueError(
-                f"outcomes[{i}] has {np.size(point.decision)} cases, but y has {len(true)}."
-            )
-        if axis == "reject_cost" and isnan(point.reject_cost):
-            raise ValueError(
-                f'outcomes[{i}] has no reject_cost: such points are for axis="review_share".'
-            )
-    for name, values in by.items():
-        if np.shape(values) != true.shape:
-            raise ValueError(f"by[{name!r}] must have shape {true.shape}; got {np.shape(values)}.")
-    return true.astype(np.intp)
 
 
 def _text(value: Any) -> str:

@@ -9,7 +9,7 @@ from math import floor, isnan
 from typing import NamedTuple
 
 from rejo.metrics import Interval
-from rejo.report._collect import OutcomeLayout, PointTally
+from rejo.report._collect import Kind, OutcomeLayout, PointTally
 from rejo.report._format import BATCH, NONE, fixed, per_batch, percent, quoted, ratio, share, whole
 from rejo.selection.expected import Expected, expect
 
@@ -193,6 +193,34 @@ def _doubt_words(tally: PointTally) -> str:
     return (
         f"Of the cases that go to review, {inside} would be decided wrongly; of the others, "
         f"{outside} are."
+    )
+
+
+def kind_texts(tally: PointTally) -> dict[str, str]:
+    """Reviews by reason, by the id of their element."""
+    found = {"kinds-words": _kinds_words(tally.kinds, tally.reviewed)}
+    for k, (reviewed, wrong) in enumerate(tally.kinds):
+        found[f"kind-{k}"] = whole(reviewed)
+        found[f"kind-{k}-share"] = share(reviewed, tally.reviewed)
+        found[f"kind-{k}-wrong"] = share(wrong, reviewed)
+    found["kind-all-share"] = share(tally.reviewed, tally.n)
+    found["kind-all"] = whole(tally.reviewed)
+    found["kind-all-wrong"] = share(tally.reviewed_wrong, tally.reviewed)
+    return found
+
+
+def promise_text(own: bool) -> dict[str, str]:
+    """Say whether the promises are for the point that is shown."""
+    here = "this point" if own else "the point at which the page opens, not for this one"
+    return {"promises-line": f"The promises are for {here}."}
+
+
+def _kinds_words(kinds: Sequence[Kind], reviewed: int) -> str:
+    ambiguous, novel, policy = (whole(kind.reviewed) for kind in kinds)
+    every = "Those that are not ambiguous go to review at every point."
+    return (
+        f"Of {whole(reviewed)} cases in review, {ambiguous} are ambiguous, {novel} are novel and "
+        f"{policy} are there by a rule. {every}"
     )
 
 

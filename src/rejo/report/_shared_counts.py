@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rejo._typing import Indices
 from rejo.metrics import tally
 from rejo.report._format import clean
+from rejo.report._groups import SMALL
 
 if TYPE_CHECKING:
     from rejo.selection.outcomes import Outcomes
@@ -39,6 +40,7 @@ class Group(NamedTuple):
     n: int
     reviewed: list[int]  # (n_points,)
     wrong: list[int]  # (n_points,)
+    forced: list[int]  # (n_points or 1,) wrong if every case were decided; one if all are alike
 
 
 class Column(NamedTuple):
@@ -46,6 +48,11 @@ class Column(NamedTuple):
 
     name: str
     groups: list[Group]
+
+    @property
+    def compared(self) -> bool:
+        """Whether there is a gap to show: at least two groups are large enough."""
+        return sum(group.n >= SMALL for group in self.groups) > 1
 
 
 class Rival(NamedTuple):
@@ -90,6 +97,7 @@ def group_columns(
     """Count reviews and errors for each value of each column; name columns with too many values."""
     columns: list[Column] = []
     left_out: list[str] = []
+    alike = all(np.array_equal(point.forced, outcomes[0].forced) for point in outcomes)
     for name, values in by.items():
         labels, code = _most_frequent([str(value) for value in values])
         if sum(len(column.groups) for column in columns) + len(labels) > MAX_ROWS:
@@ -100,7 +108,10 @@ def group_columns(
             np.transpose(part).astype(int).tolist()  # by group and point
             for part in ([point.rejected for point in found], [point.wrong for point in found])
         )
-        rows = map(Group, labels, np.bincount(code).tolist(), reviewed, wrong)
+        own = outcomes[:1] if alike else outcomes
+        forced = [tally(point.forced, y, fold=code).wrong for point in own]
+        by_group = np.transpose(forced).astype(int).tolist()
+        rows = map(Group, labels, np.bincount(code).tolist(), reviewed, wrong, by_group)
         columns.append(Column(clean(str(name)), list(rows)))
     return columns, left_out
 

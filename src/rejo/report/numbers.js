@@ -4,7 +4,6 @@
 // in _format.py and _numbers.py, so that both write the same text.
 
 const BATCH = 1000;
-const SMALL = 30;
 const NONE = "–";
 
 const whole = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
@@ -248,49 +247,4 @@ function worstClass(data, rates) {
   const [part, of] = rates[worst], which = data.wide ? "decisions for" : "decided cases of";
   return `Of the ${which} ${quoted(data.classes[worst])}, ${share(part, of)} are wrong `
     + `(${whole(part)} of ${whole(of)}); of all decisions, ${share(wrong, decided)}.`;
-}
-
-// Reviewed of all, and wrong of the decided: part, whole, overall rate.
-function groupParts(data, group, point) {
-  const decided = data.n - data.reviewed[point];
-  return {
-    review: [group.reviewed[point], group.n, data.reviewed[point] / data.n],
-    wrong: [group.wrong[point], group.n - group.reviewed[point],
-      decided ? data.wrong[point] / decided : 0],
-  };
-}
-
-function groupTexts(data, point) {
-  const found = {}, differing = [];
-  let judged = 0;
-  data.groups.forEach((column, c) => column.groups.forEach((group, v) => {
-    const key = `group-${c}-${v}`, verdicts = [];
-    for (const [what, [part, of, rate]] of Object.entries(groupParts(data, group, point))) {
-      const [low, high] = wilson(part, of, data.worth, data.z);
-      found[`${key}-${what}`] = share(part, of);
-      found[`${key}-${what}-range`] = of ? `${percent(low)} to ${percent(high)}` : NONE;
-      const noun = what === "review" ? "reviews" : "errors";
-      if (of && (low > rate || high < rate)) verdicts.push(`${low > rate ? "more" : "fewer"} ${noun}`);
-    }
-    if (group.n < SMALL) {
-      found[`${key}-verdict`] = `◌ fewer than ${SMALL} cases: too few to judge`;
-      return;
-    }
-    judged += 1;
-    if (verdicts.length) differing.push(quoted(`${column.name}: ${group.value}`));
-    found[`${key}-verdict`] = verdicts.length ? `▲ ${verdicts.join(", ")}` : "like all cases";
-  }));
-  found["group-all-review"] = share(data.reviewed[point], data.n);
-  found["group-all-wrong"] = share(data.wrong[point], data.n - data.reviewed[point]);
-  found["groups-line"] = groupsLine(data, differing, judged);
-  return found;
-}
-
-function groupsLine(data, differing, judged) {
-  if (!judged) return `No group has the ${SMALL} cases needed to judge it.`;
-  if (!differing.length) return "No group differs significantly from all cases.";
-  const byChance = fixed(toUnits(2 * judged * (1 - data.confidence), 1), 1);
-  return `${differing.length} of ${judged} groups ${differing.length === 1 ? "differs" : "differ"} `
-    + `significantly from all cases: ${differing.join(", ")}. In ${2 * judged} `
-    + `comparisons, about ${byChance} such differences are expected by chance alone.`;
 }

@@ -54,9 +54,9 @@ function inShort(value, decimals) {
 }
 
 // An empty picture with axes; x and y turn values into pixels.
-function frame(id, { xs, ys, xLabel, yLabel, height = 300, unit = 100, write = inPercent }) {
+function frame(id, { xs, ys, xLabel, yLabel, height = 300, unit = 100, write = inPercent, margin = 24 }) {
   const svg = document.getElementById(id), width = widths[id];
-  const box = { left: 58, right: width - 24, top: 28, bottom: height - 44 };
+  const box = { left: 58, right: width - margin, top: 28, bottom: height - 44 };
   svg.replaceChildren();
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("width", width);
@@ -313,37 +313,6 @@ function drawScores(data, { point }) {
   add(svg, "text", { class: "label", x: box.right, y: height - 6, "text-anchor": "end" }, "score, higher for higher classes");
 }
 
-// The largest rates among the judged groups at this point: a full bar.
-function groupScale(data, point) {
-  const scale = { review: 0, wrong: 0 };
-  for (const group of data.groups.flatMap((column) => column.groups)) {
-    for (const [what, [part, of, rate]] of Object.entries(groupParts(data, group, point))) {
-      scale[what] = Math.max(scale[what], of >= SMALL ? part / of : 0, rate);
-    }
-  }
-  return scale;
-}
-
-// A bar for a rate, a line for its interval, a tick for the rate of all cases.
-function drawGroupBars(data, { point }) {
-  const scale = groupScale(data, point);
-  data.groups.forEach((column, c) => column.groups.forEach((group, v) => {
-    for (const [what, [part, of, rate]] of Object.entries(groupParts(data, group, point))) {
-      const svg = document.getElementById(`group-${c}-${v}-${what}-bar`);
-      const full = Math.min(1, (scale[what] || 1) * 1.25);
-      const at = (value) => `${(Math.min(1, value / full) * 100).toFixed(2)}%`;
-      svg.replaceChildren();
-      add(svg, "rect", { class: "track", width: "100%", height: "100%" });
-      if (of) {
-        const [low, high] = wilson(part, of, data.worth, data.z);
-        add(svg, "rect", { class: `fill-${what}`, width: at(part / of), height: "100%" });
-        add(svg, "line", { class: "whisker", x1: at(low), x2: at(high), y1: "50%", y2: "50%" });
-      }
-      add(svg, "line", { class: "overall", x1: at(rate), x2: at(rate), y1: "0", y2: "100%" });
-    }
-  }));
-}
-
 // The 1,000 cases as one bar: right, wrong, to review.
 function drawSplit(data, { point }) {
   const reviewed = (data.reviewed[point] / data.n) * 100, wrong = (data.wrong[point] / data.n) * 100;
@@ -366,4 +335,6 @@ function draw(data, setting) {
   drawScores(data, setting);
   drawClasses(data, setting);
   drawGroupBars(data, setting);
+  drawGaps(data, setting);
+  drawKinds(data, setting);
 }

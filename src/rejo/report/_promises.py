@@ -1,0 +1,135 @@
+"""What the model promises, and what each promise rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, isfinite
+from typing import Any, NamedTuple
+
+from rejo.report._format import NONE, SPACE, amount, clean, fixed, ratio, whole
+
+OF = {"class": "true class", "decision": "decided class", "group": "group"}
+WHAT = {
+    "rejection_rate": "Cases that go to review, of all cases",
+    "error_rate": "Wrong decisions, of all cases",
+    "accepted_error_rate": "Wrong decisions, of the decided cases",
+    "mean_cost": "Mean cost of a case",
+}
+KEYS = {"promise", "assumption", "rate", "by", "value", "target", "bound", "confidence", "n_cases"}
+
+
+class Promise(NamedTuple):
+    """A promise in a sentence, and its assumption in another."""
+
+    promise: str
+    assumption: str
+
+
+class PromiseRow(NamedTuple):
+    """A promise about one class or group."""
+
+    value: str
+    target: str  # what was asked for
+    bound: str  # what the calibration cases prove
+    n_cases: str
+
+
+class PromiseTable(NamedTuple):
+    """Promises of one kind, about several classes or groups."""
+
+    of: str
+    caption: str
+    rows: list[PromiseRow]
+    assumption: str
+
+
+class Promises(NamedTuple):
+    """All promises; groups without one, whose cases all go to review."""
+
+    sentences: list[Promise]
+    tables: list[PromiseTable]
+    sent_to_review: list[str]
+
+
+def read_promises(promises: Iterable[Any], sent_to_review: Sequence[Any]) -> Promises | None:
+    """Read sentences, dicts or guarantees; several of one kind become a table."""
+    if isinstance(promises, str | Mapping):
+        raise TypeError(f"promises must be a list of promises; got {promises!r}.")
+    found = [_read(promise) for promise in promises]
+    groups = [clean(str(name)) for name in sent_to_review]
+    kinds: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for promise in found:
+        kinds.setdefault(_kind(promise), []).append(promise)
+    sentences, tables = [], []
+    for kind, alike in kinds.items():
+        if kind and len(alike) > 1:
+            tables.append(_table(alike))
+        else:
+            sentences += [Promise(one["promise"], one.get("assumption", "")) for one in alike]
+    return Promises(sentences, tables, groups) if found or groups else None
+
+
+def _read(promise: Any) -> dict[str, Any]:
+    if isinstance(promise, str):
+        return {"promise": _text(promise)}
+    if not isinstance(promise, Mapping):
+        return _read(_from_guarantee(promise))
+    given = {key: promise[key] for key in KEYS & promise.keys() if promise[key] is not None}
+    if "promise" not in given:
+        raise ValueError(f"promises must have a sentence under 'promise'; got {dict(promise)!r}.")
+    if given.get("by", "class") not in OF or given.get("rate", "error_rate") not in WHAT:
+        raise ValueError(
+            f"promises must be by {', '.join(OF)} and about {', '.join(WHAT)}; got "
+            f"{dict(promise)!r}."
+        )
+    return given | {key: _text(given[key]) for key in ("promise", "assumption") if key in given}
+
+
+def _from_guarantee(guarantee: Any) -> dict[str, Any]:
+    from rejo.selection.summary import promise
+
+    names = KEYS - {"promise"}
+    found = {name: getattr(guarantee, name) for name in names if hasattr(guarantee, name)}
+    return found | {"promise": promise(guarantee)}
+
+
+def _kind(promise: dict[str, Any]) -> tuple[Any, ...]:
+    """What a promise has in common with those in the same table; empty if it stands alone."""
+    if not {"by", "value", "bound"} <= promise.keys():
+        return ()
+    return tuple(promise.get(key) for key in ("by", "rate", "confidence", "assumption"))
+
+
+def _table(promises: list[dict[str, Any]]) -> PromiseTable:
+    first = promises[0]
+    of = OF[first["by"]]
+    caption = f"{WHAT.get(first.get('rate', ''), 'At most')}, by {of}"
+    if "confidence" in first:
+        caption += f"; all of them together with a confidence of {ratio(100 * first['confidence'])}"
+        caption += f"{SPACE}%"
+    write = amount if first.get("rate") == "mean_cost" else _at_most
+
+    def limit(promise: dict[str, Any], key: str) -> str:
+        value = float(promise.get(key, "nan"))
+        return write(value) if isfinite(value) else NONE
+
+    rows = [
+        PromiseRow(
+            clean(str(promise["value"])),
+            limit(promise, "target"),
+            limit(promise, "bound"),
+            whole(int(promise["n_cases"])) if "n_cases" in promise else NONE,
+        )
+        for promise in promises
+    ]
+    return PromiseTable(of, f"{caption}.", rows, first.get("assumption", ""))
+
+
+def _at_most(rate: float) -> str:
+    """A limit, rounded up: what is shown must hold, too."""
+    return f"{fixed(ceil(1000 * rate - 1e-9), 1)}{SPACE}%"
+
+
+def _text(value: Any) -> str:
+    text = str(value)
+    return clean(text, longest=len(text))

@@ -1,0 +1,396 @@
+"""Promises, reasons for reviews, gaps between groups: counted again, and in a real browser."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from rejo.metrics import accuracy_gap, disparity_curve
+from rejo.report import Setting
+from rejo.selection.guarantee import Guarantee
+
+NONE = "\u2013"
+PLAIN = str.maketrans({"\u2068": "", "\u2069": "", "\u00a0": " "})
+
+
+def texts_at(report, point):
+    found = report.numbers(Setting(point, report.prices))
+    return {key: text.translate(PLAIN) for key, text in found.items()}
+
+
+def slide(page, point):
+    page.locator("#slider").fill(str(point))
+
+
+def rows_of(page, name):
+    """Texts of a table that a screen reader finds by its name, row by row."""
+    rows = page.get_by_role("table", name=name).get_by_role("row").all()
+    return [
+        [cell.inner_text() for cell in row.get_by_role("rowheader").all()]
+        + [cell.inner_text().translate(PLAIN) for cell in row.get_by_role("cell").all()]
+        for row in rows
+    ]
+
+
+# ---- why cases go to review ---------------------------------------------------------------
+
+
+def test_reviews_by_reason_are_counted_case_by_case(make, reports):
+    outcomes, y, _ = make.reasoned_cases()
+    report = reports["reasons"]
+    for i, point in enumerate(outcomes):
+        texts, total = texts_at(report, i), 0
+        for k in range(3):
+            cases = [j for j in range(len(y)) if point.decision[j] < 0 and point.kind[j] == k]
+            wrong = sum(point.forced[j] != y[j] for j in cases)
+            total += len(cases)
+            assert texts[f"kind-{k}"] == f"{len(cases):,}"
+            share = f"{100 * wrong / len(cases):.1f} %" if cases else NONE
+            assert texts[f"kind-{k}-wrong"] == share
+        assert texts["kind-all"] == f"{total:,}"
+
+
+def test_novel_cases_stay_in_review_at_every_point(make, reports, visit):
+    report = reports["reasons"]
+    kind = make.reasoned_cases()[0][0].kind
+    page = visit(report)
+    for point in (0, 3, len(report.tallies) - 1):
+        slide(page, point)
+        _, *rows = rows_of(page, "Cases in review at this point")
+        assert [row[0].split("\n")[0] for row in rows] == [
+            "ambiguous", "novel", "policy", "all reviews"
+        ]  # fmt: skip
+        shown = [int(row[1].replace(",", "")) for row in rows]
+        assert shown[1:3] == [(kind == 1).sum(), (kind == 2).sum()]
+        assert sum(shown[:3]) == shown[3] == report.tallies[point].reviewed
+        widths = page.evaluate(
+            "[...document.querySelectorAll('#kinds rect[class^=kind]')]"
+            ".map(bar => bar.width.baseVal.value)"
+        )
+        drawn = [count for count in shown[:3] if count]
+        np.testing.assert_allclose(
+            np.array(widths) / sum(widths), np.array(drawn) / shown[3], atol=0.01
+        )
+
+
+def test_reasons_need_more_than_doubt(make, reports):
+    assert not reports["ordinal"].kinds
+    assert "kind-0" not in reports["ordinal"].numbers(reports["ordinal"].setting)
+    (point,), y = make.cases(100, 3, costs=(0.2,))
+    same = make.report([replace(point, kind=np.zeros(100, dtype=np.int8))], y)
+    assert not same.kinds
+    assert same.layout.between
+    assert not reports["reasons"].layout.between  # a novel case is not between two classes
+
+
+def test_a_decided_case_that_must_be_reviewed_is_refused(make):
+    (point,), y = make.cases(100, costs=(0.2,))
+    novel = np.zeros(100, dtype=np.int8)
+    novel[np.flatnonzero(point.decision >= 0)[0]] = 1
+    with pytest.raises(ValueError, match=r"outcomes\[0\] decides cases whose kind is novel"):
+        make.report([replace(point, kind=novel)], y)
+    for wrong in (np.zeros(99, dtype=np.int8), np.full(100, 3)):
+        with pytest.raises(ValueError, match=r"outcomes\[0\].kind must have 0 to 2"):
+            make.report([replace(point, kind=wrong)], y)
+
+
+# ---- gaps between groups ------------------------------------------------------------------
+
+
+def test_gaps_are_those_of_the_disparity_curve(make, reports):
+    outcomes, y, region = make.reasoned_cases()
+    report = reports["reasons"]
+    own = outcomes[0]
+    always = own.kind > 0
+    shares = [tally.reviewed / report.n for tally in report.tallies]
+    curve = disparity_curve(y, own.forced, own.sureness, region, shares=shares, reviewed=always)
+    np.testing.assert_allclose(curve.share, shares)
+    for i, (b, w) in enumerate(zip(curve.best, curve.worst, strict=True)):
+        texts = texts_at(report, i)
+        for g in range(len(curve.groups)):
+            assert texts[f"gap-0-{g}-decided"] == f"{curve.n_decided[i, g]:,}"
+            if curve.n_decided[i, g]:
+                shown = float(texts[f"gap-0-{g}-now"].removesuffix(" %"))
+                assert shown == pytest.approx(100 * curve.accuracy[i, g], abs=0.0501)
+        line = texts["gap-0-line"]
+        if b < 0:
+            assert line.startswith("Fewer than two groups")
+            continue
+        assert f"of the decided cases of “{curve.groups[b]}” are correct" in line
+        assert f"“{curve.groups[w]}”: a gap of {100 * curve.gap[i] + 1e-9:.1f} points" in line
+        assert ("reviews widen the gap" in line) == (curve.change_low[i] > 0)
+        assert ("reviews narrow the gap" in line) == (curve.change_high[i] < 0)
+    lines = {texts_at(report, i)["gap-0-line"].rpartition(": ")[2] for i in range(len(shares))}
+    assert "reviews widen the gap." in lines
+    assert "what reviews change may be chance." in lines
+
+
+def test_the_script_finds_the_same_gaps_as_python(reports, visit):
+    report = reports["ordinal"]
+    data, rng = report.payload(), np.random.default_rng(0)
+    cases = []
+    for _ in range(300):
+        G = int(rng.integers(1, 8))
+        n = rng.integers(1, rng.choice([60, 500, 5000]), G)
+        reviewed = rng.binomial(n, rng.uniform(0, 0.8)) * rng.integers(0, 2)
+        wrong = rng.binomial(n - reviewed, rng.uniform(0, 0.2, G))
+        forced = wrong + rng.binomial(reviewed, 0.3)
+        cases.append([part.tolist() for part in (n, reviewed, wrong, forced)])
+    shown = visit(report).evaluate(
+        """(cases) => {
+          const data = JSON.parse(document.getElementById("data").textContent);
+          const groups = ([n, reviewed, wrong, forced]) => n.map((_, g) => (
+            { n: n[g], reviewed: [reviewed[g]], wrong: [wrong[g]], forced: [forced[g]] }));
+          return cases.map((counts) => accuracyGap({ ...data, worth: 0.7 }, groups(counts), 0));
+        }""",
+        cases,
+    )
+    widened = 0
+    for counts, found in zip(cases, shown, strict=True):
+        expected = accuracy_gap(*counts, confidence=data["confidence"], worth=0.7)
+        if expected.best < 0:
+            assert found is None
+            continue
+        assert (found["best"], found["worst"]) == (expected.best, expected.worst)
+        assert (found["size"], found["low"], found["high"]) == expected.gap
+        assert found["before"] == expected.before
+        assert found["widens"] == (expected.change.low > 0)
+        assert found["narrows"] == (expected.change.high < 0)
+        widened += found["widens"] or found["narrows"]
+    assert widened > 10
+
+
+def test_gaps_follow_the_slider(reports, visit):
+    report = reports["reasons"]
+    page = visit(report)
+    for point in (2, 15, len(report.tallies) - 2):
+        slide(page, point)
+        texts = texts_at(report, point)
+        _, *rows = rows_of(page, "Correct among the decided cases of each group")
+        assert [row[0] for row in rows] == ["east", "isle", "north", "south"]
+        for g, row in enumerate(rows):
+            assert row[1] == texts[f"gap-0-{g}-decided"]
+            assert row[3].split("\n")[0] == texts[f"gap-0-{g}-now"]
+            assert row[-1] == texts[f"gap-0-{g}-mark"]
+        picture = page.get_by_role("img", name="By region")
+        assert texts["gap-0-line"] in picture.evaluate(
+            "svg => svg.getAttribute('aria-labelledby').split(' ')"
+            ".map(id => document.getElementById(id).textContent).join(' ')"
+        ).translate(PLAIN)
+        names = page.locator("#gap-0 .line-name").all_text_contents()
+        assert sorted(names) == ["east", "north", "south"]  # of the isle nothing is decided
+
+
+def test_columns_without_two_groups_to_compare_have_no_gap(make):
+    outcomes, y = make.cases(200, costs=(0.1, 0.2))
+    by = {"same": np.zeros(200), "few": np.arange(200) % 10, "two": np.arange(200) % 2}
+    report = make.report(outcomes, y, by=by)
+    assert [column.compared for column in report.columns] == [False, False, True]
+    keys = {key for key in report.numbers(report.setting) if key.startswith("gap-")}
+    assert {key.split("-")[1] for key in keys} == {"2"}
+
+
+def test_many_groups_and_long_names(make, visit):
+    rng = np.random.default_rng(0)
+    outcomes, y = make.cases(3000, costs=(0.05, 0.2, 0.4))
+    names = np.array([f"a rather long name of a region, number {i}" for i in range(25)])
+    page = visit(make.report(outcomes, y, by={"region": rng.choice(names, 3000)}))
+    outside = page.evaluate(
+        """() => [...document.querySelectorAll("#gap-0 *")].filter((node) => {
+          const box = node.getBBox(), all = document.getElementById("gap-0").viewBox.baseVal;
+          return box.x < -0.5 || box.y < -0.5 || box.x + box.width > all.width + 0.5
+            || box.y + box.height > all.height + 0.5;
+        }).map((node) => node.outerHTML)"""
+    )
+    assert outside == []
+    places = page.evaluate(
+        "[...document.querySelectorAll('#gap-0 .line-name')].map(t => Number(t.getAttribute('y')))"
+    )
+    assert 6 <= len(places) <= 8
+    assert np.diff(sorted(places)).min() >= 14.9
+
+
+# ---- promises -----------------------------------------------------------------------------
+
+
+def test_promises_stand_with_their_assumptions(reports, visit):
+    report = reports["reasons"]
+    page = visit(report)
+    section = page.get_by_role("region", name="What is promised").first
+    items = section.get_by_role("listitem").all_inner_texts()
+    assert items[0] == "With a confidence of 95 %, at most 2.1 % of the decisions are wrong."
+    assert items[1].split("\n") == [
+        "At most 30 % of the cases go to review.",
+        "New cases are drawn as the calibration cases were.",
+    ]
+    _, *rows = rows_of(page, "Wrong decisions, of the decided cases, by group")
+    assert rows == [
+        ["north", "5.0 %", "4.3 %", "1,234"],
+        ["<i>south</i>", "5.0 %", "5.0 %", "987"],
+    ]
+    assert "Within a group, new cases are drawn" in section.inner_text()
+    assert (
+        page.locator("#sent-to-review").inner_text().endswith("all their cases go to review: isle.")
+    )
+
+
+def test_promises_are_for_the_point_that_the_model_decides(reports, visit):
+    report = reports["reasons"]
+    page = visit(report)
+    line = page.locator("#promises-line")
+    assert line.text_content() == "The promises are for this point."
+    slide(page, report.chosen + 1)
+    assert "not for this one" in line.text_content()
+    assert line.get_attribute("role") == "status"
+
+
+def test_guarantees_are_put_in_words(make):
+    outcomes, y = make.cases(100, costs=(0.1, 0.2))
+    guarantee = Guarantee("error_rate", 0.0312, 0.05, 0.95, 400, 12)
+    report = make.report(outcomes, y, promises=[guarantee])
+    (promise,) = report.promises.sentences
+    assert "95" in promise.promise
+    assert "3.1" in promise.promise or "5" in promise.promise
+
+
+def test_a_bound_is_rounded_up(make):
+    outcomes, y = make.cases(100, costs=(0.1, 0.2))
+    given = {"promise": "p", "by": "class", "bound": 0.02001}
+    promises = [given | {"value": label} for label in ("ill", "well")]
+    (table,) = make.report(outcomes, y, promises=promises).promises.tables
+    assert [row.bound.translate(PLAIN) for row in table.rows] == ["2.1 %"] * 2
+    assert table.rows[0].target == table.rows[0].n_cases == NONE
+    assert table.of == "true class"
+
+
+def test_no_promises_no_section(make, reports):
+    assert reports["ordinal"].promises is None
+    assert "promises-line" not in reports["ordinal"].numbers(reports["ordinal"].setting)
+    outcomes, y = make.cases(100, costs=(0.1, 0.2))
+    assert make.report(outcomes, y, sent_to_review=["isle"]).promises.sent_to_review == ["isle"]
+
+
+@pytest.mark.parametrize(
+    ("promises", "error", "message"),
+    [
+        ("at most 2 %", TypeError, "must be a list of promises"),
+        ([{"assumption": "a"}], ValueError, "a sentence under 'promise'"),
+        ([{"promise": "p", "by": "colour"}], ValueError, "by class, decision, group"),
+    ],
+)
+def test_promises_that_make_no_sense(make, promises, error, message):
+    outcomes, y = make.cases(100, costs=(0.1, 0.2))
+    with pytest.raises(error, match=message):
+        make.report(outcomes, y, promises=promises)
+
+
+# ---- what makes cases doubtful ------------------------------------------------------------
+
+
+def test_features_that_make_cases_doubtful(reports, visit):
+    _, *rows = rows_of(visit(reports["reasons"]), "Share of the ambiguous reviews")
+    assert rows == [
+        ["<b>income</b>", "61.0 %", "36 to 72 (1,200 cases)", "44.0 % against 21.0 %"],
+        ["age", "12.5 %", "", ""],
+    ]
+
+
+def test_features_as_named_tuples(make):
+    class Feature(NamedTuple):
+        feature: str
+        share: float
+
+    outcomes, y = make.cases(100, costs=(0.1, 0.2))
+    features = [Feature(f"x{i}", i / 40) for i in range(20)]
+    found = make.report(outcomes, y, doubtful=features).doubtful
+    assert [row.feature for row in found] == [f"x{i}" for i in range(19, 7, -1)]
+    with pytest.raises(ValueError, match="a 'share' from 0 to 1"):
+        make.report(outcomes, y, doubtful=[Feature("x", 1.5)])
+    with pytest.raises(TypeError, match="dicts or named tuples"):
+        make.report(outcomes, y, doubtful=["x"])
+
+
+# ---- keyboard, screen reader, privacy -----------------------------------------------------
+
+
+def test_a_key_moves_the_slider_and_is_announced(reports, visit):
+    report = reports["reasons"]
+    page = visit(report)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "slider"
+    page.keyboard.press("ArrowRight")
+    texts = texts_at(report, report.chosen + 1)
+    live = "[...document.querySelectorAll('[aria-live=polite], [role=status]')].map(n => n.id)"
+    assert {"headline", "kinds-words", "promises-line"} <= set(page.evaluate(live))
+    assert page.locator("#kinds-words").text_content().translate(PLAIN) == texts["kinds-words"]
+    assert page.locator("#headline").text_content().translate(PLAIN) == texts["headline"]
+    assert page.evaluate("document.activeElement.id") == "slider"
+
+
+def test_focus_goes_down_the_page_and_to_no_table_that_fits(reports, visit):
+    page = visit(reports["reasons"], viewport={"width": 380, "height": 800})
+    order = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        top = page.evaluate(
+            "document.activeElement === document.body ? null"
+            " : document.activeElement.getBoundingClientRect().top + scrollY"
+        )
+        if top is None:
+            break
+        order.append(top)
+    assert order[5:] == sorted(order[5:])  # below the controls
+    wide = page.evaluate(
+        "[...document.querySelectorAll('.scroll')]"
+        ".map(node => [node.tabIndex, node.scrollWidth > node.clientWidth])"
+    )
+    assert all((tab == 0) == scrolls for tab, scrolls in wide)
+    assert any(scrolls for _, scrolls in wide)
+
+
+def test_every_table_and_picture_has_a_name(reports, visit):
+    page = visit(reports["reasons"])
+    tables = page.get_by_role("table").all()
+    assert len(tables) >= 7
+    for table in tables:
+        assert table.locator("caption").inner_text()
+        for cell in table.locator("th").all():
+            assert cell.get_attribute("scope") in ("col", "row", "rowgroup")
+    pictures = page.get_by_role("img").all()
+    assert len(pictures) == page.locator("svg.picture").count()
+    for picture in pictures:
+        words = picture.evaluate(
+            "svg => svg.getAttribute('aria-labelledby').split(' ')"
+            ".map(id => document.getElementById(id).textContent)"
+        )
+        assert len(words) == 2
+        assert all(words)
+
+
+def test_without_scripts_everything_is_there_at_the_chosen_point(reports, visit):
+    report = reports["reasons"]
+    page = visit(report, java_script_enabled=False)
+    texts = texts_at(report, report.chosen)
+    for key in ("kinds-words", "promises-line", "gap-0-line", "kind-1", "gap-0-3-now"):
+        shown = page.locator(f"#{key}")
+        assert shown.text_content().translate(PLAIN) == texts[key]
+        assert shown.is_visible()
+    assert not page.locator("#gap-0").is_visible()
+
+
+def test_the_page_has_counts_and_no_cases(reports):
+    """No list in the data is as long as the cases, nor has what a case alone would tell."""
+    report = reports["reasons"]
+
+    def lengths(value):
+        if isinstance(value, dict):
+            for part in value.values():
+                yield from lengths(part)
+        elif isinstance(value, list | tuple):
+            yield len(value)
+            for part in value:
+                yield from lengths(part)
+
+    assert max(lengths(report.payload())) < report.n / 5
+    assert all(isinstance(count, int) for row in report.payload()["kinds"] for count in row)
