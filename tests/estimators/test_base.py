@@ -100,9 +100,8 @@ def test_review_lists_decisions_and_ranks_the_doubtful():
     names = ["decision", "reason", "forced", "lower", "upper", "distance", "rank"]
     assert frame.columns.tolist() == names
     rejected = frame["rank"].notna()
-    assert (frame["reason"] == "ambiguous").equals(rejected) and frame["reason"][
-        ~rejected
-    ].isna().all()
+    assert (frame["reason"] == "ambiguous").equals(rejected)
+    assert frame["reason"][~rejected].isna().all()
     assert frame.decision.tolist() == ["a", "reject", "b", "reject", "c", "a", "reject"]
     assert frame.forced.tolist() == ["a", "a", "b", "b", "c", "a", "c"]
     assert frame.lower.tolist() == ["a", "a", "a", "b", "b", "a", "b"]

@@ -92,21 +92,21 @@ def test_bounds_hold_for_all_candidates_at_once_and_are_not_loose():
 def test_the_guarantee_is_that_of_the_calibration_cases():
     X, y = make_synthetic_1(1000, random_state=0)
     model = RejectClassifierCV(
-        RejoSVC(C=10, gamma=4), max_error=0.15, confidence=0.9, random_state=0,
-        reject_costs=[0.1, 0.2, 0.3],
-    ).fit(X, y)  # fmt: skip
-    guarantee = model.guarantee_
-    chosen = model.curve_.reject_costs.tolist().index(model.reject_cost_)
-    rejected = round(300 * model.curve_.rejection_rate[chosen])
-    wrong = round(300 * model.curve_.error_rate[chosen])
+        RejoSVC(C=10, gamma=4), max_error=0.15, confidence=0.9, random_state=0
+    ).fit(X, y)
+    guarantee, chosen = model.guarantee_, model.chosen_
+    _, test = hold_out(1000, 0.3, 0)
+    decided = ~model.reject_mask(X[test])
+    wrong = int((model.predict(X[test])[decided] != y[test][decided]).sum())
     assert guarantee.rate == "accepted_error_rate"
-    assert guarantee.n_cases == 300 - rejected
-    assert guarantee.n_candidates == 3
-    expected = simultaneous_bounds([wrong] * 3, [300 - rejected] * 3, 0.9)[0]
-    assert guarantee.bound == pytest.approx(expected)
-    assert len(model.best_estimator_.support_) <= 700  # not fitted on the calibration cases
-    assert "With 90 % confidence at most" in model.summary()
-    # Fewest reviews among those that were proved.
+    assert (
+        guarantee.n_cases == decided.sum() == round(300 * (1 - model.curve_.rejection_rate[chosen]))
+    )
+    assert wrong == round(300 * model.curve_.error_rate[chosen])
+    assert guarantee.bound == guarantee.target == 0.15
+    assert simultaneous_bounds([wrong], [decided.sum()], 0.9)[0] <= 0.15  # nothing is shared
+    assert len(model.best_estimator_.estimator_.support_) <= 700  # not fitted on these cases
+    assert "With 90 % confidence at most 15 % of the decisions are wrong" in model.summary()
     new, labels = make_synthetic_1(20_000, random_state=1)
     decided = ~model.reject_mask(new)
     assert (model.predict(new)[decided] != labels[decided]).mean() <= 0.15
@@ -124,7 +124,7 @@ def test_overall_errors_count_all_cases():
 
 def test_unattainable_says_what_is_attainable():
     X, y = load_breast_cancer(return_X_y=True)
-    pipeline = make_pipeline(StandardScaler(), RejoSVC(C=10))
+    pipeline = make_pipeline(StandardScaler(), ThresholdRejectClassifier(LogisticRegression()))
     model = RejectClassifierCV(pipeline, max_error=0.001, confidence=0.95, random_state=0)
     with pytest.raises(
         TargetUnattainable, match=r"max_error=0.001 cannot.*95 % confidence"
@@ -145,7 +145,7 @@ def test_a_grid_is_searched_on_the_fitting_share_only():
         RejoSVC(gamma=4), review_budget=0.5, confidence=0.8, param_grid={"C": [0.1, 10]},
         reject_costs=[0.2, 0.3], random_state=0,
     ).fit(X, y)  # fmt: skip
-    assert model.best_params_["C"] == model.best_estimator_.C
+    assert model.best_params_["C"] == model.best_estimator_.estimator_.C
     assert model.curve_.sizes.tolist() == [90]
 
 
@@ -191,18 +191,18 @@ def test_groups_keep_a_guarantee_that_copies_would_break():
 
 def test_a_barely_met_target_is_called_so():
     guarantee = Guarantee("accepted_error_rate", 0.05, 0.05, 0.95, 300, 14)
-    said = [summarise(expect(0.2, error, 500, 100, 0.95), "", guarantee) for error in (0.02, 0.06)]
+    said = [
+        summarise(expect(0.2, error, 500, 100, 0.95), "", [guarantee]) for error in (0.02, 0.06)
+    ]
     assert "barely met" not in said[0]
     assert "The other cases suggest 7.5 %, which is more" in said[1]
 
 
-def test_needs_equal_weights_and_a_rate():
+def test_needs_equal_weights():
     X, y = make_synthetic_1(100, random_state=0)
     model = RejectClassifierCV(RejoSVC(), max_error=0.5, confidence=0.9)
     with pytest.raises(ValueError, match="equal weight"):
         model.fit(X, y, sample_weight=np.ones(100))
-    with pytest.raises(ValueError, match="needs a rate to guarantee"):
-        RejectClassifierCV(RejoSVC(), reject_cost=0.2, confidence=0.9).fit(X, y)
 
 
 def test_a_class_of_which_nothing_is_learned_is_named():

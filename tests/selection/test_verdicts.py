@@ -12,7 +12,7 @@ from rejo.selection.verdicts import excess_probability, judge_target, mean_exces
 BUDGET = Target("review_budget", "rejection_rate", 0.2)
 LIMIT = Target("max_error", "accepted_error_rate", 0.1)
 PROOF = Guarantee(
-    rate="rejection_rate", bound=0.18, target=0.2, confidence=0.9, n_cases=100, n_candidates=10
+    rate="rejection_rate", bound=0.2, target=0.2, confidence=0.9, n_cases=100, n_candidates=10
 )
 
 

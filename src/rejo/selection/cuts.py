@@ -33,7 +33,7 @@ from rejo._state import (
     storable,
 )
 from rejo._typing import Floats, Indices
-from rejo.estimators.base import Judgement, RejectClassifier
+from rejo.estimators.base import Judgement, RejectClassifier, must_review
 from rejo.estimators.pipelines import check_answering
 from rejo.metrics.intervals import wilson_limits
 from rejo.selection.chances import chance_wrong
@@ -319,10 +319,14 @@ class CutRanking(RejectClassifier):
             self.estimator_.fit(X, y)
         else:
             self.estimator_.fit(X, y, sample_weight=sample_weight)
+        return self._answer_for(self.estimator_)
+
+    def _answer_for(self, fitted: Any) -> Self:
+        self.estimator_ = fitted
         for name in ("classes_", "reject_label_", "reject_cost_", *FEATURES):
             self.__dict__.pop(name, None)
-            if hasattr(self.estimator_, name):
-                setattr(self, name, getattr(self.estimator_, name))
+            if hasattr(fitted, name):
+                setattr(self, name, getattr(fitted, name))
         return self
 
     def judge(self, X: Any) -> Judgement:
@@ -331,6 +335,7 @@ class CutRanking(RejectClassifier):
         found = self.estimator_.judge(X)
         cut = found.sureness, self.limit, self.widen
         decision = cut_decision(found.decision, found.forced, *cut)
+        decision = np.where(must_review(found), -1, decision)
         return found._replace(decision=decision, distance=np.abs(found.sureness - self.limit))
 
     @available_if(lambda self: hasattr(self._inner, "predict_proba"))
@@ -383,3 +388,9 @@ class CutRanking(RejectClassifier):
         check_answering(self, self.estimator_)
         same = self.estimator_.reject_cost_ == self.reject_cost_
         require(same, self, "its reject cost is not that of its estimator_")
+
+
+def cut_fitted(fitted: Any, limit: float, widen: bool) -> CutRanking:
+    """Return a :class:`CutRanking` around a fitted classifier, which it shares."""
+    cut = CutRanking(estimator=clone(fitted), limit=limit, widen=widen)
+    return cut._answer_for(fitted)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejo._errors import RejoError, renamed
-from rejo._state import check_fields, count, number, one_of, storable
+from rejo._state import check_fields, count, maybe, number, one_of, require, storable, text
 from rejo._typing import Floats, Indices
 from rejo.metrics import binomial_upper_bound
 
@@ -45,28 +45,56 @@ class TargetUnattainable(RejoError):
         self.attainable, self.reject_cost = attainable, reject_cost
 
 
+ASSUMPTIONS = {
+    "random": "This holds if new cases are drawn from the same population as these, independently "
+    "of each other.",
+    "one_each": "This holds for one case of a new group (a person, a thing) that is drawn from the "
+    "same population as these, and not for all cases of one group.",
+    "latest": "This holds as long as new cases are like the latest cases, which proved it.",
+    "latest_one_each": "This holds for one case of a new group (a person, a thing), as long as new "
+    "groups are like the latest, which proved it.",
+}
+
+
 @storable
 class Guarantee(NamedTuple):
-    """With probability ``confidence`` over the data, the true rate is at most ``bound``."""
+    """With probability ``confidence`` over the data, the true rate is at most ``bound``.
 
-    rate: str  # "rejection_rate", "error_rate" or "accepted_error_rate"
+    If there are several, all of them hold at once with this probability.
+    """
+
+    rate: str  # "rejection_rate", "error_rate", "accepted_error_rate" or "mean_cost"
     bound: float
-    target: float  # the limit that was asked for; not below the bound
+    target: float | None  # the limit that was asked for; None if the bound says what was found
     confidence: float
     n_cases: int  # calibration cases that count: all, or the decided ones
     n_candidates: int  # from which the model was chosen
+    by: str | None = None  # "class", "decision" or "group", if it is about some of the cases
+    value: str | None = None  # the class or group
+    rests_on: str = "random"  # how calibration cases were chosen
+
+    @property
+    def assumption(self) -> str:
+        """What it rests on, in a sentence."""
+        return ASSUMPTIONS[self.rests_on]
 
     def _check_state(self) -> None:
-        """The name of a rate, shares and counts."""
+        """The name of a rate, shares or a cost, counts, and what it is about."""
+        cost = self.rate == "mean_cost"
+        share = number() if cost else number(0.0, 1.0)
         check_fields(
             self,
-            rate=one_of("rejection_rate", "error_rate", "accepted_error_rate"),
-            bound=number(0.0, 1.0),
-            target=number(0.0, 1.0),
+            rate=one_of("rejection_rate", "error_rate", "accepted_error_rate", "mean_cost"),
+            bound=share,
+            target=maybe(share),
             confidence=number(1e-9, 1 - 1e-15),
             n_cases=count(0, 1 << 53),
             n_candidates=count(1),
+            by=one_of(None, "class", "decision", "group"),
+            value=maybe(text()),
+            rests_on=one_of(*ASSUMPTIONS),
         )
+        require((self.by is None) == (self.value is None), self, "it is about nobody knows whom")
 
 
 @renamed(n="n_samples")

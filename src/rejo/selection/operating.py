@@ -10,11 +10,12 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rejo._state import (
     Must,
     count,
+    each,
     floats,
     mapping,
     maybe,
@@ -27,7 +28,8 @@ from rejo._state import (
     storable,
     text,
 )
-from rejo.decisions import uniform_prices
+from rejo._typing import Indices
+from rejo.decisions import TIE, uniform_prices
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.classes import is_ordered
 from rejo.estimators.pipelines import final_classifier
@@ -45,13 +47,16 @@ from rejo.selection.folds import (
     known_classes,
     last_step,
 )
+from rejo.selection.group_policy import GroupPolicy
 from rejo.selection.guarantee import Guarantee
+from rejo.selection.limits import group_names, read_limits
 from rejo.selection.path import RejectCurve
-from rejo.selection.proof import prove
+from rejo.selection.proof import estimate, prove
+from rejo.selection.ranked import rank
 from rejo.selection.repeats import warn_of_repeats
 from rejo.selection.search import CANDIDATES, Found, Request, search_cut, search_path
 from rejo.selection.summary import MeanCosts, advise, reason, summarise
-from rejo.selection.target import TARGETS, Target, check_prices, check_target
+from rejo.selection.target import TARGETS, Target, check_prices, check_targets
 
 __all__ = ["CANDIDATES", "RejectClassifierCV"]
 
@@ -67,9 +72,12 @@ class RejectClassifierCV(ChosenModel):
     ``reject_costs``, and the one that meets the target best then reviews a few more cases, or
     fewer, along its own ranking.  Either way, the model is fitted on all cases at the end.
 
+    Several limits may be asked for at once, also for each class, decision or group; all of them
+    then hold at the same operating point.
+
     Estimates are not guarantees; for a guarantee, give a ``confidence``.  Some of the cases are
-    then held out, and a candidate is accepted only if these cases prove that it meets the target,
-    by an exact bound.
+    then held out, and a candidate is accepted only if these cases prove that it keeps all limits,
+    by exact tests in an order that was settled before.
 
     Parameters
     ----------
@@ -89,6 +97,28 @@ class RejectClassifierCV(ChosenModel):
         :func:`rejo.prices.price_matrix`.  Prices that differ between classes need an estimator
         that decides by posteriors.  They may also be given with ``review_budget`` or
         ``max_error``: reviews then go where they save most at these prices.
+    max_error_by_class : float or dict of {class: float}, default=None
+        Target: at most this share of errors among the cases of each true class (misses among the
+        ill), or of those named.
+    max_error_by_decision : float or dict of {class: float}, default=None
+        Target: at most this share of wrong ones among the decisions for each class (wrong
+        approvals), or for those named.
+    max_error_by_group : float or dict of {group: float}, default=None
+        Target: at most this share of errors in each group, or in those named; ``fit`` needs
+        ``group``.
+    review_budget_by_group : float or dict of {group: float}, default=None
+        Target: at most this share of reviews in each group, or in those named.
+    max_cost : float, default=None
+        Target: at most this mean cost of a case, at the prices ``cost_of``; it needs a
+        ``confidence``.
+    small_groups : {"error", "review", "merge"}, default="error"
+        What to do with groups that have too few cases to promise anything: name them in an error,
+        send all their cases to review, or count them as one group.  With "review" and a
+        ``confidence``, also groups that the cases do not prove anything for, though there are
+        enough, are sent to review; whether to do so is found out at some loss of confidence.
+    group_thresholds : bool, default=False
+        Let each group have a cut of its own.  This treats groups differently, which the law may
+        forbid; there is a warning.
     per : int, default=None
         Size of a batch, such as the cases of a week: an integer ``review_budget`` is a number of
         cases out of these, and :attr:`expected_` and :meth:`summary` speak of this many cases; of
@@ -97,22 +127,22 @@ class RejectClassifierCV(ChosenModel):
         What ``max_error`` limits: errors among the cases that are decided, which is what a
         regulator asks about, or among all cases, the paper's ``E``.
     confidence : float, default=None
-        Probability, such as 0.95, that ``fit`` does not return a model whose true rate is above
-        ``review_budget`` or ``max_error``: it returns one within the limit, or raises an error.
+        Probability, such as 0.95, that ``fit`` does not return a model with a true rate above one
+        of its limits: it returns one that keeps all of them, or raises an error.  With prices
+        alone, that the mean cost of a case is not above the bound in ``guarantee_``.
     calibration_size : float, default=0.3
-        Share of the cases, drawn at random, that is held out for the guarantee.  The model is not
-        fitted on them afterwards: the guarantee is for the model that they tested.
+        Share of the cases, drawn at random or the latest, that is held out for the guarantee.  The
+        model is not fitted on them afterwards: the guarantee is for the model that they tested.
     param_grid : dict or list of dict, default=None
         Parameters of the estimator to choose from, as in ``GridSearchCV``.  For posteriors, those
         with the lowest cost if prices alone are the target and, with a budget or an allowed error,
         the lowest log loss; for other learners, the lowest ``reject_cost * R + E`` at each reject
         cost.
     reject_costs : sequence of float, default=None
-        The candidates for ``review_budget`` and ``max_error``, of learners that are trained for
-        one reject cost, and of a guarantee: with a ``confidence`` and ``max_error``, fewer of them
-        give such learners tighter bounds.  ``None``: 0.02, 0.04, 0.08, 0.12, ..., 0.48, 0.5; with
-        posteriors the candidates of a guarantee are cuts in the ranking, at every half a percent of
-        reviews out of fold.
+        Where learners that are trained for one reject cost start from; the one that comes closest
+        to the target is then cut in its own ranking.  ``None``: 0.02, 0.04, 0.08, 0.12, ..., 0.48,
+        0.5.  With posteriors and a ``confidence``, the candidates to be proved, in place of cuts at
+        every half a percent of reviews out of fold.
     %cv, n_jobs
     random_state : int, RandomState or None, default=None
         Draws the calibration cases.
@@ -134,8 +164,10 @@ class RejectClassifierCV(ChosenModel):
         is trained for one reject cost.
     best_params_ : dict
         The parameters chosen from the grid.
+    targets_ : list of Target
+        What was asked for: ``name`` of the parameter, the ``rate`` it limits and the ``limit``.
     target_ : Target
-        The target of the fit: ``name`` of the parameter, the ``rate`` it limits and the ``limit``.
+        The first of them.
     rates_ : tuple of two floats
         Estimated shares of rejections and of errors, both of all cases, out of fold; with a
         ``confidence``, of the cases that the model learned from, as the others chose it.  With
@@ -158,10 +190,14 @@ class RejectClassifierCV(ChosenModel):
         Expected rates in a batch of ``per`` new cases, with prediction intervals.
     costs_ : MeanCosts or None
         What a case costs on average out of fold, if prices were given: ``chosen``, as decided;
-        ``review_all`` and ``decide_all``, if every case were reviewed, or decided.  ``None`` with a
-        ``confidence``.
+        ``review_all`` and ``decide_all``, if every case were reviewed, or decided.
+    guarantees_ : list of Guarantee
+        What is guaranteed with ``confidence``: all of it at once.
     guarantee_ : Guarantee or None
-        What is guaranteed with ``confidence``.
+        The first of them.
+    policy_ : GroupPolicy or None
+        The groups that the model knows, those whose cases are all reviewed, and their cuts if each
+        has its own.
     margin_ : Margin or None
         With ``max_error`` and no ``confidence``, the limit is exceeded about as often as not.  The
         ``limit`` to ask for instead, and the ``rejection_rate`` that follows, to stay within
@@ -189,6 +225,8 @@ class RejectClassifierCV(ChosenModel):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": "no_validation",
         **dict.fromkeys(TARGETS, "no_validation"),  # by check_target
+        "small_groups": [StrOptions({"error", "review", "merge"})],
+        "group_thresholds": ["boolean"],
         "per": [Interval(Integral, 1, None, closed="left"), None],
         "error": [StrOptions({"accepted", "overall"})],
         "confidence": [Interval(Real, 0.0, 1.0, closed="neither"), None],
@@ -205,7 +243,7 @@ class RejectClassifierCV(ChosenModel):
         "best_params_": mapping(text(), plain()),
         "prices_": maybe(floats("K", None)),
         "cut_": maybe(number()),
-        "target_": part(Target),
+        "targets_": each(part(Target)),
         "rates_": pair(number(0.0, 1 + 1e-9)),
         "sizes_": pair(number(1e-300)),
         "n_effective_": number(1e-300),
@@ -213,14 +251,17 @@ class RejectClassifierCV(ChosenModel):
         "chosen_": count(),
         "expected_": part(Expected),
         "costs_": maybe(part(MeanCosts)),
-        "guarantee_": maybe(part(Guarantee)),
+        "guarantees_": each(part(Guarantee)),
+        "policy_": maybe(part(GroupPolicy)),
         "margin_": optional(maybe(part(Margin))),
         "_prices_said": maybe(text()),
     }
     _not_saved = ("outcomes_",)  # an entry for each training case
 
     curve_: RejectCurve
-    guarantee_: Guarantee | None
+    guarantees_: list[Guarantee]
+    targets_: list[Target]
+    policy_: GroupPolicy | None
 
     def __init__(
         self,
@@ -230,6 +271,13 @@ class RejectClassifierCV(ChosenModel):
         max_error: float | None = None,
         reject_cost: float | str = "auto",
         cost_of: Any = None,
+        max_error_by_class: Any = None,
+        max_error_by_decision: Any = None,
+        max_error_by_group: Any = None,
+        review_budget_by_group: Any = None,
+        max_cost: float | None = None,
+        small_groups: str = "error",
+        group_thresholds: bool = False,
         per: int | None = None,
         error: str = "accepted",
         confidence: float | None = None,
@@ -245,6 +293,13 @@ class RejectClassifierCV(ChosenModel):
         self.max_error = max_error
         self.reject_cost = reject_cost
         self.cost_of = cost_of
+        self.max_error_by_class = max_error_by_class
+        self.max_error_by_decision = max_error_by_decision
+        self.max_error_by_group = max_error_by_group
+        self.review_budget_by_group = review_budget_by_group
+        self.max_cost = max_cost
+        self.small_groups = small_groups
+        self.group_thresholds = group_thresholds
         self.per = per
         self.error = error
         self.confidence = confidence
@@ -263,6 +318,8 @@ class RejectClassifierCV(ChosenModel):
         sample_weight: Any = None,
         groups: Any = None,
         *,
+        group: Any = None,
+        time: Any = None,
         crossfit: CrossFit | None = None,
     ) -> Self:
         """Find the operating point and fit the model.
@@ -274,7 +331,13 @@ class RejectClassifierCV(ChosenModel):
             Weights in the fits and in the rates, and groups that are never split; a group counts
             as one case in the prediction intervals.  With a ``confidence``, whole groups are held
             out and one case of each, drawn at random, counts: the guarantee is for one case of a
-            new group.  Weights cannot be combined with ``confidence``.
+            new group.  Weights cannot be combined with ``confidence``, nor with several limits.
+        group : array-like of shape (n_samples,), default=None
+            Something else: a value for each case, such as a region, to promise by
+            (``max_error_by_group``, ``review_budget_by_group``).  It need not be a feature.
+        time : array-like of shape (n_samples,), default=None
+            When each case arose, as dates or numbers.  With a ``confidence``, the latest cases are
+            held out in place of random ones.
         crossfit : CrossFit, default=None
             Posteriors of these cases out of fold, by :func:`~rejo.selection.cross_fit` of the same
             estimator with the same weights, if they exist already; then only the model on all
@@ -282,41 +345,53 @@ class RejectClassifierCV(ChosenModel):
         """
         self._validate_params()
         self.__dict__.pop("expected_", None)  # not fitted until this fit reaches its target
-        target = self._check(crossfit)
+        targets = self._check(crossfit)
         X, y, groups, weight = check_cases(X, y, groups, sample_weight, type(self).__name__)
         classes, k = known_classes(self.estimator, y)
         posteriors = by_posteriors(self.estimator)
+        params = self.get_params(deep=False)
         prices = check_prices(
-            self.get_params(deep=False), classes, ordered=_has_order(self._learner, classes, y),
-            posteriors=posteriors,
-        )  # fmt: skip
+            params, classes, ordered=_has_order(self._learner, classes, y), posteriors=posteriors
+        )
+        names, member = (None, None) if group is None else group_names(group)
+        check_consistent_length(k, member)
+        several = len(targets) > 1 or targets[0].name.count("_by_") or targets[0].name == "max_cost"
+        limits = read_limits(params, targets, classes, names)
         request = Request(
-            self.estimator, X, y, classes, k, weight, groups, target, prices, self.reject_costs,
-            self.param_grid, self.cv, self.n_jobs,
+            self.estimator, X, y, classes, k, weight, groups, targets[0], prices,
+            self.reject_costs, self.param_grid, self.cv, self.n_jobs, limits, member, names or (),
+            _order_of(time, len(k)), self.small_groups, self.group_thresholds,
         )  # fmt: skip
+        if weight is not None and (several or self.confidence is not None):
+            raise ValueError(
+                "several limits, limits by class or group, and a confidence count cases of equal "
+                "weight: they cannot be combined with sample_weight."
+            )
         if self.confidence is not None:
-            if weight is not None:
-                raise ValueError(
-                    "confidence needs calibration cases of equal weight: it cannot be combined "
-                    "with sample_weight."
-                )
             warn_of_repeats(X, k, groups)
             found = prove(request, self.confidence, self.calibration_size, self.random_state)
+        elif several:
+            found = estimate(request)
         else:
             found = search_cut(request, crossfit) if posteriors else search_path(request)
-        self._store(found, request)
+        if found.policy is None and names is not None:
+            found = found._replace(policy=GroupPolicy(names, [], [], None))
+        self._store(found, request, targets)
         return self
 
-    def _store(self, found: Found, request: Request) -> None:
+    def _store(self, found: Found, request: Request, targets: list[Target]) -> None:
         self.best_estimator_, self.best_params_ = found.model, found.params
         self.reject_cost_ = found.reject_cost
         self.cut_, self.prices_ = found.cut, request.prices
         self.curve_, self.outcomes_, self.chosen_ = found.curve, found.outcomes, found.chosen
-        self.guarantee_, self.margin_, self.costs_ = found.guarantee, found.margin, found.costs
+        self.guarantees_, self.policy_ = list(found.guarantees), found.policy
+        self.margin_, self.costs_ = found.margin, found.costs
         self.rates_, self.sizes_ = found.rates, found.sizes
         self.n_effective_ = min(self.sizes_)
-        target = request.target
-        self.target_ = target._replace(limit=found.reject_cost) if target.rate is None else target
+        self.targets_ = [
+            target if target.rate is not None else target._replace(limit=self._limit_of(target))
+            for target in targets
+        ]
         last = final_classifier(found.model)
         self.classes_, self.reject_label_ = last.classes_, last.reject_label_
         self._prices_said = None  # in words as given: prices_ hold the reviewers' mistakes too
@@ -326,22 +401,60 @@ class RejectClassifierCV(ChosenModel):
         level = self.confidence or 0.95
         self.expected_ = expect(*self.rates_, self.sizes_, self.per or 100, level)
 
+    def _limit_of(self, target: Target) -> float:
+        if target.name == "max_cost" and self.max_cost is not None:
+            return float(self.max_cost)
+        return float(self.reject_cost_)
+
+    @property
+    def target_(self) -> Target:
+        """The first of the targets."""
+        check_is_fitted(self)
+        return self.targets_[0]
+
+    @property
+    def guarantee_(self) -> Guarantee | None:
+        """The first of the guarantees."""
+        check_is_fitted(self)
+        return self.guarantees_[0] if self.guarantees_ else None
+
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         if self.prices_ is None:
             return super()._mean_cost(X, y, sample_weight)
         # The model decides at these prices plus the cut, which is not what a review costs.
         return mean_price(self.prices_, self.classes_, self._decide(X), y, sample_weight)
 
-    def judge(self, X: Any) -> Judgement:
+    def judge(self, X: Any, *, group: Any = None) -> Judgement:
         """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`.
 
         What a review is worth is at ``prices_``, or at a price of 1 for an error and 0 for a
-        review: then it is the probability that the decision is wrong.
+        review: then it is the probability that the decision is wrong.  Points of a ``group`` that
+        the model does not know, or for which nothing is promised, are rejected.
         """
         found = super().judge(X)
-        if found.worth is None or self.cut_ is None:
+        if found.worth is not None and self.cut_ is not None:
+            found = found._replace(worth=found.worth + self.cut_)  # the cut was added to the price
+        if group is not None and self.policy_ is None:
+            raise ValueError("group was not given to fit, so the model knows no groups.")
+        if self.policy_ is None or (group is None and not self.policy_.needed):
             return found
-        return found._replace(worth=found.worth + self.cut_)  # the cut was added to the price
+        if group is None:
+            raise ValueError(
+                "the decisions of this model depend on the group of each case: pass group=."
+            )
+        slack = 0.0 if self.prices_ is None else TIE * float(np.abs(self.prices_).max())
+        slack = max(slack, TIE) if found.worth is not None else 0.0
+        return self.policy_.apply(found, rank(found)._replace(slack=slack), group)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, group: Any = None) -> float:
+        """As :meth:`rejo.estimators.RejectClassifier.score`, of cases that belong to groups."""
+        if group is None:
+            return super().score(X, y, sample_weight)
+        decision = self.judge(X, group=group).decision
+        prices = self.prices_
+        if prices is None:
+            prices = uniform_prices(len(self.classes_), float(self.reject_cost_))
+        return 1.0 - mean_price(prices, self.classes_, decision, y, sample_weight)
 
     def expect(self, n_cases: int) -> Expected:
         """Predict the rates in a batch of ``n_cases`` new cases.
@@ -359,14 +472,14 @@ class RejectClassifierCV(ChosenModel):
     def summary(self) -> str:
         """Describe the model in a paragraph of plain words."""
         check_is_fitted(self)
-        found = summarise(self.expected_, self.reason(), self.guarantee_)
+        found = summarise(self.expected_, self.reason(), self.guarantees_, self.policy_)
         margin = getattr(self, "margin_", None)  # files of older versions have none
         return found if margin is None else f"{found} {advise(self.target_, margin)}"
 
     def reason(self) -> str:
         """Say what was asked for, at which prices, and what cases cost if prices were given."""
         check_is_fitted(self)
-        return reason(self.target_, self.reject_cost_, self._prices_said, self.costs_)
+        return reason(self.targets_, self.reject_cost_, self._prices_said, self.costs_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "expected_")
@@ -377,9 +490,12 @@ class RejectClassifierCV(ChosenModel):
         return last_step(self.estimator)
 
     def _operating_point(self) -> dict[str, Any]:
-        point = super()._operating_point() | {"target": {self.target_.name: self.target_.limit}}
+        targets = {target.name: target.limit for target in self.targets_}
+        point = super()._operating_point() | {"target": targets}
         if self.prices_ is not None and reject_cost_of(self.prices_) is None:
             point["prices"] = self.prices_
+        if self.policy_ is not None and self.policy_.reviewed:
+            point["groups reviewed"] = self.policy_.reviewed
         return point if self.guarantee_ is None else point | {"guarantee": self.guarantee_}
 
     # A cut may review nothing at all, or everything.
@@ -413,9 +529,9 @@ class RejectClassifierCV(ChosenModel):
     def _restore_state(self) -> None:
         self.expected_ = self.expected_._restored()
 
-    def _check(self, crossfit: CrossFit | None) -> Target:
-        """Return the target; refuse parameters that do not go together."""
-        target = check_target(self.get_params(deep=False))
+    def _check(self, crossfit: CrossFit | None) -> list[Target]:
+        """Return the targets; refuse parameters that do not go together."""
+        targets = check_targets(self.get_params(deep=False))
         if not isinstance(self._learner, RejectClassifier):
             raise TypeError(
                 "estimator must be a classifier with a reject option, such as RejoSVC, or a "
@@ -426,16 +542,16 @@ class RejectClassifierCV(ChosenModel):
         if any(name in params for params in ParameterGrid(self.param_grid or {})):
             raise ValueError(f"param_grid must not set {name}: it is found from the target.")
         if crossfit is not None and (
-            self.confidence is not None or not by_posteriors(self.estimator)
+            self.confidence is not None or not by_posteriors(self.estimator) or len(targets) > 1
         ):
             raise ValueError(
                 "crossfit is for an estimator that decides by posteriors, such as "
-                "ThresholdRejectClassifier, without a confidence."
+                "ThresholdRejectClassifier, without a confidence, and for one target."
             )
-        if self.confidence is not None and target.rate is None:
+        if self.confidence is None and any(target.name == "max_cost" for target in targets):
             raise ValueError(
-                f"confidence={self.confidence:g} needs a rate to guarantee: give review_budget or "
-                f"max_error instead of {target.name}."
+                "max_cost is a promise: give a confidence, such as 0.95. For the lowest cost "
+                "without a promise, cost_of alone is enough."
             )
         listed = isinstance(self.cv, Iterable) and not hasattr(self.cv, "split")
         if self.confidence is not None and listed:
@@ -443,13 +559,35 @@ class RejectClassifierCV(ChosenModel):
                 "cv is a list of splits of all cases, but with a confidence the calibration cases "
                 "are held out first: give a number of folds, or a splitter."
             )
-        return target
+        return targets
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
         tags.input_tags, tags.non_deterministic = inner.input_tags, inner.non_deterministic
         return tags
+
+
+def _order_of(time: Any, n: int) -> Indices | None:
+    """The order (n,) of the cases in time; equal times are equal."""
+    if time is None:
+        return None
+    values = np.asarray(time)
+    if values.dtype.kind in "OUS":  # dates of Python, of pandas with a time zone, or as text
+        try:
+            values = values.astype("datetime64[ns]")
+        except ValueError:
+            raise ValueError(
+                f"time must be dates, such as 2024-12-31, or numbers; got {values[0]!r}."
+            ) from None
+    if values.shape != (n,):
+        raise ValueError(f"time must have a value for each of the {n} cases; got {values.shape}.")
+    missing = np.isnat(values) if values.dtype.kind in "mM" else np.isnan(values.astype(float))
+    if missing.any():
+        raise ValueError(
+            f"time is missing for {int(missing.sum())} of {n} cases: leave these out, or fill in."
+        )
+    return np.unique(values, return_inverse=True)[1]
 
 
 def _has_order(learner: Any, classes: Any, y: Any) -> bool:

@@ -1,14 +1,12 @@
-"""From a target to a model that cases which nobody has looked at prove to meet it.
+"""From limits to a model that keeps them: by estimates, or so that other cases prove it.
 
-The candidates, and an order to test them in, are settled before the calibration cases are seen.
-Each is tested at the full confidence, and the first that fails is the last that is tested: so all
-that passed meet the target at once, with that confidence, and any of them may be chosen
-(fixed-sequence testing; Angelopoulos et al., Learn then Test).
+With a confidence, some cases are held out.  Candidates, and the order in which they are tested, are
+settled without them (:mod:`rejo.selection.sequences`); they accept or refuse.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,75 +15,89 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import _safe_split
 
-from rejo._typing import Indices
-from rejo.estimators.classes import class_indices
-from rejo.estimators.pipelines import final_classifier
-from rejo.metrics import tally
-from rejo.selection.crossfit import (
-    CrossFit,
-    cut_curve,
-    cut_outcomes,
-    cuts_of,
-    relative_price,
-    with_cut,
-)
-from rejo.selection.cuts import likely_limits, share_cuts, unattainable
-from rejo.selection.folds import by_posteriors, candidate, check_rejects, split_cases
-from rejo.selection.guarantee import Guarantee, sequential_bounds, simultaneous_bounds
-from rejo.selection.outcomes import look
-from rejo.selection.path import fold_curve
-from rejo.selection.search import (
-    Found,
-    Request,
-    at_prices,
-    choose,
-    estimate_rates,
-    judge_costs,
-    points_curve,
-    tune,
+from rejo._typing import Floats, Indices
+from rejo.metrics.bounds import cases_needed
+from rejo.selection.folds import fit_weighted
+from rejo.selection.group_policy import GroupPolicy, warn_of_thresholds
+from rejo.selection.guarantee import Guarantee, TargetUnattainable
+from rejo.selection.learned import Learned, learn
+from rejo.selection.limits import Limit, count_limit
+from rejo.selection.path import RejectCurve, fold_curve
+from rejo.selection.search import Found, Request, estimate_rates, outcome_costs
+from rejo.selection.sequences import (
+    Cases,
+    Line,
+    Tested,
+    bounds_of,
+    candidate_cuts,
+    keeps,
+    margin_of_limit,
+    margins_of,
+    prove_line,
+    sequence,
 )
 
-SHARES = np.linspace(0.0, 1.0, 201)  # of reviews, at which a model may be cut
+MOST_LINES = 6  # sequences that share the confidence
+OTHERS = "(others)"  # what small groups are called together
 
 
 def hold_out(
-    n_samples: int, size: float, random_state: Any, groups: Any = None
+    n_samples: int, size: float, random_state: Any, groups: Any = None, time: Any = None
 ) -> tuple[Indices, Indices]:
-    """Draw calibration cases; return the rows to learn from, and these.
+    """Choose calibration cases; return the rows to learn from, and these.
 
-    With ``groups``, whole groups are held out, and one case of each, drawn at random, is a
-    calibration case: cases of one group may all be right or wrong together, and the bound is for
-    independent cases.
+    They are drawn at random or, with ``time`` (n,), the latest.  With ``groups``, whole groups are
+    held out, and one case of each, drawn at random, is a calibration case: cases of one group may
+    all be right or wrong together, and the bound is for independent cases.
     """
     # Not stratified: calibration cases chosen by the class shares of the others would not be
     # independent of the candidates, and the bound would not be exact.
-    if groups is None:
-        return train_test_split(np.arange(n_samples), test_size=size, random_state=random_state)
     rng = check_random_state(random_state)
+    if groups is None:
+        if time is None:
+            train, test = train_test_split(np.arange(n_samples), test_size=size, random_state=rng)
+            return train, test
+        train, test = _latest(np.asarray(time), size)
+        return train, rng.permutation(test)
     names, group = np.unique(np.asarray(groups), return_inverse=True)
-    _, held = train_test_split(np.arange(len(names)), test_size=size, random_state=rng)
+    if time is None:
+        _, held = train_test_split(np.arange(len(names)), test_size=size, random_state=rng)
+    else:
+        last = np.full(len(names), -1)
+        np.maximum.at(last, group, np.asarray(time))
+        _, held = _latest(last, size)
     mixed = rng.permutation(n_samples)
     _, first = np.unique(group[mixed], return_index=True)  # one row of each group
-    return np.flatnonzero(~np.isin(group, held)), np.sort(mixed[first[held]])
+    return np.flatnonzero(~np.isin(group, held)), rng.permutation(mixed[first[held]])
 
 
-class Candidates(NamedTuple):
-    """What may be proved, settled before the calibration cases are seen."""
+def _latest(time: Indices, size: float) -> tuple[Indices, Indices]:
+    """The earlier and the later cases; those of one moment stay together."""
+    ordered = np.sort(time)
+    since = ordered[min(len(time) - 1, int(np.ceil((1 - size) * len(time))))]
+    late = time >= since
+    if late.all():
+        raise ValueError(
+            "time leaves no earlier cases to learn from: too many have the first value. Give a "
+            "finer time, or lower calibration_size."
+        )
+    return np.flatnonzero(~late), np.flatnonzero(late)
 
-    costs: list[float]  # ascending
-    cuts: list[float | None]  # in the ranking by worth
-    params: list[dict[str, Any]]
-    decision: Indices  # (n_candidates, n_calibration)
-    order: Indices | None  # in which they are tested; None: all at once
-    model: Callable[[int], Any]  # returns one of them, fitted
-    crossfit: CrossFit | None  # posteriors of the cases that they learned from, out of fold
+
+class _Passed(NamedTuple):
+    """A sequence of which some candidates were proved."""
+
+    share: float  # of calibration cases that the last of these decides
+    line: Line
+    limits: list[Limit]
+    tested: Tested
 
 
 def prove(request: Request, confidence: float, size: float, random_state: Any) -> Found:
-    """Fit candidates on some of the cases, and accept one that the others prove."""
-    train, test = hold_out(len(request.k), size, random_state, request.groups)
-    if new := set(request.k[test].tolist()) - set(request.k[train].tolist()):
-        label = request.classes.tolist()[min(new)]
+    """Learn from some of the cases, and accept an operating point that the others prove."""
+    train, test = hold_out(len(request.k), size, random_state, request.groups, request.time)
+    if unseen := set(request.k[test].tolist()) - set(request.k[train].tolist()):
+        label = request.classes.tolist()[min(unseen)]
         raise ValueError(
             f"class {label!r} is so rare that all its cases were drawn for calibration, so the "
             "model could not learn it. Give more cases of this class, leave it out, or lower "
@@ -95,101 +107,330 @@ def prove(request: Request, confidence: float, size: float, random_state: Any) -
     X_new, _ = _safe_split(request.estimator, request.X, request.y, test, train)
     groups = None if request.groups is None else np.asarray(request.groups)[train]
     part = replace(request, X=X_fit, y=y_fit, k=request.k[train], groups=groups)
-    if by_posteriors(request.estimator):
-        tried = _cut_candidates(part, X_new, confidence)
-    else:
-        tried = _path_candidates(part, X_new)
-    found = tally(tried.decision.T, request.k[test])  # counts (n_candidates,)
+    learned = learn(part, lambda model: model.fit(X_fit, y_fit))
+    units = _units(request, request.k[test], test, confidence)
+    new = learned.rank(X_new, request.classes)
+    y_new = request.k[test]
+    cases = Cases(new, new.forced != y_new, y_new, _take(units.group, test))
+    own = _own_cases(learned, _take(units.group, train))
+    plan = _Plan(part, learned, own, units, len(test), confidence)
+    lines = plan.lines()
+    level = 1 - (1 - confidence) / len(lines)
+    best: _Passed | None = None
+    first: tuple[Line, list[Limit], Tested] | None = None
+    for line in lines:
+        limits = units.kept(request.limits, line.reviewed)
+        tested = prove_line(limits, cases, line.cuts, level, request.prices)
+        first = (line, limits, tested) if first is None else first
+        if tested.n_passed:
+            at = tested.n_passed - 1
+            decided = new.decisions(_for_cases(line.cuts[[at]], cases.group)) >= 0
+            if best is None or decided.mean() > best.share:
+                best = _Passed(float(decided.mean()), line, limits, tested)
+    if best is None and first is not None:
+        raise _refusal(request, plan, *first, cases)
+    if best is None:
+        raise AssertionError("a plan has at least one line")
+    _, line, limits, tested = best
+    at = tested.n_passed - 1
+    how = _rests_on(request)
+    n_candidates = sum(len(line.cuts) for line in lines)
+    guarantees = [
+        Guarantee(
+            limit.rate, float(tested.bounds[j, at]) if limit.most is None else limit.most,
+            limit.most, confidence, int(tested.totals[j, at]), n_candidates,
+            limit.by, limit.name, how,
+        )
+        for j, limit in enumerate(limits)
+    ]  # fmt: skip
+    decision = new.decisions(_for_cases(line.cuts, cases.group))
+    costs = [_cost_at(learned, cuts) for cuts in line.cuts]
     none = np.zeros(len(test), dtype=np.intp)
-    curve = fold_curve(tried.costs, tried.decision, request.k[test], none)
-    target = request.target
-    bad = found.wrong if target.limits_errors else found.rejected
-    total = found.decided if target.rate == "accepted_error_rate" else found.total
-    if tried.order is None:
-        bounds = simultaneous_bounds(bad, total, confidence)
-        first = int(bounds.argmin())
-    else:
-        bounds = sequential_bounds(bad, total, tried.order, target.limit + 1e-12, confidence)
-        first = int(tried.order[0])
-    if bounds[first] > target.limit + 1e-12:
-        fewer = "fewer reject_costs, " if tried.order is None else ""
-        raise unattainable(
-            target, float(bounds[first]), float(curve.rejection_rate[first]),
-            f"with {100 * confidence:g} % confidence, from {len(test)} calibration cases and "
-            f"{len(bounds)} candidates,",
-            f"Raise it, or give more cases, {fewer}or less confidence.",
-            reject_cost=tried.costs[first],
+    curve = fold_curve(costs, decision, y_new, none)
+    held_out = float(curve.rejection_rate[at]), float(curve.error_rate[at]), len(test)
+    return _found(part, learned, own, units, line, at, curve, guarantees, held_out)
+
+
+def estimate(request: Request) -> Found:
+    """Find the operating point that keeps all limits out of fold, and fit on all cases."""
+    learned = learn(
+        request, lambda model: fit_weighted(model, request.X, request.y, request.weight)
+    )
+    units = _units(request, request.k, np.arange(len(request.k)), None)
+    own = _own_cases(learned, units.group)
+    plan = _Plan(request, learned, own, units, len(request.k), None)
+    (line,) = plan.lines()
+    limits = units.kept(request.limits, line.reviewed)
+    rates = np.array([
+        bad / np.maximum(total, 1e-300)
+        for bad, total in (count_limit(limit, *own, line.cuts) for limit in limits)
+    ])  # fmt: skip
+    most = np.array([[limit.most] for limit in limits], dtype=np.float64)
+    fine = (rates <= most + 1e-12).all(axis=0)
+    if not fine.any():
+        over = (rates / most).max(axis=0)
+        at = int(over.argmin())
+        worst = int((rates[:, at] / most[:, 0]).argmax())
+        reviewed = float((learned.own.decisions(_for_cases(line.cuts[[at]], own.group)) < 0).mean())
+        raise _unattainable(
+            limits[worst], float(rates[worst, at]), reviewed, "by cross-validation",
+            "Raise it, or try a better estimator.",
         )  # fmt: skip
-    best = choose(target, bounds, curve)
-    cost, cut, params = tried.costs[best], tried.cuts[best], tried.params[best]
-    proof = float(bounds[best]), target.limit, confidence, int(total[best]), len(bounds)
-    held_out = float(curve.rejection_rate[best]), float(curve.error_rate[best]), len(test)
-    # The calibration cases chose it.  If the target was barely met, they were kinder to it than
-    # new cases will be: the cases that it learned from say what to expect, in folds.
-    if tried.crossfit is not None and cut is not None:
-        own = cut_curve(tried.crossfit, part.ranking_prices, [cut])
-        estimates = estimate_rates(part, own, 0, tried.crossfit, cut, held_out=held_out)
-    else:
-        part = replace(part, estimator=candidate(request.estimator, params), param_grid=None)
-        judged, _ = judge_costs(part, [cost])
-        own = points_curve(judged.tested([0]), judged)
-        estimates = estimate_rates(part, own, 0, held_out=held_out)
+    errors = any(limit.limits_errors for limit in limits)
+    passed = np.flatnonzero(fine)
+    at = int(passed[-1] if errors else passed[0])
+    decision = learned.own.decisions(_for_cases(line.cuts, own.group))
+    costs = [_cost_at(learned, cuts) for cuts in line.cuts]
+    curve = fold_curve(costs, decision, learned.y, learned.fold)
+    return _found(request, learned, own, units, line, at, curve, [], None)
+
+
+# ---- groups ---------------------------------------------------------------------------------
+
+
+class _Units(NamedTuple):
+    """The groups that something is promised for, small ones merged or left to review."""
+
+    group: Indices | None  # (n,) of each case, as an index into names
+    names: list[str]
+    small: list[int]  # groups that are reviewed because there are too few cases
+    merged: list[str]  # names of groups that count as one
+    original: Sequence[str]  # names before small groups were merged
+    of: Indices  # (n_original,) index of the unit of each original group
+
+    def kept(self, limits: Sequence[Limit], reviewed: Sequence[int]) -> list[Limit]:
+        """The limits that remain if some groups are reviewed entirely."""
+        found: list[Limit] = []
+        for limit in limits:
+            if limit.by != "group":
+                found.append(limit)
+                continue
+            unit = int(self.of[limit.member])
+            if unit in reviewed:
+                continue
+            own = limit._replace(member=unit, name=self.names[unit])
+            twin = next((x for x in found if x._replace(most=own.most) == own), None)
+            if twin is None:
+                found.append(own)
+            elif own.most is not None and twin.most is not None and own.most < twin.most:
+                found[found.index(twin)] = own  # merged groups keep the lowest of their limits
+        return found
+
+
+def _units(request: Request, k: Indices, rows: Indices, confidence: float | None) -> _Units:
+    """Merge small groups, or leave them to review, or refuse, as the user says."""
+    names = list(request.group_names)
+    if request.group is None:
+        return _Units(None, [], [], [], [], np.array([], dtype=np.intp))
+    if request.group_thresholds:
+        warn_of_thresholds()
+    counts = np.bincount(request.group[rows], minlength=len(names))
+    small: dict[int, int] = {}  # group: cases that it would take
+    for limit in request.limits:
+        if limit.by == "group" and limit.most is not None:
+            least = (
+                int(np.ceil(1 / limit.most)) if confidence is None
+                else cases_needed(limit.most, confidence)
+            )  # fmt: skip
+            if counts[limit.member] < least:
+                small[limit.member] = max(least, small.get(limit.member, 0))
+    same = np.arange(len(names))
+    if not small or request.small_groups == "review":
+        return _Units(request.group, names, sorted(small), [], names, same)
+    if request.small_groups == "merge":
+        together = int(counts[list(small)].sum())
+        if len(small) > 1 and together >= max(small.values()):
+            kept = [g for g in range(len(names)) if g not in small]
+            of = np.full(len(names), len(kept))
+            of[kept] = np.arange(len(kept))
+            merged = [names[g] for g in sorted(small)]
+            new = [names[g] for g in kept] + [OTHERS]
+            return _Units(of[request.group], new, [], merged, names, of)
+    listed = ", ".join(f"{names[g]!r} ({counts[g]})" for g in sorted(small)[:10])
+    limit = next(x for x in request.limits if x.by == "group" and x.member in small)
+    what = "calibration cases" if confidence is not None else "cases"
+    level = "" if confidence is None else f" at {100 * confidence:g} %"
+    raise TargetUnattainable(
+        f"{limit.parameter}={limit.most:g}{level} takes at least {max(small.values())} {what} of "
+        f"each group, and some groups have fewer: {listed}",
+        attainable=np.nan,
+        parameter="small_groups",
+        remedy='Merge them with others in your data, or give small_groups="merge", which counts '
+        'them as one group, or small_groups="review", which sends all their cases to review.',
+    )
+
+
+class _Plan(NamedTuple):
+    """What is known before the calibration cases are looked at."""
+
+    request: Request
+    learned: Learned
+    own: Cases
+    units: _Units
+    n_new: int
+    confidence: float | None
+
+    def lines(self) -> list[Line]:
+        """Sequences of candidates; several if it is open which groups can be promised anything."""
+        small = tuple(self.units.small)
+        lines = [self._line(small)]
+        if self.confidence is None or self.request.small_groups != "review":
+            return lines
+        cuts = self.cuts(small)
+        doubtful = []
+        for limit in self.units.kept(self.request.limits, small):
+            if limit.by == "group":
+                margin = self._margin(limit, cuts).max()
+                if margin < 0.25:
+                    doubtful.append((float(margin), limit.member))
+        reviewed = list(small)
+        for _, g in sorted(doubtful)[: MOST_LINES - 1]:
+            if g not in reviewed and len(reviewed) + 1 < len(self.units.names):
+                reviewed.append(g)
+                lines.append(self._line(tuple(sorted(reviewed))))
+        return lines
+
+    def cuts(self, reviewed: tuple[int, ...]) -> Floats:
+        request, given = self.request, None
+        if request.reject_costs is not None and self.learned.prices is not None:
+            prices = self.learned.prices
+            error = prices[:, :-1].sum() / (len(prices) * (len(prices) - 1))
+            given = np.array(request.candidates()) * error - prices[:, -1].mean()
+        return candidate_cuts(
+            self.learned, self.own.group, self.units.kept(request.limits, reviewed), given,
+            reviewed=reviewed, by_group=request.group_thresholds,
+            priced=request.prices is not None,
+        )  # fmt: skip
+
+    def _margin(self, limit: Limit, cuts: Floats) -> Floats:
+        level = self.confidence or 0.5
+        prices = self.request.prices
+        return margin_of_limit(limit, self.own, cuts, self.n_new, level, prices)
+
+    def _line(self, reviewed: tuple[int, ...]) -> Line:
+        cuts, request = self.cuts(reviewed), self.request
+        limits = self.units.kept(request.limits, reviewed)
+        if not limits:
+            raise TargetUnattainable(
+                "no group has enough cases to promise anything", attainable=np.nan,
+                parameter="small_groups", remedy="Give more cases, or a higher limit.",
+            )  # fmt: skip
+        if self.confidence is None:
+            return Line(cuts, reviewed)
+        margins = margins_of(limits, self.own, cuts, self.n_new, self.confidence, request.prices)
+        price_cut = None if request.prices is None else self.learned.price_cut
+        return Line(sequence(cuts, limits, margins, price_cut), reviewed)
+
+
+# ---- parts of the result ----------------------------------------------------------------------
+
+
+def _found(
+    request: Request, learned: Learned, own: Cases, units: _Units, line: Line, at: int,
+    curve: RejectCurve, guarantees: list[Guarantee], held_out: Any,
+) -> Found:  # fmt: skip
+    cuts = line.cuts[at]
+    by_group = request.group_thresholds and cuts.ndim == 1
+    kept = [g for g in range(len(units.names)) if g not in line.reviewed]
+    common = float(cuts if cuts.ndim == 0 else np.median(cuts[kept]))
+    model = learned.at(common) if not by_group or learned.prices is not None else learned.model
+    decision = learned.own.decisions(_for_cases(line.cuts[[at]], own.group))
+    cost = learned.cost(common)
+    folds = fold_curve([cost], decision, learned.y, learned.fold)
+    crossfit = None if cuts.ndim else learned.crossfit
+    rates, sizes = estimate_rates(request, folds, 0, crossfit, common, held_out=held_out)
+    policy = None
+    if units.group is not None:
+        gone = {units.names[g] for g in line.reviewed}
+        reviewed = [
+            n for n, u in zip(units.original, units.of, strict=True) if units.names[u] in gone
+        ]
+        own_cuts = None
+        if by_group:
+            own_cuts = np.where(np.isfinite(cuts), cuts, common)[units.of]
+        policy = GroupPolicy(list(units.original), reviewed, units.merged, own_cuts)
+    order = np.argsort(curve.reject_costs, kind="stable")
     return Found(
-        tried.model(best), params, cost, cut, curve, None, best,
-        *estimates, Guarantee(str(target.rate), *proof),
+        model, learned.params, cost, common if learned.prices is not None else None,
+        _reordered(curve, order), None, order.tolist().index(at), rates, sizes,
+        guarantees=guarantees, policy=policy,
+        costs=outcome_costs(decision[0], learned.own.forced, learned.y, None, request.prices),
     )  # fmt: skip
 
 
-def _path_candidates(request: Request, X: Any) -> Candidates:
-    """A fit for each reject cost; they decide other cases.
-
-    The higher the reject cost the fewer reviews, so a budget is tested from the highest down.
-    Which of them is surest to keep an allowed error nobody knows.
-    """
-    costs, name = request.candidates(), check_rejects(request.estimator)
-    points, best = request.points, [0] * len(costs)
-    if len(points) > 1:
-        _, best = judge_costs(request, costs)
-    models = [
-        candidate(request.estimator, points[i], {name: cost}).fit(request.X, request.y)
-        for cost, i in zip(costs, best, strict=True)
-    ]
-    decision = np.array([look(model, X, request.classes).decision[0] for model in models])
-    order = None if request.target.limits_errors else np.arange(len(costs))[::-1]
-    params = [points[i] for i in best]
-    return Candidates(costs, [None] * len(costs), params, decision, order, models.__getitem__, None)
+def _own_cases(learned: Learned, group: Indices | None) -> Cases:
+    return Cases(learned.own, learned.chance, learned.y, _take(group, learned.rows))
 
 
-def _cut_candidates(request: Request, X: Any, confidence: float) -> Candidates:
-    """One fit, and cuts in its ranking of other cases, by the shares of reviews out of fold."""
-    prices, target = request.ranking_prices, request.target
-    splits = split_cases(request.cv, request.X, request.y, request.groups)
-    crossfit, params = tune(request, splits)
-    model = candidate(request.estimator, params).fit(request.X, request.y)
-    known = class_indices(final_classifier(model).classes_, request.classes)
-    own = model.predict_proba(X)
-    p = np.zeros((len(own), len(request.classes)))
-    p[:, known] = own
-    ranking = cuts_of(crossfit, prices, smooth=target.limits_errors)
-    if request.reject_costs is None:
-        cuts = ranking.cut[share_cuts(ranking, SHARES)]
-    else:
-        error = prices[:, :-1].sum() / (len(prices) * (len(prices) - 1))
-        cuts = np.array(request.candidates()) * error - prices[:, -1].mean()
-    if request.prices is not None:  # the limit counts where prices would not keep it
-        cuts = np.minimum(cuts, 0.0) if target.limits_errors else np.maximum(cuts, 0.0)
-    cuts = np.unique(cuts)  # from many reviews to few
-    order = np.arange(len(cuts))
-    if target.limits_errors:  # from the likeliest to be proved
-        place = np.searchsorted(-ranking.cut, -cuts).clip(max=len(ranking.cut) - 1)
-        likely = likely_limits(ranking, str(target.rate), len(own), confidence)[place]
-        order = order[int(likely.argmin()) :]
-    else:  # from no reviews
-        order = order[::-1]
-    none = np.zeros(len(p), dtype=np.intp)
-    points = cut_outcomes(CrossFit(p, none, request.classes, none), prices, cuts.tolist())
-    return Candidates(
-        [relative_price(with_cut(prices, cut)) for cut in cuts.tolist()], cuts.tolist(),
-        [params] * len(cuts), np.array([point.decision for point in points]), order,
-        lambda i: at_prices(model, with_cut(prices, float(cuts[i]))), crossfit,
-    )  # fmt: skip
+def _take(group: Indices | None, rows: Indices) -> Indices | None:
+    return None if group is None else group[rows]
+
+
+def _for_cases(cuts: Floats, group: Indices | None) -> Floats:
+    """Cuts (m,), or those of each case's group (m, n)."""
+    return cuts if cuts.ndim == 1 or group is None else cuts[:, group]
+
+
+def _cost_at(learned: Learned, cuts: Any) -> float:
+    finite = np.asarray(cuts)[np.isfinite(cuts)]
+    return learned.cost(float(np.median(finite)) if finite.size else learned.ends[1])
+
+
+def _reordered(curve: RejectCurve, order: Indices) -> RejectCurve:
+    rates = curve.rejection_rates[order], curve.error_rates[order]
+    return RejectCurve(curve.reject_costs[order], *rates, curve.sizes)
+
+
+def _rests_on(request: Request) -> str:
+    if request.time is not None:
+        return "latest" if request.groups is None else "latest_one_each"
+    return "random" if request.groups is None else "one_each"
+
+
+def _refusal(
+    request: Request, plan: _Plan, line: Line, limits: list[Limit], tested: Tested, cases: Cases,
+) -> TargetUnattainable:  # fmt: skip
+    """Say which limits the calibration cases do not prove, and what they would."""
+    confidence = float(plan.confidence or 0.0)
+    latest = "latest " if request.time is not None else ""
+    how = f"with {100 * confidence:g} % confidence, from {plan.n_new} {latest}calibration cases"
+    remedy = "Raise it, or give more cases or less confidence."
+    bounds = tested.bounds[:, 0]
+    failing = np.flatnonzero(~keeps(limits, tested.bounds[:, :1])[:, 0]).tolist()
+    worst = max(failing, key=lambda j: bounds[j] / float(limits[j].most or 1))
+    if len(limits) == 1:
+        decided = cases.ranked.decisions(_for_cases(line.cuts[:1], cases.group)) >= 0
+        reviewed = 1 - float(decided.mean())
+        return _unattainable(limits[0], float(bounds[0]), reviewed, f"{how},", remedy)
+    # What could be asked for in place of each, if the others are kept: over all candidates, so it
+    # is a hint and not a promise.
+    cuts = plan.cuts(line.reviewed)
+    every = np.array([bounds_of(x, cases, cuts, confidence, request.prices)[0] for x in limits])
+    fine = keeps(limits, every)
+    hints = []
+    for j in failing:
+        others = np.delete(fine, j, axis=0).all(axis=0)
+        if others.any():
+            hints.append((limits[j], float(every[j][others].min())))
+    said = "; ".join(
+        f"if the others are kept, {limit.parameter}{limit.where} could be about {best:.3g}"
+        for limit, best in hints
+    ) or "; ".join(f"{limits[j]} fails, at about {every[j].min():.3g} at best" for j in failing)
+    return TargetUnattainable(
+        f"{', '.join(map(str, limits[:6]))} cannot all be kept {how}: {said}",
+        attainable=hints[0][1] if hints else float(every[worst].min()),
+        parameter=limits[worst].parameter,
+        remedy="Raise a limit, or give more cases or less confidence.",
+    )
+
+
+def _unattainable(
+    limit: Limit, attainable: float, reviewed: float, how: str, remedy: str
+) -> TargetUnattainable:
+    return TargetUnattainable(
+        f"{limit} cannot be reached: the lowest {limit.described()} that is attainable {how} is "
+        f"{attainable:.4f}, where {100 * reviewed:.0f} % of the cases go to review",
+        attainable=attainable,
+        parameter=limit.parameter,
+        remedy=remedy,
+    )

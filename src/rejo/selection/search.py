@@ -8,6 +8,7 @@ cases along its own ranking (:func:`search_path`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -53,7 +54,9 @@ from rejo.selection.folds import (
     split_cases,
     tests_once,
 )
+from rejo.selection.group_policy import GroupPolicy
 from rejo.selection.guarantee import Guarantee
+from rejo.selection.limits import Limit
 from rejo.selection.outcomes import Outcomes, OutOfFold, judge_folds
 from rejo.selection.path import RejectCurve, fold_curve
 from rejo.selection.summary import MeanCosts
@@ -81,6 +84,12 @@ class Request:
     param_grid: Any
     cv: Any
     n_jobs: int | None
+    limits: Sequence[Limit] = ()  # all of them; the target is the first
+    group: Indices | None = None  # (n,) to promise by
+    group_names: Sequence[str] = ()
+    time: Any = None  # (n,) rising; the latest cases are held out
+    small_groups: str = "error"
+    group_thresholds: bool = False
 
     @property
     def points(self) -> list[dict[str, Any]]:
@@ -117,19 +126,24 @@ class Found(NamedTuple):
     chosen: int  # which of them it is
     rates: tuple[float, float]  # estimated shares of rejections and of errors
     sizes: tuple[float, float]  # number of independent cases behind each of these
-    guarantee: Guarantee | None = None
+    guarantees: Sequence[Guarantee] = ()
+    policy: GroupPolicy | None = None
     costs: MeanCosts | None = None  # at the prices that were given
     margin: Margin | None = None  # to be surer of an allowed error
 
 
-def _mean_costs(
-    point: Outcomes, y: Indices, weight: Floats | None, prices: Floats | None
+def outcome_costs(
+    decision: Indices, forced: Indices, y: Indices, weight: Floats | None, prices: Floats | None
 ) -> MeanCosts | None:
     """What cases cost as they are decided, if all are reviewed, and if all are decided."""
     if prices is None:
         return None
-    ways = point.decision, np.full(len(y), -1), point.forced  # -1 is the last column
+    ways = decision, np.full(len(y), -1), forced  # -1 is the last column
     return MeanCosts(*(float(np.average(prices[y, way], weights=weight)) for way in ways))
+
+
+def _point_costs(point: Outcomes, *cases: Any) -> MeanCosts | None:
+    return outcome_costs(point.decision, point.forced, *cases)
 
 
 def estimate_rates(
@@ -194,7 +208,7 @@ def search_cut(request: Request, crossfit: CrossFit | None = None) -> Found:
     return Found(
         model, params, points[chosen].reject_cost, cut, curve, points if once else None, chosen,
         *estimate_rates(request, curve, chosen, crossfit, cut, error_rate, luck=luck_of(margin)),
-        costs=_mean_costs(points[chosen], crossfit.y, crossfit.weight, request.prices),
+        costs=_point_costs(points[chosen], crossfit.y, crossfit.weight, request.prices),
         margin=margin,
     )  # fmt: skip
 
@@ -271,7 +285,7 @@ def search_path(request: Request) -> Found:
     return Found(
         model, params, costs[chosen], None, curve, judged.by_case(points), chosen,
         *estimate_rates(request, curve, chosen, error_rate=error_rate, luck=luck_of(margin)),
-        costs=_mean_costs(points[chosen], judged.y, judged.weight, request.prices),
+        costs=_point_costs(points[chosen], judged.y, judged.weight, request.prices),
         margin=margin,
     )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import floor, log10
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from rejo._state import check_fields, number, storable
 from rejo.metrics import Interval
 from rejo.selection.cuts import Margin
 from rejo.selection.expected import Expected
+from rejo.selection.group_policy import GroupPolicy
 from rejo.selection.guarantee import Guarantee
 from rejo.selection.target import Target
 
@@ -26,7 +28,9 @@ class MeanCosts(NamedTuple):
         check_fields(self, chosen=number(), review_all=number(), decide_all=number())
 
 
-def summarise(expected: Expected, why: str, guarantee: Guarantee | None) -> str:
+def summarise(
+    expected: Expected, why: str, guarantees: Sequence[Guarantee], policy: GroupPolicy | None = None
+) -> str:
     """Say what to expect, why it was chosen, and what is guaranteed."""
     n = expected.n_cases
     reviewed = round(n * expected.rejection_rate.estimate)
@@ -39,28 +43,38 @@ def summarise(expected: Expected, why: str, guarantee: Guarantee | None) -> str:
         "cases are like the training cases.",
         why,
     ]
-    if guarantee is not None:
-        sentences.append(promise(guarantee))
+    sentences += promises(guarantees)
+    for guarantee in guarantees:
+        if guarantee.by is not None or guarantee.rate == "mean_cost":
+            continue
         estimate = getattr(expected, guarantee.rate).estimate
         if estimate > guarantee.bound:
             sentences.append(
                 f"The other cases suggest {_percent(estimate)}, which is more: the target was "
                 "barely met, so expect the higher rate."
             )
+    if policy is not None and policy.reviewed:
+        names = ", ".join(repr(name) for name in policy.reviewed)
+        sentences.append(f"All cases of {names} go to review: nothing can be promised for them.")
+    if policy is not None and policy.merged:
+        names = ", ".join(repr(name) for name in policy.merged)
+        sentences.append(f"Too small to promise anything for each, these count as one: {names}.")
     return " ".join(sentences)
 
 
 def reason(
-    target: Target, reject_cost: float, prices: str | None = None, costs: MeanCosts | None = None
-) -> str:
+    targets: Sequence[Target], reject_cost: float, prices: str | None = None,
+    costs: MeanCosts | None = None,
+) -> str:  # fmt: skip
     """Say what was asked for, and the price of a review that follows.
 
     ``prices`` are those that were given, in words.
     """
-    said = [] if target.rate is None else [_asked(target, priced=prices is not None)]
+    limits = [target for target in targets if target.rate is not None or target.name == "max_cost"]
+    said = [_asked(limits, priced=prices is not None)] if limits else []
     if prices is not None:
         said.append(prices)
-    elif target.rate is None:
+    elif not limits:
         said.append(f"The price of a review is {reject_cost:g}, where an error costs 1.")
     else:
         # A cut above every price of an error reviews nothing; a price of 0, everything.
@@ -76,27 +90,79 @@ def reason(
     return " ".join(said)
 
 
-def _asked(target: Target, priced: bool) -> str:
-    rate, fewest = {
-        "rejection_rate": ("of the cases to review", "errors"),
-        "error_rate": ("errors among all cases", "reviews"),
-        "accepted_error_rate": ("errors among the decided cases", "reviews"),
-    }[str(target.rate)]
-    aim = "at the lowest cost" if priced else f"with as few {fewest} as possible"
-    return f"You asked for at most {_percent(target.limit)} {rate}, {aim}."
+def _asked(targets: Sequence[Target], priced: bool) -> str:
+    errors = any(target.rate != "rejection_rate" for target in targets)
+    aim = f"with as few {'reviews' if errors else 'errors'} as possible"
+    said = " and ".join(f"{_most(target)} {_of_what(target)}" for target in targets)
+    return f"You asked for at most {said}, {'at the lowest cost' if priced else aim}."
+
+
+def _most(target: Target) -> str:
+    if target.name == "max_cost":
+        return _amount(target.limit)
+    most = "" if target.highest is None else f" to {_percent(target.highest)}"
+    return f"{_percent(target.limit)}{most}"
+
+
+def _of_what(target: Target) -> str:
+    among = "the decided cases" if target.rate == "accepted_error_rate" else "all cases"
+    some = among.replace("all ", "the ")
+    return {
+        "review_budget": "of the cases to review",
+        "max_error": f"errors among {among}",
+        "max_error_by_class": f"errors among {some} of a class",
+        "max_error_by_decision": "wrong ones among the decisions for a class",
+        "max_error_by_group": f"errors among {some} of a group",
+        "review_budget_by_group": "of the cases of a group to review",
+        "max_cost": "as the mean cost of a case",
+    }[target.name]
+
+
+def promises(guarantees: Sequence[Guarantee]) -> list[str]:
+    """Say all that is guaranteed, what is the same for several classes or groups once, and why."""
+    if len(guarantees) < 2:
+        return [said for one in guarantees for said in (promise(one), one.assumption)]
+    alike: dict[tuple[str, float, str | None], list[Guarantee]] = {}
+    for one in guarantees:
+        alike.setdefault((one.rate, one.bound, one.by), []).append(one)
+    parts = [_promised(some) for some in alike.values()]
+    sure = _percent(guarantees[0].confidence)
+    said = f"With {sure} confidence all of this holds at once in the long run: {'; '.join(parts)}."
+    counts = [one.n_cases for one in guarantees]
+    few = f"{min(counts):,} to {max(counts):,}" if len(set(counts)) > 1 else f"{counts[0]:,}"
+    return [f"{said} For each, {few} cases that the model has not seen prove it.",
+            guarantees[0].assumption]  # fmt: skip
 
 
 def promise(guarantee: Guarantee) -> str:
     """Say what is guaranteed."""
-    what = {
-        "rejection_rate": "of the cases go to review",
-        "error_rate": "of all cases are decided wrongly",
-        "accepted_error_rate": "of the decisions are wrong",
-    }[guarantee.rate]
     return (
-        f"With {_percent(guarantee.confidence)} confidence at most {_percent(guarantee.bound)} "
-        f"{what} in the long run: {guarantee.n_cases:,} cases that the model has not seen prove it."
+        f"With {_percent(guarantee.confidence)} confidence {_promised([guarantee])} in the long "
+        f"run: {guarantee.n_cases:,} cases that the model has not seen prove it."
     )
+
+
+def _promised(alike: Sequence[Guarantee]) -> str:
+    """What is guaranteed for some classes or groups, or for all cases."""
+    one = alike[0]
+    if one.rate == "mean_cost":
+        return f"a case costs at most {_amount(one.bound)} on average"
+    names = ", ".join(str(other.value) for other in alike)
+    cases, decided, wrong = "the cases", "the decisions", "are wrong"
+    if one.by == "class":
+        cases, decided = f"the cases of class {names}", f"the decided cases of class {names}"
+        wrong = "are decided wrongly"
+    elif one.by == "decision":
+        decided = f"the decisions for {names}"
+    elif one.by == "group":
+        cases, decided = f"the cases of group {names}", f"the decisions in group {names}"
+    what = {
+        "rejection_rate": f"of {cases} go to review",
+        "error_rate": f"of {'all cases' if one.by is None else cases} are decided wrongly",
+        "accepted_error_rate": f"of {decided} {wrong}",
+    }[one.rate]
+    each = " (for each of them)" if len(alike) > 1 else ""
+    return f"at most {_percent(one.bound)} {what}{each}"
 
 
 def advise(target: Target, margin: Margin) -> str:

@@ -15,7 +15,16 @@ from rejo.decisions import uniform_prices
 from rejo.prices import price_matrix, reject_cost_of
 from rejo.selection.folds import highest_reject_cost
 
-TARGETS = ("review_budget", "max_error", "reject_cost", "cost_of")
+LIMITS = (  # any of them may be asked for together
+    "max_error",
+    "review_budget",
+    "max_error_by_class",
+    "max_error_by_decision",
+    "max_error_by_group",
+    "review_budget_by_group",
+    "max_cost",
+)
+TARGETS = (*LIMITS, "reject_cost", "cost_of")
 RATES = {
     "rejection_rate": "share of cases that go to review",
     "error_rate": "share of all cases that are decided wrongly",
@@ -28,8 +37,9 @@ class Target(NamedTuple):
     """A rate to keep below a limit, or a price."""
 
     name: str  # of the parameter
-    rate: str | None  # the rate that it limits; None if the price is given
-    limit: float  # of that rate, or the price
+    rate: str | None  # the rate that it limits; None if the price is given, or a cost limited
+    limit: float  # of that rate, or the price; the lowest, if it differs from group to group
+    highest: float | None = None  # and then the highest
 
     @property
     def limits_errors(self) -> bool:
@@ -40,14 +50,15 @@ class Target(NamedTuple):
         """The names of a target and of a rate, and a number."""
         check_fields(
             self, name=one_of(*TARGETS), rate=maybe(one_of(*RATES)), limit=number(),
+            highest=maybe(number()),
         )  # fmt: skip
 
 
-def check_target(params: Mapping[str, Any]) -> Target:
-    """Read the target from parameters of ``RejectClassifierCV``; a missing one is not given.
+def check_targets(params: Mapping[str, Any]) -> list[Target]:
+    """Read the targets from parameters of ``RejectClassifierCV``; a missing one is not given.
 
-    Prices may be given alone, or with a budget or an allowed error, where they say which errors
-    matter most.  Their ``limit`` is NaN: :func:`check_prices` reads them.
+    There is one price, or any number of limits; prices may go with limits, where they say which
+    errors matter most.  Their ``limit`` is NaN: :func:`check_prices` reads them.
     """
     params = {"error": "accepted", "reject_cost": "auto", **params}
     if params["reject_cost"] is None:
@@ -58,28 +69,41 @@ def check_target(params: Mapping[str, Any]) -> Target:
     if params["reject_cost"] == "auto":
         del params["reject_cost"]
     given = [name for name in TARGETS if params.get(name) is not None]
-    if len(given) != 1 and given not in (["review_budget", "cost_of"], ["max_error", "cost_of"]):
+    if not given or ("reject_cost" in given and len(given) > 1):
         found = "none was given" if not given else f"{' and '.join(given)} were given"
         raise ValueError(
-            f"give exactly one of {', '.join(TARGETS)}; {found}. For example, review_budget=0.1 "
-            "sends at most one case in ten to review. Only cost_of goes with a budget or an "
-            "allowed error."
+            f"give reject_cost or cost_of, or limits such as review_budget or max_error; {found}. "
+            "For example, review_budget=0.1 sends at most one case in ten to review. Only cost_of "
+            "goes with limits, not reject_cost."
         )
-    name, value = given[0], params[given[0]]
+    limits = [name for name in given if name in LIMITS]
+    return [_target(name, params) for name in limits or given]
+
+
+def _target(name: str, params: Mapping[str, Any]) -> Target:
+    value = params[name]
+    rate = {"accepted": "accepted_error_rate", "overall": "error_rate"}[params["error"]]
     if name == "review_budget":
         return Target(name, "rejection_rate", _budget(value, params.get("per")))
-    if name == "max_error":
-        if not (_is_number(value) and 0 < value < 1):
-            raise ValueError(
-                f"max_error must be a share between 0 and 1, such as 0.02; got {value!r}."
-            )
-        rate = {"accepted": "accepted_error_rate", "overall": "error_rate"}[params["error"]]
-        return Target(name, rate, float(value))
-    if name == "cost_of":
+    if name in LIMITS and name != "max_cost":
+        values = value.values() if isinstance(value, Mapping) else [value]
+        shares = [check_share(name, share) for share in values] or [np.nan]
+        rate = "accepted_error_rate" if name == "max_error_by_decision" else rate
+        rate = "rejection_rate" if name == "review_budget_by_group" else rate
+        highest = max(shares) if max(shares) > min(shares) else None
+        return Target(name, rate, min(shares), highest)
+    if name in ("cost_of", "max_cost"):
         return Target(name, None, np.nan)
     if not (_is_number(value) and 0 < value < 1):
         raise ValueError(f"reject_cost must be a number in (0, 1); got {value!r}.")
     return Target(name, None, float(value))
+
+
+def check_share(name: str, value: Any) -> float:
+    """Return a limit that is a share between 0 and 1."""
+    if not (_is_number(value) and 0 < value < 1):
+        raise ValueError(f"{name} must be a share between 0 and 1, such as 0.02; got {value!r}.")
+    return float(value)
 
 
 def check_prices(

@@ -117,7 +117,7 @@ def _judge_guarantee(found: TargetVerdict, guarantee: Guarantee) -> TargetVerdic
     broken = found.verdict == BEYOND
     said = (
         f"These cases {'contradict' if broken else 'do not contradict'} the guarantee of at most "
-        f"{_short(guarantee.target)}, with {_short(guarantee.confidence)} confidence"
+        f"{_short(guarantee.bound)}, with {_short(guarantee.confidence)} confidence"
     )
     said += ", which is for cases like those in training." if broken else "."
     verdict = OPEN if isnan(found.seen) else BEYOND if broken else MET

@@ -1,0 +1,227 @@
+"""Candidates in an order that is settled before anybody looks at the calibration cases.
+
+All limits are tested together at each candidate: it passes if each of them is proved by itself, at
+the full confidence, for the candidate is bad as soon as one limit is broken, and the test of this
+one goes wrong with the probability ``delta`` at most (an intersection-union test).  The first
+candidate that fails is the last that is tested, so that all that passed keep all limits at once
+(fixed-sequence testing; Angelopoulos et al., Learn then Test).  Nothing is divided by the number of
+candidates or of limits.  Only if it is to be found out which groups can be promised anything at
+all, several sequences share the confidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import logit
+
+from rejo._typing import Floats, Indices
+from rejo.metrics.bounds import binomial_upper_bounds, mean_upper_bound
+from rejo.metrics.intervals import wilson_limits
+from rejo.selection.cuts import Cuts, rank_cuts, share_cuts
+from rejo.selection.learned import Learned
+from rejo.selection.limits import Limit, count_limit, decided_sums
+from rejo.selection.ranked import Ranked
+
+SHARES = np.linspace(0.0, 1.0, 201)  # of reviews, at which a model may be cut
+STEPS = np.geomspace(0.02, 4.0, 120)  # times the allowed error, if groups have cuts of their own
+LEAST = 1e-6
+
+
+class Line(NamedTuple):
+    """Candidates in the order of their tests."""
+
+    cuts: Floats  # (m,) or, for each group, (m, n_groups); minus infinity: all cases are reviewed
+    reviewed: tuple[int, ...]  # groups that are reviewed entirely
+
+
+class Cases(NamedTuple):
+    """Cases that candidates decide."""
+
+    ranked: Ranked
+    wrong: Any  # (n,) whether the decision without a review is wrong, or how likely that is
+    y: Indices  # (n,)
+    group: Indices | None  # (n,)
+
+
+def candidate_cuts(
+    learned: Learned, group: Indices | None, limits: Sequence[Limit],
+    given: Floats | None = None, *, reviewed: Sequence[int] = (), by_group: bool = False,
+    priced: bool = False,
+) -> Floats:  # fmt: skip
+    """Cuts (m,) or (m, n_groups) from many reviews to few, by shares of reviews out of fold."""
+    errors = any(limit.limits_errors for limit in limits)
+    own = learned.own
+    if all(limit.rate == "mean_cost" for limit in limits):
+        cuts = np.array([learned.price_cut])  # the lowest expected cost
+    elif by_group and group is not None:
+        return _cuts_by_group(learned, group, limits, reviewed, errors)
+    else:
+        rows = np.ones(len(own.doubt), dtype=bool)
+        if reviewed and group is not None:
+            rows = ~np.isin(group, list(reviewed))
+        ranking = _ranking(learned, rows)
+        cuts = ranking.cut[share_cuts(ranking, SHARES)] if given is None else given
+        if priced:  # limits count where prices would not keep them
+            if not errors:
+                cuts = np.maximum(cuts, learned.price_cut)
+            elif all(limit.limits_errors for limit in limits):
+                cuts = np.minimum(cuts, learned.price_cut)
+    cuts = np.unique(cuts)
+    if not reviewed or group is None:
+        return cuts
+    table = np.repeat(cuts[:, None], int(group.max()) + 1, axis=1)
+    table[:, list(reviewed)] = -np.inf
+    return table
+
+
+def _ranking(learned: Learned, rows: Any) -> Cuts:
+    return rank_cuts(
+        learned.own.doubt[rows], learned.chance[rows], ends=learned.ends, tie=learned.tie
+    )
+
+
+def _cuts_by_group(
+    learned: Learned, group: Indices, limits: Sequence[Limit], reviewed: Sequence[int], errors: bool
+) -> Floats:
+    """A cut for each group, so that their errors, or reviews, are the same share of their limits.
+
+    They move together, so candidates are still one nested sequence.
+    """
+    G = int(group.max()) + 1
+    wanted = [limit for limit in limits if limit.limits_errors == errors]
+    every = [limit.most for limit in wanted if limit.most is not None]
+    overall = min((x.most for x in wanted if x.by is None and x.most), default=max(every))
+    steps = STEPS if errors else SHARES
+    table = np.empty((len(steps), G))
+    for g in range(G):
+        if g in reviewed:
+            table[:, g] = -np.inf
+            continue
+        own = [limit.most for limit in wanted if (limit.by, limit.member) == ("group", g)]
+        most = min((m for m in own if m is not None), default=overall)
+        ranking = _ranking(learned, group == g)
+        if errors:
+            rate = np.nan_to_num(ranking.accepted_error_rate, nan=0.0)
+            place = [int(np.argmax(rate <= step * most)) for step in steps]
+        else:
+            place = [int(share_cuts(ranking, [step * most])[0]) for step in steps]
+        table[:, g] = ranking.cut[place]
+    table = table if errors else table[::-1]
+    keep = np.append(True, (np.diff(table, axis=0) != 0).any(axis=1)) if G else np.array([True])
+    with np.errstate(invalid="ignore"):
+        return table[keep]
+
+
+def sequence(
+    cuts: Floats, limits: Sequence[Limit], margins: Floats, price_cut: float | None = None
+) -> Floats:
+    """Put candidates (m, ...), from many reviews to few, in the order of their tests.
+
+    If reviews help to keep a limit: from the one that is likeliest to be proved to those with fewer
+    reviews.  Else, from the fewest reviews to more.
+    """
+    if not any(limit.limits_errors for limit in limits):
+        return cuts[::-1]
+    start = int(margins.argmax())
+    kept = cuts[start:]
+    if price_cut is not None and kept.ndim == 1:  # up to this cut, a review pays anyway
+        kept = kept[: max(1, int((kept <= price_cut).sum()))]
+    return kept
+
+
+def margins_of(
+    limits: Sequence[Limit], cases: Cases, cuts: Floats, n_new: float, confidence: float,
+    prices: Floats | None,
+) -> Floats:  # fmt: skip
+    """How clearly each candidate (m,) may be proved to keep all limits by ``n_new`` cases."""
+    found = np.full(len(cuts), np.inf)
+    for limit in limits:
+        found = np.minimum(found, margin_of_limit(limit, cases, cuts, n_new, confidence, prices))
+    return found
+
+
+def margin_of_limit(
+    limit: Limit, cases: Cases, cuts: Floats, n_new: float, confidence: float,
+    prices: Floats | None,
+) -> Floats:  # fmt: skip
+    """As :func:`margins_of`, for one limit."""
+    level = max(2 * confidence - 1, 0.1)  # two-sided
+    scale = n_new / len(cases.y)
+    if limit.most is None:
+        return np.full(len(cuts), np.inf)
+    if limit.rate == "mean_cost":
+        if prices is None:
+            raise ValueError("max_cost needs prices")
+        mean, spread = _mean_cost(cases, cuts, prices)
+        worst = mean + 2 * spread / np.sqrt(n_new)
+        return (limit.most - worst) / np.maximum(spread, 1e-300)
+    bad, total = count_limit(limit, *cases, cuts)
+    some = total > 0
+    rate = np.clip(bad[some] / total[some], 0.0, 1.0)
+    highest = np.ones(len(cuts))
+    highest[some] = wilson_limits(rate, np.maximum(total[some] * scale, 1e-9), level)[1]
+    return np.asarray(logit(limit.most) - logit(np.clip(highest, LEAST, 1 - LEAST)))
+
+
+def _mean_cost(cases: Cases, cuts: Floats, prices: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation (m,) of what a case costs at each candidate."""
+    n, ranked = len(cases.y), cases.ranked
+    review, decision = prices[cases.y, -1], prices[cases.y, ranked.forced]
+    every = np.ones(n, dtype=bool)
+    first, second = decided_sums(
+        ranked, every, cases.group, cuts, [decision - review, decision**2 - review**2]
+    )
+    mean = (review.sum() + first) / n
+    square = ((review**2).sum() + second) / n
+    return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
+
+
+class Tested(NamedTuple):
+    """How far a sequence of tests went."""
+
+    n_passed: int  # candidates that keep all limits
+    bounds: Floats  # (n_limits, n_tested) of each limit at the candidates that were tested
+    totals: Floats  # (n_limits, n_tested) cases that count
+
+
+def prove_line(
+    limits: Sequence[Limit], cases: Cases, cuts: Floats, confidence: float, prices: Floats | None
+) -> Tested:
+    """Test candidates on calibration cases, one after the other, until one fails."""
+    found = [bounds_of(limit, cases, cuts, confidence, prices) for limit in limits]
+    bounds = np.array([bound for bound, _ in found])  # (n_limits, m)
+    totals = np.array([total for _, total in found])
+    failed = np.flatnonzero(~keeps(limits, bounds).all(axis=0))
+    passed = int(failed[0]) if len(failed) else len(cuts)
+    return Tested(passed, bounds[:, : passed + 1], totals[:, : passed + 1])
+
+
+def keeps(limits: Sequence[Limit], bounds: Floats) -> Any:
+    """Whether bounds (n_limits, m) are within the limits."""
+    most = np.array([np.inf if limit.most is None else limit.most for limit in limits])
+    return bounds <= most[:, None] * (1 + 1e-9)
+
+
+def bounds_of(
+    limit: Limit, cases: Cases, cuts: Floats, confidence: float, prices: Floats | None
+) -> tuple[Floats, Floats]:
+    """Upper bounds (m,) for a rate, or a cost, at each candidate, and how many cases count."""
+    if limit.rate == "mean_cost":
+        bounds = [cost_bound(cases, cut, confidence, prices) for cut in cuts]
+        return np.array(bounds), np.full(len(cuts), float(len(cases.y)))
+    bad, total = count_limit(limit, *cases, cuts)
+    return binomial_upper_bounds(np.round(bad), np.round(total), confidence), total
+
+
+def cost_bound(cases: Cases, cut: Any, confidence: float, prices: Floats | None) -> float:
+    """Upper bound for the mean cost of a case at one candidate."""
+    if prices is None:
+        raise ValueError("max_cost needs prices")
+    of = cut if np.ndim(cut) == 0 or cases.group is None else cut[cases.group]
+    reviewed = cases.ranked.doubt >= of - cases.ranked.slack
+    column = np.where(reviewed, prices.shape[1] - 1, cases.ranked.forced)
+    low, high = float(prices.min()), float(prices.max())
+    return float(mean_upper_bound(prices[cases.y, column], confidence, low, high))
