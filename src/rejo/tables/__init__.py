@@ -9,7 +9,8 @@ Anything wrong with a file is a ``TableError``, which gives the file, the place 
 The modules, in reading order: ``sources`` (which format), ``_read`` and ``_chunks`` (whole tables,
 chunks), ``_csv`` with ``_bytes`` and ``_records`` (CSV files), ``_typed`` with ``cells`` (files
 whose cells have types), ``_parquet`` with ``_pages``, ``_excel`` with ``_workbook``, ``_json``,
-``_sql``; ``reading``, ``values`` and ``dates`` (contents of cells); ``_encoder`` with ``columns``;
+``_sql``; ``reading``, ``values`` and ``dates`` (contents of cells); ``_encoder`` with ``columns``
+and ``strange_cells``;
 ``_writer`` with ``_sinks``.  ``limits`` has the limits of all.
 """
 

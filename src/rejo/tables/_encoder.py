@@ -30,6 +30,7 @@ from rejo.tables.columns import DECADE
 from rejo.tables.dates import FORMATS, ISO
 from rejo.tables.doubts import Checked, check_table
 from rejo.tables.errors import TableError, check_columns, check_different, listed, shown
+from rejo.tables.strange_cells import describe_strange, origins
 from rejo.tables.values import LARGEST
 
 SLAB = 2048  # rows
@@ -276,6 +277,37 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _names_out(self) -> list[list[str]]:
         """Return the names of the columns that each column becomes."""
         return [columns.out_names(n, kind, self.learnt_[n]) for n, kind in self.kinds_.items()]
+
+    def describe(self, features: Any, row: Any = None) -> list[str]:
+        """Say what is strange about a row, by the strange features that its encoding has.
+
+        Parameters
+        ----------
+        features : list of Strange
+            Of one case, as :meth:`rejo.NoveltyReject.novel_features` returns them: ``feature`` is
+            the index of a column of the output.
+        row : mapping, default=None
+            The row before it was encoded, by the names of its columns, to quote words.
+
+        Returns
+        -------
+        words : list of str
+            One for each column of the table that has a strange feature.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from rejo.tables import TableEncoder
+        >>> from rejo.typical import Typical
+        >>> X = pd.DataFrame({"age": range(75, 17, -1), "sex": ["f", "m"] * 29})
+        >>> encoder = TableEncoder().fit(X)
+        >>> known = Typical.learn(encoder.transform(X))
+        >>> new = pd.DataFrame({"age": [97], "sex": ["f"]})
+        >>> encoder.describe(known.strangest(encoder.transform(new))[0])
+        ['age 97: training had 18 to 75']
+        """
+        check_is_fitted(self)
+        return describe_strange(origins(self.kinds_, self.learnt_), features, row)
 
     @property
     def _n_features_out(self) -> int:
