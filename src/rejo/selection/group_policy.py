@@ -12,8 +12,8 @@ from rejo._state import check_fields, each, maybe, require, storable, text
 from rejo._state import floats as floats_like
 from rejo._typing import Floats
 from rejo.estimators.base import POLICY, Judgement, must_review
-from rejo.selection.limits import group_name
 from rejo.selection.ranked import Ranked
+from rejo.selection.rate_limits import group_name
 
 DIFFERENT = (
     "group_thresholds=True treats groups differently: of two cases that are alike, one may be "

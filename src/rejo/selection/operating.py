@@ -49,10 +49,10 @@ from rejo.selection.folds import (
 )
 from rejo.selection.group_policy import GroupPolicy
 from rejo.selection.guarantee import Guarantee
-from rejo.selection.limits import group_names, read_limits
 from rejo.selection.path import RejectCurve
 from rejo.selection.proof import estimate, prove
 from rejo.selection.ranked import rank
+from rejo.selection.rate_limits import group_names, read_limits
 from rejo.selection.repeats import warn_of_repeats
 from rejo.selection.search import CANDIDATES, Found, Request, search_cut, search_path
 from rejo.selection.summary import MeanCosts, advise, reason, summarise

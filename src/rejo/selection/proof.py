@@ -21,12 +21,12 @@ from rejo.selection.folds import fit_weighted
 from rejo.selection.group_policy import GroupPolicy, warn_of_thresholds
 from rejo.selection.guarantee import Guarantee, TargetUnattainable
 from rejo.selection.learned import Learned, learn
-from rejo.selection.limits import Limit, count_limit
 from rejo.selection.path import RejectCurve, fold_curve
+from rejo.selection.rate_limits import Limit, count_limit
 from rejo.selection.search import Found, Request, estimate_rates, outcome_costs
 from rejo.selection.sequences import (
-    Cases,
     Line,
+    RankedCases,
     Tested,
     bounds_of,
     candidate_cuts,
@@ -111,7 +111,7 @@ def prove(request: Request, confidence: float, size: float, random_state: Any) -
     units = _units(request, request.k[test], test, confidence)
     new = learned.rank(X_new, request.classes)
     y_new = request.k[test]
-    cases = Cases(new, new.forced != y_new, y_new, _take(units.group, test))
+    cases = RankedCases(new, new.forced != y_new, y_new, _take(units.group, test))
     own = _own_cases(learned, _take(units.group, train))
     plan = _Plan(part, learned, own, units, len(test), confidence)
     lines = plan.lines()
@@ -265,7 +265,7 @@ class _Plan(NamedTuple):
 
     request: Request
     learned: Learned
-    own: Cases
+    own: RankedCases
     units: _Units
     n_new: int
     confidence: float | None
@@ -326,7 +326,7 @@ class _Plan(NamedTuple):
 
 
 def _found(
-    request: Request, learned: Learned, own: Cases, units: _Units, line: Line, at: int,
+    request: Request, learned: Learned, own: RankedCases, units: _Units, line: Line, at: int,
     curve: RejectCurve, guarantees: list[Guarantee], held_out: Any,
 ) -> Found:  # fmt: skip
     cuts = line.cuts[at]
@@ -358,8 +358,8 @@ def _found(
     )  # fmt: skip
 
 
-def _own_cases(learned: Learned, group: Indices | None) -> Cases:
-    return Cases(learned.own, learned.chance, learned.y, _take(group, learned.rows))
+def _own_cases(learned: Learned, group: Indices | None) -> RankedCases:
+    return RankedCases(learned.own, learned.chance, learned.y, _take(group, learned.rows))
 
 
 def _take(group: Indices | None, rows: Indices) -> Indices | None:
@@ -388,7 +388,7 @@ def _rests_on(request: Request) -> str:
 
 
 def _refusal(
-    request: Request, plan: _Plan, line: Line, limits: list[Limit], tested: Tested, cases: Cases,
+    request: Request, plan: _Plan, line: Line, limits: list[Limit], tested: Tested, cases: RankedCases,
 ) -> TargetUnattainable:  # fmt: skip
     """Say which limits the calibration cases do not prove, and what they would."""
     confidence = float(plan.confidence or 0.0)

@@ -56,9 +56,9 @@ from rejo.selection.folds import (
 )
 from rejo.selection.group_policy import GroupPolicy
 from rejo.selection.guarantee import Guarantee
-from rejo.selection.limits import Limit
 from rejo.selection.outcomes import Outcomes, OutOfFold, judge_folds
 from rejo.selection.path import RejectCurve, fold_curve
+from rejo.selection.rate_limits import Limit
 from rejo.selection.summary import MeanCosts
 from rejo.selection.target import Target
 

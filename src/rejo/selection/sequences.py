@@ -22,8 +22,8 @@ from rejo.metrics.bounds import binomial_upper_bounds, mean_upper_bound
 from rejo.metrics.intervals import wilson_limits
 from rejo.selection.cuts import Cuts, rank_cuts, share_cuts
 from rejo.selection.learned import Learned
-from rejo.selection.limits import Limit, count_limit, decided_sums
 from rejo.selection.ranked import Ranked
+from rejo.selection.rate_limits import Limit, count_limit, decided_sums
 
 SHARES = np.linspace(0.0, 1.0, 201)  # of reviews, at which a model may be cut
 STEPS = np.geomspace(0.02, 4.0, 120)  # times the allowed error, if groups have cuts of their own
@@ -37,8 +37,8 @@ class Line(NamedTuple):
     reviewed: tuple[int, ...]  # groups that are reviewed entirely
 
 
-class Cases(NamedTuple):
-    """Cases that candidates decide."""
+class RankedCases(NamedTuple):
+    """RankedCases that candidates decide."""
 
     ranked: Ranked
     wrong: Any  # (n,) whether the decision without a review is wrong, or how likely that is
@@ -133,7 +133,7 @@ def sequence(
 
 
 def margins_of(
-    limits: Sequence[Limit], cases: Cases, cuts: Floats, n_new: float, confidence: float,
+    limits: Sequence[Limit], cases: RankedCases, cuts: Floats, n_new: float, confidence: float,
     prices: Floats | None,
 ) -> Floats:  # fmt: skip
     """How clearly each candidate (m,) may be proved to keep all limits by ``n_new`` cases."""
@@ -144,7 +144,7 @@ def margins_of(
 
 
 def margin_of_limit(
-    limit: Limit, cases: Cases, cuts: Floats, n_new: float, confidence: float,
+    limit: Limit, cases: RankedCases, cuts: Floats, n_new: float, confidence: float,
     prices: Floats | None,
 ) -> Floats:  # fmt: skip
     """As :func:`margins_of`, for one limit."""
@@ -166,7 +166,7 @@ def margin_of_limit(
     return np.asarray(logit(limit.most) - logit(np.clip(highest, LEAST, 1 - LEAST)))
 
 
-def _mean_cost(cases: Cases, cuts: Floats, prices: Floats) -> tuple[Floats, Floats]:
+def _mean_cost(cases: RankedCases, cuts: Floats, prices: Floats) -> tuple[Floats, Floats]:
     """Mean and standard deviation (m,) of what a case costs at each candidate."""
     n, ranked = len(cases.y), cases.ranked
     review, decision = prices[cases.y, -1], prices[cases.y, ranked.forced]
@@ -188,7 +188,11 @@ class Tested(NamedTuple):
 
 
 def prove_line(
-    limits: Sequence[Limit], cases: Cases, cuts: Floats, confidence: float, prices: Floats | None
+    limits: Sequence[Limit],
+    cases: RankedCases,
+    cuts: Floats,
+    confidence: float,
+    prices: Floats | None,
 ) -> Tested:
     """Test candidates on calibration cases, one after the other, until one fails."""
     found = [bounds_of(limit, cases, cuts, confidence, prices) for limit in limits]
@@ -206,7 +210,7 @@ def keeps(limits: Sequence[Limit], bounds: Floats) -> Any:
 
 
 def bounds_of(
-    limit: Limit, cases: Cases, cuts: Floats, confidence: float, prices: Floats | None
+    limit: Limit, cases: RankedCases, cuts: Floats, confidence: float, prices: Floats | None
 ) -> tuple[Floats, Floats]:
     """Upper bounds (m,) for a rate, or a cost, at each candidate, and how many cases count."""
     if limit.rate == "mean_cost":
@@ -216,7 +220,7 @@ def bounds_of(
     return binomial_upper_bounds(np.round(bad), np.round(total), confidence), total
 
 
-def cost_bound(cases: Cases, cut: Any, confidence: float, prices: Floats | None) -> float:
+def cost_bound(cases: RankedCases, cut: Any, confidence: float, prices: Floats | None) -> float:
     """Upper bound for the mean cost of a case at one candidate."""
     if prices is None:
         raise ValueError("max_cost needs prices")
