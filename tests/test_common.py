@@ -489,7 +489,8 @@ def test_review_and_queue_rank_the_doubtful_points(estimator):
     frame = model.review(X)
     worth = ["worth"] if model.decides_by_posteriors else []
     chance = [] if judgement.chance is None else ["chance_wrong"]
-    columns = ["decision", "reason", "forced", *chance, "lower", "upper", "distance", *worth, "rank"]
+    known = [*chance, "lower", "upper", "distance", *worth]
+    columns = ["decision", "reason", "forced", *known, "rank"]
     assert list(frame.columns) == columns
     assert_array_equal(frame.index, X.index)
     assert_array_equal(frame["decision"], model.predict(X))

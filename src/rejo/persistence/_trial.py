@@ -34,7 +34,7 @@ def try_out(model: Any) -> None:
         return
     try:
         with np.errstate(all="ignore"):
-            decided = np.asarray(model.predict(cases))
+            decided = np.asarray(model.predict(cases, **_groups_for(model)))
             posteriors = model.predict_proba(cases) if hasattr(model, "predict_proba") else None
     except Exception as error:
         kind = type(error).__name__
@@ -44,6 +44,15 @@ def try_out(model: Any) -> None:
     if posteriors is not None:
         fine = posteriors.shape == (N_CASES, len(model.classes_)) and np.isfinite(posteriors).all()
         ensure(fine, "the model does not give finite probabilities")
+
+
+def _groups_for(model: Any) -> dict[str, Any]:
+    """The groups of the cases, if decisions depend on them."""
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    policy = getattr(last, "policy_", None)
+    if policy is None or not policy.needed:
+        return {}
+    return {"group": np.resize(np.array([*policy.names, None], dtype=object), N_CASES)}
 
 
 def made_up_cases(model: Any) -> Any:

@@ -113,7 +113,8 @@ class RejectClassifierCV(ChosenModel):
         ``confidence``.
     small_groups : {"error", "review", "merge"}, default="error"
         What to do with groups that have too few cases to promise anything: name them in an error,
-        send all their cases to review, or count them as one group.  With "review" and a
+        send all their cases to review, or count them as one group, which the smallest of the others
+        joins if they are too few together.  With "review" and a
         ``confidence``, also groups that the cases do not prove anything for, though there are
         enough, are sent to review; whether to do so is found out at some loss of confidence.
     group_thresholds : bool, default=False

@@ -237,15 +237,20 @@ def _units(request: Request, k: Indices, rows: Indices, confidence: float | None
     same = np.arange(len(names))
     if not small or request.small_groups == "review":
         return _Units(request.group, names, sorted(small), [], names, same)
-    if request.small_groups == "merge":
-        together = int(counts[list(small)].sum())
-        if len(small) > 1 and together >= max(small.values()):
-            kept = [g for g in range(len(names)) if g not in small]
-            of = np.full(len(names), len(kept))
-            of[kept] = np.arange(len(kept))
-            merged = [names[g] for g in sorted(small)]
-            new = [names[g] for g in kept] + [OTHERS]
-            return _Units(of[request.group], new, [], merged, names, of)
+    if request.small_groups == "merge" and len(names) > 1:
+        # Some will be reviewed, so twice the least number is needed: if small groups are too few
+        # together, the smallest of the others joins them.
+        joined = [*small]
+        others = sorted(set(range(len(names))) - set(small), key=lambda g: (counts[g], g))
+        while counts[joined].sum() < 2 * max(small.values()) or len(joined) < 2:
+            if not others:
+                break
+            joined.append(others.pop(0))
+        kept = sorted(others)
+        of = np.full(len(names), len(kept))
+        of[kept] = np.arange(len(kept))
+        merged = [names[g] for g in sorted(joined)]
+        return _Units(of[request.group], [names[g] for g in kept] + [OTHERS], [], merged, names, of)
     listed = ", ".join(f"{names[g]!r} ({counts[g]})" for g in sorted(small)[:10])
     limit = next(x for x in request.limits if x.by == "group" and x.member in small)
     what = "calibration cases" if confidence is not None else "cases"
@@ -256,7 +261,7 @@ def _units(request: Request, k: Indices, rows: Indices, confidence: float | None
         attainable=np.nan,
         parameter="small_groups",
         remedy='Merge them with others in your data, or give small_groups="merge", which counts '
-        'them as one group, or small_groups="review", which sends all their cases to review.',
+        'small groups as one, or small_groups="review", which sends all their cases to review.',
     )
 
 
@@ -388,7 +393,8 @@ def _rests_on(request: Request) -> str:
 
 
 def _refusal(
-    request: Request, plan: _Plan, line: Line, limits: list[Limit], tested: Tested, cases: RankedCases,
+    request: Request, plan: _Plan, line: Line, limits: list[Limit], tested: Tested,
+    cases: RankedCases,
 ) -> TargetUnattainable:  # fmt: skip
     """Say which limits the calibration cases do not prove, and what they would."""
     confidence = float(plan.confidence or 0.0)
@@ -410,7 +416,9 @@ def _refusal(
     hints = []
     for j in failing:
         others = np.delete(fine, j, axis=0).all(axis=0)
-        if others.any():
+        if len(failing) == 1:  # what was tested keeps the others
+            hints.append((limits[j], float(bounds[j])))
+        elif others.any():
             hints.append((limits[j], float(every[j][others].min())))
     said = "; ".join(
         f"if the others are kept, {limit.parameter}{limit.where} could be about {best:.3g}"

@@ -110,9 +110,9 @@ def _cuts_by_group(
             place = [int(share_cuts(ranking, [step * most])[0]) for step in steps]
         table[:, g] = ranking.cut[place]
     table = table if errors else table[::-1]
-    keep = np.append(True, (np.diff(table, axis=0) != 0).any(axis=1)) if G else np.array([True])
-    with np.errstate(invalid="ignore"):
-        return table[keep]
+    with np.errstate(invalid="ignore"):  # minus infinity, of groups that are reviewed
+        moved = (np.diff(table, axis=0) > 0).any(axis=1)
+    return table[np.append(True, moved)]
 
 
 def sequence(

@@ -1,0 +1,238 @@
+"""Several limits at once, by class, decision and group; costs; the latest cases."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from rejo import RejectClassifierCV, RejoSVC, ThresholdRejectClassifier, load, save
+from rejo.metrics.bounds import binomial_upper_bound, cases_needed
+from rejo.selection import TargetUnattainable
+from rejo.selection.group_policy import UnequalTreatment
+from rejo.selection.proof import hold_out
+from rejo.selection.rate_limits import group_name
+
+N = 1500
+LEARNERS = {
+    "posteriors": ThresholdRejectClassifier(LogisticRegression()),
+    "boundaries": RejoSVC(C=1, gamma=0.5),
+}
+
+
+@pytest.fixture(scope="module")
+def cases():
+    """Two classes; in the region "hills" they are harder to tell apart."""
+    rng = np.random.RandomState(0)
+    group = rng.choice(["city", "coast", "hills", "isle"], p=[0.5, 0.3, 0.19, 0.01], size=N)
+    X = rng.normal(size=(N, 2))
+    scale = np.where(group == "hills", 2.0, 4.0)
+    y = np.where(rng.uniform(size=N) < expit(scale * X[:, 0]), "good", "bad")
+    return X, y, group
+
+
+def rates(model, X, y, group):
+    """Rates that guarantees are about, of these cases."""
+    given = {} if model.policy_ is None else {"group": group}
+    found = model.predict(X, **given)
+    decided, wrong = found != model.reject_label_, (found != model.reject_label_) & (found != y)
+    for one in model.guarantees_:
+        of = {
+            None: np.ones(len(y), dtype=bool),
+            "class": y == one.value,
+            "decision": found == one.value,
+            "group": group == one.value,
+        }[one.by]
+        bad = ~decided & of if one.rate == "rejection_rate" else wrong & of
+        yield one, int(bad.sum()), int((of & (decided | (one.rate != "accepted_error_rate"))).sum())
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"max_error": 0.12, "review_budget": 0.5},
+        {"max_error_by_class": 0.14},
+        {"max_error_by_class": {"bad": 0.13}},
+        {"max_error_by_decision": {"good": 0.13}, "max_error": 0.13},
+        {"max_error_by_group": 0.2, "small_groups": "review"},
+        {"review_budget_by_group": {"city": 0.3, "coast": 0.4}, "max_error": 0.13},
+    ],
+)
+def test_each_promise_is_proved_by_the_cases_that_were_held_out(cases, name, asked):
+    X, y, group = cases
+    model = RejectClassifierCV(LEARNERS[name], **asked, confidence=0.9, random_state=0)
+    model.fit(X, y, group=group)
+    _, test = hold_out(N, 0.3, 0)
+    assert model.guarantees_
+    for one, bad, total in rates(model, X[test], y[test], group[test]):
+        assert one.n_cases == total
+        assert binomial_upper_bound(bad, total, 0.9) <= one.target == one.bound
+        assert one.assumption.startswith("This holds if")
+    assert "in the long run" in model.summary()
+    said = model.summary()
+    assert all(str(one.value) in said for one in model.guarantees_ if one.by)
+
+
+def test_limits_that_cannot_all_be_kept_are_told_apart(cases):
+    X, y, _ = cases
+    model = RejectClassifierCV(
+        LEARNERS["posteriors"], max_error=0.03, review_budget=0.1, confidence=0.9, random_state=0
+    )
+    with pytest.raises(TargetUnattainable) as info:
+        model.fit(X, y)
+    said = str(info.value)
+    assert "max_error=0.03, review_budget=0.1 cannot all be kept with 90 % confidence" in said
+    assert "max_error could be about" in said
+    assert "review_budget could be about" in said
+    model.set_params(max_error=info.value.attainable * 1.3).fit(X, y)  # with the same budget
+
+
+def test_a_limit_for_each_without_a_confidence_is_kept_out_of_fold(cases):
+    X, y, _ = cases
+    model = RejectClassifierCV(LEARNERS["posteriors"], max_error=0.1, review_budget=0.6).fit(X, y)
+    R, E = model.rates_
+    assert R <= 0.6
+    assert E / (1 - R) <= 0.105
+    assert model.guarantees_ == []
+    assert "at most 10 % errors among the decided cases and 60 % of the cases" in model.summary()
+    with pytest.raises(TargetUnattainable, match="cannot be reached"):
+        model.set_params(review_budget=0.01, max_error=0.01).fit(X, y)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_groups_that_are_too_small_are_named_reviewed_or_merged(cases, name):
+    X, y, group = cases
+    group = np.where(group == "isle", np.where(np.arange(N) % 2, "isle 1", "isle 2"), group)
+    group[np.flatnonzero(group == "hills")[:40]] = "isle 2"
+    model = RejectClassifierCV(LEARNERS[name], max_error_by_group=0.22, confidence=0.9)
+    model.set_params(random_state=0)
+    with pytest.raises(TargetUnattainable, match=r"at least 10 calibration cases.*'isle 1' \(\d\)"):
+        model.fit(X, y, group=group)
+    assert cases_needed(0.22, 0.9) == 10
+    model.set_params(small_groups="review").fit(X, y, group=group)
+    assert "isle 1" in model.policy_.reviewed
+    frame = model.review(X, group=group)
+    assert (frame["reason"][group == "isle 1"] == "policy").all()
+    assert (frame["decision"][group == "isle 1"] == "reject").all()
+    assert not (frame["reason"][group == "city"] == "policy").any()
+    assert "'isle 1'" in model.summary()
+    model.set_params(small_groups="merge", max_error_by_group=0.25).fit(X, y, group=group)
+    assert model.policy_.merged[-2:] == ["isle 1", "isle 2"]  # one is too few alone
+    assert "(others)" in [one.value for one in model.guarantees_]
+    assert model.policy_.reviewed == []
+
+
+def test_cases_of_unknown_groups_go_to_review(cases):
+    X, y, group = cases
+    model = RejectClassifierCV(LEARNERS["posteriors"], review_budget=0.3).fit(X, y, group=group)
+    same = model.predict(X)  # the group does not matter for the others
+    other = np.where(np.arange(N) < 10, "moon", group)
+    frame = model.review(X, group=other)
+    assert_array_equal(frame["decision"][10:], same[10:])
+    assert (frame["reason"][:10] == "policy").all()
+    with pytest.raises(ValueError, match="one value for each of the 1500 cases"):
+        model.predict(X, group=group[:3])
+    plain = RejectClassifierCV(LEARNERS["posteriors"], review_budget=0.3).fit(X, y)
+    with pytest.raises(ValueError, match="the model knows no groups"):
+        plain.predict(X, group=group)
+    with pytest.raises(TypeError, match="knows no groups"):
+        LEARNERS["posteriors"].fit(X, y).predict(X, group=group)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_threshold_for_each_group_comes_with_a_warning(cases, name):
+    X, y, group = cases
+    budget = {"city": 0.1, "coast": 0.2, "hills": 0.4, "isle": 0.3}
+    model = RejectClassifierCV(
+        LEARNERS[name], review_budget_by_group=budget, group_thresholds=True, random_state=0
+    )
+    with pytest.warns(UnequalTreatment, match="the law forbids this"):
+        model.fit(X, y, group=group)
+    with pytest.raises(ValueError, match="depend on the group of each case"):
+        model.predict(X)
+    reviewed = model.reject_mask(X, group=group)
+    for one, share in budget.items():
+        if one != "isle":  # a handful of cases
+            assert abs(reviewed[group == one].mean() - share) < 0.04
+    assert model.score(X, y, group=group) < 1
+
+
+def test_a_threshold_for_each_group_is_proved(cases):
+    X, y, group = cases
+    model = RejectClassifierCV(
+        LEARNERS["posteriors"], max_error_by_group=0.2, small_groups="review",
+        group_thresholds=True, confidence=0.9, random_state=0,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnequalTreatment)
+        model.fit(X, y, group=group)
+    _, test = hold_out(N, 0.3, 0)
+    for one, bad, total in rates(model, X[test], y[test], group[test]):
+        assert one.n_cases == total
+        assert binomial_upper_bound(bad, total, 0.9) <= 0.2
+    cuts = dict(zip(model.policy_.names, model.policy_.cuts, strict=True))
+    assert cuts["hills"] < cuts["city"]  # where errors are frequent, more is reviewed
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_mean_cost_has_a_bound(cases, name):
+    X, y, _ = cases
+    prices = {"error": 100, "review": 20}
+    model = RejectClassifierCV(LEARNERS[name], cost_of=prices, confidence=0.9, random_state=0)
+    model.fit(X, y)
+    (one,) = model.guarantees_
+    assert (one.rate, one.target, one.n_cases) == ("mean_cost", None, 450)
+    assert 0.8 * model.costs_.chosen < one.bound < 20
+    assert f"a case costs at most {one.bound:.3g} on average" in model.summary()
+    model.set_params(max_cost=one.bound * 1.01).fit(X, y)
+    assert model.guarantee_.target == pytest.approx(one.bound * 1.01)
+    with pytest.raises(TargetUnattainable, match="max_cost=5 cannot be reached: the lowest mean"):
+        model.set_params(max_cost=5).fit(X, y)
+
+
+def test_the_latest_cases_prove_it(cases):
+    X, y, _ = cases
+    day = np.random.RandomState(1).permutation(N) // 10
+    late = day >= 105
+    worse = y.copy()
+    worse[late] = np.where(np.random.RandomState(2).uniform(size=late.sum()) < 0.3, "good", "bad")
+    options = {"max_error": 0.2, "confidence": 0.9, "random_state": 0}
+    RejectClassifierCV(LEARNERS["posteriors"], **options).fit(X, y, time=day)
+    with pytest.raises(TargetUnattainable, match="latest calibration cases"):
+        RejectClassifierCV(LEARNERS["posteriors"], **options).fit(X, worse, time=day)
+    dates = np.datetime64("2024-01-01") + day.astype("timedelta64[D]")
+    model = RejectClassifierCV(LEARNERS["posteriors"], **options).fit(X, y, time=dates.astype(str))
+    assert model.guarantee_.rests_on == "latest"
+    assert "like the latest cases" in model.summary()
+    train, test = hold_out(N, 0.3, 0, time=day)
+    assert day[train].max() < day[test].min()  # no day is in both
+    with pytest.raises(ValueError, match="time must be dates"):
+        model.fit(X, y, time=np.array(["soon"] * N))
+    with pytest.raises(ValueError, match="time is missing for 1 of"):
+        model.fit(X, y, time=np.append(np.nan, day[1:]))
+    groups = np.arange(N) // 2
+    both = RejectClassifierCV(LEARNERS["posteriors"], **options)
+    both.fit(X, y, groups=groups, time=day)
+    assert both.guarantee_.rests_on == "latest_one_each"
+
+
+def test_promises_and_policies_are_kept_in_a_file(cases, tmp_path):
+    X, y, group = cases
+    model = RejectClassifierCV(
+        LEARNERS["posteriors"], max_error_by_group=0.2, small_groups="review", confidence=0.9,
+        random_state=0,
+    ).fit(X, y, group=group)  # fmt: skip
+    save(model, tmp_path / "model.rejo", X=X, y=y)
+    again = load(tmp_path / "model.rejo")
+    assert again.guarantees_ == model.guarantees_
+    assert again.policy_.names == model.policy_.names
+    assert again.summary() == model.summary()
+    assert_array_equal(again.predict(X, group=group), model.predict(X, group=group))
+
+
+def test_groups_are_named_as_in_a_file():
+    said = [group_name(x) for x in (1, 1.0, "1", True, None, np.nan, np.float64(2.5), "a")]
+    assert said == ["1", "1", "1", "True", "(missing)", "(missing)", "2.5", "a"]
