@@ -51,7 +51,7 @@ def test_replacement_is_exact_for_a_linear_score():
     coef = np.array([1.0, -2.0, 0.5, 0.0, 3.0])
     typical = Typical.learn(Z)
     found = replacement_pulls(lambda rows, cases: rows @ coef, Z[:20], typical, PAIRED)
-    exact = linear_pulls(coef, Z[:20], typical_cases(typical, 16).mean(axis=0), PAIRED, 4)
+    exact = linear_pulls(coef, Z[:20], typical_cases(typical, 32).mean(axis=0), PAIRED, 4)
     np.testing.assert_allclose(found, exact, atol=1e-12)
 
 
@@ -61,7 +61,7 @@ def test_replacement_is_exact_if_features_act_alone_or_in_pairs():
 
     typical = Typical.learn(Z)
     found = replacement_pulls(lambda rows, cases: score(rows), Z[:9], typical, np.arange(5))
-    exact = exact_shapley(score, Z[:9], typical_cases(typical, 16), np.arange(5))
+    exact = exact_shapley(score, Z[:9], typical_cases(typical, 32), np.arange(5))
     np.testing.assert_allclose(found, exact, atol=1e-12)
 
 

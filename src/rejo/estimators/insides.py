@@ -47,27 +47,28 @@ def insides(model: Any) -> Insides:
     whose calibration mixes scores, what is explained is the classifier around it.
     """
     before: list[Any] = []
+    after: list[Any] = []
     typical = None
+    steps = before
     while True:
-        typical = getattr(model, "typical_", typical)
+        typical = getattr(model, "typical_", None) or typical
         if hasattr(model, "steps"):
-            before += [step for _, step in model.steps[:-1]]
+            steps += [step for _, step in model.steps[:-1]]
             model = model.steps[-1][1]
         elif hasattr(model, "best_estimator_"):
             model = model.best_estimator_
-        elif hasattr(model, "detector_"):
-            model = model.classifier_
+        elif hasattr(model, "detector_"):  # it rejects, and a pipeline may be inside
+            model, steps = model.classifier_, after
         else:
             break
     K = len(model.classes_)
     same = np.arange(K)
     if hasattr(model, "boundary_scores"):
-        return Insides(before, [], model, same, True, typical)
+        return Insides(before, after, model, same, True, typical)
     mixes = K > 2 and getattr(model, "calibrator_", None) is not None
     wraps = isinstance(model, RejectClassifier) and hasattr(model, "estimator_")
     if mixes or not wraps:
-        return Insides(before, [], model, same, False, typical)
-    after: list[Any] = []
+        return Insides(before, after, model, same, False, typical)
     scorer = model.estimator_
     while hasattr(scorer, "steps") or hasattr(scorer, "best_estimator_"):
         if hasattr(scorer, "steps"):

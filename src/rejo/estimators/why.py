@@ -21,7 +21,7 @@ import numpy as np
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import AMBIGUOUS, Judgement
 from rejo.estimators.features import NumericCases, WhyError, as_numbers, as_table, values_of
-from rejo.estimators.inner import is_frame, take_rows
+from rejo.estimators.inner import family, is_frame, take_rows
 from rejo.estimators.insides import (
     booster_pulls,
     insides,
@@ -39,7 +39,15 @@ from rejo.explain.trees import n_steps, tree_pulls, walk_pulls
 from rejo.explain.words import listed, standing_out
 from rejo.typical import Typical
 
-__all__ = ["DoubtfulFeature", "Pulls", "WhyError", "doubtful_features", "pulls", "why"]
+__all__ = [
+    "DoubtfulFeature",
+    "Pulls",
+    "WhyError",
+    "doubtful_features",
+    "pulls",
+    "typical_of",
+    "why",
+]
 
 MOST_STEPS = 400_000  # to all leaves of all trees, for exact pulls: 0.1 seconds a case
 
@@ -199,6 +207,25 @@ def doubtful_features(
         )
         for j in np.argsort(-pull, kind="stable")
     ]  # fmt: skip
+
+
+def typical_of(model: Any, X: Any) -> Typical | None:
+    """What to remember of training cases to explain a fitted model by, without any of their rows.
+
+    ``None`` if nothing is needed, as for trees, or known already, or if the cases are not numbers
+    where they reach the classifier that rejects.
+    """
+    parts = insides(model)
+    if parts.typical is not None or trees_of(parts) is not None:
+        return None
+    if family(parts.scorer) != "sklearn" or getattr(parts.scorer, "kernel", None) == "precomputed":
+        return None
+    try:
+        seen = as_numbers(parts, as_table(X))
+    except WhyError:
+        return None
+    moved = len(seen.parts.before) > len(parts.before)
+    return None if moved else Typical.learn(_filled(seen.Z))
 
 
 def _in_doubt(judgement: Judgement) -> Any:

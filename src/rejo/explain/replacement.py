@@ -11,7 +11,7 @@ from rejo.typical import Typical
 
 CELLS = 1 << 21  # numbers in the rows to score at a time
 ROWS_PER_CASE = 1024  # to score, if there are not too many features
-DRAWS = 16  # typical cases that a case is compared with
+DRAWS = 32  # typical cases that a case is compared with
 MOST_REPLACED = 200  # features; those that are not typical come first
 # Scores (r,) of rows (r, p), each of which stands for one of the cases (r,).
 Score = Callable[[Floats, Indices], Floats]
@@ -27,8 +27,8 @@ def replacement_pulls(score: Score, Z: Floats, typical: Typical, owner: Indices)
     become known, so if features act alone or in pairs, the pull is the Shapley value.
 
     Columns with one ``owner`` (p,) are replaced together.  The time is bounded: about 1,000 scores
-    a case, more only if there are more than 256 features; of these, 200 at most are tried, and the
-    others have a pull of 0.
+    a case.  Of more than 200 features, those farthest from typical are tried, and the others have a
+    pull of 0.
     """
     m = int(owner.max()) + 1
     tried = _least_typical(Z, typical, owner, m)
