@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
@@ -27,6 +28,7 @@ from rejo import ThresholdRejectClassifier
 from rejo.estimators.why import WhyError, doubtful_features, pulls, why
 from rejo.explain.exact import exact_shapley
 from rejo.tables import TableEncoder
+from rejo.typical import Typical
 
 ORDER = ["good", "bad"]
 
@@ -87,7 +89,7 @@ MODELS = {
 
 @pytest.mark.parametrize("name", MODELS)
 def test_known_pulls(name):
-    model = make_pipeline(TableEncoder(), MODELS[name]).fit(X, Y)
+    model = make_pipeline(TableEncoder(), clone(MODELS[name])).fit(X, Y)
     found = pulls(model, CASES, background=X, rows=[0, 1])
     assert found.features == ["desk", "debt", "age", "home"]
     to_bad = found.values if model[-1].classes_[1] == "bad" else -found.values
@@ -352,3 +354,50 @@ def test_doubtful_features_of_cases_that_were_reviewed():
     home = next(row for row in found if row.feature == "home")
     assert (home.where, home.cases, home.reviewed) == ("rent", rent.sum(), 1.0)
     assert home.usual == pytest.approx(rent.mean())
+
+
+# ---- what a model remembers ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["logistic", "svm", "hist", "blend", "rejo svm"])
+def test_a_search_remembers_what_is_typical(name, tmp_path):
+    pytest.importorskip("skops")
+    estimator = make_pipeline(TableEncoder(), clone(MODELS[name]))
+    model = rejo.RejectClassifierCV(estimator, review_budget=0.2, cv=3).fit(X, Y)
+    assert (model.typical_ is None) == (name == "hist")  # trees need nothing
+    frame = why(model, X)
+    assert len(frame) == (model.review(X)["reason"] == "ambiguous").sum() > 0
+    assert model.review(X, why=3)["why"].dropna().tolist() == frame["why"].tolist()
+    rejo.save(model, tmp_path / "m.rejo")
+    assert why(rejo.load(tmp_path / "m.rejo"), X).equals(frame)
+
+
+def test_nothing_is_remembered_of_what_is_no_number():
+    model = ThresholdRejectClassifier(make_pipeline(encoder(), LogisticRegression()))
+    search = rejo.RejectClassifierCV(model, review_budget=0.2, cv=3).fit(X, Y)
+    assert search.typical_ is None
+    with pytest.raises(WhyError, match="background="):
+        why(search, X)
+    assert len(why(search, X, background=X))
+
+
+def test_a_file_with_other_features_in_what_is_typical_is_refused():
+    Z = X[["debt", "age"]].to_numpy()
+    search = rejo.RejectClassifierCV(ThresholdRejectClassifier(SVC()), review_budget=0.2, cv=3)
+    search.fit(Z, Y)._check_state()
+    search.typical_ = Typical.learn(Z[:, :1])
+    with pytest.raises(ValueError, match="typical is so of other features"):
+        search._check_state()
+
+
+def test_novel_cases_are_not_explained_as_ambiguous():
+    Z = X[["debt", "age"]].to_numpy()
+    inner = make_pipeline(StandardScaler(), ThresholdRejectClassifier(SVC()))
+    model = rejo.NoveltyReject(inner).fit(Z, Y)
+    far = np.vstack([Z, [[500.0, 500.0]]])
+    frame = model.review(far, why=3)
+    assert frame["reason"].iloc[-1] == "novel"
+    assert frame["why"].isna().iloc[-1]
+    assert frame["why"].notna().any()
+    # What is typical is known before the scaler: the same as with the cases themselves.
+    np.testing.assert_allclose(pulls(model, Z).values, pulls(model, Z, background=Z).values)

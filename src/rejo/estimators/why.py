@@ -37,7 +37,7 @@ from rejo.explain.doubtful import most_reviewed, top_shares
 from rejo.explain.replacement import replacement_pulls
 from rejo.explain.trees import n_steps, tree_pulls, walk_pulls
 from rejo.explain.words import listed, standing_out
-from rejo.typical import Typical
+from rejo.typical import MOST_ROWS, Typical
 
 __all__ = [
     "DoubtfulFeature",
@@ -220,8 +220,11 @@ def typical_of(model: Any, X: Any) -> Typical | None:
         return None
     if family(parts.scorer) != "sklearn" or getattr(parts.scorer, "kernel", None) == "precomputed":
         return None
+    X = as_table(X)
+    if X.shape[0] > MOST_ROWS:
+        X = take_rows(X, np.sort(np.random.default_rng(0).choice(X.shape[0], MOST_ROWS, False)))
     try:
-        seen = as_numbers(parts, as_table(X))
+        seen = as_numbers(parts, X)
     except WhyError:
         return None
     moved = len(seen.parts.before) > len(parts.before)

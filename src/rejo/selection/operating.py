@@ -34,6 +34,7 @@ from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.classes import is_ordered
 from rejo.estimators.pipelines import final_classifier
 from rejo.estimators.posteriors import mean_price
+from rejo.estimators.why import typical_of
 from rejo.prices import describe_prices, reject_cost_of
 from rejo.selection.chosen import ChosenModel
 from rejo.selection.crossfit import CrossFit, with_cut
@@ -57,6 +58,7 @@ from rejo.selection.repeats import warn_of_repeats
 from rejo.selection.search import CANDIDATES, Found, Request, search_cut, search_path
 from rejo.selection.summary import MeanCosts, advise, reason, summarise
 from rejo.selection.target import TARGETS, Target, check_prices, check_targets
+from rejo.typical import Typical
 
 __all__ = ["CANDIDATES", "RejectClassifierCV"]
 
@@ -203,6 +205,10 @@ class RejectClassifierCV(ChosenModel):
         With ``max_error`` and no ``confidence``, the limit is exceeded about as often as not.  The
         ``limit`` to ask for instead, and the ``rejection_rate`` that follows, to stay within
         ``max_error`` in nine of ten such fits; both ``None`` if there are too few cases.
+    typical_ : Typical or None
+        What a typical case looks like to the classifier, for :func:`rejo.why`: some quantiles of
+        each feature and their correlations, no row.  ``None`` if ``why`` needs nothing, as for
+        trees, or if the cases that reach the classifier are not numbers.
     classes_, reject_label_
         As in the estimator.
 
@@ -255,6 +261,7 @@ class RejectClassifierCV(ChosenModel):
         "guarantees_": each(part(Guarantee)),
         "policy_": maybe(part(GroupPolicy)),
         "margin_": optional(maybe(part(Margin))),
+        "typical_": optional(maybe(part(Typical))),
         "_prices_said": maybe(text()),
     }
     _not_saved = ("outcomes_",)  # an entry for each training case
@@ -399,6 +406,7 @@ class RejectClassifierCV(ChosenModel):
         if self.cost_of is not None:
             self._prices_said = describe_prices(self.cost_of, self.classes_.tolist())
         self._copy_features()
+        self.typical_ = typical_of(found.model, request.X)
         level = self.confidence or 0.95
         self.expected_ = expect(*self.rates_, self.sizes_, self.per or 100, level)
 
@@ -526,6 +534,9 @@ class RejectClassifierCV(ChosenModel):
             ours, cut = final_classifier(self.best_estimator_).prices_, self.cut_
             fine = cut is not None and np.allclose(with_cut(prices, cut), ours, rtol=1e-9)
             require(fine, self, "its prices and its cut are not those it decides by")
+        typical, last = getattr(self, "typical_", None), final_classifier(self.best_estimator_)
+        fine = typical is None or len(typical.mean) == getattr(last, "n_features_in_", None)
+        require(fine, self, "what is typical is so of other features")
 
     def _restore_state(self) -> None:
         self.expected_ = self.expected_._restored()
