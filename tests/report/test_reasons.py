@@ -5,9 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from rejo import DisparityDisplay, NoveltyReject, RejoLinear, RejoSVC, make_synthetic_1
 from rejo.metrics import accuracy_gap, disparity_curve
 from rejo.report import Setting
+from rejo.selection import cross_val_outcomes, ranking_outcomes
 from rejo.selection.guarantee import Guarantee
 
 NONE = "\u2013"
@@ -394,3 +399,39 @@ def test_the_page_has_counts_and_no_cases(reports):
 
     assert max(lengths(report.payload())) < report.n / 5
     assert all(isinstance(count, int) for row in report.payload()["kinds"] for count in row)
+
+
+# ---- from models --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("learner", [RejoLinear(), RejoSVC(gamma=4), GaussianNB()])
+def test_a_detector_from_folds_to_the_page(make, learner):
+    X, y = make_synthetic_1(300, random_state=0)
+    model = make_pipeline(StandardScaler(), NoveltyReject(learner, review_share=0.05))
+    points = cross_val_outcomes(model, X, y, reject_costs=[0.1, 0.3], cv=3)
+    truth = (y > 0).astype(int)
+    report = make.report(points, truth, chosen=1)
+    novel = [int(((p.kind == 1) & (p.decision < 0)).sum()) for p in points]
+    assert min(novel) > 0
+    assert [tally.kinds[1].reviewed for tally in report.tallies] == novel
+
+
+def test_a_detector_from_new_cases_to_the_page_and_the_curve(make):
+    X, y = make_synthetic_1(400, random_state=0)
+    model = make_pipeline(StandardScaler(), NoveltyReject(RejoLinear())).fit(X[:200], y[:200])
+    new, group = X[200:].copy(), np.arange(200) % 2
+    new[:20] += 50.0
+    points, chosen = ranking_outcomes(model, new, np.linspace(0, 1, 11))
+    novel = model[-1].novel_mask(model[0].transform(new))
+    assert novel[:20].all()
+    truth = (y[200:] > 0).astype(int)
+    report = make.report(points, truth, chosen=chosen, axis="review_share", by={"g": group})
+    for point, tally in zip(points, report.tallies, strict=True):
+        assert (point.decision[novel] == -1).all()
+        assert tally.kinds[1].reviewed == novel.sum()
+    curve = DisparityDisplay.from_estimator(model, new, y[200:], group).curve
+    assert curve.share[0] == novel.mean()
+    decided = [(group[~novel] == g).sum() for g in (0, 1)]
+    assert curve.n_decided[0].tolist() == decided
+    texts = texts_at(report, 0)
+    assert [texts[f"gap-0-{g}-decided"] for g in (0, 1)] == [str(n) for n in decided]
