@@ -9,11 +9,20 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rejo import DisparityDisplay, NoveltyReject, RejoLinear, RejoSVC, make_synthetic_1
+from rejo import (
+    DisparityDisplay,
+    NoveltyReject,
+    RejectClassifierCV,
+    RejoLinear,
+    RejoSVC,
+    ThresholdRejectClassifier,
+    make_synthetic_1,
+)
 from rejo.metrics import accuracy_gap, disparity_curve
 from rejo.report import Setting
 from rejo.selection import cross_val_outcomes, ranking_outcomes
 from rejo.selection.guarantee import Guarantee
+from rejo.selection.summary import promise
 
 NONE = "\u2013"
 PLAIN = str.maketrans({"\u2068": "", "\u2069": "", "\u00a0": " "})
@@ -252,11 +261,25 @@ def test_promises_are_for_the_point_that_the_model_decides(reports, visit):
 
 def test_guarantees_are_put_in_words(make):
     outcomes, y = make.cases(100, costs=(0.1, 0.2))
-    guarantee = Guarantee("error_rate", 0.0312, 0.05, 0.95, 400, 12)
-    report = make.report(outcomes, y, promises=[guarantee])
-    (promise,) = report.promises.sentences
-    assert "95" in promise.promise
-    assert "3.1" in promise.promise or "5" in promise.promise
+    overall = Guarantee("error_rate", 0.0312, 0.05, 0.95, 400, 12)
+    (said,) = make.report(outcomes, y, promises=[overall]).promises.sentences
+    assert said == (promise(overall), overall.assumption)
+    some = [
+        overall._replace(by="group", value=value, rate="accepted_error_rate")
+        for value in ("f", "m")
+    ]
+    found = make.report(outcomes, y, promises=[overall, *some]).promises
+    assert found.sentences == [(promise(overall), "")]
+    assert found.assumption == overall.assumption  # once for all
+    assert (
+        found.together.translate(PLAIN) == "All promises hold together with a confidence of 95 %."
+    )
+    (table,) = found.tables
+    assert [row.value for row in table.rows] == ["f", "m"]
+    assert [row.bound.translate(PLAIN) for row in table.rows] == ["3.2 %"] * 2
+    cost = [one._replace(rate="mean_cost", bound=12.5, target=None) for one in some]
+    (table,) = make.report(outcomes, y, promises=cost).promises.tables
+    assert [(row.target, row.bound) for row in table.rows] == [(NONE, "12.5")] * 2
 
 
 def test_a_bound_is_rounded_up(make):
@@ -435,3 +458,33 @@ def test_a_detector_from_new_cases_to_the_page_and_the_curve(make):
     assert curve.n_decided[0].tolist() == decided
     texts = texts_at(report, 0)
     assert [texts[f"gap-0-{g}-decided"] for g in (0, 1)] == [str(n) for n in decided]
+
+
+@pytest.mark.parametrize("learner", [RejoLinear(), ThresholdRejectClassifier(GaussianNB())])
+def test_promises_by_group_from_a_model_to_the_page(make, learner):
+    """A group that is too small for a promise goes to review as a policy, at every point."""
+    rng = np.random.default_rng(0)
+    X, y = make_synthetic_1(2400, random_state=0)
+    group = rng.choice(["a", "b", "tiny"], 2400, p=[0.6, 0.39, 0.01])
+    model = RejectClassifierCV(
+        learner, max_error_by_group=0.6, confidence=0.9, small_groups="review", random_state=0
+    )
+    model.fit(X[:2000], y[:2000], group=group[:2000])
+    new, truth, group = X[2000:], (y[2000:] > 0).astype(int), group[2000:]
+    points, chosen = ranking_outcomes(model, new, [0, 0.2, 0.5], group=group)
+    report = make.report(
+        points, truth, chosen=chosen, axis="review_share", by={"group": group},
+        promises=model.guarantees_, sent_to_review=model.policy_.reviewed,
+    )  # fmt: skip
+    assert report.promises.sent_to_review == ["tiny"]
+    (table,) = report.promises.tables
+    assert [row.value for row in table.rows] == ["a", "b"]
+    tiny = int((group == "tiny").sum())
+    assert tiny > 0
+    assert [tally.kinds[2].reviewed for tally in report.tallies] == [tiny] * len(points)
+    own = points[chosen].decision < 0
+    np.testing.assert_array_equal(own, model.reject_mask(new, group=group))
+    curve = DisparityDisplay.from_estimator(model, new, y[2000:], group).curve
+    assert curve.n_decided[0, 2] == 0
+    with pytest.raises(ValueError, match="depend on the group of each case: pass group="):
+        ranking_outcomes(model, new, [0.2])

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from rejo._typing import Floats
 from rejo.displays._curves import check_choice, draw_reference
-from rejo.displays._inputs import column, described, judge
+from rejo.displays._inputs import column, described, judge_in_groups
 from rejo.displays.style import LINE_COLOURS, LINE_STYLES, Display, from_zero, percent, sober, wrap
+from rejo.estimators.base import AMBIGUOUS
 from rejo.metrics import DisparityCurve, disparity_curve
 
 if TYPE_CHECKING:
@@ -71,18 +72,18 @@ class DisparityDisplay(Display):
 
         The order is that of ``queue(X, fill=True)``: rejected points first, then decided points,
         the least sure at the front. Novel points, and those that a policy sends to review, are
-        reviewed at every share.
+        reviewed at every share. If the decisions of the classifier depend on groups, ``group``
+        must be those that it was fitted with.
 
         Parameters
         ----------
         %estimator, X, y, group, show, shares, min_cases, ax
         """
-        model, found = judge(estimator, X)
+        model, found = judge_in_groups(estimator, X, group)
         decided = found.decision >= 0
         pairs = np.column_stack([decided, found.sureness])
         rank = np.unique(pairs, axis=0, return_inverse=True)[1].ravel().astype(np.float64)
-        kind = getattr(found, "kind", None)
-        reviewed = None if kind is None else ~decided & (np.asarray(kind) > 0)
+        reviewed = None if found.kind is None else found.kind != AMBIGUOUS
         given: dict[str, Any] = {"reviewed": reviewed, "shares": shares, "min_cases": min_cases}
         curve = disparity_curve(column(y), model.classes_[found.forced], rank, group, **given)
         return cls(curve=curve).plot(ax=ax, show=show)

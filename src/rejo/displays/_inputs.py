@@ -84,6 +84,14 @@ def judge(estimator: Any, X: Any) -> tuple[Any, Judgement]:
     return model, model.judge(X)
 
 
+def judge_in_groups(estimator: Any, X: Any, group: Any) -> tuple[Any, Judgement]:
+    """As :func:`judge`, by a classifier whose decisions may depend on the group of each row."""
+    policy = getattr(estimator, "policy_", None)
+    if policy is None or not policy.needed:
+        return judge(estimator, X)
+    return estimator, estimator.judge(X, group=group)
+
+
 def rank(estimator: Any, X: Any, name: str | None) -> tuple[NDArray[Any], Floats, Mask, str]:
     """Return decisions without rejection, how sure they are, which are rejected, and a name."""
     model, found = judge(estimator, X)

@@ -49,6 +49,8 @@ class Promises(NamedTuple):
     sentences: list[Promise]
     tables: list[PromiseTable]
     sent_to_review: list[str]
+    together: str  # how sure it is that all of them hold; empty if there is one, or nobody knows
+    assumption: str  # of all promises, if it is the same
 
 
 def read_promises(promises: Iterable[Any], sent_to_review: Sequence[Any]) -> Promises | None:
@@ -57,16 +59,22 @@ def read_promises(promises: Iterable[Any], sent_to_review: Sequence[Any]) -> Pro
         raise TypeError(f"promises must be a list of promises; got {promises!r}.")
     found = [_read(promise) for promise in promises]
     groups = [clean(str(name)) for name in sent_to_review]
+    if not found and not groups:
+        return None
     kinds: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for promise in found:
         kinds.setdefault(_kind(promise), []).append(promise)
     sentences, tables = [], []
+    assumption = _shared(found)
+    if assumption:
+        for one in found:
+            one["assumption"] = ""
     for kind, alike in kinds.items():
         if kind and len(alike) > 1:
             tables.append(_table(alike))
         else:
             sentences += [Promise(one["promise"], one.get("assumption", "")) for one in alike]
-    return Promises(sentences, tables, groups) if found or groups else None
+    return Promises(sentences, tables, groups, _together(found), assumption)
 
 
 def _read(promise: Any) -> dict[str, Any]:
@@ -100,13 +108,24 @@ def _kind(promise: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(promise.get(key) for key in ("by", "rate", "confidence", "assumption"))
 
 
+def _shared(promises: list[dict[str, Any]]) -> str:
+    """The assumption of all promises, if several have the same."""
+    said = {promise.get("assumption", "") for promise in promises}
+    return str(said.pop()) if len(promises) > 1 and len(said) == 1 else ""
+
+
+def _together(promises: list[dict[str, Any]]) -> str:
+    """Guarantees of one model hold together with the confidence of each."""
+    sure: set[Any] = {promise.get("confidence") for promise in promises}
+    if len(promises) < 2 or len(sure) > 1 or None in sure:
+        return ""
+    return f"All promises hold together with a confidence of {ratio(100 * sure.pop())}{SPACE}%."
+
+
 def _table(promises: list[dict[str, Any]]) -> PromiseTable:
     first = promises[0]
     of = OF[first["by"]]
-    caption = f"{WHAT.get(first.get('rate', ''), 'At most')}, by {of}"
-    if "confidence" in first:
-        caption += f"; all of them together with a confidence of {ratio(100 * first['confidence'])}"
-        caption += f"{SPACE}%"
+    caption = f"{WHAT.get(first.get('rate', ''), 'At most')}, by {of}."
     write = amount if first.get("rate") == "mean_cost" else _at_most
 
     def limit(promise: dict[str, Any], key: str) -> str:
@@ -122,7 +141,7 @@ def _table(promises: list[dict[str, Any]]) -> PromiseTable:
         )
         for promise in promises
     ]
-    return PromiseTable(of, f"{caption}.", rows, first.get("assumption", ""))
+    return PromiseTable(of, caption, rows, first.get("assumption", ""))
 
 
 def _at_most(rate: float) -> str:

@@ -22,7 +22,7 @@ from rejo.decisions import uniform_prices
 from rejo.estimators.base import AMBIGUOUS, NOVEL, Judgement, RejectClassifier
 from rejo.estimators.boundaries import BoundaryClassifier, judge_scores
 from rejo.estimators.classes import class_indices
-from rejo.estimators.pipelines import final_step, reject_label_of
+from rejo.estimators.pipelines import final_step, judge, reject_label_of
 from rejo.estimators.posteriors import judge_posteriors
 from rejo.estimators.svm import RejoSVC
 from rejo.estimators.svm_folds import SVMGrid, score_folds
@@ -292,11 +292,12 @@ def ranking_outcomes(
     last, Z = final_step(model, X)
     if not isinstance(last, RejectClassifier):
         raise TypeError(f"{type(last).__name__} is not a classifier with a reject option.")
-    if isinstance(model, RejectClassifier) and (model.decides_by_posteriors or group is not None):
+    if isinstance(model, RejectClassifier) and model.decides_by_posteriors:
         last, Z = model, X  # it knows the user's prices, the last step those with the cut
+    policy = getattr(model, "policy_", None)
     cost = np.nan if last.reject_cost_ is None else float(last.reject_cost_)
-    if group is not None:
-        found = last.judge(Z, group=group)  # type: ignore[call-arg]
+    if group is not None or (policy is not None and policy.needed):
+        found = judge(model, X, group=group)  # which asks for the groups if it needs them
         judged, worth = _from_judgement(found), found.worth
     elif last.decides_by_posteriors:
         found = last.judge(Z)
