@@ -298,7 +298,7 @@ def test_one_budget_for_both_kinds_of_review(classifier, piped):
     assert set(model.review(FAR)["reason"]) == {"novel"}
 
 
-@pytest.mark.parametrize("classifier", [LogisticRegression()])
+@pytest.mark.parametrize("classifier", [LogisticRegression(), RejoLinear()])
 def test_novel_cases_stay_reviewed_when_nothing_else_is(classifier):
     X, y = square(500)
     model = RejectClassifierCV(
@@ -307,6 +307,26 @@ def test_novel_cases_stay_reviewed_when_nothing_else_is(classifier):
     found = model.judge(np.vstack([X, FAR]))
     assert_array_equal(found.decision[500:], -1)
     assert_array_equal(found.decision < 0, found.kind == NOVEL)
+
+
+@pytest.mark.parametrize("classifier", [LogisticRegression(), RejoLinear()])
+def test_a_guarantee_is_that_of_both_kinds_of_review(classifier):
+    """Novel calibration cases count as reviews, and the bound holds for the combination."""
+    X, y = square(1500)
+    odd = np.random.default_rng(3).random(1500) < 0.04
+    X[odd] += 20  # they are among the ordinary cases, and take a part of the budget
+    model = RejectClassifierCV(
+        NoveltyReject(classifier, review_share=0.06, random_state=0),
+        review_budget=0.3, confidence=0.9, random_state=0,
+    ).fit(X, y)  # fmt: skip
+    new, _ = square(20_000, seed=8)
+    new[np.random.default_rng(4).random(20_000) < 0.04] += 20
+    share = model.reject_mask(new).mean()
+    (guarantee,) = model.guarantees_
+    assert guarantee.rate == "rejection_rate"
+    assert share <= guarantee.bound <= 0.3
+    assert (model.judge(new).kind == NOVEL).mean() > 0.005
+    assert share > 0.1
 
 
 # ---- files --------------------------------------------------------------------------------
