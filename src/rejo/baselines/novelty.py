@@ -97,12 +97,12 @@ class NoveltyReject(RejectClassifier):
 
     Examples
     --------
-    >>> from rejo import NoveltyReject, RejoLinear, make_synthetic_1
+    >>> from rejo import NoveltyReject, RejoSVC, make_synthetic_1
     >>> X, y = make_synthetic_1(400, random_state=0)
     >>> far = X + 20
-    >>> RejoLinear().fit(X, y).reject_mask(far).mean()
+    >>> RejoSVC(kernel="poly", C=10).fit(X, y).reject_mask(far).mean()
     np.float64(0.0)
-    >>> model = NoveltyReject(RejoLinear(), random_state=0).fit(X, y)
+    >>> model = NoveltyReject(RejoSVC(kernel="poly", C=10), random_state=0).fit(X, y)
     >>> model.reject_mask(far).mean()
     np.float64(1.0)
     >>> model.review(far)["reason"].unique().tolist()
