@@ -288,9 +288,12 @@ def test_the_model_is_opened_and_the_cases_are_scored_once(run, model, cases, mo
     count(RejoLinear, "boundary_scores")
     count(TableEncoder, "transform")
     count(Path, "open")
-    assert run("evaluate", model, cases, "--report", "r.html")[0] == 0
+    assert run("evaluate", model, cases)[0] == 0
     for call in (("boundary_scores", None), ("transform", None), ("open", model)):
         assert calls.count(call) == 1
+    calls.clear()
+    assert run("evaluate", model, cases, "--report", "r.html")[0] == 0
+    assert calls.count(("open", model)) == 1
 
 
 @pytest.mark.parametrize("column", ["job", "income", "case"])

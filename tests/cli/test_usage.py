@@ -81,11 +81,9 @@ def test_wrong_usage(refused, words, message):
 @pytest.mark.parametrize(
     ("command", "old", "new"),
     [
-        ("train", "--group", "--by"),
         ("train", "--together", "--groups"),
         ("train", "--force", "--overwrite"),
         ("train", "--jobs", "--n-jobs"),
-        ("evaluate", "--group", "--by"),
         ("predict", "--force", "--overwrite"),
         ("demo", "--force", "--overwrite"),
         ("compare", "--together", "--groups"),

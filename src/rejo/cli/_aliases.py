@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable
 from rejo._errors import close_words
 
 RENAMED = {
-    "--group": "--by",
     "--together": "--groups",
     "--force": "--overwrite",
     "--jobs": "--n-jobs",
@@ -18,6 +17,16 @@ OTHER_NAMES = {
     "--id": "index ids id-column id-col index-col key case case-id row-id identifier",
     "--by": "group-by groupby segment segments stratify subgroup slice split-by per",
     "--groups": "group-column cluster clusters patient person keep-together",
+    "--group": "protected sensitive sensitive-feature sensitive-features promise-by group-col",
+    "--time": "date dates timestamp when order-by time-column chronological",
+    "--novelty": "novel outlier outliers anomaly anomalies ood detector",
+    "--audit": "audit-sample spot-check random-sample control-sample",
+    "--why": "explain explanation explanations reasons shap contributions",
+    "--max-error-by-class": "max-error-per-class error-by-class",
+    "--max-error-by-group": "max-error-per-group error-by-group",
+    "--max-error-by-decision": "max-error-per-decision error-by-decision",
+    "--review-budget-by-group": "review-budget-per-group budget-by-group",
+    "--max-cost": "cost-limit max-mean-cost mean-cost",
     "--drop": "exclude ignore skip remove without drop-columns leave-out omit",
     "--sep": "separator delimiter delim field-separator column-separator",
     "--decimal": "decimal-mark decimal-point decimal-separator dec",

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from rejo._io import one_line
 from rejo.cli._class_names import MIN_PER_CLASS, check_order, order_classes, read_classes
-from rejo.cli._files import CommandError, warn
+from rejo.cli._files import warn
+from rejo.cli._group_columns import check_roles, complete, read_group, read_time
 from rejo.cli._mixups import check_is_table
 from rejo.cli._options import as_names, reading
 
@@ -23,6 +24,8 @@ class Cases(NamedTuple):
     ordered: bool  # two classes, or an order was given
     by: Any  # (n,) array of str objects, or None: each value is reported on separately
     groups: Any  # (n,) array of int, or None: rows of a group are never split
+    group: Any  # (n,) array of str objects, or None: each value has a promise of its own
+    time: Any  # (n,) array of float, or None: when the case arrived
     table: Any  # as it was read
     notes: list[str]  # on the classes
 
@@ -58,23 +61,29 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     from rejo.tables.errors import check_columns
 
     target, by, groups = arguments.target, arguments.by, arguments.groups
-    text = [name for name in (target, arguments.id, by) if name is not None]
-    if len(set(text)) < len(text):
-        raise CommandError("--target, --id and --by must name different columns")
-    if groups is not None and groups not in text:
-        text.append(groups)
-    if groups == target:
-        raise CommandError("--groups must not name the column with the classes")
+    group, time = (getattr(arguments, name, None) for name in ("group", "time"))
+    check_roles(arguments)
+    kept = (target, arguments.id, by, groups, group)
+    text = list(dict.fromkeys(name for name in kept if name is not None))
     check_is_table(arguments)
     table = read_table(arguments.data, text=text, **reading(arguments))
     frame, path = table.frame, table.path
-    check_columns(path, arguments.drop, frame.columns)
+    also = [] if time is None else [time]
+    check_columns(path, [*arguments.drop, *also], frame.columns)
     check_order(arguments.order, arguments.exact)
     how = {name: getattr(arguments, name) for name in ("order", "missing", "exact")}
     known, y, notes = read_classes(frame[target], path, decimal=table.decimal, **how)
     frame = frame[known]
+    given: dict[str | None, Any] = {}
+    if group is not None:
+        given[group] = read_group(frame[group], path, exact=arguments.exact)
+    if time is not None:
+        given[time] = read_time(frame[time], path)
+    there = complete(given, len(y))
+    frame, y = frame[there], y[there]
+    given = {name: values[there] for name, values in given.items()}
     classes = order_classes(y, arguments.order, f"{path}, column {target!r}")
-    X = frame.drop(columns=[*text, *arguments.drop])
+    X = frame.drop(columns=[*text, *arguments.drop, *also])
     if not X.shape[1]:
         raise TableError("no column is left to learn from", where=path)
     if groups is None and arguments.id is not None:
@@ -82,7 +91,9 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     by = None if by is None else frame[by].fillna("(missing)").to_numpy(dtype=object)
     groups = None if groups is None else _groups(frame[groups], path)
     ordered = arguments.order is not None or len(classes) == 2
-    return Cases(X, y, classes, ordered, by, groups, table, notes)
+    return Cases(
+        X, y, classes, ordered, by, groups, given.get(group), given.get(time), table, notes
+    )
 
 
 def _warn_of_repeated(ids: Any, name: str) -> None:
@@ -134,6 +145,8 @@ def _groups(column: Any, path: str) -> Any:
         raise TableError(
             f"{n} different values, but five folds of whole groups need at least {least}",
             where=f"{path}, column {column.name!r}",
+            remedy="--groups says which rows belong together, such as all visits of a patient. To "
+            "promise by this column, use --group; only to report by it, --by.",
         )
     alone = [f"row {i}" for i in range(len(column))]
     names = np.where(column.isna(), alone, column.astype(object))

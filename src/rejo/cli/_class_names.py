@@ -95,6 +95,19 @@ def respelled(prices: Mapping[str, float], classes: Sequence[str], exact: bool) 
     return renamed_classes(prices, lambda label: find(label) or label)
 
 
+def respelled_limits(
+    limits: Any, known: Sequence[str], what: str, option: str, *, exact: bool
+) -> Any:
+    """Return limits, if they are by name, with each class or group spelled as it is ``known``."""
+    if not isinstance(limits, Mapping):
+        return limits
+    find = _finder(known, (lambda word: word) if exact else _speller("."))
+    for name in limits:
+        if find(name) is None:
+            raise CommandError(f"{option}: no {what} {name!r}; there are: {as_names(known)}")
+    return {find(name): limit for name, limit in limits.items()}
+
+
 def _finder(order: Sequence[str], key: Callable[[str], str]) -> Callable[[str], str | None]:
     """Return a function that finds the class of a word; None if it is another word.
 

@@ -96,6 +96,36 @@ def costs(text: str) -> dict[str, float]:
     return prices
 
 
+def limits(text: str) -> float | dict[str, float]:
+    """Read one share for all, such as ``0.05``, or one for each name, ``ill=0.01,well=5%``."""
+    if "=" not in text:
+        return share(text)
+    found: dict[str, float] = {}
+    for part in names(text):
+        name, sign, value = part.rpartition("=")
+        if not sign or not name.strip() or name.strip() in found:
+            raise ArgumentTypeError(f"must be like 0.05, or ill=0.01,well=0.05, got {text!r}")
+        found[name.strip()] = share(value)
+    return found
+
+
+def novelty(text: str) -> float:
+    """Read the share of ``--novelty``, which takes the word after it for one."""
+    try:
+        return share(text)
+    except ArgumentTypeError as error:
+        hint = "" if any(map(str.isdigit, text[:1])) else "; write DATA before --novelty"
+        raise ArgumentTypeError(f"{error}{hint}") from None
+
+
+def amount(text: str) -> float:
+    """Read a mean cost."""
+    value = _float(text)
+    if not 0 < value <= HIGHEST_PRICE:
+        raise ArgumentTypeError(f"must be a positive amount, such as 90, got {text!r}")
+    return value
+
+
 def names(text: str) -> list[str]:
     """Read names between commas; one with a comma in it is quoted, as in CSV: ``"a, b",c``."""
     try:
@@ -161,6 +191,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--groups": dict(metavar="COL", help="rows with the same value in this column belong together, "
                      "for example all visits of a patient, and are never split between training "
                      "and test; it is not used as a feature"),
+    "--group": dict(metavar="COL", help="column to promise by, with --max-error-by-group or "
+                    "--review-budget-by-group: sex, region; it is not used as a feature, and "
+                    "rejo predict needs it (only to report: --by; rows of one person: --groups)"),
+    "--time": dict(metavar="COL", help="dates or numbers in the order in which cases arrive: the "
+                   "latest cases prove what --confidence promises; it is not used as a feature"),
     "--drop": dict(type=names, default=[], metavar="COLS", help="other columns that are not "
                    "features, separated by commas"),
     "--sep": dict(type=separator, metavar="S", help="character between columns, or 'tab' "
@@ -191,9 +226,29 @@ OPTIONS: dict[str, dict[str, Any]] = {
                     "error=5000,review=40; by true class error:ill=5000,error:well=300,review=40, "
                     "for a pair 'ill>well=5000', per class off step=100; or a CSV file with a row "
                     "for each true class, and columns for the decisions and 'review'"),
-    "--confidence": dict(type=share, metavar="P", help="guarantee the budget or the error rate "
-                         "with this probability, such as 0.95; some of the cases are set aside to "
-                         "prove it"),
+    "--confidence": dict(type=share, metavar="P", help="promise all of these limits with this "
+                         "probability, such as 0.95; some of the cases are set aside to prove "
+                         "them. With --costs alone, bounds the mean cost of a case"),
+    "--max-error-by-class": dict(type=limits, metavar="LIMITS", help="at most this share of the "
+                                 "decided cases of each true class is wrong: 0.05, or "
+                                 "ill=0.01,well=0.05"),
+    "--max-error-by-decision": dict(type=limits, metavar="LIMITS", help="at most this share of the "
+                                    "decisions for each class is wrong"),
+    "--max-error-by-group": dict(type=limits, metavar="LIMITS", help="at most this share of the "
+                                 "decided cases of each value of --group is wrong"),
+    "--review-budget-by-group": dict(type=limits, metavar="LIMITS", help="send at most this share "
+                                     "of the cases of each value of --group to review"),
+    "--max-cost": dict(type=amount, metavar="AMOUNT", help="a case costs at most this much on "
+                       "average, at the prices of --costs"),
+    "--small-groups": dict(choices=("error", "review", "merge"), help="what to do if a value of "
+                           "--group has too few cases for a promise: stop (error, default), send "
+                           "all its cases to review, or merge such groups into one"),
+    "--group-thresholds": dict(action="store_true", help="decide each value of --group by a "
+                               "threshold of its own; this treats groups differently, which the "
+                               "law may forbid"),
+    "--novelty": dict(type=novelty, nargs="?", const=0.02, metavar="SHARE", help="also send cases "
+                      "unlike all of training to review, at most this share of ordinary cases "
+                      "(default: 0.02); they count in the budget"),
     "--model": dict(type=models, default="auto", metavar="NAMES", help="auto (default) takes the "
                     "kind of model that costs least in cross-validation; or name one or more to "
                     "choose from: " + ", ".join(TRAINED)),
@@ -204,6 +259,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--audit": dict(type=share, metavar="SHARE", help="also send this share of the cases that "
                     "would be decided to review, drawn at random, such as 1%%: what the reviewers "
                     "find in them is the error rate"),
+    "--why": dict(action="store_true", help="add a column 'why' for ambiguous cases: the features "
+                  "that pull to either side"),
     "--strict": dict(action="store_true", help="stop at a row that is not as in training, instead "
                      "of sending it to review"),
     "--report": dict(type=Path, metavar="HTML", help="also write a report, one HTML page"),
@@ -233,6 +290,13 @@ READING = (
     "--query",
 )
 LABELLED = ("data", "--target", "--order", "--id", "--by", "--groups", "--drop")
+LIMITS = (
+    "--max-error-by-class",
+    "--max-error-by-decision",
+    "--max-error-by-group",
+    "--review-budget-by-group",
+    "--max-cost",
+)
 TARGETS = {
     "--review-budget": "review_budget",
     "--max-error": "max_error",
@@ -274,24 +338,52 @@ def reading(arguments: Namespace) -> dict[str, Any]:
 
 
 def target(arguments: Namespace) -> dict[str, Any]:
-    """Return the target as keyword arguments of ``RejectClassifierCV``."""
-    values = {option: getattr(arguments, option[2:].replace("-", "_")) for option in TARGETS}
-    given = [option for option, value in values.items() if value is not None]
-    priced = given in (["--review-budget", "--costs"], ["--max-error", "--costs"])
-    if len(given) != 1 and not priced:
+    """Return what is asked for as keyword arguments of ``RejectClassifierCV``."""
+
+    def value(option: str) -> Any:
+        return getattr(arguments, option[2:].replace("-", "_"))
+
+    given = [option for option in (*TARGETS, *LIMITS) if value(option) is not None]
+    if not given or (len(given) > 1 and "--reject-cost" in given):
         gave = f"you gave {' and '.join(given)}" if given else "you gave none"
         raise CommandError(
-            f"give one of {', '.join(TARGETS)}; {gave}. For example, --review-budget 0.1 sends at "
-            "most one case in ten to review"
+            f"give one of {', '.join(TARGETS)}, or limits such as --max-error-by-class; {gave}. "
+            "For example, --review-budget 0.1 sends at most one case in ten to review"
         )
-    found = {TARGETS[option]: values[option] for option in given}
+    found = {TARGETS.get(option, option[2:].replace("-", "_")): value(option) for option in given}
+    if "max_cost" in found and "cost_of" not in found:
+        raise CommandError("--max-cost needs the prices: add --costs error=5000,review=40")
+    by_group = [option for option in given if option.endswith("-by-group")]
+    _check_group(arguments.group, by_group, arguments)
+    if by_group:
+        found |= {"small_groups": arguments.small_groups} if arguments.small_groups else {}
+        found |= {"group_thresholds": True} if arguments.group_thresholds else {}
     if arguments.confidence is None:
+        if arguments.time is not None:
+            raise CommandError(
+                "--time says which cases prove a promise, the latest: add --confidence 0.95, or "
+                f"--drop {arguments.time}"
+            )
         return found
-    if given[0] not in ("--review-budget", "--max-error"):
+    if "--reject-cost" in given:
         raise CommandError(
-            "--confidence guarantees a rate: use it with --review-budget or --max-error"
+            "--confidence promises a limit: use it with --review-budget, --max-error or --costs"
         )
     return found | {"confidence": arguments.confidence}
+
+
+def _check_group(column: str | None, by_group: Iterable[str], arguments: Namespace) -> None:
+    """Refuse limits by group without the column, and the column without such a limit."""
+    if column is None:
+        also = ["--small-groups"] * (arguments.small_groups is not None)
+        also += ["--group-thresholds"] * arguments.group_thresholds
+        if wanting := [*by_group, *also]:
+            raise CommandError(f"{wanting[0]} needs the column to promise by: add --group COL")
+    elif not by_group:
+        raise CommandError(
+            f"--group {column} is a column to promise by: say what, with --max-error-by-group or "
+            f"--review-budget-by-group. Only to report by it, use --by {column}"
+        )
 
 
 def n_jobs(arguments: Namespace, n_rows: int) -> int:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rejo._io import one_line
+
 AMBIGUOUS, NOVEL, POLICY, UNREADABLE, OVER_CAPACITY = range(5)  # the first three as in a Judgement
 NOTHING = -1
 WORDS = ("ambiguous", "novel", "policy", "unreadable", "over capacity")
@@ -14,6 +16,15 @@ NEW = ("outside", "unseen")  # doubts about cells that were read well
 def reason_of_doubts(doubts: Iterable[Any]) -> int:
     """Return the reason for a row in doubt; see :mod:`rejo.tables.doubts`."""
     return NOVEL if all(doubt.why in NEW for doubt in doubts) else UNREADABLE
+
+
+def no_promise(column: str, value: str | None) -> str:
+    """Say that cases of a group are not decided."""
+    from rejo.tables.errors import shown
+
+    if value is None:
+        return one_line(f"{column} is missing")
+    return one_line(f"{column} {shown(value)} has no promise")
 
 
 def counted(counts: Mapping[str, int]) -> str:

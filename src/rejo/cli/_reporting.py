@@ -65,7 +65,7 @@ def judge_training(cases: Cases, trained: Trained, *, seed: int, n_jobs: int) ->
     ]
     points, chosen = model.outcomes_, model.chosen_
     if points is None:  # the cases that prove a guarantee had not been judged
-        points, chosen = _judge_all(cases, trained, seed=seed, n_jobs=n_jobs)
+        points, chosen = _judge_all(cases, model, seed=seed, n_jobs=n_jobs)
     return {
         "points": in_prices(points, model),
         "y": y,
@@ -75,7 +75,28 @@ def judge_training(cases: Cases, trained: Trained, *, seed: int, n_jobs: int) ->
         "rivals": choice.rival_curves(),
         "tried": tried if len(tried) > 1 else [],
         "ordered": cases.ordered,
+        **promised(model),
+        "doubtful": doubtful(model, cases.X, cases.group),
     }
+
+
+def promised(model: Any) -> dict[str, Any]:
+    """Return what a report says of promises, and of groups that have none."""
+    policy = getattr(model, "policy_", None)
+    return {
+        "promises": getattr(model, "guarantees_", ()),
+        "sent_to_review": [] if policy is None else policy.reviewed,
+    }
+
+
+def doubtful(model: Any, X: Any, group: Any) -> list[Any]:
+    """Return the features that make cases doubtful; none if the model cannot be explained."""
+    from rejo.estimators.why import WhyError, doubtful_features
+
+    try:
+        return list(doubtful_features(model, X, group=group))
+    except WhyError:  # as of a model that was fitted in Python and keeps no typical case
+        return []
 
 
 def in_prices(points: Sequence[Any], model: Any, *, known: bool = True) -> list[Any]:
@@ -90,7 +111,7 @@ def in_prices(points: Sequence[Any], model: Any, *, known: bool = True) -> list[
     return [replace(point, worth=point.worth - shift if known else None) for point in points]
 
 
-def _judge_all(cases: Cases, trained: Trained, *, seed: int, n_jobs: int) -> tuple[Any, int]:
+def _judge_all(cases: Cases, model: Any, *, seed: int, n_jobs: int) -> tuple[Any, int]:
     """Judge all cases out of fold, and find the operating point of the model among the others."""
     import numpy as np
 
@@ -99,16 +120,43 @@ def _judge_all(cases: Cases, trained: Trained, *, seed: int, n_jobs: int) -> tup
     from rejo.selection.crossfit import cut_outcomes
     from rejo.selection.operating import CANDIDATES
 
-    model, choice = trained
     how: dict[str, Any] = {
         "cv": folds_for(cases, seed), "groups": cases.groups, "n_jobs": n_jobs
     }  # fmt: skip
     with candidates():
         if model.decides_by_posteriors:
-            found = cross_fit(choice.estimator, cases.X, cases.y, **how)
+            found = cross_fit(model.estimator, cases.X, cases.y, **how)
             prices = final_classifier(model.best_estimator_).prices_
             cuts = np.unique(np.append(np.linspace(-0.5, 0.5, 51) * prices.max(), 0.0))
-            return cut_outcomes(found, prices, cuts), int(np.flatnonzero(cuts == 0)[0])
-        costs = sorted({*CANDIDATES, model.reject_cost_})
-        points = cross_val_outcomes(choice.estimator, cases.X, cases.y, reject_costs=costs, **how)
-        return points, costs.index(model.reject_cost_)
+            points, chosen = cut_outcomes(found, prices, cuts), int(np.flatnonzero(cuts == 0)[0])
+        else:
+            costs = sorted({*CANDIDATES, model.reject_cost_})
+            points = cross_val_outcomes(
+                model.estimator, cases.X, cases.y, reject_costs=costs, **how
+            )
+            cuts, chosen = np.zeros(len(costs)), costs.index(model.reject_cost_)
+    if model.policy_ is not None:
+        points = _by_group(points, cuts, model, cases.group)
+    return points, chosen
+
+
+def _by_group(points: Sequence[Any], cuts: Any, model: Any, group: Any) -> list[Any]:
+    """Review groups without a promise, and cut each of the others where its own cut is."""
+    import numpy as np
+
+    from rejo.estimators.base import POLICY
+
+    policy = model.policy_
+    reviewed = np.isin(group, policy.reviewed)
+    place = {name: i for i, name in enumerate(policy.names)}
+    found = []
+    for point, cut in zip(points, cuts, strict=True):
+        kind = np.zeros(len(group), np.int8) if point.kind is None else point.kind.copy()
+        kind[reviewed] = POLICY
+        decision = point.decision.copy()
+        if policy.cuts is not None and point.worth is not None:
+            own = policy.cuts[[place[name] for name in group]] - model.cut_
+            decision = np.where(point.worth >= cut + own - 1e-12, -1, point.forced)
+        decision[kind != 0] = -1
+        found.append(replace(point, decision=decision, kind=kind))
+    return found

@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
@@ -67,7 +67,7 @@ class Spool:
         judgement: Judgement,
         reason: NDArray[np.int8],
         drawn: NDArray[np.bool_] | None = None,
-        texts: tuple[Mapping[int, str], ...] = (),
+        texts: Sequence[Mapping[int, str]] = (),
     ) -> None:
         """Store the decisions on the next cases.
 

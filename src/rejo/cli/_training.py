@@ -30,14 +30,22 @@ def train(
     seed: int,
     n_jobs: int,
     tell: Callable[[str], None],
+    novelty: float | None = None,
 ) -> Trained:
-    """Choose the model and the operating point, and fit."""
+    """Choose the model and the operating point, and fit.
+
+    With ``novelty``, this share of ordinary cases may go to review as unlike the training cases.
+    """
     from rejo.cli._files import CommandError
     from rejo.selection import RejectClassifierCV, TargetUnattainable, choose_model
     from rejo.selection.auto import NotSuited
+    from rejo.selection.group_policy import DIFFERENT
+    from rejo.selection.target import LIMITS
 
     if "confidence" in target:
         _warn_of_repeats(cases)
+    if target.get("group_thresholds"):
+        warn(DIFFERENT.replace("group_thresholds=True", "--group-thresholds"))
     common: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs}
     rows = _tuning_rows(cases, seed) if "confidence" in target else slice(None)
     label = REVIEW
@@ -58,18 +66,35 @@ def train(
     estimator = choice.estimator
     if choice.crossfit is not None:
         estimator.set_params(model__cost_of=None)  # the operating point comes from the target
+    if novelty is not None:
+        estimator = with_novelty(estimator, novelty, seed)
     model = RejectClassifierCV(estimator, **target, **options)
-    crossfit = None if "confidence" in target else choice.crossfit
+    # The race judged the cases out of fold, without a detector, and serves one limit.
+    n_limits = sum(name in LIMITS for name in target)
+    again = "confidence" in target or novelty is not None or n_limits > 1
+    crossfit = None if again else choice.crossfit
     tell(f"Fitting {choice.name} on all {len(cases.y):,} cases{choice.time_left()}.")
     with candidates():
         try:
-            model.fit(cases.X, cases.y, groups=cases.groups, crossfit=crossfit)
+            model.fit(
+                cases.X, cases.y, groups=cases.groups, group=cases.group, time=cases.time,
+                crossfit=crossfit,
+            )  # fmt: skip
         except TargetUnattainable as error:
             more = "ask for less --confidence" if "confidence" in target else "add better columns"
             error.remedy = f"Raise it, try another --model, give more cases, or {more}."
             raise
     model.set_params(n_jobs=None)  # not a property of the model
     return Trained(model, choice)
+
+
+def with_novelty(estimator: Any, share: float, seed: int) -> Any:
+    """Return the pipeline with a detector around its last step."""
+    from rejo.baselines import NoveltyReject
+
+    name, model = estimator.steps[-1]
+    detecting = NoveltyReject(model, review_share=share, random_state=seed)
+    return estimator.set_params(**{name: detecting})
 
 
 def _prices(cases: Cases, target: Mapping[str, Any]) -> list[Any] | None:
@@ -100,11 +125,13 @@ def candidates() -> Iterator[None]:
     """Silence candidates: most are discarded, and their problems show in their rates."""
     from sklearn.exceptions import ConvergenceWarning
 
+    from rejo.selection.group_policy import UnequalTreatment
     from rejo.selection.repeats import RepeatedRows
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", RepeatedRows)  # said in words of the command line
+        for said in (RepeatedRows, UnequalTreatment):  # in words of the command line
+            warnings.simplefilter("ignore", said)
         warnings.filterwarnings("ignore", "The model rejects", UserWarning)
         yield
 
@@ -125,10 +152,13 @@ def _tuning_rows(cases: Cases, seed: int) -> Any:
 
     Tuning must not see the others, or the guarantee would not hold.
     """
+    import numpy as np
+
     from rejo.selection.proof import hold_out
     from rejo.tables import TableError
 
-    rows, _ = hold_out(len(cases.y), CALIBRATION, seed, cases.groups)
+    order = None if cases.time is None else np.unique(cases.time, return_inverse=True)[1]
+    rows, _ = hold_out(len(cases.y), CALIBRATION, seed, cases.groups, order)
     kept = Counter(cases.y[rows].tolist())
     if few := [label for label in cases.classes if kept[label] < 2]:
         raise TableError(

@@ -12,9 +12,10 @@ from rejo.cli import _options as options
 from rejo.cli._cases import count_groups, fingerprint
 from rejo.cli._class_names import read_classes, respelled
 from rejo.cli._files import CommandError, check_apart, print_json, warn
+from rejo.cli._group_columns import texts
 from rejo.cli._in_doubt import DoubtCounts
 from rejo.cli._model_file import Opened, open_model, vague
-from rejo.cli._reporting import check_report, in_prices, write_report
+from rejo.cli._reporting import check_report, doubtful, in_prices, promised, write_report
 
 HELP = "test a model on cases whose classes are known"
 DESCRIPTION = (
@@ -40,6 +41,7 @@ def add(parser: Any) -> None:
     options.add(parser, "model", "data")
     options.add(parser, "--target", help=f"column with the classes {same}")
     options.add(parser, "--by", help=f"report on each value of this column separately {same}")
+    options.add(parser, "--group", help=f"column to promise by, if the model promises by it {same}")
     options.add(parser, "--report", "--overwrite")
     options.add(parser, "--costs", help=f"prices for the report {same}")
     options.add_reading(parser)
@@ -50,17 +52,20 @@ def add(parser: Any) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Read, decide, compare."""
     import numpy as np
+    import pandas as pd
 
     check_apart(arguments.model, arguments.data, arguments.report)
     check_report(arguments)
     opened = open_model(arguments)
-    frame, y, by, path, spellings = _read(arguments, opened)
+    by_group = opened.group_column(arguments.group)
+    frame, y, by, path, spellings = _read(arguments, opened, by_group)
+    group = None if by_group is None else opened.groups_of(frame[by_group])
     X, doubts = opened.check(frame[list(opened.encoder.kinds_)])
     classes = np.array(opened.classes, dtype=object)
     trained_on = opened.table.get("cases") == fingerprint(X, opened.encoder.kinds_, classes[y])
     if trained_on:
         warn(f"{path}: {NO_TEST}")
-    points, chosen = _outcomes(opened, X, doubts, SHARES if arguments.report else ())
+    points, chosen = _outcomes(opened, X, doubts, SHARES if arguments.report else (), group)
     in_doubt = DoubtCounts()
     in_doubt.add(doubts)
     if of_column := in_doubt.warning(len(y)):
@@ -72,9 +77,9 @@ def run(arguments: argparse.Namespace) -> None:
     expected = opened.expect(n, 0.95)
     surprises = _surprises(rates, expected)
     notes = surprises or _agreement(opened, expected)
-    verdicts = _verdicts(opened.model, point, y, n)
+    verdicts = _verdicts(opened, point, y, group, by_group, n)
     costs = _costs(point, y, _prices(arguments, opened))
-    values = None if by is None else _texts(frame[by])
+    values = None if by is None else texts(frame[by] if by != by_group else pd.Series(group))
     parts = breakdown.split(point.decision, y, opened.classes, by, values)
     if arguments.json:
         print_json({
@@ -128,6 +133,8 @@ def run(arguments: argparse.Namespace) -> None:
         prices=_prices(arguments, opened),
         ordered=opened.table.get("ordered", True),
         by=None if by is None else {by: values},
+        **promised(opened.model),
+        doubtful=doubtful(opened.model, X, group),
         provenance={
             "Data": f"{name}, {len(y):,} rows",
             "Model": f"{arguments.model.name}, saved {opened.found.date}",
@@ -139,7 +146,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _read(
-    arguments: argparse.Namespace, opened: Opened
+    arguments: argparse.Namespace, opened: Opened, by_group: str | None
 ) -> tuple[Any, Any, str | None, str, list[str]]:
     """Table, classes as indices (n,), the column of --by, a name for the file, and spellings."""
     import numpy as np
@@ -156,14 +163,14 @@ def _read(
         )
     if target in opened.encoder.kinds_:
         raise CommandError(f"--target {target!r} is a feature of {arguments.model}")
-    by = arguments.by or opened.table.get("by")
-    kept = [target, by, opened.table.get("groups")]
+    by = arguments.by or by_group or opened.table.get("by")
+    kept = [target, by, by_group, opened.table.get("groups")]
     text = list(dict.fromkeys(name for name in kept if name is not None))
-    optional = [name for name in text if name not in (target, arguments.by)]
+    optional = [name for name in text if name not in (target, arguments.by, by_group)]
     reading = options.reading(arguments)
     chunks = read_chunks(arguments.data, opened.encoder, text=text, optional=optional, **reading)
     try:
-        parts = list(chunks)
+        parts = list(opened.needing(chunks, by_group))
     except TableError as error:
         if error.problem == f"no column {shown(target)}":
             told = "It has the true classes. To decide cases without them, use rejo predict."
@@ -189,7 +196,7 @@ def _read(
 
 
 def _outcomes(
-    opened: Opened, X: Any, doubts: dict[int, list[Any]], shares: Sequence[float]
+    opened: Opened, X: Any, doubts: dict[int, list[Any]], shares: Sequence[float], group: Any
 ) -> tuple[list[Any], int]:
     """Judge the cases as ``predict`` does: rows in doubt are reviewed.
 
@@ -202,7 +209,7 @@ def _outcomes(
 
     with opened.blamed():
         try:
-            return ranking_outcomes(opened.model, X, shares, reviewed=list(doubts))
+            return ranking_outcomes(opened.model, X, shares, reviewed=list(doubts), group=group)
         except (ValueError, TypeError):
             gaps = X.isna()
             if hasattr(opened.encoder, "learnt_") or not gaps.any(axis=None):
@@ -211,17 +218,28 @@ def _outcomes(
             lacks = X.columns[gaps.iloc[row]]
             doubts.setdefault(row, [Doubt("missing", str(name)) for name in lacks])
         filled = X.fillna(X.median()).fillna(0.0)  # for a guess, if there were no reviews
-        return ranking_outcomes(opened.model, filled, shares, reviewed=list(doubts))
+        return ranking_outcomes(opened.model, filled, shares, reviewed=list(doubts), group=group)
 
 
-def _verdicts(model: Any, point: Any, y: Any, n: int) -> list[Any]:
-    """Whether the target was met, part by part; ``n`` cases are independent."""
-    from rejo.selection.verdicts import judge_target
+def _verdicts(
+    opened: Opened, point: Any, y: Any, group: Any, by_group: str | None, n: int
+) -> list[Any]:
+    """Whether each target was met and each promise kept; ``n`` cases are independent."""
+    from rejo.selection.limit_verdicts import asked_of, judge_limits
+    from rejo.selection.verdicts import judge_targets
 
-    if not hasattr(model, "target_"):  # fitted in Python, for no target
+    model = opened.model
+    if not hasattr(model, "targets_"):  # fitted in Python, for no target
         return []
-    asked = model.target_, model.guarantee_, model.prices_
-    return judge_target(*asked, point.decision, point.forced, y, size=n)
+    if group is not None:
+        group = opened.promised(group)
+    found = judge_targets(
+        model.targets_, model.guarantees_, model.prices_, point.decision, point.forced, y, size=n
+    )
+    return found + judge_limits(
+        asked_of(model), point.decision, y, classes=opened.classes, group=group,
+        column=by_group or "group", prices=model.prices_, size=n,
+    )  # fmt: skip
 
 
 def _prices(arguments: argparse.Namespace, opened: Opened) -> Any:
@@ -246,14 +264,6 @@ def _costs(point: Any, y: Any, prices: Any) -> dict[str, float] | None:
         "review_all": float(paid[y, -1].mean()),
         "decide_all": float(paid[y, point.forced].mean()),
     }
-
-
-def _texts(column: Any) -> Any:
-    """Values of a column (n,) as strings, even if it is a feature."""
-    words = column.astype(object).where(column.notna(), "(missing)").map(str)
-    if column.dtype.kind == "f":
-        words = words.str.removesuffix(".0")
-    return words.to_numpy(object)
 
 
 def _rates(decision: Any, y: Any, worth: float) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ from rejo.cli._model_file import Opened, open_model
 from rejo.cli._reasons import (
     AMBIGUOUS,
     NOVEL,
+    POLICY,
     UNREADABLE,
     WORDS,
     counted,
     details,
+    no_promise,
     reason_of_doubts,
 )
 
@@ -46,7 +49,9 @@ def add(parser: Any) -> None:
     options.add(parser, "--overwrite")
     names = "column that names the cases (default: the same as in training)"
     options.add(parser, "--id", help=names)
-    options.add(parser, "--capacity", "--audit", "--strict")
+    options.add(parser, "--capacity", "--audit", "--why", "--strict")
+    groups = "column to promise by, if the model has such promises (default: that of training)"
+    options.add(parser, "--group", help=groups)
     options.add_reading(parser)
     options.add_opening(parser)
     options.add(parser, "--seed", help="random seed of --audit (default: 0)")
@@ -69,8 +74,9 @@ def run(arguments: argparse.Namespace) -> None:
 
     # A column named here must exist; the one named in training may be absent.
     named = arguments.id or opened.table.get("id")
-    text = [] if named is None else [named]
-    optional = [] if arguments.id else text
+    by = opened.group_column(arguments.group)
+    text = list(dict.fromkeys(name for name in (named, by) if name is not None))
+    optional = [named] if named is not None and not arguments.id and named != by else []
     chunks = read_chunks(
         arguments.data, opened.encoder, text=text, optional=optional,
         rows=max(1, min(ROWS, NUMBERS // opened.found.most_columns)),
@@ -79,34 +85,43 @@ def run(arguments: argparse.Namespace) -> None:
     features = list(opened.encoder.kinds_)
     column = None
     tally, ids, drawing = DoubtCounts(), Ids(), np.random.default_rng(arguments.seed)
+    unknown: Counter[str | None] = Counter()
     with Spool() as spool:
-        for chunk in _counted(chunks):
+        for chunk in _counted(opened.needing(chunks, by)):
             column = named if named in chunk.columns else None
             names = None if column is None else chunk[column].fillna("").astype(str).tolist()
             if not len(chunk):
                 continue
-            judged = opened.judge(chunk[features])
+            group = None if by is None else opened.groups_of(chunk[by])
+            judged = opened.judge(chunk[features], group)
+            unknown.update(opened.unknown_groups(group))
             if arguments.strict and judged.doubts:
                 raise _refusal(arguments, chunk, names, judged.doubts)
             tally.add(judged.doubts)
             ids.add(names)
-            reason, said = _reasons(judged)
+            reason, said = _reasons(opened, judged, by, group)
             # A number for every row, so that the sample does not depend on how the file is read.
             drawn = drawing.random(len(chunk)) < arguments.audit if arguments.audit else None
-            spool.add(names, judged.judgement, reason, drawn, (said,))
+            texts = [said]
+            if arguments.why:
+                explained = (judged.judgement.decision < 0) & (reason == AMBIGUOUS)
+                texts.append(opened.why(judged.X, np.flatnonzero(explained), group))
+            spool.add(names, judged.judgement, reason, drawn, texts)
         n, capacity = spool.n_cases, arguments.capacity
         if isinstance(capacity, float):
             capacity = int(capacity * n + 1e-9)
         counts, n_audited = np.zeros(len(WORDS), dtype=int), 0
         with TableWriter(arguments.output, overwrite=arguments.overwrite) as writer:
             for part in progress(spool.parts(capacity), spool.n_parts, "writing"):
-                writer.write(_frame(part, column, opened, spool.has_worth))
+                writer.write(_frame(part, column, opened, spool.has_worth, why=arguments.why))
                 counts += np.bincount(part.cases["reason"] + 1, minlength=len(WORDS) + 1)[1:]
                 n_audited += int(part.audited.sum())
     *reviewed, n_over = counts.tolist()
     _warn_of_rows(tally, n, said=arguments.output != "-" and not arguments.json)
     _warn_of_capacity(spool.n_fixed, n_audited, capacity)
-    _warn_of_share(opened, n - tally.n_rows, spool.n_rejected - tally.n_rows)
+    _warn_of_groups(unknown, by, n)
+    odd = tally.n_rows + sum(unknown.values())
+    _warn_of_share(opened, n - odd, spool.n_rejected - odd)
     _warn_of_ids(ids, named, column, n)
     found = {"n_cases": n, "decided": n - sum(reviewed), "review": sum(reviewed)}
     found |= {"in_doubt": tally.n_rows, "over_capacity": n_over, "audited": n_audited}
@@ -135,16 +150,21 @@ def _check_output(output: str, *, overwrite: bool) -> None:
         raise CommandError(options.explain(error)) from None
 
 
-def _reasons(judged: Any) -> tuple[Any, dict[int, str]]:
+def _reasons(opened: Opened, judged: Any, by: str | None, group: Any) -> tuple[Any, dict[int, str]]:
     """Reason (n,) for each row that goes to review, and the text of those that have their own."""
     import numpy as np
 
-    judgement, doubts = judged
+    judgement, doubts, X = judged
     reason = np.full(len(judgement.decision), AMBIGUOUS, dtype=np.int8)
+    said: dict[int, str] = {}
     if judgement.kind is not None:
-        reason[:] = judgement.kind
+        reason[:] = np.where(judgement.decision < 0, judgement.kind, AMBIGUOUS)
+        said |= opened.novelties(X, np.flatnonzero(reason == NOVEL))
+        if by is not None:
+            rows = np.flatnonzero(reason == POLICY).tolist()
+            said |= {row: no_promise(by, group[row]) for row in rows}
     reason[list(doubts)] = [reason_of_doubts(found) for found in doubts.values()]
-    return reason, {row: reason_of(found) for row, found in doubts.items()}
+    return reason, said | {row: reason_of(found) for row, found in doubts.items()}
 
 
 def _print_summary(
@@ -254,6 +274,17 @@ def _warn_of_capacity(n_fixed: int, n_audited: int, capacity: int | None) -> Non
         )
 
 
+def _warn_of_groups(unknown: Counter[str | None], by: str | None, n: int) -> None:
+    """Say how many cases are of groups that training did not have."""
+    if not unknown:
+        return
+    names = [name for name, _ in unknown.most_common() if name is not None]
+    such = f", such as {names[0]!r}" if names else ""
+    some = sum(unknown.values())
+    have, they = ("case has", "it goes") if some == 1 else ("cases have", "they go")
+    warn(f"{some:,} of {n:,} {have} no {by!r} that training had{such}: {they} to review")
+
+
 def _warn_of_share(opened: Opened, n: int, n_rejected: int) -> None:
     """Other units or another kind of cases often show in the share that goes to review."""
     if n < ENOUGH:
@@ -284,7 +315,7 @@ def _counted(chunks: Any) -> Any:
             sys.stderr.write("\r\033[K")
 
 
-def _frame(part: Any, column: str | None, opened: Opened, has_worth: bool) -> Any:
+def _frame(part: Any, column: str | None, opened: Opened, has_worth: bool, *, why: bool) -> Any:
     """Rows of the output."""
     import numpy as np
     import pandas as pd
@@ -309,6 +340,10 @@ def _frame(part: Any, column: str | None, opened: Opened, has_worth: bool) -> An
     }
     last = "worth" if has_worth else "distance"
     found[last] = _six_digits(cases[last])
+    if why:
+        found["why"] = np.full(len(cases), None, dtype=object)
+        if part.texts:
+            found["why"][list(part.texts[1])] = list(part.texts[1].values())
     if column is None:
         ids = {"row": np.arange(part.first + 1, part.first + len(cases) + 1)}
     else:

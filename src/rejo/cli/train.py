@@ -11,7 +11,7 @@ from typing import Any
 from rejo._io import percent
 from rejo.cli import _options as options
 from rejo.cli._cases import Cases, fingerprint, read_cases
-from rejo.cli._class_names import respelled
+from rejo.cli._class_names import respelled, respelled_limits
 from rejo.cli._column_lines import KEY as COLUMNS_READ
 from rejo.cli._column_lines import describe_columns, remarks_on, suspicion, to_keep
 from rejo.cli._column_lines import say as say_remark
@@ -38,8 +38,12 @@ def add(parser: Any) -> None:
     file = "model file to write, such as loans.rejo"
     options.add(parser, "--output", required=True, metavar="MODEL", help=file)
     options.add(parser, "--report", "--overwrite")
-    title = "operating point (give one of the first four; --costs also goes with the first two)"
+    title = "operating point (--review-budget and --max-error may go together, and with --costs)"
     options.add(parser, *options.TARGETS, "--confidence", title=title)
+    title = "promises for each class, each group, or in order of time (with --confidence)"
+    limits, columns = options.LIMITS, ("--group", "--small-groups", "--group-thresholds", "--time")
+    options.add(parser, *limits, *columns, title=title)
+    options.add(parser, "--novelty")
     options.add(parser, "--model")
     options.add_reading(parser)
     options.add(parser, "--seed", "--n-jobs", "--json")
@@ -48,6 +52,7 @@ def add(parser: Any) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Read, learn, save, tell."""
     target = options.target(arguments)
+    arguments.by = arguments.by or arguments.group  # a promise is worth a look
     check_apart(arguments.data, arguments.output, arguments.report)
     if arguments.output.suffix.lower() in TABLES:
         raise CommandError(f"-o {arguments.output} must be a model file, such as loans.rejo")
@@ -66,6 +71,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.costs is not None:
         arguments.costs = respelled(arguments.costs, cases.classes, arguments.exact)
         target["cost_of"] = arguments.costs
+    target |= _limits(target, cases, exact=arguments.exact)
     if order := cases.about_order():
         say(order, flush=True)
     encoder = encoder_for(cases)
@@ -77,11 +83,13 @@ def run(arguments: argparse.Namespace) -> None:
         warn(suspicion(suspect))
     n_jobs = options.n_jobs(arguments, len(cases.y))
     trained = train(
-        cases, target, arguments.model, seed=arguments.seed, n_jobs=n_jobs, tell=stage_lines()
-    )
+        cases, target, arguments.model, novelty=arguments.novelty, seed=arguments.seed,
+        n_jobs=n_jobs, tell=stage_lines(),
+    )  # fmt: skip
     model = trained.model
     say(describe_choice(trained), flush=True)
-    columns = {name: getattr(arguments, name) for name in ("target", "id", "by", "groups")}
+    roles = ("target", "id", "by", "groups", "group", "time")
+    columns = {name: getattr(arguments, name) for name in roles}
     table: dict[str, Any] = {name: value for name, value in columns.items() if value is not None}
     table["ordered"] = cases.ordered
     table[COLUMNS_READ] = to_keep(lines, remarks)
@@ -121,6 +129,19 @@ def run(arguments: argparse.Namespace) -> None:
         result = _result(arguments, cases, trained, encoder, found)
         said = [*cases.notes, *map(say_remark, remarks), *map(suspicion, suspects), *found_out]
         print_json(result | {"remarks": said})
+
+
+def _limits(target: Mapping[str, Any], cases: Cases, *, exact: bool) -> dict[str, Any]:
+    """Limits by class and by group, each name spelled as in the table."""
+    groups = [] if cases.group is None else sorted(set(cases.group))
+    names = {"class": cases.classes, "decision": cases.classes, "group": groups}
+    found = {}
+    for name, limits in target.items():
+        if (by := name.partition("_by_")[2]) in names:
+            what = "group" if by == "group" else "class"
+            option = "--" + name.replace("_", "-")
+            found[name] = respelled_limits(limits, names[by], what, option, exact=exact)
+    return found
 
 
 def describe_choice(trained: Trained) -> str:
@@ -171,8 +192,6 @@ def _compared(choice: Any) -> list[str]:
 
 def _report_notes(trained: Trained) -> list[str]:
     """Say what was asked for, and how the rates on the page were estimated."""
-    from rejo.selection.summary import promise
-
     model = trained.model
     notes = [
         model.reason(),
@@ -180,10 +199,10 @@ def _report_notes(trained: Trained) -> list[str]:
         "model that had not seen it. The parameters were tuned on the same cases, so the rates are "
         "slightly optimistic.",
     ]
-    if model.guarantee_ is not None:
+    if model.guarantees_:
         notes.append(
-            f"{promise(model.guarantee_)} This holds for the saved model, which was not fitted on "
-            "the cases that prove it; the rates on this page come from models fitted on more cases."
+            "What is promised holds for the saved model, which was not fitted on the cases that "
+            "prove it; the rates on this page come from models fitted on more cases."
         )
     return notes
 
@@ -211,6 +230,8 @@ def _provenance(
 def _result(
     arguments: argparse.Namespace, cases: Cases, trained: Trained, encoder: Any, found: Any
 ) -> dict[str, Any]:
+    from rejo.selection.summary import promise
+
     choice, model = trained.choice, trained.model
     return {
         "model": str(arguments.output),
@@ -232,9 +253,21 @@ def _result(
         "reject_cost": float(model.reject_cost_),
         "operating_point": found.operating_point,
         "expected": found.expected,
+        "promises": [
+            found._asdict() | {"sentence": promise(found), "assumption": found.assumption}
+            for found in model.guarantees_
+        ],
+        "groups": None if model.policy_ is None else _groups(model.policy_),
+        "novelty": arguments.novelty,
         "summary": model.summary(),
         "n_training_rows": found.n_training_rows,
     }
+
+
+def _groups(policy: Any) -> dict[str, Any]:
+    cuts = None if policy.cuts is None else policy.cuts.tolist()
+    found = {name: getattr(policy, name) for name in ("names", "reviewed", "merged")}
+    return {**found, "cuts": cuts}
 
 
 def money_places(amount: float) -> int:

@@ -36,7 +36,14 @@ RATES = {
     "accepted_error_rate": "wrong of the decided",
 }
 
-TARGETS = {"review_budget": "to review", "max_error": "wrong"}
+TARGETS = {
+    "review_budget": "to review",
+    "max_error": "wrong",
+    "max_error_by_class": "wrong of each class",
+    "max_error_by_decision": "wrong of the decisions for each class",
+    "max_error_by_group": "wrong of each group",
+    "review_budget_by_group": "of each group to review",
+}
 
 FROZEN = "sklearn.frozen._frozen.FrozenEstimator"
 FITTED = re.compile(r"[a-zA-Z]\w*_|steps|transformer_list|_preprocessor")
@@ -119,6 +126,7 @@ class ModelFile:
         elif self.n_training_rows > 0:
             rows += ": anyone who can read this file can read them"
         point, *prices = _say_point(self.operating_point, self.classes)
+        prices += _say_promises(self.operating_point)
         table, columns = _columns_read(self.table or {})
         facts = {
             "saved": f"{self.date} by " + ", ".join(f"{k} {v}" for k, v in self.versions.items()),
@@ -155,12 +163,39 @@ def _say_point(point: dict[str, Any], classes: list[Any]) -> list[str]:
         for name, what in TARGETS.items():
             if name in point.get("target", {}):
                 said += f"; chosen for at most {percent(point['target'][name])} {what}"
-        if proof := point.get("guarantee"):
-            bound, confidence = percent(proof["bound"]), percent(proof["confidence"], 0)
-            said += f"; at most {bound} {RATES[proof['rate']]}, with {confidence} confidence"
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         return [json.dumps(point)]
     return [said, *table]
+
+
+def _say_promises(point: dict[str, Any]) -> list[str]:
+    """Return what is promised, the groups, and which cases count as novel, a line each."""
+    said: list[str] = []
+    try:
+        for proof in point.get("guarantees", []):
+            if not said:
+                said.append(f"promises, with {percent(proof['confidence'], 0)} confidence:")
+            rate, bound = proof["rate"], proof["bound"]
+            told = f"a case costs {bound:.6g} on average"
+            told = told if rate == "mean_cost" else f"{percent(bound)} {RATES[rate]}"
+            some = "" if proof["by"] is None else f", {proof['by']} {proof['value']}"
+            said.append(f"  at most {told}{some} ({proof['n_cases']:,} cases prove it)")
+        if groups := point.get("groups"):
+            told = f"groups: {', '.join(groups['names'])}"
+            if groups["reviewed"]:
+                told += f"; all cases of {', '.join(groups['reviewed'])} go to review"
+            if groups["merged"]:
+                told += f"; {', '.join(groups['merged'])} count as one"
+            said.append(told)
+        if "novelty" in point:
+            share = percent(point["novelty"])
+            said.append(
+                f"novelty: cases unlike those of training go to review, at most {share} of "
+                "ordinary ones"
+            )
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        return []  # the operating point itself shows it
+    return said
 
 
 def _say_prices(point: dict[str, Any], classes: list[Any]) -> tuple[str, list[str]]:

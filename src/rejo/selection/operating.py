@@ -503,9 +503,13 @@ class RejectClassifierCV(ChosenModel):
         point = super()._operating_point() | {"target": targets}
         if self.prices_ is not None and reject_cost_of(self.prices_) is None:
             point["prices"] = self.prices_
-        if self.policy_ is not None and self.policy_.reviewed:
-            point["groups reviewed"] = self.policy_.reviewed
-        return point if self.guarantee_ is None else point | {"guarantee": self.guarantee_}
+        if self.policy_ is not None:
+            named = self.policy_._asdict()
+            point["groups"] = {name: named[name] for name in ("names", "reviewed", "merged")}
+        share = getattr(final_classifier(self.best_estimator_), "review_share", None)
+        if share is not None:  # of ordinary cases that a detector may call novel
+            point["novelty"] = share
+        return point | ({"guarantees": self.guarantees_} if self.guarantees_ else {})
 
     # A cut may review nothing at all, or everything.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isnan, sqrt
 from typing import NamedTuple
 
@@ -29,6 +30,8 @@ class TargetVerdict(NamedTuple):
     p_value: float  # probability of a result this bad, if the target is just met
     verdict: str  # "met", "missed, within chance", "missed, beyond chance" or "open"
     sentence: str
+    by: str | None = None  # "class", "decision" or "group", if it is about some of the cases
+    value: str | None = None  # the class or group
 
 
 def excess_probability(bad: float, n_samples: float, rate: float) -> float:
@@ -79,6 +82,28 @@ def judge_target(
     return found
 
 
+def judge_targets(
+    targets: Sequence[Target],
+    guarantees: Sequence[Guarantee],
+    prices: Floats | None,
+    decision: Indices,
+    forced: Indices,
+    y: Indices,
+    *,
+    size: float | None = None,
+) -> list[TargetVerdict]:
+    """As :func:`judge_target`, of all targets that are about all cases."""
+    found = []
+    for target in targets:
+        if target.rate is not None and "_by_" not in target.name:
+            proofs = (one for one in guarantees if one.by is None and one.rate == target.rate)
+            found += judge_target(target, next(proofs, None), None, decision, forced, y, size=size)
+    if prices is not None:
+        worth = 1.0 if size is None else size / len(y)
+        found.append(_judge_costs(targets[0], prices, decision, forced, y, worth))
+    return found
+
+
 def _judge_rate(target: Target, decision: Indices, y: Indices, worth: float) -> TargetVerdict:
     counts, limit, n = tally(decision, y), target.limit, len(y)
     reviewed, wrong, decided = int(counts.rejected), int(counts.wrong), int(counts.decided)
@@ -87,12 +112,12 @@ def _judge_rate(target: Target, decision: Indices, y: Indices, worth: float) -> 
         "error_rate": (wrong, n, "errors among all cases"),
         "accepted_error_rate": (wrong, decided, "errors among the decided cases"),
     }[str(target.rate)]
-    asked = f"You asked for at most {_short(limit)} {what}"
+    asked = f"You asked for at most {short(limit)} {what}"
     if of == 0:
         return TargetVerdict(
             target.name, limit, float("nan"), 1.0, OPEN, f"{asked}: no case was decided."
         )
-    seen = f"{asked}, and {bad:,} of {of:,} ({_percent(bad / of)})"
+    seen = f"{asked}, and {bad:,} of {of:,} ({percent(bad / of)})"
     seen += " went there." if target.rate == "rejection_rate" else " are wrong."
     p = excess_probability(bad * worth, of * worth, limit)
     place = "budget" if target.name == "review_budget" else "the limit"
@@ -101,12 +126,12 @@ def _judge_rate(target: Target, decision: Indices, y: Indices, worth: float) -> 
         upper = binomial_upper_bound(min(round(bad * worth), independent), independent)
         said = f"{seen} Within {place}."
         if upper > VAGUE * limit and target.name == "max_error":
-            said += f" So few cases show little: the true rate may be up to {_percent(upper)}."
+            said += f" So few cases show little: the true rate may be up to {percent(upper)}."
         return TargetVerdict(target.name, limit, bad / of, p, MET, said)
     verdict, chance = (WITHIN, "within") if p >= LEVEL else (BEYOND, "beyond")
     often = "fewer than 0.1 %" if p < 0.001 else f"{'only ' * (p < LEVEL)}{100 * p:.2g} %"
     said = (
-        f"{seen} Over {place}, {chance} chance: with a true share of {_short(limit)}, {often} of "
+        f"{seen} Over {place}, {chance} chance: with a true share of {short(limit)}, {often} of "
         "batches this size would have as many."
     )
     return TargetVerdict(target.name, limit, bad / of, p, verdict, said)
@@ -117,7 +142,7 @@ def _judge_guarantee(found: TargetVerdict, guarantee: Guarantee) -> TargetVerdic
     broken = found.verdict == BEYOND
     said = (
         f"These cases {'contradict' if broken else 'do not contradict'} the guarantee of at most "
-        f"{_short(guarantee.bound)}, with {_short(guarantee.confidence)} confidence"
+        f"{short(guarantee.bound)}, with {short(guarantee.confidence)} confidence"
     )
     said += ", which is for cases like those in training." if broken else "."
     verdict = OPEN if isnan(found.seen) else BEYOND if broken else MET
@@ -170,9 +195,11 @@ def amount(value: float) -> str:
     return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
-def _short(share: float) -> str:
+def short(share: float) -> str:
+    """A share as it was asked for."""
     return f"{100 * share:.3g} %"
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """A share that was found."""
     return f"{100 * share:.1f} %"
