@@ -71,6 +71,10 @@ def full_report(make, strings):
     report = make.report(
         outcomes, y, by=groups, rivals=make.rivals(strings), notes=strings,
         provenance={name: name for name in strings}, command="\n".join(strings),
+        promises=[*strings, *({"promise": "p", "by": "group", "value": name, "bound": 0.1}
+                              for name in strings)],
+        sent_to_review=strings,
+        doubtful=[{"feature": name, "where": name, "share": 0.5} for name in strings],
     )  # fmt: skip
     return report
 
@@ -96,6 +100,12 @@ def test_labels_are_text(make, visit, part):
     assert {
         as_shown(value, 120) for value in strings[len(strings) // 2 :][: 24 * (len(shown) - 20)]
     } <= set(texts(page, ".groups th"))
+    assert texts(page, ".promises li") == expected
+    cut = [as_shown(text, 120) for text in strings]
+    assert texts(page, ".promise-table tbody th") == cut
+    assert texts(page, ".doubtful tbody th") == cut[:12]
+    assert blanks(", ".join(cut)) in texts(page, "#sent-to-review")[0]
+    assert texts(page, ".gap-block h3")[0] == f"By {cut[0]}"
     assert blanks(page.locator("#command").text_content()) == blanks(" ".join(expected))
     page.locator("#slider").fill("0")
     page.locator("#slider").fill("1")
