@@ -345,6 +345,24 @@ def test_a_file_holds_the_detector_and_no_row(tmp_path):
         assert loaded.novel_features(FAR) == model.novel_features(FAR)
 
 
+def test_a_file_holds_a_detector_of_trusted_types(tmp_path):
+    pytest.importorskip("skops")
+    X, y = square()
+    model = NoveltyReject(RejoLinear(), detector=DETECTORS[0]).fit(X, y)
+    with pytest.raises(rejo.ModelFileError, match=r"detector is a .*IsolationForest"):
+        rejo.save(model, tmp_path / "model.rejo")
+    trusted = [
+        "sklearn.ensemble._iforest.IsolationForest",
+        "sklearn.tree._classes.ExtraTreeRegressor",
+    ]
+    rejo.save(model, tmp_path / "model.rejo", trusted=trusted)
+    with pytest.raises(rejo.ModelFileError, match="IsolationForest"):
+        rejo.load(tmp_path / "model.rejo")
+    loaded = rejo.load(tmp_path / "model.rejo", trusted=trusted)
+    both = np.vstack([X, FAR])
+    assert_array_equal(loaded.predict(both), model.predict(both))
+
+
 def test_an_export_is_refused():
     pytest.importorskip("onnx")
     X, y = square(60)
