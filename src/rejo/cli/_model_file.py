@@ -73,7 +73,7 @@ class Opened(NamedTuple):
         """Groups (n,) as promises name them: small ones may count as one."""
         import numpy as np
 
-        from rejo.selection.proof import OTHERS
+        from rejo.selection.group_units import OTHERS
 
         return np.array([OTHERS if one in self.model.policy_.merged else one for one in group])
 

@@ -8,7 +8,8 @@ The modules, in the order to read them: ``folds`` (checked cases, folds, one fit
 cost), ``outcomes`` and ``crossfit`` (the engines), ``cuts`` (budgets and errors as cuts in a
 ranking), ``chances`` (errors as a smooth curve), ``path`` (rates over the reject cost), ``search``
 (from one target to a model), ``ranked`` and ``learned`` (one ranking for every learner),
-``rate_limits`` (what may be limited, of whom), ``sequences`` (candidates, and the order of their
+``rate_limits`` (what may be limited, of whom), ``holdout`` and ``group_units`` (which cases, and
+which groups, a promise counts), ``sequences`` (candidates, and the order of their
 tests), ``proof`` (from limits to a model that other cases prove to keep them), ``group_policy``
 (what is done with each group), ``chosen`` with ``svm_cv`` and ``operating`` (estimators),
 ``target``, ``guarantee``, ``expected`` and ``summary`` (what ``operating`` is asked, promises,

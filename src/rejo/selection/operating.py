@@ -28,7 +28,6 @@ from rejo._state import (
     storable,
     text,
 )
-from rejo._typing import Indices
 from rejo.decisions import TIE, uniform_prices
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.classes import is_ordered
@@ -50,6 +49,7 @@ from rejo.selection.folds import (
 )
 from rejo.selection.group_policy import GroupPolicy
 from rejo.selection.guarantee import Guarantee
+from rejo.selection.holdout import order_in_time
 from rejo.selection.path import RejectCurve
 from rejo.selection.proof import estimate, prove
 from rejo.selection.ranked import rank
@@ -368,7 +368,7 @@ class RejectClassifierCV(ChosenModel):
         request = Request(
             self.estimator, X, y, classes, k, weight, groups, targets[0], prices,
             self.reject_costs, self.param_grid, self.cv, self.n_jobs, limits, member, names or (),
-            _order_of(time, len(k)), self.small_groups, self.group_thresholds,
+            order_in_time(time, len(k)), self.small_groups, self.group_thresholds,
         )  # fmt: skip
         if weight is not None and (several or self.confidence is not None):
             raise ValueError(
@@ -582,28 +582,6 @@ class RejectClassifierCV(ChosenModel):
         inner = get_tags(self.estimator)
         tags.input_tags, tags.non_deterministic = inner.input_tags, inner.non_deterministic
         return tags
-
-
-def _order_of(time: Any, n: int) -> Indices | None:
-    """The order (n,) of the cases in time; equal times are equal."""
-    if time is None:
-        return None
-    values = np.asarray(time)
-    if values.dtype.kind in "OUS":  # dates of Python, of pandas with a time zone, or as text
-        try:
-            values = values.astype("datetime64[ns]")
-        except ValueError:
-            raise ValueError(
-                f"time must be dates, such as 2024-12-31, or numbers; got {values[0]!r}."
-            ) from None
-    if values.shape != (n,):
-        raise ValueError(f"time must have a value for each of the {n} cases; got {values.shape}.")
-    missing = np.isnat(values) if values.dtype.kind in "mM" else np.isnan(values.astype(float))
-    if missing.any():
-        raise ValueError(
-            f"time is missing for {int(missing.sum())} of {n} cases: leave these out, or fill in."
-        )
-    return np.unique(values, return_inverse=True)[1]
 
 
 def _has_order(learner: Any, classes: Any, y: Any) -> bool:

@@ -6,20 +6,19 @@ settled without them (:mod:`rejo.selection.sequences`); they accept or refuse.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import _safe_split
 
 from rejo._typing import Floats, Indices
-from rejo.metrics.bounds import cases_needed
+from rejo.selection.cuts import LEAST
 from rejo.selection.folds import fit_weighted
-from rejo.selection.group_policy import GroupPolicy, warn_of_thresholds
+from rejo.selection.group_policy import GroupPolicy
+from rejo.selection.group_units import GroupUnits, group_units
 from rejo.selection.guarantee import Guarantee, TargetUnattainable
+from rejo.selection.holdout import hold_out
 from rejo.selection.learned import Learned, learn
 from rejo.selection.path import RejectCurve, fold_curve
 from rejo.selection.rate_limits import Limit, count_limit
@@ -37,51 +36,9 @@ from rejo.selection.sequences import (
     sequence,
 )
 
+__all__ = ["estimate", "hold_out", "prove"]
+
 MOST_LINES = 6  # sequences that share the confidence
-OTHERS = "(others)"  # what small groups are called together
-
-
-def hold_out(
-    n_samples: int, size: float, random_state: Any, groups: Any = None, time: Any = None
-) -> tuple[Indices, Indices]:
-    """Choose calibration cases; return the rows to learn from, and these.
-
-    They are drawn at random or, with ``time`` (n,), the latest.  With ``groups``, whole groups are
-    held out, and one case of each, drawn at random, is a calibration case: cases of one group may
-    all be right or wrong together, and the bound is for independent cases.
-    """
-    # Not stratified: calibration cases chosen by the class shares of the others would not be
-    # independent of the candidates, and the bound would not be exact.
-    rng = check_random_state(random_state)
-    if groups is None:
-        if time is None:
-            train, test = train_test_split(np.arange(n_samples), test_size=size, random_state=rng)
-            return train, test
-        train, test = _latest(np.asarray(time), size)
-        return train, rng.permutation(test)
-    names, group = np.unique(np.asarray(groups), return_inverse=True)
-    if time is None:
-        _, held = train_test_split(np.arange(len(names)), test_size=size, random_state=rng)
-    else:
-        last = np.full(len(names), -1)
-        np.maximum.at(last, group, np.asarray(time))
-        _, held = _latest(last, size)
-    mixed = rng.permutation(n_samples)
-    _, first = np.unique(group[mixed], return_index=True)  # one row of each group
-    return np.flatnonzero(~np.isin(group, held)), rng.permutation(mixed[first[held]])
-
-
-def _latest(time: Indices, size: float) -> tuple[Indices, Indices]:
-    """The earlier and the later cases; those of one moment stay together."""
-    ordered = np.sort(time)
-    since = ordered[min(len(time) - 1, int(np.ceil((1 - size) * len(time))))]
-    late = time >= since
-    if late.all():
-        raise ValueError(
-            "time leaves no earlier cases to learn from: too many have the first value. Give a "
-            "finer time, or lower calibration_size."
-        )
-    return np.flatnonzero(~late), np.flatnonzero(late)
 
 
 class _Passed(NamedTuple):
@@ -108,7 +65,7 @@ def prove(request: Request, confidence: float, size: float, random_state: Any) -
     groups = None if request.groups is None else np.asarray(request.groups)[train]
     part = replace(request, X=X_fit, y=y_fit, k=request.k[train], groups=groups)
     learned = learn(part, lambda model: model.fit(X_fit, y_fit))
-    units = _units(request, request.k[test], test, confidence)
+    units = group_units(request, test, confidence)
     new = learned.rank(X_new, request.classes)
     y_new = request.k[test]
     cases = RankedCases(new, new.forced != y_new, y_new, _take(units.group, test))
@@ -156,7 +113,7 @@ def estimate(request: Request) -> Found:
     learned = learn(
         request, lambda model: fit_weighted(model, request.X, request.y, request.weight)
     )
-    units = _units(request, request.k, np.arange(len(request.k)), None)
+    units = group_units(request, np.arange(len(request.k)), None)
     own = _own_cases(learned, units.group)
     plan = _Plan(request, learned, own, units, len(request.k), None)
     (line,) = plan.lines()
@@ -166,12 +123,16 @@ def estimate(request: Request) -> Found:
         for bad, total in (count_limit(limit, *own, line.cuts) for limit in limits)
     ])  # fmt: skip
     most = np.array([[limit.most] for limit in limits], dtype=np.float64)
-    fine = (rates <= most + 1e-12).all(axis=0)
+    decision = learned.own.decisions(_for_cases(line.cuts, own.group))
+    n_decided = (decision >= 0).sum(axis=1)
+    some = n_decided >= max(LEAST, len(own.y) / 100)  # the rate of a handful means nothing
+    fine = (rates <= most + 1e-12).all(axis=0) & some
     if not fine.any():
+        rates = np.where(some, rates, np.inf)
         over = (rates / most).max(axis=0)
         at = int(over.argmin())
         worst = int((rates[:, at] / most[:, 0]).argmax())
-        reviewed = float((learned.own.decisions(_for_cases(line.cuts[[at]], own.group)) < 0).mean())
+        reviewed = 1 - float(n_decided[at]) / len(own.y)
         raise _unattainable(
             limits[worst], float(rates[worst, at]), reviewed, "by cross-validation",
             "Raise it, or try a better estimator.",
@@ -179,90 +140,9 @@ def estimate(request: Request) -> Found:
     errors = any(limit.limits_errors for limit in limits)
     passed = np.flatnonzero(fine)
     at = int(passed[-1] if errors else passed[0])
-    decision = learned.own.decisions(_for_cases(line.cuts, own.group))
     costs = [_cost_at(learned, cuts) for cuts in line.cuts]
     curve = fold_curve(costs, decision, learned.y, learned.fold)
     return _found(request, learned, own, units, line, at, curve, [], None)
-
-
-# ---- groups ---------------------------------------------------------------------------------
-
-
-class _Units(NamedTuple):
-    """The groups that something is promised for, small ones merged or left to review."""
-
-    group: Indices | None  # (n,) of each case, as an index into names
-    names: list[str]
-    small: list[int]  # groups that are reviewed because there are too few cases
-    merged: list[str]  # names of groups that count as one
-    original: Sequence[str]  # names before small groups were merged
-    of: Indices  # (n_original,) index of the unit of each original group
-
-    def kept(self, limits: Sequence[Limit], reviewed: Sequence[int]) -> list[Limit]:
-        """The limits that remain if some groups are reviewed entirely."""
-        found: list[Limit] = []
-        for limit in limits:
-            if limit.by != "group":
-                found.append(limit)
-                continue
-            unit = int(self.of[limit.member])
-            if unit in reviewed:
-                continue
-            own = limit._replace(member=unit, name=self.names[unit])
-            twin = next((x for x in found if x._replace(most=own.most) == own), None)
-            if twin is None:
-                found.append(own)
-            elif own.most is not None and twin.most is not None and own.most < twin.most:
-                found[found.index(twin)] = own  # merged groups keep the lowest of their limits
-        return found
-
-
-def _units(request: Request, k: Indices, rows: Indices, confidence: float | None) -> _Units:
-    """Merge small groups, or leave them to review, or refuse, as the user says."""
-    names = list(request.group_names)
-    if request.group is None:
-        return _Units(None, [], [], [], [], np.array([], dtype=np.intp))
-    if request.group_thresholds:
-        warn_of_thresholds()
-    counts = np.bincount(request.group[rows], minlength=len(names))
-    small: dict[int, int] = {}  # group: cases that it would take
-    for limit in request.limits:
-        if limit.by == "group" and limit.most is not None:
-            least = (
-                int(np.ceil(1 / limit.most)) if confidence is None
-                else cases_needed(limit.most, confidence)
-            )  # fmt: skip
-            if counts[limit.member] < least:
-                small[limit.member] = max(least, small.get(limit.member, 0))
-    same = np.arange(len(names))
-    if not small or request.small_groups == "review":
-        return _Units(request.group, names, sorted(small), [], names, same)
-    if request.small_groups == "merge" and len(names) > 1:
-        # Some will be reviewed, so twice the least number is needed: if small groups are too few
-        # together, the smallest of the others joins them.
-        joined = [*small]
-        others = sorted(set(range(len(names))) - set(small), key=lambda g: (counts[g], g))
-        while counts[joined].sum() < 2 * max(small.values()) or len(joined) < 2:
-            if not others:
-                break
-            joined.append(others.pop(0))
-        kept = sorted(others)
-        of = np.full(len(names), len(kept))
-        of[kept] = np.arange(len(kept))
-        merged = [names[g] for g in sorted(joined)]
-        return _Units(of[request.group], [names[g] for g in kept] + [OTHERS], [], merged, names, of)
-    listed = ", ".join(f"{names[g]!r} ({counts[g]})" for g in sorted(small)[:10])
-    limit = next(x for x in request.limits if x.by == "group" and x.member in small)
-    what = "calibration cases" if confidence is not None else "cases"
-    level = "" if confidence is None else f" at {100 * confidence:g} %"
-    raise TargetUnattainable(
-        f"{limit.parameter}={limit.most:g}{level} takes at least {max(small.values())} {what} of "
-        f"each group, and some groups have fewer: {listed}",
-        attainable=np.nan,
-        parameter="small_groups",
-        remedy='Merge them with others in your data, or give small_groups="merge", which counts '
-        'small groups as one, or small_groups="review", which sends all their cases to review.',
-    )
 
 
 class _Plan(NamedTuple):
@@ -271,7 +151,7 @@ class _Plan(NamedTuple):
     request: Request
     learned: Learned
     own: RankedCases
-    units: _Units
+    units: GroupUnits
     n_new: int
     confidence: float | None
 
@@ -331,7 +211,7 @@ class _Plan(NamedTuple):
 
 
 def _found(
-    request: Request, learned: Learned, own: RankedCases, units: _Units, line: Line, at: int,
+    request: Request, learned: Learned, own: RankedCases, units: GroupUnits, line: Line, at: int,
     curve: RejectCurve, guarantees: list[Guarantee], held_out: Any,
 ) -> Found:  # fmt: skip
     cuts = line.cuts[at]

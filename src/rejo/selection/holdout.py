@@ -1,0 +1,76 @@
+"""Which cases are held out to prove a promise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+
+from rejo._typing import Indices
+
+
+def hold_out(
+    n_samples: int, size: float, random_state: Any, groups: Any = None, time: Any = None
+) -> tuple[Indices, Indices]:
+    """Choose calibration cases; return the rows to learn from, and these.
+
+    They are drawn at random or, with ``time`` (n,), the latest.  With ``groups``, whole groups are
+    held out, and one case of each, drawn at random, is a calibration case: cases of one group may
+    all be right or wrong together, and the bound is for independent cases.
+    """
+    # Not stratified: calibration cases chosen by the class shares of the others would not be
+    # independent of the candidates, and the bound would not be exact.
+    rng = check_random_state(random_state)
+    if groups is None:
+        if time is None:
+            train, test = train_test_split(np.arange(n_samples), test_size=size, random_state=rng)
+            return train, test
+        train, test = _latest(np.asarray(time), size)
+        return train, rng.permutation(test)
+    names, group = np.unique(np.asarray(groups), return_inverse=True)
+    if time is None:
+        _, held = train_test_split(np.arange(len(names)), test_size=size, random_state=rng)
+    else:
+        last = np.full(len(names), -1)
+        np.maximum.at(last, group, np.asarray(time))
+        _, held = _latest(last, size)
+    mixed = rng.permutation(n_samples)
+    _, first = np.unique(group[mixed], return_index=True)  # one row of each group
+    return np.flatnonzero(~np.isin(group, held)), rng.permutation(mixed[first[held]])
+
+
+def _latest(time: Indices, size: float) -> tuple[Indices, Indices]:
+    """The earlier and the later cases; those of one moment stay together."""
+    ordered = np.sort(time)
+    since = ordered[min(len(time) - 1, int(np.ceil((1 - size) * len(time))))]
+    late = time >= since
+    if late.all():
+        raise ValueError(
+            "time leaves no earlier cases to learn from: too many have the first value. Give a "
+            "finer time, or lower calibration_size."
+        )
+    return np.flatnonzero(~late), np.flatnonzero(late)
+
+
+def order_in_time(time: Any, n: int) -> Indices | None:
+    """The order (n,) of the cases in time; equal times are equal."""
+    if time is None:
+        return None
+    values = np.asarray(time)
+    if values.dtype.kind in "OUS":  # dates of Python, of pandas with a time zone, or as text
+        try:
+            values = values.astype("datetime64[ns]")
+        except ValueError:
+            raise ValueError(
+                f"time must be dates, such as 2024-12-31, or numbers; got {values[0]!r}."
+            ) from None
+    if values.shape != (n,):
+        raise ValueError(f"time must have a value for each of the {n} cases; got {values.shape}.")
+    missing = np.isnat(values) if values.dtype.kind in "mM" else np.isnan(values.astype(float))
+    if missing.any():
+        raise ValueError(
+            f"time is missing for {int(missing.sum())} of {n} cases: leave these out, or fill in."
+        )
+    return np.unique(values, return_inverse=True)[1]
