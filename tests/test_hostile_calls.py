@@ -37,6 +37,10 @@ def pipeline():
     return make_pipeline(StandardScaler(with_mean=False), logistic())
 
 
+def _novel(classifier, **p):
+    return rejo.NoveltyReject(classifier, **{"cv": 2, **p})
+
+
 # Small, so that a call takes milliseconds also with AddressSanitizer.
 MODELS = {
     "RejoSVC": lambda **p: rejo.RejoSVC(**{"max_iter": 300, "cache_size": 1e-3, **p}),
@@ -52,6 +56,8 @@ MODELS = {
     "ThresholdRejectClassifier, score": lambda **p: rejo.ThresholdRejectClassifier(
         rejo.RejoSVC(kernel="linear", max_iter=300), **{"rule": "score", "cv": 2, **p}
     ),
+    "NoveltyReject": lambda **p: _novel(logistic(), **p),
+    "NoveltyReject, linear": lambda **p: _novel(rejo.RejoLinear(max_iter=5), **p),
     "TwoClassifierReject": lambda **p: rejo.TwoClassifierReject(logistic(), **p),
     "FrankHallReject": lambda **p: rejo.FrankHallReject(logistic(), **p),
     "BlendClassifier": lambda **p: rejo.BlendClassifier(

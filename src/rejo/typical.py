@@ -271,6 +271,7 @@ def _sample(Z: Any) -> Floats:
     if n > most:
         Z = Z[np.sort(np.random.default_rng(0).choice(n, most, replace=False))]
     Z = np.concatenate([*_blocks(Z), np.empty((0, p))])
+    Z[np.abs(Z) < 1 / LARGEST] = 0.0  # differences of smaller numbers have no inverse
     return np.clip(Z, -LARGEST, LARGEST, out=Z)
 
 

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -34,8 +34,9 @@ from rejo._typing import Floats, Mask
 from rejo.baselines._wrapped import Fold, fit_clone
 from rejo.baselines.threshold import ThresholdRejectClassifier
 from rejo.estimators.base import NOVEL, Judgement, RejectClassifier
-from rejo.estimators.classes import check_sample_weight, choose_reject_label
+from rejo.estimators.classes import check_sample_weight, choose_reject_label, same_kind
 from rejo.estimators.inner import seed, take_rows
+from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.pipelines import final_classifier, final_step, judge
 from rejo.estimators.posteriors import mean_price
 from rejo.typical import Strange, Typical
@@ -121,7 +122,7 @@ class NoveltyReject(RejectClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "classifier": [HasMethods(["fit", "predict"])],
         "detector": [HasMethods(["fit"]), None],
-        "review_share": [Interval(Real, 0.0, 1.0, closed="left")],
+        "review_share": [FiniteInterval(Real, 0.0, 1.0, closed="left")],
         "cv": ["cv_object"],
         "random_state": ["random_state"],
     }
@@ -318,6 +319,9 @@ class NoveltyReject(RejectClassifier):
             place = np.cumsum(counts) - 1  # of a row among those that count
             folds = [(place[a[counts[a]]], place[b[counts[b]]]) for a, b in folds]
             X = take_rows(X, np.flatnonzero(counts))
+        folds = [fold for fold in folds if min(map(len, fold))]  # a part may be without weight
+        if not folds:
+            raise ValueError(f"cv={self.cv!r:.60} leaves no cases to set the threshold on.")
         Z = _numbers(X)
         self.typical_ = None if Z is None else Typical.learn(Z)
         learn: Any = Typical.learn
@@ -330,11 +334,7 @@ class NoveltyReject(RejectClassifier):
             learn = partial(_fitted, prototype)
             self.detector_ = learn(X)
         scores = np.concatenate(
-            [
-                _novelty(learn(take_rows(X, train)), take_rows(X, test))
-                for train, test in folds
-                if len(test)  # all of a fold may be without weight
-            ]
+            [_novelty(learn(take_rows(X, train)), take_rows(X, test)) for train, test in folds]
         )
         scores = np.nan_to_num(scores, nan=LARGEST, posinf=LARGEST, neginf=-LARGEST)
         self.threshold_ = _limit(scores, float(self.review_share))
@@ -344,8 +344,13 @@ class NoveltyReject(RejectClassifier):
         cv: Any = 5 if self.cv is None else self.cv
         if isinstance(cv, Integral):
             cv = KFold(min(int(cv), X.shape[0]), shuffle=True, random_state=random)
-        splits = check_cv(cv).split(X, y)
-        return [(np.asarray(train), np.asarray(test)) for train, test in splits]
+        rows = np.arange(X.shape[0])
+        try:
+            return [(rows[train], rows[test]) for train, test in check_cv(cv).split(X, y)]
+        except (IndexError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"cv={self.cv!r:.60} does not split the {len(rows)} cases: {error}"
+            ) from None
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         """Mean cost of a decision; a novel case costs a review, or half an error without prices."""
@@ -353,6 +358,7 @@ class NoveltyReject(RejectClassifier):
             return mean_price(self.prices_, self.classes_, self._decide(X), y, sample_weight)
         novel = np.asarray(self.judge(X).kind) == NOVEL
         check_consistent_length(novel, y)
+        y = same_kind(y, self.classes_)
         weight = np.ones(len(novel))
         if sample_weight is not None:
             weight = check_sample_weight(sample_weight, len(novel))
@@ -361,8 +367,7 @@ class NoveltyReject(RejectClassifier):
         X, rows = X.tocsr() if issparse(X) else X, np.flatnonzero(~novel)
         if len(rows):
             last, Z = final_step(self.classifier_, take_rows(X, rows))
-            y = take_rows(y if hasattr(y, "iloc") else np.asarray(y), rows)
-            total += last._mean_cost(Z, y, weight[rows]) * weight[rows].sum()
+            total += last._mean_cost(Z, y[rows], weight[rows]) * weight[rows].sum()
         return float(total / weight.sum())
 
     # ---- files ----------------------------------------------------------------------------

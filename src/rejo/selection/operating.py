@@ -586,6 +586,7 @@ class RejectClassifierCV(ChosenModel):
 
 def _has_order(learner: Any, classes: Any, y: Any) -> bool:
     """Return whether a price for each step between classes makes sense."""
-    order = learner.get_params(deep=False).get("class_order")
-    named = order is not None or is_ordered(y)
+    params = learner.get_params()
+    orders = [params[name] for name in params if name.rpartition("__")[2] == "class_order"]
+    named = any(order is not None for order in orders) or is_ordered(y)
     return named or len(classes) == 2 or classes.dtype.kind in "biuf"
