@@ -16,6 +16,7 @@ from sklearn.svm import SVC
 from rejo import (
     AccuracyRejectDisplay,
     DisparityDisplay,
+    NoveltyReject,
     RejectConfusionDisplay,
     RejectRegionDisplay,
     RejoLinear,
@@ -213,6 +214,17 @@ def disparity():
     save(figure, "disparity.png")
 
 
+def novelty():
+    """A polynomial machine far around its training data, without and with a detector."""
+    X, y = make_synthetic_1(400, random_state=0)
+    machine = RejoSVC(kernel="poly", C=10, reject_cost=COST)
+    figure = Figure(figsize=(9.8, 4.4), layout="constrained")
+    for ax, model in zip(figure.subplots(1, 2), (machine, NoveltyReject(machine)), strict=True):
+        RejectRegionDisplay.from_estimator(model.fit(X, y), X, y, eps=1.0, ax=ax)
+        ax.set_title(f"{type(model).__name__}, trained on the unit square")
+    save(figure, "novelty.png")
+
+
 if __name__ == "__main__":
     reject_region()
     data()
@@ -224,3 +236,4 @@ if __name__ == "__main__":
     budget()
     reliability()
     disparity()
+    novelty()
