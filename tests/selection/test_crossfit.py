@@ -18,10 +18,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from rejo.baselines import ThresholdRejectClassifier
-from rejo.decisions import decide
+from rejo.baselines import NoveltyReject, ThresholdRejectClassifier
+from rejo.datasets import make_synthetic_1
+from rejo.decisions import decide, uniform_prices
 from rejo.selection import RejectClassifierCV, TargetUnattainable, cross_fit, reject_curve
-from rejo.selection.crossfit import cut_curve, cut_outcomes, cuts_of, with_cut
+from rejo.selection.crossfit import cut_curve, cut_outcomes, cuts_of, novel_cases, with_cut
 from rejo.selection.cuts import find_cut, rank_cuts
 from rejo.selection.path import fold_curve
 from rejo.selection.target import Target
@@ -353,3 +354,29 @@ def test_ties_are_never_split(data):
         assert point.sureness[reviewed].max() < point.sureness[~reviewed].min()
     never = RejectClassifierCV(tree, review_budget=0.0).fit(X, y)
     assert not never.reject_mask(X).any()
+
+
+def test_a_detector_marks_the_novel_cases_of_each_fold():
+    X, y = make_synthetic_1(300, random_state=0)
+    X[:6] += 20  # most of them are novel to a detector that has seen none
+    estimator = NoveltyReject(LogisticRegression(), review_share=0.05, random_state=0)
+    found = cross_fit(make_pipeline(StandardScaler(), estimator), X, y, cv=3)
+    assert found.novel is not None
+    for fold in range(3):
+        test = found.fold == fold
+        model = make_pipeline(StandardScaler(), clone(estimator)).fit(X[~test], y[~test])
+        assert np.array_equal(found.novel[test], novel_cases(model, X[test]))
+    assert found.novel.sum() > 0
+    # However few cases are reviewed, these are among them, and they count.
+    cuts = cuts_of(found, uniform_prices(2, 0.2))
+    assert np.isclose(cuts.rejection_rate.min(), found.novel.mean())
+    for point in cut_outcomes(found, uniform_prices(2, 0.2), [-1.0, 0.0, 0.7, 5.0]):
+        assert (point.decision[found.novel] == -1).all()
+    some = found.take(np.arange(10))
+    assert np.array_equal(some.novel, found.novel[:10])
+
+
+def test_a_classifier_without_a_detector_has_no_novel_cases():
+    X, y = make_synthetic_1(100, random_state=0)
+    assert cross_fit(LogisticRegression(), X, y, cv=3).novel is None
+    assert not novel_cases(LogisticRegression().fit(X, y), X).any()
