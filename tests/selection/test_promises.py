@@ -50,14 +50,14 @@ def more_if_clear(p):
     return np.where(p.max(axis=1) > 0.9, 6, 1)
 
 
-TWO = population(20_000, two)
-RARE = population(20_000, rare)
+TWO = population(10_000, two)
+RARE = population(10_000, rare)
 TIES = population(400, two, levels=1)
-FOUR = population(20_000, four)
-GROUPS = population(20_000, uneven, groups="abc", shares=(0.45, 0.35, 0.2))
-SMALL = population(20_000, uneven, groups="abcdefghij", shares=(0.5, 0.404, *[0.012] * 8))
-VISITS = population(20_000, two, size=more_if_clear)
-HARDER = population(20_000, lambda X, group: two(X, group) / 2)  # than TWO
+FOUR = population(10_000, four)
+GROUPS = population(10_000, uneven, groups="abc", shares=(0.45, 0.35, 0.2))
+SMALL = population(10_000, uneven, groups="abcdefghij", shares=(0.5, 0.404, *[0.012] * 8))
+VISITS = population(10_000, two, size=more_if_clear)
+HARDER = population(10_000, lambda X, group: two(X, group) / 2)  # than TWO
 
 LOGISTIC = ThresholdRejectClassifier(LogisticRegression())
 BAYES = ThresholdRejectClassifier(GaussianNB())
@@ -97,7 +97,7 @@ SETTINGS = {
     "overall, 200 cases": Setting(BAYES, TWO, 200, {"max_error": 0.12}),
     "overall, hopeless": Setting(
         ThresholdRejectClassifier(Fixed(two, sharpness=0.5)),
-        population(20_000, lambda X, group: 0.3 * two(X, group)), 400, {"max_error": 0.12},
+        population(10_000, lambda X, group: 0.3 * two(X, group)), 400, {"max_error": 0.12},
         hopeless=True,
     ),
     "overall, too sure": Setting(TOO_SURE, TWO, 400, {"max_error": 0.08}),

@@ -18,7 +18,11 @@ import numpy as np
 from scipy.special import logit
 
 from rejo._typing import Floats, Indices
-from rejo.metrics.bounds import binomial_upper_bounds, mean_upper_bound
+from rejo.metrics.bounds import (
+    binomial_evidence,
+    binomial_upper_bounds,
+    mean_upper_bound,
+)
 from rejo.metrics.intervals import wilson_limits
 from rejo.selection.cuts import Cuts, rank_cuts, share_cuts
 from rejo.selection.learned import Learned
@@ -136,11 +140,34 @@ def margins_of(
     limits: Sequence[Limit], cases: RankedCases, cuts: Floats, n_new: float, confidence: float,
     prices: Floats | None,
 ) -> Floats:  # fmt: skip
-    """How clearly each candidate (m,) may be proved to keep all limits by ``n_new`` cases."""
+    """How clearly each candidate (m,) may be proved to keep all limits by ``n_new`` cases.
+
+    The evidence for the limit that has the least.  If none has any, how near each comes to it.
+    """
+    evidence = np.full(len(cuts), np.inf)
+    for limit in limits:
+        evidence = np.minimum(evidence, _evidence(limit, cases, cuts, n_new, prices))
+    if evidence.max() > 0:
+        return evidence
     found = np.full(len(cuts), np.inf)
     for limit in limits:
         found = np.minimum(found, margin_of_limit(limit, cases, cuts, n_new, confidence, prices))
     return found
+
+
+def _evidence(
+    limit: Limit, cases: RankedCases, cuts: Floats, n_new: float, prices: Floats | None
+) -> Floats:
+    """How strongly ``n_new`` cases like these would speak for a limit at each candidate (m,)."""
+    if limit.most is None:
+        return np.full(len(cuts), np.inf)
+    if limit.rate == "mean_cost" and prices is not None:
+        mean, spread = _mean_cost(cases, cuts, prices)
+        z = (limit.most - mean) / np.maximum(spread, 1e-300)
+        return n_new * z * np.abs(z) / 2
+    bad, total = count_limit(limit, *cases, cuts)
+    rate = np.where(total > 0, bad / np.maximum(total, 1e-300), 1.0)
+    return binomial_evidence(rate, total * n_new / len(cases.y), limit.most)
 
 
 def margin_of_limit(
