@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -71,7 +71,7 @@ LEARNERS = {
     ),
 }
 WAYS = dict.fromkeys(("logistic", "scaled"), "linear")
-WAYS |= dict.fromkeys(("hist", "boosting", "forest", "extra", "tree"), "trees")
+WAYS |= dict.fromkeys(("hist", "boosting", "forest", "extra", "tree", "replication"), "trees")
 MODELS = {
     **{name: ThresholdRejectClassifier(learner) for name, learner in LEARNERS.items()},
     "isotonic": ThresholdRejectClassifier(SVC(), calibration="isotonic"),
@@ -248,6 +248,32 @@ def test_numbers_in_a_frame_go_to_the_classifier_as_a_frame():
         assert pulls(model, Z, background=Z, rows=[3]).features == ["debt", "age"]
 
 
+def test_categories_of_a_frame():
+    table = X.assign(home=X["home"].astype("category"))
+    model = ThresholdRejectClassifier(
+        HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=6, random_state=0)
+    ).fit(table, Y)
+    cases = CASES.assign(home=CASES["home"].astype(table["home"].dtype))
+    found = pulls(model, cases, background=table, rows=[0, 1])
+    assert found.features == ["desk", "debt", "age", "home"]
+    assert (np.sign(found.values[:, 1:]) == [[-1, 1, 1], [1, -1, -1]]).all()  # upper is "good"
+    assert "home rent" in why(model, cases, background=table, rows=[1])["why"]["b"]
+    other = table.assign(home=table["home"].cat.add_categories("boat"))
+    with pytest.raises(WhyError, match="other categories"):
+        why(model, cases, background=other, rows=[0])
+
+
+def test_bends_before_coefficients_are_no_linear_model():
+    Z = X[["debt", "age"]].to_numpy()
+    splines = make_pipeline(SplineTransformer(), LogisticRegression())
+    model = ThresholdRejectClassifier(splines).fit(Z, Y)
+    found = pulls(model, Z, background=Z, rows=range(5))
+    assert (found.way, found.features) == ("replacement", ["feature 0", "feature 1"])
+    # A sum of bends: the Shapley value is what each is above its mean.
+    exact = exact_shapley(model.estimator_.decision_function, Z[:5], Z, np.arange(2))
+    np.testing.assert_allclose(found.values, exact, atol=0.6)
+
+
 def test_other_columns_and_their_order_do_not_matter():
     model = make_pipeline(TableEncoder(), ThresholdRejectClassifier(LogisticRegression()))
     model.fit(X, Y)
@@ -300,6 +326,31 @@ def test_large_forests_walk(monkeypatch):
     walked = pulls(model, Z, rows=range(50)).values
     assert not np.allclose(exact, walked)
     np.testing.assert_allclose(exact.sum(axis=1), walked.sum(axis=1), atol=1e-9)
+
+
+@pytest.mark.parametrize("reject_cost", [0.2, None])
+@pytest.mark.parametrize(
+    "booster",
+    [
+        HistGradientBoostingClassifier(max_iter=30, max_leaf_nodes=8, random_state=0),
+        GradientBoostingClassifier(n_estimators=30, random_state=0),
+    ],
+)
+def test_boosters_of_replicas_explain_each_boundary(booster, reject_cost):
+    rng = np.random.default_rng(5)
+    Z = rng.normal(size=(300, 3)).astype(np.float32).astype(np.float64)
+    y = np.digitize(Z[:, 0] + Z[:, 1] * Z[:, 2] + 0.3 * rng.normal(size=300), [-0.5, 0.7])
+    model = rejo.ReplicationClassifier(booster, reject_cost=reject_cost).fit(Z, y)
+    found = pulls(model, Z, rows=range(100))
+    assert found.way == "trees"
+    edges = model.boundary_scores(Z[:100])
+    middles = edges if reject_cost is None else edges[:, ::2] + edges[:, 1::2]
+    rest = middles[np.arange(100), found.lower] - found.values.sum(axis=1)
+    same = np.concatenate(
+        [np.isclose(some, np.median(some)) for some in (rest[found.lower == k] for k in (0, 1))]
+    )
+    # Without constraints a few boundaries cross, and are sorted.
+    assert same.mean() >= (0.9 if isinstance(booster, GradientBoostingClassifier) else 1.0)
 
 
 @pytest.mark.parametrize("package", ["xgboost", "lightgbm"])

@@ -30,7 +30,7 @@ class NumericCases(NamedTuple):
 
     parts: Insides  # ``before`` leads here, ``after`` goes on
     Z: Floats  # (n, p)
-    header: Any  # names of the columns if these are a frame, else None
+    header: Any  # an empty frame like these, if they are one, else None
     names: list[str]  # (m,) of the features
     owner: Indices  # (p,) feature of each column
     source: Indices | None  # (m,) position of each feature in the table, if it comes from there
@@ -41,7 +41,14 @@ class NumericCases(NamedTuple):
             return rows
         import pandas as pd
 
-        return pd.DataFrame(rows, columns=self.header)
+        frame = pd.DataFrame(rows, columns=self.header.columns)
+        for i, (name, dtype) in enumerate(self.header.dtypes.items()):
+            if isinstance(dtype, pd.CategoricalDtype):
+                codes = np.clip(
+                    np.nan_to_num(rows[:, i].round(), nan=-1), -1, len(dtype.categories) - 1
+                )
+                frame[name] = pd.Categorical.from_codes(codes.astype(np.intp), dtype=dtype)
+        return frame
 
 
 def as_table(X: Any) -> Any:
@@ -54,7 +61,7 @@ def as_table(X: Any) -> Any:
 
 
 def as_numbers(parts: Insides, X: Any) -> NumericCases:
-    """Send cases, as the model takes them, through its transformers until they are numbers."""
+    """Send cases, as the model takes them, through its transformers until they are cases."""
     before, after = list(parts.before), list(parts.after)
     seen = through(before, X)
     while (Z := _dense(seen)) is None:
@@ -70,7 +77,7 @@ def as_numbers(parts: Insides, X: Any) -> NumericCases:
     if typical is not None and len(typical.mean) != Z.shape[1]:
         typical = None
     parts = parts._replace(before=before, after=after, typical=typical)
-    header = list(seen.columns) if is_frame(seen) else None
+    header = seen.iloc[:0] if is_frame(seen) else None
     names_in = _names_in(parts, X)
     found = None if names_in is None else traced(before, len(names_in))
     if found is None or names_in is None or len(found) != Z.shape[1]:
@@ -80,20 +87,20 @@ def as_numbers(parts: Insides, X: Any) -> NumericCases:
     return NumericCases(parts, Z, header, [names_in[i] for i in source], owner, source)
 
 
-def values_of(numbers: NumericCases, X: Any, j: int) -> NDArray[Any]:
+def values_of(cases: NumericCases, X: Any, j: int) -> NDArray[Any]:
     """Values (n,) of a feature of cases ``X``, as they stand in the table."""
-    if numbers.source is None:
-        return numbers.Z[:, j]
+    if cases.source is None:
+        return cases.Z[:, j]
     if is_frame(X):
-        name = numbers.names[j]
-        column = X[name] if name in X.columns else X.iloc[:, numbers.source[j]]
+        name = cases.names[j]
+        column = X[name] if name in X.columns else X.iloc[:, cases.source[j]]
         return column.to_numpy(dtype=object)
-    column = X[:, [numbers.source[j]]]
+    column = X[:, [cases.source[j]]]
     return np.asarray(column.toarray() if issparse(column) else column)[:, 0]
 
 
 def _dense(seen: Any) -> Floats | None:
-    """Cases as an array of floats (n, p), if they are numbers."""
+    """Cases as an array of floats (n, p), if they are cases."""
     if getattr(seen, "ndim", 0) != 2:
         return None
     if seen.shape[1] > MOST_COLUMNS:
@@ -103,11 +110,23 @@ def _dense(seen: Any) -> Floats | None:
     if issparse(seen):
         return np.asarray(seen.toarray(), dtype=np.float64)
     if is_frame(seen):
-        kinds = {getattr(dtype, "kind", "O") for dtype in seen.dtypes}
-        if not kinds <= set("biuf"):
-            return None
-        return seen.to_numpy(dtype=np.float64, na_value=np.nan)
+        return _dense_frame(seen)
     return np.asarray(seen, dtype=np.float64) if seen.dtype.kind in "biuf" else None
+
+
+def _dense_frame(seen: Any) -> Floats | None:
+    """The same of a frame, with the codes of categories; ``None`` if there are words or dates."""
+    columns = []
+    for i in range(seen.shape[1]):
+        column = seen.iloc[:, i]
+        if hasattr(column, "cat"):
+            codes = column.cat.codes.to_numpy(dtype=np.float64)
+            columns.append(np.where(codes < 0, np.nan, codes))
+        elif getattr(column.dtype, "kind", "O") in "biuf":
+            columns.append(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        else:
+            return None
+    return np.column_stack(columns)
 
 
 def _names_in(parts: Insides, X: Any) -> list[str] | None:
@@ -117,7 +136,7 @@ def _names_in(parts: Insides, X: Any) -> list[str] | None:
     if known is not None:
         return [str(name) for name in known]
     if is_frame(X):
-        return [str(name) for name in X.columns]
+        return [name if isinstance(name, str) else f"feature {name}" for name in X.columns]
     return [f"feature {i}" for i in range(X.shape[1])] if X.ndim == 2 else None
 
 

@@ -22,7 +22,8 @@ from rejo.estimators.base import RejectClassifier
 from rejo.estimators.boundaries import middle_scores
 from rejo.estimators.inner import family
 from rejo.estimators.linear import RejoLinear
-from rejo.explain.trees import SplitTree
+from rejo.estimators.replication import ReplicationClassifier
+from rejo.explain.trees import SplitTree, with_known
 from rejo.typical import Typical
 
 LEAST = 1e-6  # of a probability, before its logarithm
@@ -139,33 +140,60 @@ def trees_of(parts: Insides) -> list[tuple[SplitTree, Indices]] | None:
     scorer is something else.  For two classes a booster has one score, that of the second.
     """
     scorer = parts.scorer
-    if isinstance(scorer, HistGradientBoostingClassifier):
-        rounds = scorer._predictors
-        if any((tree.nodes["is_categorical"] != 0).any() for step in rounds for tree in step):
-            return None
-        places = (
-            [np.array([1])] if len(rounds[0]) == 1 else list(np.arange(len(rounds[0]))[:, None])
-        )
-        return [
-            (_hist_tree(tree.nodes), place)
-            for step in rounds
-            for tree, place in zip(step, places, strict=True)
-        ]
+    if isinstance(scorer, ReplicationClassifier):
+        return _trees_of_replicas(scorer)
     everyone = np.arange(len(getattr(scorer, "classes_", ())))
     if isinstance(scorer, FORESTS):
         share = 1.0 / len(scorer.estimators_)
         return [(_votes(tree.tree_, share), everyone) for tree in scorer.estimators_]
     if isinstance(scorer, DecisionTreeClassifier):
         return [(_votes(scorer.tree_, 1.0), everyone)]
-    if isinstance(scorer, GradientBoostingClassifier) and scorer.init is None:
-        steps, rate = scorer.estimators_, scorer.learning_rate
-        one = steps.shape[1] == 1
+    rounds = _rounds(scorer)
+    if rounds is None:
+        return None
+    first = 1 if len(rounds[0]) == 1 else 0
+    return [(tree, np.array([k + first])) for step in rounds for k, tree in enumerate(step)]
+
+
+def in_single_precision(parts: Insides) -> bool:
+    """Return whether the trees see cases in single precision."""
+    inner = getattr(parts.scorer, "estimator_", parts.scorer)
+    return not isinstance(inner, HistGradientBoostingClassifier)
+
+
+def _rounds(booster: Any) -> list[list[SplitTree]] | None:
+    """Trees of each round of a booster of scikit-learn, one for each score, if it is one."""
+    if isinstance(booster, HistGradientBoostingClassifier):
+        rounds = booster._predictors
+        if any((tree.nodes["is_categorical"] != 0).any() for step in rounds for tree in step):
+            return None
+        return [[_hist_tree(tree.nodes) for tree in step] for step in rounds]
+    if isinstance(booster, GradientBoostingClassifier) and booster.init is None:
+        rate = booster.learning_rate
         return [
-            (_sklearn_tree(tree.tree_, rate * tree.tree_.value[:, 0]), np.array([1 if one else k]))
-            for step in steps
-            for k, tree in enumerate(step)
+            [_sklearn_tree(tree.tree_, rate * tree.tree_.value[:, 0]) for tree in step]
+            for step in booster.estimators_
         ]
     return None
+
+
+def _trees_of_replicas(scorer: ReplicationClassifier) -> list[tuple[SplitTree, Indices]] | None:
+    """The same of a booster of replicas: each boundary has the trees at its own marks.
+
+    What lies above a boundary counts for all classes there, so that the difference between two
+    neighbours is the score of the boundary between them.
+    """
+    rounds = None if scorer.transformer_ is not None else _rounds(scorer.estimator_)
+    if rounds is None:
+        return None
+    marks = scorer._marks
+    p, K = scorer.estimator_.n_features_in_ - marks.shape[1], len(scorer.classes_)
+    each = len(marks) // (K - 1)  # boundaries between two classes
+    return [
+        (with_known(step[0], p, mark), np.arange(q // each + 1, K))
+        for q, mark in enumerate(marks)
+        for step in rounds
+    ]
 
 
 def booster_pulls(parts: Insides, Z: Any, n_classes: int) -> Floats | None:
@@ -175,7 +203,8 @@ def booster_pulls(parts: Insides, Z: Any, n_classes: int) -> Floats | None:
         from xgboost import DMatrix
 
         booster = scorer.get_booster()
-        found = booster.predict(DMatrix(Z, feature_names=booster.feature_names), pred_contribs=True)
+        data = DMatrix(Z, feature_names=booster.feature_names, enable_categorical=True)
+        found = booster.predict(data, pred_contribs=True)
     elif kind == "lightgbm":
         found = scorer.booster_.predict(Z, pred_contrib=True)
     else:

@@ -24,6 +24,7 @@ from rejo.estimators.features import NumericCases, WhyError, as_numbers, as_tabl
 from rejo.estimators.inner import family, is_frame, take_rows
 from rejo.estimators.insides import (
     booster_pulls,
+    in_single_precision,
     insides,
     linear_coef,
     pair_scores,
@@ -228,7 +229,8 @@ def typical_of(model: Any, X: Any) -> Typical | None:
     except WhyError:
         return None
     moved = len(seen.parts.before) > len(parts.before)
-    return None if moved else Typical.learn(_filled(seen.Z))
+    coded = seen.header is not None and any(hasattr(d, "categories") for d in seen.header.dtypes)
+    return None if moved or coded else Typical.learn(_filled(seen.Z))
 
 
 def _in_doubt(judgement: Judgement) -> Any:
@@ -275,8 +277,8 @@ def _by_trees(seen: NumericCases, lower: Indices, upper: Indices) -> tuple[Float
         if trees is None:
             return None
         array = np.asarray(Z, dtype=np.float64)
-        if not hasattr(seen.parts.scorer, "_predictors"):
-            array = array.astype(np.float32).astype(np.float64)  # as these trees see it
+        if in_single_precision(seen.parts):
+            array = array.astype(np.float32).astype(np.float64)
         exact = n_steps(tree for tree, _ in trees) <= MOST_STEPS
         measure = tree_pulls if exact else walk_pulls
         by_class = np.zeros((len(array), m, len(column)))
@@ -294,12 +296,15 @@ def _by_coefficients(
     coef, after = linear_coef(seen.parts, lower, upper), traced(seen.parts.after, seen.Z.shape[1])
     if coef is None or after is None:
         return None
-    mean = _typical(seen, background).mean[None, :]
-    Z, at = (
-        np.asarray(_plain(through(seen.parts.after, seen.rebuilt(rows))), dtype=np.float64)
-        for rows in (seen.Z, mean)
+    typical = _typical(seen, background)
+    third = typical.low + (typical.high - typical.low) / 3
+    Z, mean, low, third, high = (
+        _array(through(seen.parts.after, seen.rebuilt(rows)))
+        for rows in (seen.Z, typical.mean[None], typical.low[None], third[None], typical.high[None])
     )
-    return linear_pulls(coef, Z, at, seen.owner[after], len(seen.names)), "linear"
+    if not np.allclose(third, low + (high - low) / 3):
+        return None  # bends, such as splines, come between the features and the coefficients
+    return linear_pulls(coef, Z, mean, seen.owner[after], len(seen.names)), "linear"
 
 
 def _by_replacement(
@@ -315,14 +320,19 @@ def _by_replacement(
 
 def _typical(seen: NumericCases, background: Any) -> Typical:
     if background is not None:
-        Z = as_numbers(seen.parts, as_table(background)).Z
-        if Z.shape[1] != seen.Z.shape[1]:
+        other = as_numbers(seen.parts, as_table(background))
+        if other.Z.shape[1] != seen.Z.shape[1]:
             raise WhyError(
-                f"background has other columns than X: {Z.shape[1]} instead of "
+                f"background has other columns than X: {other.Z.shape[1]} instead of "
                 f"{seen.Z.shape[1]} reach the classifier",
                 parameter="background",
             )
-        return Typical.learn(_filled(Z))
+        if seen.header is not None and list(other.header.dtypes) != list(seen.header.dtypes):
+            raise WhyError(
+                "a column of background has another type, or other categories, than in X",
+                parameter="background",
+            )
+        return Typical.learn(_filled(other.Z))
     if seen.parts.typical is None:
         raise WhyError(
             f"a {type(seen.parts.scorer).__name__} is explained by comparison with training cases, "
@@ -343,8 +353,8 @@ def _filled(Z: Floats) -> Floats:
     return np.where(missing, np.nanmedian(there, axis=0), Z)
 
 
-def _plain(Z: Any) -> Any:
-    return Z.toarray() if hasattr(Z, "toarray") else Z
+def _array(Z: Any) -> Floats:
+    return np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=np.float64)
 
 
 def _positions(rows: Any, n: int) -> Indices:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,23 @@ def walk_pulls(trees: Sequence[SplitTree], Z: Floats, owner: Indices, m: int) ->
     return pulls
 
 
+def with_known(tree: SplitTree, n_columns: int, known: Floats) -> SplitTree:
+    """A tree of the first ``n_columns`` columns, if the others have these values (k,).
+
+    Splits by the others are settled: what stands below them moves up.
+    """
+    target = np.arange(len(tree.feature))
+    settled = np.flatnonzero(tree.feature >= n_columns)
+    at = known[tree.feature[settled] - n_columns]
+    taken = np.where(at <= tree.threshold[settled], tree.left[settled], tree.right[settled])
+    target[settled] = taken
+    while (tree.feature[target] >= n_columns).any():
+        target = target[target]
+    moved: Any = [field[target] for field in tree]  # a settled split becomes what stands below it
+    found = SplitTree(*moved)
+    return found._replace(left=target[found.left], right=target[found.right])
+
+
 def n_steps(trees: Iterable[SplitTree]) -> int:
     """Number of steps to all leaves: what :func:`tree_pulls` of a case costs."""
     return sum(int(_depths(tree)[tree.feature < 0].sum()) for tree in trees)
@@ -171,9 +188,10 @@ class _Paths:
                 continue
             feature = int(self.owner[tree.feature[node]])
             share, steps = passed.get(feature, (1.0, ()))
+            total = max(float(tree.weight[[tree.left[node], tree.right[node]]].sum()), LEAST_SHARE)
             for child, left in ((int(tree.left[node]), True), (int(tree.right[node]), False)):
                 # Cases without weight may leave a node empty; 0 would divide 0 by 0.
-                part = max(float(tree.weight[child] / tree.weight[node]), LEAST_SHARE)
+                part = max(float(tree.weight[child] / total), LEAST_SHARE)
                 on = (share * part, (*steps, (before + node, left)))
                 stack.append((child, {**passed, feature: on}))
 
