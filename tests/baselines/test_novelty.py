@@ -296,6 +296,9 @@ def test_one_budget_for_both_kinds_of_review(classifier, piped):
     assert (found.decision[found.kind == NOVEL] == -1).all()
     assert model.reject_mask(FAR).all()
     assert set(model.review(FAR)["reason"]) == {"novel"}
+    assert_array_equal(model.novel_mask(X), found.kind == NOVEL)
+    assert [strange.kind for strange in model.novel_features(FAR)[0]] == ["outside", "outside"]
+    assert not hasattr(RejectClassifierCV(RejoLinear(), review_budget=0.1), "novel_features")
 
 
 @pytest.mark.parametrize("classifier", [LogisticRegression(), RejoLinear()])

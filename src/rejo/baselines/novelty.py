@@ -111,6 +111,7 @@ class NoveltyReject(RejectClassifier):
     """
 
     reject_cost: Any
+    typical_: Any
     _fitted: ClassVar[dict[str, Must]] = {
         "n_features_in_": optional(count(1, MOST_FEATURES)),  # a pipeline may not have it
         "classifier_": part(BaseEstimator),
@@ -182,6 +183,7 @@ class NoveltyReject(RejectClassifier):
             return _novelty(self.detector_, X)
         return _novelty(self.typical_, self._features(X))
 
+    @available_if(lambda self: not hasattr(self, "threshold_") or self.typical_ is not None)
     def novel_features(self, X: Any, top: int = 3) -> list[list[Strange]]:
         """Return the features of each case that are the most unlike training.
 
@@ -212,10 +214,7 @@ class NoveltyReject(RejectClassifier):
         check_is_fitted(self)
         if not isinstance(top, Integral) or top < 1:
             raise ValueError(f"top must be a positive integer; got {top!r}.")
-        Z = self._features(X)
-        if self.typical_ is None:
-            raise ValueError("training had features that are not numbers: none can be named.")
-        return self.typical_.strangest(Z, int(top))
+        return self.typical_.strangest(self._features(X), int(top))
 
     def judge(self, X: Any) -> Judgement:
         """Decide each case; see :meth:`rejo.estimators.RejectClassifier.judge`.
@@ -234,9 +233,8 @@ class NoveltyReject(RejectClassifier):
 
     def _features(self, X: Any) -> Any:
         """``X`` as numbers, as many in each row as in training."""
-        Z = _need_numbers(_numbers(X))
-        p = None if self.typical_ is None else len(self.typical_.scale)
-        if len(Z.shape) != 2 or p not in (None, Z.shape[1]):
+        Z, p = _need_numbers(_numbers(X)), len(self.typical_.scale)
+        if len(Z.shape) != 2 or Z.shape[1] != p:
             raise ValueError(f"X must have {p} features in each row, as in training.")
         return Z
 

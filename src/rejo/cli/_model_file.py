@@ -187,7 +187,7 @@ class Opened(NamedTuple):
             return {}
         X = X.iloc[rows]
         last, Z = final_step(self.model, X)
-        if not self._learnt or getattr(last, "typical_", None) is None:
+        if not self._learnt or not hasattr(last, "novel_features"):
             return dict.fromkeys(map(int, rows), UNLIKE)
         with self.blamed():
             strange = last.novel_features(Z)

@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rejo._state import MOST_FEATURES, Must, count, optional, part
-from rejo._typing import Floats
+from rejo._typing import Floats, Mask
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.pipelines import check_answering, final_classifier, final_step
 
@@ -49,6 +49,23 @@ class ChosenModel(RejectClassifier):
         check_is_fitted(self)
         classifier, X = final_step(self.best_estimator_, X)
         return np.asarray(classifier.predict_proba(X))
+
+    @available_if(lambda self: hasattr(self._decider, "novel_mask"))
+    def novel_mask(self, X: Any) -> Mask:
+        """Return which cases (n_samples,) the chosen model finds novel, if it has a detector."""
+        check_is_fitted(self)
+        classifier, X = final_step(self.best_estimator_, X)
+        return np.asarray(classifier.novel_mask(X))
+
+    @available_if(lambda self: hasattr(self._decider, "novel_features"))
+    def novel_features(self, X: Any, top: int = 3) -> Any:
+        """Return the strange features of each case; see :class:`~rejo.NoveltyReject`.
+
+        In a pipeline, they are the features that its last step sees.
+        """
+        check_is_fitted(self)
+        classifier, X = final_step(self.best_estimator_, X)
+        return classifier.novel_features(X, top)
 
     @property
     def _decider(self) -> Any:

@@ -32,7 +32,7 @@ from rejo._state import (
     require,
     storable,
 )
-from rejo._typing import Floats, Indices
+from rejo._typing import Floats, Indices, Mask
 from rejo.estimators.base import Judgement, RejectClassifier, must_review
 from rejo.estimators.pipelines import check_answering
 from rejo.metrics.intervals import wilson_limits
@@ -343,6 +343,18 @@ class CutRanking(RejectClassifier):
         """Return the posteriors (n_samples, n_classes), if the classifier has them."""
         check_is_fitted(self)
         return np.asarray(self.estimator_.predict_proba(X))
+
+    @available_if(lambda self: hasattr(self._inner, "novel_mask"))
+    def novel_mask(self, X: Any) -> Mask:
+        """Return which cases (n_samples,) the detector finds novel, if there is one."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.novel_mask(X))
+
+    @available_if(lambda self: hasattr(self._inner, "novel_features"))
+    def novel_features(self, X: Any, top: int = 3) -> Any:
+        """Return the strange features of each case; see :class:`~rejo.NoveltyReject`."""
+        check_is_fitted(self)
+        return self.estimator_.novel_features(X, top)
 
     @available_if(lambda self: hasattr(self._inner, "boundary_scores") and self._is_binary)
     def boundary_scores(self, X: Any) -> Floats:
