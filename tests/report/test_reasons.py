@@ -109,6 +109,30 @@ def test_a_decided_case_that_must_be_reviewed_is_refused(make):
             make.report([replace(point, kind=wrong)], y)
 
 
+def test_what_is_expected_of_a_novel_case_is_what_would_have_happened(make):
+    prices = make.prices(4)
+    outcomes, y, chosen = make.posterior_cases(prices=prices)
+    kind = (np.arange(len(y)) % 20 == 0).astype(np.int8)
+    points = [
+        replace(
+            p,
+            kind=kind,
+            decision=np.where(kind, -1, p.decision),
+            worth=np.where(kind, 1e3, p.worth),
+        )
+        for p in outcomes
+    ]
+    options = {"chosen": chosen, "axis": "review_share", "ordered": False, "prices": prices}
+    report = make.report(points, y, **options)
+    own = points[chosen]
+    out = own.decision < 0
+    expected = sum(
+        prices[y[i], own.forced[i]] if kind[i] else own.worth[i] + prices[y[i], -1]
+        for i in np.flatnonzero(out)
+    )
+    assert report.tallies[report.chosen].expected == pytest.approx(expected)
+
+
 # ---- gaps between groups ------------------------------------------------------------------
 
 

@@ -117,7 +117,7 @@ def _judge_all(cases: Cases, model: Any, *, seed: int, n_jobs: int) -> tuple[Any
 
     from rejo.estimators.pipelines import final_classifier
     from rejo.selection import cross_fit, cross_val_outcomes
-    from rejo.selection.crossfit import cut_outcomes
+    from rejo.selection.crossfit import cut_outcomes, with_cut
     from rejo.selection.operating import CANDIDATES
 
     how: dict[str, Any] = {
@@ -126,9 +126,11 @@ def _judge_all(cases: Cases, model: Any, *, seed: int, n_jobs: int) -> tuple[Any
     with candidates():
         if model.decides_by_posteriors:
             found = cross_fit(model.estimator, cases.X, cases.y, **how)
-            prices = final_classifier(model.best_estimator_).prices_
-            cuts = np.unique(np.append(np.linspace(-0.5, 0.5, 51) * prices.max(), 0.0))
-            points, chosen = cut_outcomes(found, prices, cuts), int(np.flatnonzero(cuts == 0)[0])
+            # As in the outcomes of a search: worth at prices without the cut.
+            prices = with_cut(final_classifier(model.best_estimator_).prices_, -model.cut_)
+            steps = np.unique(np.append(np.linspace(-0.5, 0.5, 51) * prices.max(), 0.0))
+            cuts, chosen = model.cut_ + steps, int(np.flatnonzero(steps == 0)[0])
+            points = cut_outcomes(found, prices, cuts)
         else:
             costs = sorted({*CANDIDATES, model.reject_cost_})
             points = cross_val_outcomes(

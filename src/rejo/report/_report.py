@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from rejo._errors import renamed
+from rejo._typing import Floats, Indices
+from rejo.estimators.base import AMBIGUOUS
 from rejo.report import _numbers, _prices
 from rejo.report._checks import check_cases
 from rejo.report._collect import (
@@ -328,9 +330,7 @@ def make_report(
     checked = check_prices(
         prices if layout.wide else _by_class(prices, outcomes[chosen], true, K), K, layout.n_prices
     )
-    # What the error of each case is expected to cost: its review prevents it, for its own price.
-    saves = getattr(outcomes[chosen], "worth", None)
-    prevented = None if saves is None else saves + np.array(checked)[true, -1]
+    prevented = _prevented(outcomes[chosen], true, np.array(checked), layout)
     tallies = [
         count_point(point, true, layout, K, worth, confidence, prevented) for point in outcomes
     ]
@@ -358,6 +358,20 @@ def make_report(
         provenance=[(_text(key), _text(value)) for key, value in provenance.items()],
         command=_text(command),
     )
+
+
+def _prevented(own: Outcomes, y: Indices, prices: Floats, layout: OutcomeLayout) -> Floats | None:
+    """What the error of each case is expected to cost: its review prevents it, for its own price.
+
+    Nobody knows what to expect of a novel case: what would have happened stands in for it.
+    """
+    if own.worth is None:
+        return None
+    expected = own.worth + prices[y, -1]
+    if own.kind is None:
+        return expected
+    seen = prices[y, layout.price_column(own.forced, y)]
+    return np.where(own.kind == AMBIGUOUS, expected, seen)
 
 
 def _by_class(
