@@ -132,7 +132,7 @@ def learners(report: Report, tables: Any) -> None:
 
 def detectors(report: Report, tables: Any) -> None:
     """Share of far cases that each detector alone finds."""
-    kinds = (*FAR, "by 1.5", "times 0.1", "one times 100", "unrelated")
+    kinds = (*FAR, "by 1.5", "times 0.1", "one times 100", "one outside", "unrelated")
     rows: dict[str, list[list[float]]] = {detector: [] for detector in DETECTORS}
     for name in tables:
         table = Split(name)
@@ -184,7 +184,9 @@ class Split:
         self.ordinary = self.encoder.transform(self.X)
         kinds = self.encoder.kinds_
         self.numbers = [column for column in X if kinds.get(column) == "number"]
-        self.spread = X.iloc[train][self.numbers].std().to_numpy()
+        known = X.iloc[train][self.numbers]
+        self.low, self.high = known.min().to_numpy(), known.max().to_numpy()
+        self.spread = known.std().to_numpy()
 
     def far(self) -> Iterator[tuple[str, Any]]:
         """Kinds of cases that are far from those of training, encoded."""
@@ -208,6 +210,10 @@ class Split:
         one = values.copy()
         one[np.arange(n), self.random.integers(len(self.numbers), size=n)] *= 100.0
         yield "one times 100", self._with(one)
+        outside = values.copy()
+        column = self.random.integers(len(self.numbers), size=n)
+        outside[np.arange(n), column] = (self.high + (self.high - self.low) / 3.0)[column]
+        yield "one outside", self._with(outside)
         mixed = self.X.apply(lambda column: self.random.permutation(column.to_numpy()))
         yield "unrelated", self.encoder.transform(mixed)
 

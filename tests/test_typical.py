@@ -56,6 +56,25 @@ def test_a_feature_that_breaks_with_the_others_has_the_largest_residual():
     assert np.abs(known.residuals(case)).argmax(axis=1).tolist() == [2, 1]
 
 
+def test_one_feature_outside_its_range_is_novel_among_many():
+    rng = np.random.default_rng(0)
+    Z, new = rng.uniform(size=(500, 60)), rng.uniform(size=(500, 60))
+    known, odd = Typical.learn(Z), new.copy()
+    odd[:, 7] = 1.5
+    assert (known.novelty(odd) > known.novelty(new).max()).all()
+    assert not (known.distance(odd) > known.distance(new).max()).all()
+    inside = np.clip(new, known.low, known.high)
+    assert np.array_equal(known.novelty(inside), known.distance(inside))
+
+
+def test_a_missing_value_is_not_strange():
+    known = Typical.learn(related())
+    (found,) = known.strangest([[0.0, 40.0, np.nan]])
+    assert [strange.feature for strange in found] == [1]
+    (found,) = known.strangest([[2.5, -3.0, np.nan]])
+    assert 2 not in [strange.feature for strange in found]
+
+
 def test_replacements_stay_in_the_range_of_training():
     known = Typical.learn(related())
     found = known.replaced([[0.0, 1e9, 0.0], [0.0, -1e9, 0.0]], [2])[:, 2]
@@ -130,6 +149,8 @@ def test_huge_values():
 def test_a_missing_value_is_typical():
     known = Typical.learn(related())
     assert np.allclose(known.distance([[np.nan] * 3]), 0.0)
+    assert np.allclose(known.novelty([[np.nan] * 3]), 0.0)
+    assert np.isfinite(known.novelty([[1e308, -np.inf, np.nan]])).all()
 
 
 def test_sparse_cases_are_as_dense_ones():

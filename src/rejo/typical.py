@@ -117,6 +117,15 @@ class Typical(NamedTuple):
         parts = [np.einsum("ij,ij->i", s, self._times(s)) for s in self._scores(Z)]
         return np.sqrt(np.maximum(np.concatenate(parts), 0.0) / len(self.values))
 
+    def novelty(self, Z: Any) -> Floats:
+        """How unlike training each case (n,) is: about 1 for cases like those of training.
+
+        It is the distance, and how far the farthest feature lies outside its range, in standard
+        deviations: among many features that are as usual, a distance hardly shows a single one.
+        """
+        farthest = [np.abs(self._beyond(block)).max(axis=1) for block in _blocks(Z)]
+        return self.distance(Z) + np.concatenate(farthest)
+
     def residuals(self, Z: Any) -> Floats:
         """How far each feature (n, p) is from what the others suggest, in standard deviations."""
         spread = np.sqrt(self.precision if self._alone else self.precision.diagonal())
@@ -148,10 +157,10 @@ class Typical(NamedTuple):
         """
         found = []
         for block, s in zip(_blocks(Z), self._scores(Z), strict=True):
-            block = np.where(np.isnan(block), self.center, block)  # what is missing is not strange
-            beyond = np.clip((block - np.clip(block, self.low, self.high)) / self.scale, *LIMITS)
+            beyond = self._beyond(block)
             P = self.precision if self._alone else self.precision.diagonal()
             residual = self._times(s) / np.sqrt(P)
+            residual[np.isnan(block)] = 0.0  # what is missing is not strange
             order = np.lexsort((-np.abs(residual), -np.abs(beyond)), axis=1)[:, :top]
             for i, features in enumerate(order.tolist()):
                 outside = [j for j in features if beyond[i, j]]
@@ -187,14 +196,19 @@ class Typical(NamedTuple):
     def _times(self, s: Floats) -> Floats:
         return s * self.precision if self._alone else s @ self.precision
 
+    def _beyond(self, block: Floats) -> Floats:
+        """How far outside its range each feature (n, p) is; what is missing is inside."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = (block - np.clip(block, self.low, self.high)) / self.scale
+        return np.clip(np.nan_to_num(found, copy=False, nan=0.0), *LIMITS)
+
     def _scores(self, Z: Any) -> Iterator[Floats]:
         """Scores of blocks of cases; what is missing is in the middle."""
         for block in _blocks(Z):
-            with np.errstate(over="ignore", invalid="ignore"):
-                beyond = (block - np.clip(block, self.low, self.high)) / self.scale
+            s = self._beyond(block)
             for j, column in enumerate(block.T):
-                beyond[:, j] += np.interp(column, self.values[j], self.scores[j])
-            yield np.clip(np.nan_to_num(beyond, copy=False, nan=0.0), *LIMITS)
+                s[:, j] += np.interp(column, self.values[j], self.scores[j])
+            yield np.clip(np.nan_to_num(s, copy=False, nan=0.0), *LIMITS)
 
     def _back(self, s: Floats, columns: Sequence[int]) -> Floats:
         """Values (n, k) of these columns that have the scores ``s``, within the range."""

@@ -55,8 +55,9 @@ class NoveltyReject(RejectClassifier):
     review_budget=0.1)`` reviews at most 10 % of cases, the novel ones among them.
 
     The detector by default puts each feature on the scale of its ranks in training, continued
-    beyond the range, and takes the Mahalanobis distance (:class:`~rejo.typical.Typical`).  It
-    keeps no row of training.
+    beyond the range, and adds two numbers: the Mahalanobis distance there, and how far the
+    farthest feature lies outside its range (:class:`~rejo.typical.Typical`).  It keeps no row of
+    training.
 
     Parameters
     ----------
@@ -175,8 +176,8 @@ class NoveltyReject(RejectClassifier):
     def novelty(self, X: Any) -> Floats:
         """Return how unlike training each case (n_samples,) is; above ``threshold_`` it is novel.
 
-        By default the distance of :class:`~rejo.typical.Typical`, about 1 for ordinary cases; of
-        another detector, minus its ``score_samples``.
+        By default that of :class:`~rejo.typical.Typical`, about 1 for ordinary cases; of another
+        detector, minus its ``score_samples``.
         """
         check_is_fitted(self)
         if self.detector_ is not None:
@@ -443,7 +444,7 @@ def _limit(scores: Floats, share: float) -> float:
 def _novelty(detector: Any, X: Any) -> Floats:
     """How unlike training each case (n,) is."""
     if isinstance(detector, Typical):
-        return detector.distance(_numbers(X))
+        return detector.novelty(_numbers(X))
     return -np.asarray(detector.score_samples(X), dtype=np.float64)
 
 
