@@ -200,7 +200,7 @@ def test_rows_must_be_positions(rows):
         why(ThresholdRejectClassifier().fit(Z, Y), Z, rows=rows)
 
 
-@pytest.mark.parametrize("top", [0, -1, True])
+@pytest.mark.parametrize("top", [0, -1, True, 1.5, "two"])
 def test_top_must_be_positive(top):
     Z = X[["debt", "age"]].to_numpy()
     with pytest.raises(WhyError, match="top="):

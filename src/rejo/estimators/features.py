@@ -94,7 +94,8 @@ def values_of(cases: NumericCases, X: Any, j: int) -> NDArray[Any]:
     if is_frame(X):
         name = cases.names[j]
         column = X[name] if name in X.columns else X.iloc[:, cases.source[j]]
-        return column.to_numpy(dtype=object)
+        plain = getattr(column.dtype, "kind", "O") in "biuf" and isinstance(column.dtype, np.dtype)
+        return np.asarray(column.to_numpy() if plain else column.to_numpy(dtype=object))
     column = X[:, [cases.source[j]]]
     return np.asarray(column.toarray() if issparse(column) else column)[:, 0]
 

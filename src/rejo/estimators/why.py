@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,7 +38,7 @@ from rejo.explain.coefficients import linear_pulls, summed_by
 from rejo.explain.doubtful import most_reviewed, top_shares
 from rejo.explain.replacement import replacement_pulls
 from rejo.explain.trees import n_steps, tree_pulls, walk_pulls
-from rejo.explain.words import listed, standing_out
+from rejo.explain.words import said, standing_out
 from rejo.typical import MOST_ROWS, Typical
 
 __all__ = [
@@ -154,9 +155,9 @@ def add_why(frame: Any, model: Any, X: Any, judgement: Judgement, top: Any, back
     """Add the column ``why`` to the frame of a review; ``None`` for cases that are not in doubt."""
     X = as_table(X)
     found, seen = _pulls_of(model, X, judgement, None, background)
-    said = np.full(len(frame), None, dtype=object)
-    said[found.rows] = _in_words(model, X, found, seen, 3 if top is True else int(top))["why"]
-    return frame.assign(why=said)
+    words = np.full(len(frame), None, dtype=object)
+    words[found.rows] = _in_words(model, X, found, seen, 3 if top is True else top)["why"]
+    return frame.assign(why=words)
 
 
 def doubtful_features(
@@ -197,9 +198,10 @@ def doubtful_features(
         return []
     if len(rows) > most:
         rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
-    found, _ = _pulls_of(model, X, judgement, rows, background)
+    found, seen = _pulls_of(model, X, judgement, rows, background)
     shares, pull = top_shares(found.values, top)
-    seen = as_numbers(insides(model), X)
+    if seen is None or seen.source is None:  # the features are not columns of the table
+        seen = as_numbers(insides(model), X)
     usual = float(reviewed.mean())
     return [
         DoubtfulFeature(
@@ -371,27 +373,32 @@ def _positions(rows: Any, n: int) -> Indices:
 
 
 def _in_words(
-    model: Any, X: Any, found: Pulls, seen: NumericCases | None, top: int
+    model: Any, X: Any, found: Pulls, seen: NumericCases | None, top: Any
 ) -> dict[str, Iterable[Any]]:
     """Columns of :func:`why`."""
-    if isinstance(top, bool) or top < 1:
-        raise WhyError(f"top={top!r} must be at least 1", parameter="top")
+    if not isinstance(top, Integral) or isinstance(top, bool) or top < 1:
+        raise WhyError(f"top={top!r:.40} must be a whole number from 1", parameter="top")
     classes = final_classifier(model).classes_
     some = take_rows(X, found.rows)
-    n = len(found.rows)
-    table = [values_of(seen, some, j) for j in range(len(found.features))] if seen else []
-    low, high, said = [""] * n, [""] * n, [""] * n
-    for i in range(n):
-        values = [column[i] for column in table]
-        sides = standing_out(found.values[i], top)
-        low[i], high[i] = (listed(side, found.features, values) for side in sides)
-        ends = zip((found.lower[i], found.upper[i]), (low[i], high[i]), strict=True)
-        said[i] = " | ".join(f"{classes[k]}: {text}" for k, text in ends if text)
-        said[i] = said[i] or "no feature stands out"
+    columns: dict[int, Any] = {}  # of the features that are named
+
+    def named(i: int, side: Indices) -> str:
+        for j in side.tolist():
+            if j not in columns and seen is not None:
+                columns[j] = values_of(seen, some, j)
+        return ", ".join(f"{found.features[j]} {said(columns[j][i])}" for j in side.tolist())
+
+    low, high, both = [], [], []
+    for i, (lower, upper) in enumerate(zip(found.lower, found.upper, strict=True)):
+        down, up = (named(i, side) for side in standing_out(found.values[i], int(top)))
+        texts = [f"{classes[k]}: {text}" for k, text in ((lower, down), (upper, up)) if text]
+        low.append(down)
+        high.append(up)
+        both.append(" | ".join(texts) or "no feature stands out")
     return {
         "lower": classes[found.lower],
         "upper": classes[found.upper],
         "towards_lower": low,
         "towards_upper": high,
-        "why": said,
+        "why": both,
     }

@@ -56,12 +56,20 @@ def most_reviewed(values: NDArray[Any], reviewed: NDArray[np.bool_]) -> MostRevi
 
 def _places(values: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """Ranges or levels of a feature, in words, and which cases (n,) are there."""
-    missing = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
+    if values.dtype.kind in "biuf":
+        missing = (
+            np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+        )
+    else:
+        missing = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
     if missing.any():
         yield "missing", missing
     numbers = _as_numbers(values, missing)
     if numbers is None:
-        words = np.array([said(value) for value in values.tolist()], dtype=object)
+        known: dict[Any, str] = {}
+        words = np.array(
+            [known.get(v) or known.setdefault(v, said(v)) for v in values.tolist()], dtype=object
+        )
         for word in sorted(set(words[~missing].tolist())):
             yield word, (words == word) & ~missing
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date, datetime
 from numbers import Real
 from typing import Any
@@ -29,11 +28,6 @@ def standing_out(pulls: Floats, top: int) -> tuple[Indices, Indices]:
     least = LEAST_PART * np.abs(pulls).max(initial=0.0)
     order = order[(np.abs(pulls[order]) >= least) & (pulls[order] != 0)]
     return order[pulls[order] < 0][:top], order[pulls[order] > 0][:top]
-
-
-def listed(features: Indices, names: Sequence[str], values: Sequence[Any]) -> str:
-    """Names and values, as in "duration 48, savings none"."""
-    return ", ".join(f"{names[j]} {said(values[j])}" for j in features)
 
 
 def said(value: Any) -> str:
