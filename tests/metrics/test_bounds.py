@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rejo import metrics
-from rejo.metrics.bounds import binomial_evidence
 
 PRICES = {  # losses, and how often they occur
     "errors alone": ([0, 1], [0.97, 0.03]),
@@ -40,14 +39,6 @@ def test_bounds_and_p_values_of_arrays(counts, confidence, limit):
 
 
 @given(st.integers(1, 400), st.integers(0, 400), st.floats(0.01, 0.6))
-def test_evidence_bounds_the_p_value(n, e, limit):
-    e = min(e, n)
-    evidence = binomial_evidence(e / n, n, limit)
-    assert (evidence > 0) == (e / n < limit)
-    if evidence > 0:
-        assert metrics.binomial_p_values(e, n, limit) <= np.exp(-evidence) + 1e-9
-
-
 @given(st.floats(0.0005, 0.9), st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99]))
 def test_the_fewest_cases_that_can_prove_a_limit(limit, confidence):
     n = metrics.cases_needed(limit, confidence)

@@ -85,25 +85,6 @@ def binomial_p_values(errors: ArrayLike, n_samples: ArrayLike, limit: ArrayLike)
     return np.asarray(np.where(e >= n, 1.0, bdtr(np.minimum(e, n), n, q)))
 
 
-def binomial_evidence(rates: ArrayLike, n_samples: ArrayLike, limit: float) -> Floats:
-    """How strongly so many cases would speak for a limit if these were their rates.
-
-    The exponent of Chernoff's bound on the p-value; negative where the rate is above the limit.
-    Among cuts, the one with the most evidence is the likeliest to be proved: neither the one with
-    the lowest rate, if it decides few cases, nor the one with the lowest bound.
-
-    Examples
-    --------
-    >>> from rejo.metrics.bounds import binomial_evidence
-    >>> binomial_evidence([0.01, 0.05, 0.1, 0.2], [20, 200, 400, 500], 0.15).round(1)
-    array([ 2.5, 10.1,  4.4, -4.5])
-    """
-    p = np.clip(np.asarray(rates, np.float64), 1e-12, 1 - 1e-12)
-    q = min(max(limit, 1e-12), 1 - 1e-12)
-    divergence = p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
-    return np.asarray(np.asarray(n_samples, np.float64) * np.where(p < q, divergence, -divergence))
-
-
 def cases_needed(limit: float, confidence: float = 0.95) -> int:
     """Fewest independent decided cases that can prove a limit: if none of them is an error.
 

@@ -6,6 +6,7 @@ settled without them (:mod:`rejo.selection.sequences`); they accept or refuse.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -21,23 +22,25 @@ from rejo.selection.guarantee import Guarantee, TargetUnattainable
 from rejo.selection.holdout import hold_out
 from rejo.selection.learned import Learned, learn
 from rejo.selection.path import RejectCurve, fold_curve
-from rejo.selection.rate_limits import Limit, count_limit
+from rejo.selection.rate_limits import Limit
 from rejo.selection.search import Found, Request, estimate_rates, outcome_costs
 from rejo.selection.sequences import (
     Line,
+    Proof,
     RankedCases,
-    Tested,
     bounds_of,
     candidate_cuts,
+    hope_of_limit,
+    hopes_of,
     keeps,
-    margin_of_limit,
-    margins_of,
     prove_line,
     sequence,
 )
 
 __all__ = ["estimate", "hold_out", "prove"]
 
+SURE = 0.9  # that a group can be promised something
+MOST_RAISES = 40  # of a limit that was not proved
 MOST_LINES = 6  # sequences that share the confidence
 
 
@@ -47,7 +50,7 @@ class _Passed(NamedTuple):
     share: float  # of calibration cases that the last of these decides
     line: Line
     limits: list[Limit]
-    tested: Tested
+    tested: Proof
 
 
 def prove(request: Request, confidence: float, size: float, random_state: Any) -> Found:
@@ -74,7 +77,7 @@ def prove(request: Request, confidence: float, size: float, random_state: Any) -
     lines = plan.lines()
     level = 1 - (1 - confidence) / len(lines)
     best: _Passed | None = None
-    first: tuple[Line, list[Limit], Tested] | None = None
+    first: tuple[Line, list[Limit], Proof] | None = None
     for line in lines:
         limits = units.kept(request.limits, line.reviewed)
         tested = prove_line(limits, cases, line.cuts, level, request.prices)
@@ -120,7 +123,7 @@ def estimate(request: Request) -> Found:
     limits = units.kept(request.limits, line.reviewed)
     rates = np.array([
         bad / np.maximum(total, 1e-300)
-        for bad, total in (count_limit(limit, *own, line.cuts) for limit in limits)
+        for bad, total in (own.count_of(limit, line.cuts) for limit in limits)
     ])  # fmt: skip
     most = np.array([[limit.most] for limit in limits], dtype=np.float64)
     decision = learned.own.decisions(_for_cases(line.cuts, own.group))
@@ -162,18 +165,19 @@ class _Plan(NamedTuple):
         if self.confidence is None or self.request.small_groups != "review":
             return lines
         cuts = self.cuts(small)
-        doubtful = []
-        for limit in self.units.kept(self.request.limits, small):
-            if limit.by == "group":
-                margin = self._margin(limit, cuts).max()
-                if margin < 0.25:
-                    doubtful.append((float(margin), limit.member))
-        reviewed = list(small)
-        for _, g in sorted(doubtful)[: MOST_LINES - 1]:
-            if g not in reviewed and len(reviewed) + 1 < len(self.units.names):
-                reviewed.append(g)
-                lines.append(self._line(tuple(sorted(reviewed))))
-        return lines
+        groups = {
+            x.member: x for x in self.units.kept(self.request.limits, small) if x.by == "group"
+        }
+        chances = {g: float(self._chance(x, cuts).max()) for g, x in groups.items()}
+        worst = sorted(groups, key=lambda g: (chances[g], g))
+        n_doubtful = sum(chance < SURE for chance in chances.values())
+        if not n_doubtful:
+            return lines
+        # Leave out the worst, the two worst, and so on: one more than the doubtful ones.
+        most = min(n_doubtful + 1, len(groups) - 1)
+        left_out = np.unique(np.linspace(1, most, MOST_LINES - 1).round().astype(int))
+        left_out = left_out[(left_out > 0) & (left_out < len(groups))]
+        return lines + [self._line(tuple(sorted([*small, *worst[:n]]))) for n in left_out]
 
     def cuts(self, reviewed: tuple[int, ...]) -> Floats:
         request, given = self.request, None
@@ -187,10 +191,9 @@ class _Plan(NamedTuple):
             priced=request.prices is not None,
         )  # fmt: skip
 
-    def _margin(self, limit: Limit, cuts: Floats) -> Floats:
-        level = self.confidence or 0.5
-        prices = self.request.prices
-        return margin_of_limit(limit, self.own, cuts, self.n_new, level, prices)
+    def _chance(self, limit: Limit, cuts: Floats) -> Floats:
+        level, prices = self.confidence or 0.5, self.request.prices
+        return hope_of_limit(limit, self.own, cuts, self.n_new, level, prices)[0]
 
     def _line(self, reviewed: tuple[int, ...]) -> Line:
         cuts, request = self.cuts(reviewed), self.request
@@ -200,11 +203,14 @@ class _Plan(NamedTuple):
                 "no group has enough cases to promise anything", attainable=np.nan,
                 parameter="small_groups", remedy="Give more cases, or a higher limit.",
             )  # fmt: skip
-        if self.confidence is None:
-            return Line(cuts, reviewed)
-        margins = margins_of(limits, self.own, cuts, self.n_new, self.confidence, request.prices)
+        return Line(cuts, reviewed) if self.confidence is None else self.ordered(limits, reviewed)
+
+    def ordered(self, limits: Sequence[Limit], reviewed: tuple[int, ...]) -> Line:
+        """Candidates in the order of their tests."""
+        cuts, request, level = self.cuts(reviewed), self.request, float(self.confidence or 0.0)
+        hopes = hopes_of(limits, self.own, cuts, self.n_new, level, request.prices)
         price_cut = None if request.prices is None else self.learned.price_cut
-        return Line(sequence(cuts, limits, margins, price_cut), reviewed)
+        return Line(sequence(cuts, limits, hopes, price_cut), reviewed)
 
 
 # ---- parts of the result ----------------------------------------------------------------------
@@ -244,7 +250,8 @@ def _found(
 
 
 def _own_cases(learned: Learned, group: Indices | None) -> RankedCases:
-    return RankedCases(learned.own, learned.chance, learned.y, _take(group, learned.rows))
+    wrong = learned.own.forced != learned.y
+    return RankedCases(learned.own, learned.chance, learned.y, _take(group, learned.rows), wrong)
 
 
 def _take(group: Indices | None, rows: Indices) -> Indices | None:
@@ -273,7 +280,7 @@ def _rests_on(request: Request) -> str:
 
 
 def _refusal(
-    request: Request, plan: _Plan, line: Line, limits: list[Limit], tested: Tested,
+    request: Request, plan: _Plan, line: Line, limits: list[Limit], tested: Proof,
     cases: RankedCases,
 ) -> TargetUnattainable:  # fmt: skip
     """Say which limits the calibration cases do not prove, and what they would."""
@@ -285,9 +292,9 @@ def _refusal(
     failing = np.flatnonzero(~keeps(limits, tested.bounds[:, :1])[:, 0]).tolist()
     worst = max(failing, key=lambda j: bounds[j] / float(limits[j].most or 1))
     if len(limits) == 1:
-        decided = cases.ranked.decisions(_for_cases(line.cuts[:1], cases.group)) >= 0
-        reviewed = 1 - float(decided.mean())
-        return _unattainable(limits[0], float(bounds[0]), reviewed, f"{how},", remedy)
+        attainable, cut = _provable(plan, limits[0], line, cases)
+        reviewed = 1 - float((cases.ranked.decisions(_for_cases(cut, cases.group)) >= 0).mean())
+        return _unattainable(limits[0], attainable, reviewed, f"{how},", remedy)
     # What could be asked for in place of each, if the others are kept: over all candidates, so it
     # is a hint and not a promise.
     cuts = plan.cuts(line.reviewed)
@@ -310,6 +317,22 @@ def _refusal(
         parameter=limits[worst].parameter,
         remedy="Raise a limit, or give more cases or less confidence.",
     )
+
+
+def _provable(plan: _Plan, limit: Limit, line: Line, cases: RankedCases) -> tuple[float, Floats]:
+    """A limit that would have been proved, and the first candidate (1, ...) that proves it.
+
+    The order of the tests depends on the limit, so it is raised until the first test passes.
+    """
+    confidence, prices = float(plan.confidence or 0.0), plan.request.prices
+    cut, bound = line.cuts[:1], np.inf
+    for _ in range(MOST_RAISES):
+        bound = float(bounds_of(limit, cases, cut, confidence, prices)[0][0])
+        if limit.most is not None and bound <= limit.most:
+            break
+        limit = limit._replace(most=min(bound, 1 - 1e-9) if limit.rate != "mean_cost" else bound)
+        cut = plan.ordered([limit], line.reviewed).cuts[:1]
+    return max(bound, float(limit.most or 0.0)), cut
 
 
 def _unattainable(

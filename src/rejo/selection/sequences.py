@@ -15,23 +15,23 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import betaln, gammaln, logit, ndtr, ndtri
+from scipy.stats import binom
 
 from rejo._typing import Floats, Indices
-from rejo.metrics.bounds import (
-    binomial_evidence,
-    binomial_upper_bounds,
-    mean_upper_bound,
-)
+from rejo.metrics.bounds import binomial_upper_bounds, mean_upper_bound
 from rejo.metrics.intervals import wilson_limits
 from rejo.selection.cuts import Cuts, rank_cuts, share_cuts
 from rejo.selection.learned import Learned
 from rejo.selection.ranked import Ranked
-from rejo.selection.rate_limits import Limit, count_limit, decided_sums
+from rejo.selection.rate_limits import Counts, Limit, count_limit, decided_sums
 
 SHARES = np.linspace(0.0, 1.0, 201)  # of reviews, at which a model may be cut
 STEPS = np.geomspace(0.02, 4.0, 120)  # times the allowed error, if groups have cuts of their own
 LEAST = 1e-6
+PRIOR = 5.0  # errors that speak for the curve
+HARDLY = 0.01  # a chance
+FEW_BAD = 60  # cases, up to which their number is not taken as normal
 
 
 class Line(NamedTuple):
@@ -42,12 +42,28 @@ class Line(NamedTuple):
 
 
 class RankedCases(NamedTuple):
-    """RankedCases that candidates decide."""
+    """Cases that candidates decide."""
 
     ranked: Ranked
     wrong: Any  # (n,) whether the decision without a review is wrong, or how likely that is
     y: Indices  # (n,)
     group: Indices | None  # (n,)
+    counted: Any = None  # (n,) whether it is wrong, if ``wrong`` says how likely that is
+
+    def count_of(self, limit: Limit, cuts: Floats) -> Counts:
+        """Count what a limit is about; what is likely, as well as the cases can tell.
+
+        The curve that says how likely errors are knows nothing of true classes, so theirs are
+        counted, and nothing of groups, so it is raised or lowered to the errors of each.
+        """
+        wrong = self.wrong
+        if self.counted is not None and limit.by == "class":
+            wrong = self.counted
+        elif self.counted is not None and limit.by == "group":
+            of = self.group == limit.member
+            factor = (self.counted[of].sum() + PRIOR) / (wrong[of].sum() + PRIOR)
+            wrong = np.minimum(factor * wrong, 1.0)
+        return count_limit(limit, self.ranked, wrong, self.y, self.group, cuts)
 
 
 def candidate_cuts(
@@ -120,7 +136,7 @@ def _cuts_by_group(
 
 
 def sequence(
-    cuts: Floats, limits: Sequence[Limit], margins: Floats, price_cut: float | None = None
+    cuts: Floats, limits: Sequence[Limit], hopes: Floats, price_cut: float | None = None
 ) -> Floats:
     """Put candidates (m, ...), from many reviews to few, in the order of their tests.
 
@@ -129,72 +145,88 @@ def sequence(
     """
     if not any(limit.limits_errors for limit in limits):
         return cuts[::-1]
-    start = int(margins.argmax())
+    start = int(hopes.argmax())
     kept = cuts[start:]
     if price_cut is not None and kept.ndim == 1:  # up to this cut, a review pays anyway
         kept = kept[: max(1, int((kept <= price_cut).sum()))]
     return kept
 
 
-def margins_of(
+def hopes_of(
     limits: Sequence[Limit], cases: RankedCases, cuts: Floats, n_new: float, confidence: float,
     prices: Floats | None,
 ) -> Floats:  # fmt: skip
-    """How clearly each candidate (m,) may be proved to keep all limits by ``n_new`` cases.
+    """What speaks for each candidate (m,) to be proved to keep all limits by ``n_new`` cases.
 
-    The evidence for the limit that has the least.  If none has any, how near each comes to it.
+    The logarithm of its probability; or, if there is hardly a chance for any, how low the bounds
+    may well be.
     """
-    evidence = np.full(len(cuts), np.inf)
+    chance, margin = np.zeros(len(cuts)), np.full(len(cuts), np.inf)
     for limit in limits:
-        evidence = np.minimum(evidence, _evidence(limit, cases, cuts, n_new, prices))
-    if evidence.max() > 0:
-        return evidence
-    found = np.full(len(cuts), np.inf)
-    for limit in limits:
-        found = np.minimum(found, margin_of_limit(limit, cases, cuts, n_new, confidence, prices))
-    return found
+        p, distance = hope_of_limit(limit, cases, cuts, n_new, confidence, prices)
+        chance += np.log(np.maximum(p, 1e-300))
+        margin = np.minimum(margin, distance)
+    return chance if chance.max() > np.log(HARDLY) else margin
 
 
-def _evidence(
-    limit: Limit, cases: RankedCases, cuts: Floats, n_new: float, prices: Floats | None
-) -> Floats:
-    """How strongly ``n_new`` cases like these would speak for a limit at each candidate (m,)."""
-    if limit.most is None:
-        return np.full(len(cuts), np.inf)
-    if limit.rate == "mean_cost" and prices is not None:
-        mean, spread = _mean_cost(cases, cuts, prices)
-        z = (limit.most - mean) / np.maximum(spread, 1e-300)
-        return n_new * z * np.abs(z) / 2
-    bad, total = count_limit(limit, *cases, cuts)
-    rate = np.where(total > 0, bad / np.maximum(total, 1e-300), 1.0)
-    return binomial_evidence(rate, total * n_new / len(cases.y), limit.most)
-
-
-def margin_of_limit(
+def hope_of_limit(
     limit: Limit, cases: RankedCases, cuts: Floats, n_new: float, confidence: float,
     prices: Floats | None,
-) -> Floats:  # fmt: skip
-    """As :func:`margins_of`, for one limit."""
-    level = max(2 * confidence - 1, 0.1)  # two-sided
-    scale = n_new / len(cases.y)
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Probability (m,) that new cases prove a limit, and how far below it their bound may be."""
     if limit.most is None:
-        return np.full(len(cuts), np.inf)
+        return np.ones(len(cuts)), np.full(len(cuts), np.inf)
     if limit.rate == "mean_cost":
-        if prices is None:
-            raise ValueError("max_cost needs prices")
         mean, spread = _mean_cost(cases, cuts, prices)
-        worst = mean + 2 * spread / np.sqrt(n_new)
-        return (limit.most - worst) / np.maximum(spread, 1e-300)
-    bad, total = count_limit(limit, *cases, cuts)
+        z = (limit.most - mean) / np.maximum(spread / np.sqrt(n_new), 1e-300)
+        return ndtr(z - ndtri(confidence)), z
+    bad, total = cases.count_of(limit, cuts)
+    new = np.round(total * n_new / len(cases.y))
     some = total > 0
     rate = np.clip(bad[some] / total[some], 0.0, 1.0)
-    highest = np.ones(len(cuts))
-    highest[some] = wilson_limits(rate, np.maximum(total[some] * scale, 1e-9), level)[1]
-    return np.asarray(logit(limit.most) - logit(np.clip(highest, LEAST, 1 - LEAST)))
+    highest, level = np.ones(len(cuts)), max(2 * confidence - 1, 0.1)  # two-sided
+    highest[some] = wilson_limits(rate, np.maximum(new[some], 1e-9), level)[1]
+    margin = logit(limit.most) - logit(np.clip(highest, LEAST, 1 - LEAST))
+    return chance_of_proof(bad, total, new, limit.most, confidence), np.asarray(margin)
 
 
-def _mean_cost(cases: RankedCases, cuts: Floats, prices: Floats) -> tuple[Floats, Floats]:
+def chance_of_proof(
+    bad: Floats, total: Floats, new: Floats, limit: float, confidence: float
+) -> Floats:
+    """Probability (m,) that ``new`` cases prove a limit, if ``bad`` of ``total`` others were bad.
+
+    They prove it if no more than ``most`` of them are bad.  Their number is beta-binomial, from
+    Jeffreys' prior; for many cases, nearly normal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rejo.selection.sequences import chance_of_proof
+    >>> one = np.array([1.0])
+    >>> chance_of_proof(0 * one, 400 * one, 149 * one, 0.02, 0.95).round(2)  # if none of them is
+    array([0.85])
+    >>> chance_of_proof(0 * one, 400 * one, 148 * one, 0.02, 0.95)
+    array([0.])
+    """
+    most = binom.ppf(1 - confidence, new, limit)
+    most = np.where(binom.cdf(most, new, limit) <= 1 - confidence, most, most - 1)  # or -1
+    a, b = bad + 0.5, np.maximum(total - bad, 0.0) + 0.5
+    mean = new * a / (a + b)
+    variance = mean * b / (a + b) * (1 + (new - 1) / (a + b + 1))
+    found = ndtr((most + 0.5 - mean) / np.sqrt(np.maximum(variance, 1e-12)))
+    few = (most <= FEW_BAD) & (most >= 0)
+    k = np.arange(FEW_BAD + 1)[:, None]
+    a, b, n = a[few], b[few], new[few]
+    log_p = gammaln(n + 1) - gammaln(k + 1) - gammaln(np.maximum(n - k, 0) + 1)
+    log_p = log_p + betaln(k + a, np.maximum(n - k, 0) + b) - betaln(a, b)
+    found[few] = np.where(k <= most[few], np.exp(log_p), 0.0).sum(axis=0)
+    return np.where(most < 0, 0.0, np.clip(found, 0.0, 1.0))
+
+
+def _mean_cost(cases: RankedCases, cuts: Floats, prices: Floats | None) -> tuple[Floats, Floats]:
     """Mean and standard deviation (m,) of what a case costs at each candidate."""
+    if prices is None:
+        raise ValueError("max_cost needs prices")
     n, ranked = len(cases.y), cases.ranked
     review, decision = prices[cases.y, -1], prices[cases.y, ranked.forced]
     every = np.ones(n, dtype=bool)
@@ -206,7 +238,7 @@ def _mean_cost(cases: RankedCases, cuts: Floats, prices: Floats) -> tuple[Floats
     return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
 
 
-class Tested(NamedTuple):
+class Proof(NamedTuple):
     """How far a sequence of tests went."""
 
     n_passed: int  # candidates that keep all limits
@@ -220,14 +252,14 @@ def prove_line(
     cuts: Floats,
     confidence: float,
     prices: Floats | None,
-) -> Tested:
+) -> Proof:
     """Test candidates on calibration cases, one after the other, until one fails."""
     found = [bounds_of(limit, cases, cuts, confidence, prices) for limit in limits]
     bounds = np.array([bound for bound, _ in found])  # (n_limits, m)
     totals = np.array([total for _, total in found])
     failed = np.flatnonzero(~keeps(limits, bounds).all(axis=0))
     passed = int(failed[0]) if len(failed) else len(cuts)
-    return Tested(passed, bounds[:, : passed + 1], totals[:, : passed + 1])
+    return Proof(passed, bounds[:, : passed + 1], totals[:, : passed + 1])
 
 
 def keeps(limits: Sequence[Limit], bounds: Floats) -> Any:
@@ -243,7 +275,7 @@ def bounds_of(
     if limit.rate == "mean_cost":
         bounds = [cost_bound(cases, cut, confidence, prices) for cut in cuts]
         return np.array(bounds), np.full(len(cuts), float(len(cases.y)))
-    bad, total = count_limit(limit, *cases, cuts)
+    bad, total = cases.count_of(limit, cuts)
     return binomial_upper_bounds(np.round(bad), np.round(total), confidence), total
 
 
