@@ -5,7 +5,7 @@ explained by each learner in several ways.  The reference is the Shapley value b
 of features, against 60 training cases; the rank correlation is Spearman's, a mean over cases.  As
 60 cases are a sample, exact values against 60 others show what can be reached.
 
-    python -m benchmarks.bench_why [--cases N] [--background N]
+    python -m benchmarks.bench_why [--cases N] [--background N] [--only TEXT]
 """
 
 from __future__ import annotations
@@ -29,7 +29,14 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from benchmarks.tables import Report
-from rejo import BlendClassifier, RejoMLP, RejoSVC, ThresholdRejectClassifier, datasets
+from rejo import (
+    BlendClassifier,
+    RejoMLP,
+    RejoSVC,
+    ReplicationClassifier,
+    ThresholdRejectClassifier,
+    datasets,
+)
 from rejo.estimators import why
 from rejo.estimators.features import NumericCases, as_numbers
 from rejo.estimators.insides import insides, pair_scores, through
@@ -55,6 +62,10 @@ def learners() -> dict[str, Any]:
                 max_iter=75, max_leaf_nodes=8, learning_rate=0.05, random_state=0
             )
         ),
+        "gradient boosting, data replication": ReplicationClassifier(
+            HistGradientBoostingClassifier(max_iter=75, max_leaf_nodes=8, random_state=0),
+            class_order="sorted",
+        ),
         "random forest": ThresholdRejectClassifier(forest),
         "SVM (RBF), calibrated": ThresholdRejectClassifier(SVC(C=4)),
         "SVM (RBF), data replication": RejoSVC(C=4, class_order="sorted"),
@@ -79,6 +90,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=25, help="cases in doubt of each table")
     parser.add_argument("--background", type=int, default=60, help="training cases to compare with")
+    parser.add_argument("--only", default="", help="learners whose names contain this")
     options = parser.parse_args()
     report = Report()
     closeness: dict[tuple[str, str], list[tuple[float, float, float]]] = defaultdict(list)
@@ -90,6 +102,8 @@ def main() -> None:
                 print(error)
                 continue
             for learner, model in learners().items():
+                if options.only not in learner:
+                    continue
                 for way, *found in measured(model, X, y, options.cases, options.background):
                     closeness[learner, way].append(tuple(found))
     report.section(
