@@ -116,6 +116,13 @@ def test_options_are_not_abbreviated(refused):
         (RejoError("7 fields, but the sep is odd", parameter="sep", remedy="Pass another sep."),
          "7 fields, but the sep is odd. Pass another --sep."),
         (ValueError("sep=1"), "sep=1"),
+        (RejoError("max_error=0.2, max_error_by_group['old men']=0.3 cannot all be kept: "
+                   "review_budget_by_group['f'] could be 0.4", parameter="max_error"),
+         "--max-error 0.2, --max-error-by-group old men=0.3 cannot all be kept: "
+         "--review-budget-by-group f could be 0.4"),
+        (RejoError("some groups have fewer", parameter="small_groups",
+                   remedy='Give small_groups="merge", or small_groups="review".'),
+         "some groups have fewer. Give --small-groups merge, or --small-groups review."),
     ],
 )  # fmt: skip
 def test_errors_name_options_where_python_names_parameters(error, message):

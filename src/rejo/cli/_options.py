@@ -393,6 +393,21 @@ def n_jobs(arguments: Namespace, n_rows: int) -> int:
     return 1 if n_rows < 2_000 else os.cpu_count() or 1
 
 
+def _named_limits(text: str) -> str:
+    """Put options in the place of limits, which an error may name several of.
+
+    Python's ``max_error_by_class['ill']=0.1`` is ``--max-error-by-class ill=0.1``.
+    """
+    for option in ("--review-budget", "--max-error", "--small-groups", *LIMITS):
+        name = rf"(?<![-\w'\"]){option[2:].replace('-', '_')}"
+        text = re.sub(rf"{name}\['([^']*)'\]", rf"{option} \1", text)
+        text = re.sub(rf'{name}="(\w+)"', rf"{option} \1", text)
+        text = re.sub(rf"{name}=", f"{option} ", text)
+        if "_" in name:
+            text = re.sub(rf"{name}(?![-\w'\"])", option, text)
+    return text
+
+
 def explain(error: Exception) -> str:
     """Return the message of an error, with an option where it names its parameter.
 
@@ -402,9 +417,10 @@ def explain(error: Exception) -> str:
     if not isinstance(error, RejoError) or error.parameter not in PARAMETERS:
         return str(error)
     option, name = PARAMETERS[error.parameter], rf"(?<![-\w'\"]){error.parameter}"
-    problem = re.sub(f"{name}=", f"{option} ", error.problem)
+    problem = _named_limits(error.problem)
+    problem = re.sub(f"{name}=", f"{option} ", problem)
     problem = re.sub(rf"^{error.parameter}(?![-\w'\"])", option, problem)
-    remedy = error.remedy and re.sub(f"{name}=", f"{option} ", error.remedy)
+    remedy = error.remedy and re.sub(f"{name}=", f"{option} ", _named_limits(error.remedy))
     remedy = remedy and re.sub(rf"{name}(?![-\w'\"])", option, remedy)
     remedy = remedy and re.sub(r"(?<![-\w'\"])thousands=", "--thousands ", remedy)
     named = str(RejoError(problem, where=error.where, remedy=remedy))

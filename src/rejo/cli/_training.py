@@ -82,7 +82,9 @@ def train(
             )  # fmt: skip
         except TargetUnattainable as error:
             more = "ask for less --confidence" if "confidence" in target else "add better columns"
-            error.remedy = f"Raise it, try another --model, give more cases, or {more}."
+            it = "it" if "cannot be reached" in error.problem else "a limit"
+            if error.parameter != "small_groups":  # which has a remedy of its own
+                error.remedy = f"Raise {it}, try another --model, give more cases, or {more}."
             raise
     model.set_params(n_jobs=None)  # not a property of the model
     return Trained(model, choice)

@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> None:
         model, path, X=cases.X, y=cases.y, table=table, overwrite=arguments.overwrite,
         notes=f"rejo train, {trained.choice.name}",
     )  # fmt: skip
-    say("\n" + model.summary())
+    say("\n" + _summary(model))
     if model.margin_ is None:  # else the summary says how sure the limit is
         say("Parameters were tuned on the same cases, so these rates are slightly optimistic.")
     if wide := vague(model.n_effective_):
@@ -262,6 +262,16 @@ def _result(
         "summary": model.summary(),
         "n_training_rows": found.n_training_rows,
     }
+
+
+def _summary(model: Any) -> str:
+    """What to expect and, on a line of its own, what is promised."""
+    from rejo.selection.summary import promises
+
+    text = str(model.summary())
+    for said in promises(model.guarantees_)[:1]:
+        text = text.replace(f" {said}", f"\n{said}")
+    return text
 
 
 def _groups(policy: Any) -> dict[str, Any]:
