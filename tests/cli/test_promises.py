@@ -185,6 +185,10 @@ def test_unknown_groups_go_to_review(predict, grouped, new):
     assert (found.loc[~policy, "decision"] != "review").any()
     few = predict("m.rejo", "new.csv", "--capacity", "0", warning="must be reviewed")
     assert ((few["decision"] == "review") == policy).all()
+    why = predict("m.rejo", "new.csv", "--why", warning=unknown)
+    ambiguous = why["reason"] == "ambiguous"
+    assert ambiguous.any()
+    assert ((why["why"] != "") == ambiguous).all()
 
 
 def test_the_column_of_the_groups_is_needed(run, refused, predict, grouped, new):
