@@ -76,7 +76,7 @@ class NeighbourDistance(BaseEstimator):
 
 
 DETECTORS = {
-    "default (ranks, Mahalanobis)": None,
+    "default": None,
     "robust Mahalanobis": make_pipeline(
         StandardScaler(), EllipticEnvelope(support_fraction=0.9, random_state=0)
     ),
