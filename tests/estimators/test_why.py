@@ -423,6 +423,16 @@ def test_a_search_remembers_what_is_typical(name, tmp_path):
     assert why(rejo.load(tmp_path / "m.rejo"), X).equals(frame)
 
 
+def test_the_lowest_and_highest_numbers_are_not_remembered():
+    Z = np.column_stack([X["debt"], X["home"] == "rent"])
+    search = rejo.RejectClassifierCV(ThresholdRejectClassifier(SVC()), review_budget=0.2, cv=3)
+    typical = search.fit(Z, Y).typical_
+    assert Z[:, 0].min() < typical.low[0] < np.quantile(Z[:, 0], 0.02)
+    assert Z[:, 0].max() > typical.high[0] > np.quantile(Z[:, 0], 0.98)
+    assert (typical.low[1], typical.high[1]) == (0.0, 1.0)  # yes and no are no secret
+    np.testing.assert_allclose(typical.mean, Z.mean(axis=0))
+
+
 def test_nothing_is_remembered_of_what_is_no_number():
     model = ThresholdRejectClassifier(make_pipeline(encoder(), LogisticRegression()))
     search = rejo.RejectClassifierCV(model, review_budget=0.2, cv=3).fit(X, Y)

@@ -10,11 +10,14 @@ from scipy.sparse import issparse
 
 from rejo._errors import RejoError
 from rejo._typing import Floats, Indices
-from rejo.estimators.inner import is_frame
-from rejo.estimators.insides import Insides, through
+from rejo.estimators.inner import family, is_frame, take_rows
+from rejo.estimators.insides import Insides, insides, through, trees_of
 from rejo.estimators.origins import traced
+from rejo.typical import MOST_ROWS, Typical
 
 MOST_COLUMNS = 10_000  # that reach the classifier
+ENDS = (0.01, 0.99)  # quantiles at which numbers to remember are cut off
+FEW_LEVELS = 20  # distinct values of a column, up to which they are not numbers to hide
 
 
 class WhyError(RejoError):
@@ -98,6 +101,46 @@ def values_of(cases: NumericCases, X: Any, j: int) -> NDArray[Any]:
         return np.asarray(column.to_numpy() if plain else column.to_numpy(dtype=object))
     column = X[:, [cases.source[j]]]
     return np.asarray(column.toarray() if issparse(column) else column)[:, 0]
+
+
+def typical_of(model: Any, X: Any) -> Typical | None:
+    """What to remember of training cases to explain a fitted model by, without any of their rows.
+
+    ``None`` if nothing is needed, as for trees, or known already, or if the cases are not numbers
+    where they reach the classifier that rejects.
+    """
+    parts = insides(model)
+    if parts.typical is not None or trees_of(parts) is not None:
+        return None
+    if family(parts.scorer) != "sklearn" or getattr(parts.scorer, "kernel", None) == "precomputed":
+        return None
+    X = as_table(X)
+    if X.shape[0] > MOST_ROWS:
+        X = take_rows(X, np.sort(np.random.default_rng(0).choice(X.shape[0], MOST_ROWS, False)))
+    try:
+        seen = as_numbers(parts, X)
+    except WhyError:
+        return None
+    moved = len(seen.parts.before) > len(parts.before)
+    coded = seen.header is not None and any(hasattr(d, "categories") for d in seen.header.dtypes)
+    return None if moved or coded else _discreet(filled(seen.Z))
+
+
+def _discreet(Z: Floats) -> Typical:
+    """What is typical, without the lowest and highest numbers: they may tell who was there."""
+    low, high = np.quantile(Z, ENDS, axis=0)
+    numbers = np.array([len(np.unique(column)) > FEW_LEVELS for column in Z.T])
+    found = Typical.learn(np.where(numbers, np.clip(Z, low, high), Z))
+    return found._replace(mean=np.clip(Z.mean(axis=0), found.low, found.high))
+
+
+def filled(Z: Floats) -> Floats:
+    """Cases with the median of the column for what is missing; 0 if all is."""
+    missing = np.isnan(Z)
+    if not missing.any():
+        return Z
+    there = np.where(missing.all(axis=0), 0.0, Z)
+    return np.where(missing, np.nanmedian(there, axis=0), Z)
 
 
 def _dense(seen: Any) -> Floats | None:

@@ -21,8 +21,15 @@ import numpy as np
 
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import AMBIGUOUS, Judgement
-from rejo.estimators.features import NumericCases, WhyError, as_numbers, as_table, values_of
-from rejo.estimators.inner import family, is_frame, take_rows
+from rejo.estimators.features import (
+    NumericCases,
+    WhyError,
+    as_numbers,
+    as_table,
+    filled,
+    values_of,
+)
+from rejo.estimators.inner import is_frame, take_rows
 from rejo.estimators.insides import (
     booster_pulls,
     in_single_precision,
@@ -39,17 +46,9 @@ from rejo.explain.doubtful import most_reviewed, top_shares
 from rejo.explain.replacement import replacement_pulls
 from rejo.explain.trees import n_steps, tree_pulls, walk_pulls
 from rejo.explain.words import said, standing_out
-from rejo.typical import MOST_ROWS, Typical
+from rejo.typical import Typical
 
-__all__ = [
-    "DoubtfulFeature",
-    "Pulls",
-    "WhyError",
-    "doubtful_features",
-    "pulls",
-    "typical_of",
-    "why",
-]
+__all__ = ["DoubtfulFeature", "Pulls", "WhyError", "doubtful_features", "pulls", "why"]
 
 MOST_STEPS = 400_000  # to all leaves of all trees, for exact pulls: 0.1 seconds a case
 
@@ -212,29 +211,6 @@ def doubtful_features(
     ]  # fmt: skip
 
 
-def typical_of(model: Any, X: Any) -> Typical | None:
-    """What to remember of training cases to explain a fitted model by, without any of their rows.
-
-    ``None`` if nothing is needed, as for trees, or known already, or if the cases are not numbers
-    where they reach the classifier that rejects.
-    """
-    parts = insides(model)
-    if parts.typical is not None or trees_of(parts) is not None:
-        return None
-    if family(parts.scorer) != "sklearn" or getattr(parts.scorer, "kernel", None) == "precomputed":
-        return None
-    X = as_table(X)
-    if X.shape[0] > MOST_ROWS:
-        X = take_rows(X, np.sort(np.random.default_rng(0).choice(X.shape[0], MOST_ROWS, False)))
-    try:
-        seen = as_numbers(parts, X)
-    except WhyError:
-        return None
-    moved = len(seen.parts.before) > len(parts.before)
-    coded = seen.header is not None and any(hasattr(d, "categories") for d in seen.header.dtypes)
-    return None if moved or coded else Typical.learn(_filled(seen.Z))
-
-
 def _in_doubt(judgement: Judgement) -> Any:
     """Return which cases (n,) are reviewed because they lie between classes."""
     rejected = judgement.decision < 0
@@ -334,7 +310,7 @@ def _typical(seen: NumericCases, background: Any) -> Typical:
                 "a column of background has another type, or other categories, than in X",
                 parameter="background",
             )
-        return Typical.learn(_filled(other.Z))
+        return Typical.learn(filled(other.Z))
     if seen.parts.typical is None:
         raise WhyError(
             f"a {type(seen.parts.scorer).__name__} is explained by comparison with training cases, "
@@ -344,15 +320,6 @@ def _typical(seen: NumericCases, background: Any) -> Typical:
             "in a RejectClassifierCV, which remembers what a typical case looks like.",
         )
     return seen.parts.typical
-
-
-def _filled(Z: Floats) -> Floats:
-    """Cases with the median of the column for what is missing; 0 if all is."""
-    missing = np.isnan(Z)
-    if not missing.any():
-        return Z
-    there = np.where(missing.all(axis=0), 0.0, Z)
-    return np.where(missing, np.nanmedian(there, axis=0), Z)
 
 
 def _array(Z: Any) -> Floats:

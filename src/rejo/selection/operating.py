@@ -31,9 +31,9 @@ from rejo._state import (
 from rejo.decisions import TIE, uniform_prices
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.classes import is_ordered
+from rejo.estimators.features import typical_of
 from rejo.estimators.pipelines import final_classifier
 from rejo.estimators.posteriors import mean_price
-from rejo.estimators.why import typical_of
 from rejo.prices import describe_prices, reject_cost_of
 from rejo.selection.chosen import ChosenModel
 from rejo.selection.crossfit import CrossFit, with_cut
