@@ -123,7 +123,7 @@ def forced_wrong(group: dict[str, Any], point: int) -> int:
 
 def _mark(v: int, gap: AccuracyGap, decided: int) -> str:
     if decided < SMALL:
-        return f"◌ fewer than {SMALL} decided cases"
+        return f"◌ fewer than {SMALL}"
     if gap.best < 0:
         return ""
     return "▲ best" if v == gap.best else "▼ worst" if v == gap.worst else ""

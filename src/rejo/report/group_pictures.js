@@ -54,7 +54,7 @@ function drawGap(data, id, groups, point) {
   const gap = accuracyGap(data, groups, point);
   const safe = lines.flatMap(({ stops }) => stops.filter(({ few }) => !few));
   const least = Math.min(0.99, ...safe.map(({ accuracy }) => Math.floor(accuracy * 100 - 0.2) / 100));
-  const most = Math.max(0.1, roundUp(Math.max(0, ...safe.map(({ at }) => at)), 0.1));
+  const most = Math.max(0.1, ...safe.map(({ at }) => at));
   const picture = frame(id, {
     xs: [0, most], ys: [Math.max(0, least), 1], height: 320, margin: widths[id] < 480 ? 96 : 150,
     xLabel: "share of all cases sent to review", yLabel: "correct among the decided",

@@ -115,7 +115,7 @@ function variance({ n, r, w, f }) {
 }
 
 function markOf(v, gap, decided) {
-  if (decided < SMALL) return `◌ fewer than ${SMALL} decided cases`;
+  if (decided < SMALL) return `◌ fewer than ${SMALL}`;
   if (!gap) return "";
   return v === gap.best ? "▲ best" : v === gap.worst ? "▼ worst" : "";
 }
