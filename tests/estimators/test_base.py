@@ -524,3 +524,17 @@ def test_a_pickle_of_an_earlier_version_is_refused():
     state = {**model.__getstate__(), "_price": 0.2}
     with pytest.raises(ValueError, match=r"earlier version of rejo.*Fit the model again"):
         model.__setstate__(state)
+
+
+def test_an_audit_draws_from_the_decided_points():
+    X, y = rejo.make_synthetic_1(400, random_state=0)
+    model = RejoSVC(C=10, gamma=4).fit(X, y)
+    plain, frame = model.review(X), model.review(X, audit=0.1, random_state=0)
+    drawn = frame["reason"] == "policy"
+    assert 15 <= drawn.sum() <= 45
+    assert plain["reason"][drawn].isna().all()
+    assert (frame["decision"][drawn] == model.reject_label_).all()
+    assert frame["decision"][~drawn].equals(plain["decision"][~drawn])
+    assert frame.equals(rejo.review(model, X, audit=0.1, random_state=0))
+    with pytest.raises(ValueError, match="audit must be a share"):
+        model.review(X, audit=5)

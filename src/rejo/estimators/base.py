@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
@@ -222,7 +223,14 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return self._decided(X, group) < 0
 
     def review(
-        self, X: Any, *, group: Any = None, why: int | None = None, background: Any = None
+        self,
+        X: Any,
+        *,
+        group: Any = None,
+        why: int | None = None,
+        background: Any = None,
+        audit: float | None = None,
+        random_state: Any = None,
     ) -> Any:
         """Return all decisions, and the order in which to review the rejected points.
 
@@ -235,6 +243,10 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             Name this many features, at most, that pull an ambiguous point to either side.
         background : array-like, default=None
             Training points to compare with, for ``why``; see :func:`rejo.why`.
+        audit : float, default=None
+            Also send this share of the points that would be decided to review, drawn at random by
+            ``random_state``, in order to watch the error rate; their reason is "policy".
+        random_state : int, RandomState or None, default=None
 
         Returns
         -------
@@ -243,8 +255,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
             - ``decision``: as :meth:`predict`;
             - ``reason``: why a rejected point goes to review: "ambiguous", between ``lower`` and
-              ``upper``; "novel", unlike the training points; or "policy", by a rule, such as for a
-              group without a promise.  Missing for decided points;
+              ``upper``; "novel", unlike the training points; or "policy", by a rule, for a group
+              without a promise or for an audit.  Missing for decided points;
             - ``forced``: as :meth:`predict_forced`;
             - ``chance_wrong``: probability that ``forced`` is wrong, by the posteriors.  Only if
               the classifier has them;
@@ -260,7 +272,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             - ``why``: features and their values, as in ``"bad: debt 7 | good: age 58"``.  Only if
               it is asked for; missing for points that are not ambiguous.
         """
-        judgement = self._judged(X, group)
+        judgement = audited(self._judged(X, group), audit, random_state)
         return self._explained(self._frame(X, judgement), self, X, judgement, why, background)
 
     def queue(
@@ -552,6 +564,22 @@ def reasons_of(judgement: Judgement) -> NDArray[np.object_]:
     said = np.array([*REASONS, None], dtype=object)
     kind: Any = AMBIGUOUS if judgement.kind is None else judgement.kind
     return said[np.where(judgement.decision < 0, kind, -1)]
+
+
+def audited(judgement: Judgement, share: float | None, random_state: Any = None) -> Judgement:
+    """Send a random share of the decided points to review, by a rule."""
+    if share is None:
+        return judgement
+    if not (isinstance(share, Real) and not isinstance(share, bool) and 0 <= share <= 1):
+        raise ValueError(f"audit must be a share of the points, such as 0.01; got {share!r}.")
+    n = len(judgement.decision)
+    drawn = check_random_state(random_state).uniform(size=n) < float(share)
+    drawn &= judgement.decision >= 0
+    kind = np.zeros(n, np.int8) if judgement.kind is None else judgement.kind
+    return judgement._replace(
+        decision=np.where(drawn, -1, judgement.decision),
+        kind=np.where(drawn, np.int8(POLICY), kind),
+    )
 
 
 def must_review(judgement: Judgement) -> NDArray[np.bool_]:

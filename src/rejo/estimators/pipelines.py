@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rejo._state import require
 from rejo._typing import Labels
-from rejo.estimators.base import Judgement, RejectClassifier
+from rejo.estimators.base import Judgement, RejectClassifier, audited
 
 __all__ = ["judge", "queue", "review"]
 
@@ -24,6 +24,8 @@ def review(
     group: Any = None,
     why: int | None = None,
     background: Any = None,
+    audit: float | None = None,
+    random_state: Any = None,
 ) -> Any:
     """Return all decisions of a fitted model, and the order in which to review the others.
 
@@ -42,6 +44,8 @@ def review(
         Name this many features, at most, that pull an ambiguous case to either side.
     background : as X, default=None
         Training cases to compare with, for ``why``; see :func:`rejo.why`.
+    audit, random_state
+        As in :meth:`RejectClassifier.review`.
 
     Returns
     -------
@@ -61,7 +65,7 @@ def review(
     [1, 2, 3]
     """
     classifier, seen = _rejecting_step(model, X)
-    judgement = classifier._judged(seen, group)
+    judgement = audited(classifier._judged(seen, group), audit, random_state)
     frame = classifier._frame(X, judgement)
     return classifier._explained(frame, model, X, judgement, why, background)
 
