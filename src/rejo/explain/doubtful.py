@@ -20,7 +20,7 @@ PRIOR = 10.0  # cases with the usual share of reviews, so that a small place doe
 class MostReviewed(NamedTuple):
     """The values of a feature at which most cases are reviewed."""
 
-    where: str  # "36 to 72", "none", "missing"; "" if there are too few cases
+    where: str  # "36 to 72", "72 or more", "none", "missing"; "" if there are too few cases
     cases: int
     reviewed: float  # share of these cases
 
@@ -81,8 +81,17 @@ def _places(values: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     edges = np.unique(np.quantile(numbers[~missing], [0, 0.25, 0.5, 0.75, 1], method="nearest"))
     for low, high in pairwise(edges):
         inside = (numbers >= low) & (numbers < high if high < edges[-1] else numbers <= high)
-        end = high if high == edges[-1] else distinct[np.searchsorted(distinct, high) - 1]
-        yield said(low) if low == end else f"{said(low)} to {said(end)}", inside
+        yield _range(low, high, distinct, edges), inside
+
+
+def _range(low: Any, high: Any, distinct: Floats, edges: Floats) -> str:
+    """A range in words, without the lowest and highest number of all: each may be one case's."""
+    if high == edges[-1]:
+        return f"{said(low)} or more"
+    end = distinct[np.searchsorted(distinct, high) - 1]
+    if low == edges[0]:
+        return f"at most {said(end)}"
+    return said(low) if low == end else f"{said(low)} to {said(end)}"
 
 
 def _as_numbers(values: NDArray[Any], missing: NDArray[np.bool_]) -> Floats | None:
