@@ -86,6 +86,7 @@ def promised(model: Any) -> dict[str, Any]:
     return {
         "promises": getattr(model, "guarantees_", ()),
         "sent_to_review": [] if policy is None else policy.reviewed,
+        "group_thresholds": policy is not None and policy.cuts is not None,
     }
 
 
