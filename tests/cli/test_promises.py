@@ -203,6 +203,12 @@ def test_the_column_of_the_groups_is_needed(run, refused, predict, grouped, new)
     assert found["decision"].tolist() == whole["decision"].tolist()
 
 
+def test_a_group_of_a_model_without_promises(run, refused, model, cases):
+    line = refused(2, "predict", model, "t.csv", "--group", "sex")
+    assert "promises nothing by group: leave out --group" in line
+    assert "\nsex\n  f " in run("evaluate", model, "t.csv", "--group", "sex")[1]
+
+
 def test_each_promise_is_judged_on_new_cases(run, grouped, new):
     code, out, err = run("evaluate", "m.rejo", "new.csv")
     assert code == 0, err
@@ -341,3 +347,36 @@ def test_what_is_novel_is_named_in_the_units_of_the_table(run, predict, table):
     assert found.loc[9, "detail"].startswith("since 2031-05-01: training had 2020-01-")
     assert (found.loc[[7, 9], ["suggested", "chance_wrong", "worth"]] == "").all(axis=None)
     assert "novelty: cases unlike" in run("inspect", "m.rejo")[1]
+
+
+@pytest.mark.parametrize("model", ["svm", "logistic", "boosting-posterior"])
+def test_every_learner_detects_and_explains(run, predict, table, model):
+    table(300, seed=2).to_csv("t.csv", index=False)
+    train(run, "--review-budget", "0.3", "--novelty", "--model", model, "--report", "r.html")
+    new = table(60, seed=5)
+    new.loc[7, "since"] = "2033-05-01"
+    new.to_csv("new.csv", index=False)
+    found = predict("m.rejo", "new.csv", "--why")
+    assert found.loc[7, "detail"].startswith("since 2033-05-01: training had")
+    ambiguous = found["reason"] == "ambiguous"
+    assert ambiguous.any()
+    assert found.loc[ambiguous, "why"].str.contains("age|income").mean() > 0.8
+
+
+def test_promises_for_three_classes_and_a_learner_without_posteriors(run, table):
+    classes = ("a", "b", "c")
+    frame = table(900, seed=2, classes=classes)
+    frame["sex"] = np.where(np.arange(len(frame)) % 3 == 0, "f", "m")
+    frame.to_csv("t.csv", index=False)
+    words = ("--group", "sex", "--order", "a,b,c", "--report", "r.html", "--novelty")
+    limits = ("--max-error-by-group", "0.6", "--max-error-by-decision", "a=0.6,c=0.6")
+    train(run, *words, *limits, "--confidence", "0.8", "--model", "logistic")
+    new = table(300, seed=5, classes=classes).assign(sex="f")
+    new.to_csv("new.csv", index=False)
+    found = json.loads(run("evaluate", "m.rejo", "new.csv", "--json")[1])
+    asked = [(verdict["part"], verdict["value"]) for verdict in found["target"]]
+    assert asked == [
+        ("max_error_by_decision", "a"), ("max_error_by_decision", "c"),
+        ("max_error_by_group", "f"), ("max_error_by_group", "m"),
+    ]  # fmt: skip
+    assert [verdict["verdict"] for verdict in found["target"]] == ["met"] * 3 + ["open"]

@@ -41,7 +41,8 @@ def add(parser: Any) -> None:
     options.add(parser, "model", "data")
     options.add(parser, "--target", help=f"column with the classes {same}")
     options.add(parser, "--by", help=f"report on each value of this column separately {same}")
-    options.add(parser, "--group", help=f"column to promise by, if the model promises by it {same}")
+    groups = f"column of the groups that the model promises by {same}; without promises, as --by"
+    options.add(parser, "--group", help=groups)
     options.add(parser, "--report", "--overwrite")
     options.add(parser, "--costs", help=f"prices for the report {same}")
     options.add_reading(parser)
@@ -163,10 +164,11 @@ def _read(
         )
     if target in opened.encoder.kinds_:
         raise CommandError(f"--target {target!r} is a feature of {arguments.model}")
-    by = arguments.by or by_group or opened.table.get("by")
+    by = arguments.by or by_group or arguments.group or opened.table.get("by")
     kept = [target, by, by_group, opened.table.get("groups")]
     text = list(dict.fromkeys(name for name in kept if name is not None))
-    optional = [name for name in text if name not in (target, arguments.by, by_group)]
+    optional = [name for name in text if name not in (target, arguments.by, arguments.group)]
+    optional = [name for name in optional if name != by_group]
     reading = options.reading(arguments)
     chunks = read_chunks(arguments.data, opened.encoder, text=text, optional=optional, **reading)
     try:

@@ -75,6 +75,8 @@ def run(arguments: argparse.Namespace) -> None:
     # A column named here must exist; the one named in training may be absent.
     named = arguments.id or opened.table.get("id")
     by = opened.group_column(arguments.group)
+    if by is None and arguments.group is not None:
+        raise CommandError(f"{arguments.model} promises nothing by group: leave out --group")
     text = list(dict.fromkeys(name for name in (named, by) if name is not None))
     optional = [named] if named is not None and not arguments.id and named != by else []
     chunks = read_chunks(

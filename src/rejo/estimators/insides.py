@@ -71,10 +71,12 @@ def insides(model: Any) -> Insides:
     if mixes or not wraps:
         return Insides(before, after, model, same, False, typical)
     scorer = model.estimator_
-    while hasattr(scorer, "steps") or hasattr(scorer, "best_estimator_"):
+    while any(hasattr(scorer, name) for name in ("steps", "best_estimator_", "detector_")):
         if hasattr(scorer, "steps"):
             after += [step for _, step in scorer.steps[:-1]]
             scorer = scorer.steps[-1][1]
+        elif hasattr(scorer, "detector_"):
+            scorer = scorer.classifier_
         else:
             scorer = scorer.best_estimator_
     column = same
