@@ -180,6 +180,15 @@ def table():
     return make_pipeline(TableEncoder(), RejoLinear()).fit(frame, k), frame
 
 
+def with_groups():
+    X, k = cases(2, "dense")
+    learner = ThresholdRejectClassifier(logistic)
+    model = RejectClassifierCV(
+        learner, max_error_by_group=0.6, confidence=0.5, cv=2, random_state=0
+    )
+    return model.fit(X, k, group=np.where(X[:, 2] > 0, "east", "west")), X
+
+
 def streamed():
     X, k = cases(2, "dense")
     return RejoLinear().partial_fit(X[:40], k[:40], classes=[0, 1]), X
@@ -208,6 +217,7 @@ def fitted():
                 "precomputed logistic": lambda: precomputed(RejoKernelLogistic()),
                 "table": table,
                 "streamed": streamed,
+                "groups": with_groups,
             }
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the models need not be good
@@ -217,7 +227,7 @@ def fitted():
     return find
 
 
-SPECIAL = ("precomputed", "precomputed logistic", "table", "streamed")
+SPECIAL = ("precomputed", "precomputed logistic", "table", "streamed", "groups")
 
 
 # ---- what comes back ----------------------------------------------------------------------
@@ -522,26 +532,13 @@ def test_nothing_hostile_hides_in_a_pair(fitted, name):
     attack(model, X, changes)
 
 
-HOLDERS = ("streamed", "adam", "budget", "allowed error", "lowest cost", "guarantee", "novel")
+HOLDERS = ("streamed", "adam", "budget", "allowed error", "lowest cost", "groups", "novel")
 TUPLES = [cls for cls in STORABLE.values() if issubclass(cls, tuple)]
 
 
 @pytest.mark.parametrize("cls", TUPLES, ids=lambda cls: cls.__name__)
 def test_no_field_can_be_hostile(fitted, cls):
-    found = [
-        part
-        for name in (
-            "streamed",
-            "adam",
-            "budget",
-            "allowed error",
-            "lowest cost",
-            "guarantee",
-            "novel",
-        )
-        for part in parts_of(fitted(name)[0])
-        if type(part) is cls
-    ]
+    found = [part for name in HOLDERS for part in parts_of(fitted(name)[0]) if type(part) is cls]
     assert found
     part = found[0]
     part._check_state()

@@ -46,10 +46,8 @@ class GroupPolicy(NamedTuple):
     def _check_state(self) -> None:
         """Names that differ, those reviewed and merged among them, and a cut for each."""
         texts = each(text())
-        check_fields(
-            self, names=texts, reviewed=texts, merged=texts,
-            cuts=maybe(floats_like(len(self.names))),
-        )  # fmt: skip
+        check_fields(self, names=texts, reviewed=texts, merged=texts)
+        check_fields(self, cuts=maybe(floats_like(len(self.names))))
         require(len(set(self.names)) == len(self.names), self, "its groups repeat")
         some = {*self.reviewed, *self.merged}
         require(some <= set(self.names), self, "it names groups that it does not know")

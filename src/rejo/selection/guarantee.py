@@ -80,11 +80,11 @@ class Guarantee(NamedTuple):
 
     def _check_state(self) -> None:
         """The name of a rate, shares or a cost, counts, and what it is about."""
-        cost = self.rate == "mean_cost"
-        share = number() if cost else number(0.0, 1.0)
+        rates = one_of("rejection_rate", "error_rate", "accepted_error_rate", "mean_cost")
+        check_fields(self, rate=rates)
+        share = number() if self.rate == "mean_cost" else number(0.0, 1.0)
         check_fields(
             self,
-            rate=one_of("rejection_rate", "error_rate", "accepted_error_rate", "mean_cost"),
             bound=share,
             target=maybe(share),
             confidence=number(1e-9, 1 - 1e-15),
