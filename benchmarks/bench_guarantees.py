@@ -349,7 +349,8 @@ def _mapie_decides(
 
     "Decide this case" is MAPIE's positive class, predicted if the largest posterior reaches a
     threshold, and its precision is the share of right decisions: with one threshold, all of its
-    corrections for many thresholds can be used.
+    corrections for many thresholds can be used.  The highest threshold decides one in twenty: at
+    those that decide nothing its p-values are not defined, and it would stop there.
     """
     from mapie.risk_control import BinaryClassificationController, FWERFixedSequenceTesting
 
@@ -364,7 +365,7 @@ def _mapie_decides(
     controller = BinaryClassificationController(
         sureness, "precision", 1 - limit, confidence_level=CONFIDENCE,
         best_predict_param_choice="recall", fwer_method=correction,
-        list_predict_params=np.linspace(0.5, 0.995, 100),
+        list_predict_params=np.linspace(0.5, np.quantile(sureness(learn[0])[:, 1], 0.95), 100),
     )  # fmt: skip
     if method == "split_fixed_sequence":
         controller.learn_fixed_sequence_order(learn[0], right(*learn), binary=True)

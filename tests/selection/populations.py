@@ -61,9 +61,8 @@ class Fixed(ClassifierMixin, BaseEstimator):
         return softmax(self.sharpness * scores, axis=1)
 
 
-def true_value(promise, model, population, prices=None):
+def true_value(promise, model, decision, population, prices=None):
     """The rate, or the mean cost, that a guarantee speaks of, in the whole population."""
-    decision = model.predict(population.X, **group_of(model, population))
     X, p = population.X, population.p
     rejected = decision == model.reject_label_
     code = np.searchsorted(model.classes_, np.where(rejected, model.classes_[0], decision))
@@ -145,9 +144,10 @@ def simulate(model, population, n, n_sets, *, fit=(), prices=None, then=None, pr
         except TargetUnattainable:
             continue
         n_fits += 1
-        made = promises(model)
+        made, decision = promises(model), model.predict(truth.X, **group_of(model, truth))
         n_broken += any(
-            true_value(promise, model, truth, prices) > limit_of(promise) + 1e-9 for promise in made
+            true_value(promise, model, decision, truth, prices) > limit_of(promise) + 1e-9
+            for promise in made
         )
         kinds.update(f"{g.rate} by {g.by}" if g.by else g.rate for g in made)
     return Tally(n_sets, n_fits, n_broken, tuple(sorted(kinds)))
