@@ -544,6 +544,8 @@ def test_no_field_can_be_hostile(fitted, cls):
     part._check_state()
     for field in cls._fields:
         for name in ("huge", "text", "deep list", "callable", "array of objects", "empty dict"):
+            if (field, name) == ("value", "text"):
+                continue  # a group may have any name
             with pytest.raises(ValueError, match=cls.__name__):
                 part._replace(**{field: HOSTILE[name]})._check_state()
 
