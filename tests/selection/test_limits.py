@@ -12,8 +12,8 @@ from rejo import RejectClassifierCV, RejoSVC, ThresholdRejectClassifier, load, s
 from rejo.metrics.bounds import binomial_upper_bound, cases_needed
 from rejo.selection import TargetUnattainable
 from rejo.selection.group_policy import UnequalTreatment
-from rejo.selection.proof import hold_out
-from rejo.selection.rate_limits import group_name
+from rejo.selection.holdout import hold_out, order_in_time
+from rejo.selection.rate_limits import check_group, group_name
 
 N = 1500
 LEARNERS = {
@@ -236,3 +236,85 @@ def test_promises_and_policies_are_kept_in_a_file(cases, tmp_path):
 def test_groups_are_named_as_in_a_file():
     said = [group_name(x) for x in (1, 1.0, "1", True, None, np.nan, np.float64(2.5), "a")]
     assert said == ["1", "1", "1", "True", "(missing)", "(missing)", "2.5", "a"]
+
+
+def test_missing_groups_are_missing_in_any_container():
+    pd = pytest.importorskip("pandas")
+    words = ["a", np.nan, "b"]
+    for given in (words, tuple(words), pd.Series(words), pd.Series(words, dtype="string"),
+                  pd.Series(words, dtype="category"), np.array(words, dtype=object)):  # fmt: skip
+        assert check_group(given, 3) == ["a", "(missing)", "b"]
+    assert check_group(pd.Series([1, None, 2], dtype="Int64"), 3) == ["1", "(missing)", "2"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_dates_are_ordered_in_any_form():
+    pd = pytest.importorskip("pandas")
+    zone = pd.date_range("2024-03-31", periods=3, freq="h", tz="Europe/Berlin")
+    for late in (
+        ["19991231", "20240105", "20250101"],  # numbers, and no years of eight digits
+        ["5", "40", "300"],
+        ["1000-01-01", "2024-01-01", "9999-12-31"],  # nanoseconds end in 2262
+        list(zone), pd.Series(zone), np.array([0.5, 1, 2.5], dtype=object),
+        ["2024-01-01T02:00:00+02:00", "2024-01-01T01:00:00Z", "2024-01-01T01:30:00Z"],
+    ):  # fmt: skip
+        assert_array_equal(order_in_time(late, 3), [0, 1, 2])
+        assert_array_equal(order_in_time(late[::-1], 3), [2, 1, 0])
+    for gap in (pd.NA, pd.NaT, None):
+        with pytest.raises(ValueError, match="missing for 1 of 2"):
+            order_in_time([gap, pd.Timestamp("2024-01-01")], 2)
+    with pytest.raises(ValueError, match=r"got '31\.12\.2024'"):
+        order_in_time(["2024-12-31", "31.12.2024"], 2)
+
+
+@pytest.mark.filterwarnings("error", "ignore:group_thresholds")
+@pytest.mark.parametrize("thresholds", [False, True])
+@pytest.mark.parametrize("n", [3, 100])
+def test_a_group_may_be_among_the_calibration_cases_only(cases, thresholds, n):
+    X, y, group = cases
+    group = np.where(group == "isle", "city", group).astype(object)
+    group[hold_out(N, 0.3, 0)[1][:n]] = "zoo"
+    for asked in ({"max_error_by_group": 0.25}, {"review_budget_by_group": 0.5}):
+        model = RejectClassifierCV(
+            LEARNERS["posteriors"], **asked, small_groups="review", confidence=0.9,
+            group_thresholds=thresholds, random_state=0,
+        ).fit(X, y, group=group)  # fmt: skip
+        assert (model.predict(X, group=group) != model.reject_label_).any()
+        assert n > 3 or model.policy_.reviewed == ["zoo"]
+
+
+def test_what_cannot_all_be_kept_is_not_what_was_asked_for(cases):
+    X, y, group = cases
+    with pytest.raises(TargetUnattainable) as refused:
+        RejectClassifierCV(
+            LEARNERS["posteriors"], max_error_by_group=0.03, review_budget=0.05, confidence=0.9,
+            small_groups="merge", random_state=0,
+        ).fit(X, y, group=group)  # fmt: skip
+    assert refused.value.attainable > 0.03
+
+
+def test_classes_of_limits_are_named_once_and_as_numbers(cases):
+    X, y, _ = cases
+    y = (y == "good").astype(float)
+    options = {"confidence": 0.9, "random_state": 0}
+    model = RejectClassifierCV(LEARNERS["posteriors"], max_error_by_class={1: 0.2}, **options)
+    assert [one.value for one in model.fit(X, y).guarantees_] == ["1.0"]
+    with pytest.raises(ValueError, match="twice"):
+        model.set_params(max_error_by_class={1: 0.2, "1.0": 0.3}).fit(X, y)
+    alone = RejectClassifierCV(LEARNERS["posteriors"], max_error=0.2, group_thresholds=True)
+    with pytest.raises(ValueError, match="needs the group"):
+        alone.fit(X, y)
+    prices = {"error": 5, "review": 1}
+    cost = RejectClassifierCV(
+        LEARNERS["posteriors"], max_cost=np.float32(3), cost_of=prices, **options
+    )
+    assert cost.fit(X, y).guarantee_.target == 3.0
+
+
+def test_many_groups_are_not_all_named(cases):
+    X, y, _ = cases
+    model = RejectClassifierCV(
+        LEARNERS["posteriors"], max_error_by_group=0.3, small_groups="merge", confidence=0.9,
+        random_state=0,
+    ).fit(X, y, group=np.arange(N) % 300)  # fmt: skip
+    assert "and 280 more" in model.summary()

@@ -6,14 +6,13 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rejo._state import check_fields, each, maybe, require, storable, text
 from rejo._state import floats as floats_like
 from rejo._typing import Floats
 from rejo.estimators.base import POLICY, Judgement, must_review
 from rejo.selection.ranked import Ranked
-from rejo.selection.rate_limits import group_name
+from rejo.selection.rate_limits import check_group
 
 DIFFERENT = (
     "group_thresholds=True treats groups differently: of two cases that are alike, one may be "
@@ -69,16 +68,6 @@ class GroupPolicy(NamedTuple):
             decision=np.where(known & ~(must_review(judgement)), decision, -1),
             kind=np.where(known, kind, np.int8(POLICY)),
         )
-
-
-def check_group(group: Any, n: int) -> list[str]:
-    """Return the name of each case's group."""
-    flat: NDArray[Any] = np.asarray(group)
-    if flat.shape != (n,):
-        raise ValueError(
-            f"group must have one value for each of the {n} cases; got shape {flat.shape}."
-        )
-    return [group_name(value) for value in flat.tolist()]
 
 
 def warn_of_thresholds() -> None:

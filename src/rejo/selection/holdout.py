@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from rejo._typing import Indices
+from rejo.selection.rate_limits import is_missing
 
 
 def hold_out(
@@ -59,13 +61,8 @@ def order_in_time(time: Any, n: int) -> Indices | None:
     if time is None:
         return None
     values = np.asarray(time)
-    if values.dtype.kind in "OUS":  # dates of Python, of pandas with a time zone, or as text
-        try:
-            values = values.astype("datetime64[ns]")
-        except ValueError:
-            raise ValueError(
-                f"time must be dates, such as 2024-12-31, or numbers; got {values[0]!r}."
-            ) from None
+    if values.dtype.kind in "OUS":
+        values = _moments(values)
     if values.shape != (n,):
         raise ValueError(f"time must have a value for each of the {n} cases; got {values.shape}.")
     missing = np.isnat(values) if values.dtype.kind in "mM" else np.isnan(values.astype(float))
@@ -74,3 +71,34 @@ def order_in_time(time: Any, n: int) -> Indices | None:
             f"time is missing for {int(missing.sum())} of {n} cases: leave these out, or fill in."
         )
     return np.unique(values, return_inverse=True)[1]
+
+
+def _moments(values: Any) -> Any:
+    """Numbers, or dates, that are objects of Python or text."""
+    if values.dtype.kind == "O":  # missing values of pandas have types of their own
+        gaps = np.array([is_missing(value) for value in values.ravel()], dtype=bool)
+        values = np.where(gaps.reshape(values.shape), None, values)
+    try:
+        return values.astype(np.float64)  # a year, or 20241231, is a number also as text
+    except (TypeError, ValueError):
+        pass
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # time zones are converted to UTC
+            # Not nanoseconds, which end in 2262: 9999-12-31 would be before 1970.
+            return values.astype("datetime64[us]")
+    except (TypeError, ValueError):
+        odd = next((str(value) for value in values.ravel() if not _is_date(value)), "text")
+        raise ValueError(
+            f"time must be dates, such as 2024-12-31, or numbers; got {odd!r}."
+        ) from None
+
+
+def _is_date(value: Any) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            np.array([value]).astype("datetime64[us]")
+    except (TypeError, ValueError):
+        return False
+    return True

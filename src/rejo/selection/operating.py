@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from rejo._errors import RejoError
 from rejo._state import (
     Must,
     count,
@@ -361,8 +362,12 @@ class RejectClassifierCV(ChosenModel):
         prices = check_prices(
             params, classes, ordered=_has_order(self._learner, classes, y), posteriors=posteriors
         )
-        names, member = (None, None) if group is None else group_names(group)
-        check_consistent_length(k, member)
+        names, member = (None, None) if group is None else group_names(group, len(k))
+        if self.group_thresholds and group is None:
+            raise RejoError(
+                "group_thresholds=True needs the group of each case",
+                parameter="group_thresholds", remedy="Pass group= to fit.",
+            )  # fmt: skip
         several = len(targets) > 1 or targets[0].name.count("_by_") or targets[0].name == "max_cost"
         limits = read_limits(params, targets, classes, names)
         request = Request(

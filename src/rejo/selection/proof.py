@@ -187,7 +187,7 @@ class _Plan(NamedTuple):
             given = np.array(request.candidates()) * error - prices[:, -1].mean()
         return candidate_cuts(
             self.learned, self.own.group, self.units.kept(request.limits, reviewed), given,
-            reviewed=reviewed, by_group=request.group_thresholds,
+            n_groups=len(self.units.names), reviewed=reviewed, by_group=request.group_thresholds,
             priced=request.prices is not None,
         )  # fmt: skip
 
@@ -305,15 +305,15 @@ def _refusal(
         others = np.delete(fine, j, axis=0).all(axis=0)
         if len(failing) == 1:  # what was tested keeps the others
             hints.append((limits[j], float(bounds[j])))
-        elif others.any():
+        elif others.any() and every[j][others].min() > float(limits[j].most or 0):
             hints.append((limits[j], float(every[j][others].min())))
     said = "; ".join(
         f"if the others are kept, {limit.parameter}{limit.where} could be about {best:.3g}"
         for limit, best in hints
-    ) or "; ".join(f"{limits[j]} fails, at about {every[j].min():.3g} at best" for j in failing)
+    ) or "; ".join(f"{limits[j]} fails, at about {bounds[j]:.3g}" for j in failing[:6])
     return TargetUnattainable(
         f"{', '.join(map(str, limits[:6]))} cannot all be kept {how}: {said}",
-        attainable=hints[0][1] if hints else float(every[worst].min()),
+        attainable=hints[0][1] if hints else float(bounds[worst]),
         parameter=limits[worst].parameter,
         remedy="Raise a limit, or give more cases or less confidence.",
     )

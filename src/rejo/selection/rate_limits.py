@@ -7,6 +7,7 @@ region.  All of them must hold at the same operating point.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,6 +111,13 @@ def _by_name(parameter: str, value: Any, known: Sequence[str], by: str) -> dict[
     found = {}
     for key, share in value.items():
         name = group_name(key) if by == "group" else str(key)
+        if name not in known:  # 0 is the class 0.0
+            name = next((x for x in known if x == f"{group_name(key)}.0"), group_name(key))
+        if name in found:
+            raise RejoError(
+                f"{parameter} names the {what} {name!r} twice", parameter=parameter,
+                remedy="Give one share for each.",
+            )  # fmt: skip
         if name not in known:
             close = close_words(name, known, 1)
             hint = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known[:10])}."
@@ -123,7 +131,7 @@ def _by_name(parameter: str, value: Any, known: Sequence[str], by: str) -> dict[
 
 def _cost(params: Mapping[str, Any]) -> float:
     value = params["max_cost"]
-    fine = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e100
+    fine = isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < 1e100
     if not fine:
         raise RejoError(
             f"max_cost={value!r} must be a positive amount in the unit of the prices",
@@ -139,19 +147,35 @@ def _cost(params: Mapping[str, Any]) -> float:
 
 def group_name(value: Any) -> str:
     """A group as text: 1, 1.0 and "1" are the same; a missing value has a name of its own."""
-    if value is None or value != value:
+    if is_missing(value):
         return "(missing)"
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         value = int(value)
     return str(value)
 
 
-def group_names(values: Any) -> tuple[list[str], Indices]:
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, not a number, or missing to pandas: not equal to itself."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA: nobody knows
+        return True
+
+
+def check_group(group: Any, n: int) -> list[str]:
+    """Return the name of each case's group."""
+    # Not as text: that would turn a missing value among words into the word "nan".
+    flat = np.asarray(group, dtype=object if isinstance(group, (list, tuple)) else None)
+    if flat.shape != (n,):
+        raise ValueError(
+            f"group must have one value for each of the {n} cases; got shape {flat.shape}."
+        )
+    return [group_name(value) for value in flat.tolist()]
+
+
+def group_names(group: Any, n: int) -> tuple[list[str], Indices]:
     """Names of the groups in their order, and the index of each case's."""
-    flat = np.asarray(values)
-    if flat.ndim != 1:
-        raise ValueError(f"group must have one value for each case; got shape {flat.shape}.")
-    said = [group_name(value) for value in flat.tolist()]
+    said = check_group(group, n)
     names, index = np.unique(np.array(said, dtype=object), return_inverse=True)
     return [str(name) for name in names], index
 

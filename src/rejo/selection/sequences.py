@@ -68,16 +68,19 @@ class RankedCases(NamedTuple):
 
 def candidate_cuts(
     learned: Learned, group: Indices | None, limits: Sequence[Limit],
-    given: Floats | None = None, *, reviewed: Sequence[int] = (), by_group: bool = False,
-    priced: bool = False,
+    given: Floats | None = None, *, n_groups: int = 0, reviewed: Sequence[int] = (),
+    by_group: bool = False, priced: bool = False,
 ) -> Floats:  # fmt: skip
-    """Cuts (m,) or (m, n_groups) from many reviews to few, by shares of reviews out of fold."""
+    """Cuts (m,) or (m, n_groups) from many reviews to few, by shares of reviews out of fold.
+
+    There may be groups that no case here belongs to.
+    """
     errors = any(limit.limits_errors for limit in limits)
     own = learned.own
     if all(limit.rate == "mean_cost" for limit in limits):
         cuts = np.array([learned.price_cut])  # the lowest expected cost
     elif by_group and group is not None:
-        return _cuts_by_group(learned, group, limits, reviewed, errors)
+        return _cuts_by_group(learned, group, n_groups, limits, reviewed, errors)
     else:
         rows = np.ones(len(own.doubt), dtype=bool)
         if reviewed and group is not None:
@@ -92,7 +95,7 @@ def candidate_cuts(
     cuts = np.unique(cuts)
     if not reviewed or group is None:
         return cuts
-    table = np.repeat(cuts[:, None], int(group.max()) + 1, axis=1)
+    table = np.repeat(cuts[:, None], n_groups, axis=1)
     table[:, list(reviewed)] = -np.inf
     return table
 
@@ -104,25 +107,27 @@ def _ranking(learned: Learned, rows: Any) -> Cuts:
 
 
 def _cuts_by_group(
-    learned: Learned, group: Indices, limits: Sequence[Limit], reviewed: Sequence[int], errors: bool
-) -> Floats:
+    learned: Learned, group: Indices, n_groups: int, limits: Sequence[Limit],
+    reviewed: Sequence[int], errors: bool,
+) -> Floats:  # fmt: skip
     """A cut for each group, so that their errors, or reviews, are the same share of their limits.
 
     They move together, so candidates are still one nested sequence.
     """
-    G = int(group.max()) + 1
     wanted = [limit for limit in limits if limit.limits_errors == errors]
     every = [limit.most for limit in wanted if limit.most is not None]
     overall = min((x.most for x in wanted if x.by is None and x.most), default=max(every))
     steps = STEPS if errors else SHARES
-    table = np.empty((len(steps), G))
-    for g in range(G):
+    table = np.empty((len(steps), n_groups))
+    for g in range(n_groups):
         if g in reviewed:
             table[:, g] = -np.inf
             continue
         own = [limit.most for limit in wanted if (limit.by, limit.member) == ("group", g)]
         most = min((m for m in own if m is not None), default=overall)
-        ranking = _ranking(learned, group == g)
+        own_cases = group == g
+        # A group that nothing was learned about is cut as all cases are.
+        ranking = _ranking(learned, own_cases if own_cases.any() else np.ones_like(own_cases))
         if errors:
             rate = np.nan_to_num(ranking.accepted_error_rate, nan=0.0)
             place = [int(np.argmax(rate <= step * most)) for step in steps]
@@ -184,6 +189,8 @@ def hope_of_limit(
     new = np.round(total * n_new / len(cases.y))
     some = total > 0
     rate = np.clip(bad[some] / total[some], 0.0, 1.0)
+    if not some.any():  # nothing is known of it, so the other limits settle the order
+        return np.zeros(len(cuts)), np.full(len(cuts), np.inf)
     highest, level = np.ones(len(cuts)), max(2 * confidence - 1, 0.1)  # two-sided
     highest[some] = wilson_limits(rate, np.maximum(new[some], 1e-9), level)[1]
     margin = logit(limit.most) - logit(np.clip(highest, LEAST, 1 - LEAST))

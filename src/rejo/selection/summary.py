@@ -14,6 +14,8 @@ from rejo.selection.group_policy import GroupPolicy
 from rejo.selection.guarantee import Guarantee
 from rejo.selection.target import Target
 
+MOST_NAMES = 20  # of groups in a sentence
+
 
 @storable
 class MeanCosts(NamedTuple):
@@ -54,12 +56,19 @@ def summarise(
                 "barely met, so expect the higher rate."
             )
     if policy is not None and policy.reviewed:
-        names = ", ".join(repr(name) for name in policy.reviewed)
+        names = _listed(policy.reviewed)
         sentences.append(f"All cases of {names} go to review: nothing can be promised for them.")
     if policy is not None and policy.merged:
-        names = ", ".join(repr(name) for name in policy.merged)
+        names = _listed(policy.merged)
         sentences.append(f"Too small to promise anything for each, these count as one: {names}.")
     return " ".join(sentences)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Some of the names, and how many others there are."""
+    said = ", ".join(repr(name) for name in names[:MOST_NAMES])
+    more = len(names) - MOST_NAMES
+    return said if more <= 0 else f"{said} and {more} more"
 
 
 def reason(
