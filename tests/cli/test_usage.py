@@ -120,6 +120,8 @@ def test_options_are_not_abbreviated(refused):
                    "review_budget_by_group['f'] could be 0.4", parameter="max_error"),
          "--max-error 0.2, --max-error-by-group old men=0.3 cannot all be kept: "
          "--review-budget-by-group f could be 0.4"),
+        (RejoError("max_error_by_group[\"O'Hara\"]=0.3 fails", parameter="max_error_by_group"),
+         "--max-error-by-group O'Hara=0.3 fails"),
         (RejoError("some groups have fewer", parameter="small_groups",
                    remedy='Give small_groups="merge", or small_groups="review".'),
          "some groups have fewer. Give --small-groups merge, or --small-groups review."),

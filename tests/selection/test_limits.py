@@ -13,7 +13,7 @@ from rejo.metrics.bounds import binomial_upper_bound, cases_needed
 from rejo.selection import TargetUnattainable
 from rejo.selection.group_policy import UnequalTreatment
 from rejo.selection.holdout import hold_out, order_in_time
-from rejo.selection.rate_limits import check_group, group_name
+from rejo.selection.rate_limits import Limit, check_group, group_name, name_limits
 
 N = 1500
 LEARNERS = {
@@ -318,3 +318,42 @@ def test_many_groups_are_not_all_named(cases):
         random_state=0,
     ).fit(X, y, group=np.arange(N) % 300)  # fmt: skip
     assert "and 280 more" in model.summary()
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "said"),
+    [
+        ({"max_error": 15}, {}, "For 15 % write 0.15"),
+        ({"max_error_by_group": 0.2}, {"groups": "rows"}, "groups= only says which rows belong"),
+        (
+            {"max_error_by_group": 0.2},
+            {"group": "sex"},
+            r"Give the column itself, such as table\['",
+        ),
+        ({"max_error_by_group": 0.2}, {"group": "two"}, "join them into one"),
+        ({"max_error": 0.2}, {"time": "date"}, r"such as table\['date'\]"),
+        (
+            {"max_error": 0.2},
+            {"groups": "few"},
+            "5 folds need at least 5 different values of groups",
+        ),
+    ],
+)
+def test_what_newcomers_get_wrong_has_a_remedy(cases, asked, given, said):
+    X, y, _ = cases
+    n = len(y)
+    columns = {"rows": np.arange(n), "few": np.arange(n) % 2, "two": np.zeros((n, 2))}
+    given = {name: columns.get(value, value) for name, value in given.items()}
+    with pytest.raises(ValueError, match=said):
+        RejectClassifierCV(LEARNERS["posteriors"], confidence=0.9, **asked).fit(X, y, **given)
+
+
+def test_one_share_for_all_groups_is_named_once():
+    groups = [Limit("max_error_by_group", "error_rate", 0.1, "group", j, f"g{j}") for j in (0, 1)]
+    overall = Limit("max_error", "error_rate", 0.05)
+    assert name_limits([overall, *groups]) == "max_error=0.05, max_error_by_group=0.1"
+    assert name_limits([overall, groups[0]]) == "max_error=0.05, max_error_by_group['g0']=0.1"
+    other = groups[1]._replace(most=0.2)
+    assert name_limits([groups[0], other]) == (
+        "max_error_by_group['g0']=0.1, max_error_by_group['g1']=0.2"
+    )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rejo.tables import TableEncoder
-from rejo.tables.strange_cells import origins
+from rejo.tables.strange_cells import Origin, describe_strange, origins
 from rejo.typical import Strange, Typical
 
 pd = pytest.importorskip("pandas")
@@ -90,3 +90,14 @@ def test_a_word_without_its_row_is_that_of_the_column():
     j = encoder.get_feature_names_out().tolist().index("job=cook")
     (text,) = encoder.describe([Strange(j, "unusual", 1.0, 0.0, 1.0, 0.0, 9.0)])
     assert text == "job 'cook': unusual with the other values"
+
+
+def test_what_the_others_suggest_is_rounded_and_never_the_value_itself():
+    where = [Origin("income", "number", None)]
+
+    def said(value, expected):
+        return describe_strange(where, [Strange(0, "unusual", value, 0.0, 1.0, expected, 9.0)])
+
+    assert said(13100.0, 28486.2) == ["income 13100: the other values suggest about 28500"]
+    assert said(0.0, 0.0) == ["income 0: unusual with the other values"]
+    assert said(2851.0, 2849.0) == ["income 2851: unusual with the other values"]

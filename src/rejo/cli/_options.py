@@ -400,7 +400,7 @@ def _named_limits(text: str) -> str:
     """
     for option in ("--review-budget", "--max-error", "--small-groups", *LIMITS):
         name = rf"(?<![-\w'\"]){option[2:].replace('-', '_')}"
-        text = re.sub(rf"{name}\['([^']*)'\]", rf"{option} \1", text)
+        text = re.sub(rf"{name}\[(['\"])(.*?)\1\]", rf"{option} \2", text)
         text = re.sub(rf'{name}="(\w+)"', rf"{option} \1", text)
         text = re.sub(rf"{name}=", f"{option} ", text)
         if "_" in name:

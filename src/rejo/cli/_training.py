@@ -73,7 +73,10 @@ def train(
     n_limits = sum(name in LIMITS for name in target)
     again = "confidence" in target or novelty is not None or n_limits > 1
     crossfit = None if again else choice.crossfit
-    tell(f"Fitting {choice.name} on all {len(cases.y):,} cases{choice.time_left()}.")
+    on = f"all {len(cases.y):,} cases"
+    if "confidence" in target:
+        on = f"{len(cases.y[rows]):,} cases; the others prove the promise"
+    tell(f"Fitting {choice.name} on {on}{choice.time_left()}.")
     with candidates():
         try:
             model.fit(

@@ -65,6 +65,13 @@ def split_cases(cv: Any, X: Any, y: Any, groups: Any = None) -> Splits:
     A number of folds never splits a group.
     """
     if groups is not None and (cv is None or isinstance(cv, Integral)):
+        n_groups, n_folds = len(np.unique(np.asarray(groups))), 5 if cv is None else int(cv)
+        if n_groups < n_folds:
+            raise ValueError(
+                f"{n_folds} folds need at least {n_folds} different values of groups; there are "
+                f"only {n_groups}. groups says which rows belong together, such as those of one "
+                "patient; to promise by sex or region, pass group."
+            )
         cv = StratifiedGroupKFold(5 if cv is None else int(cv))
     splits = check_cv(cv, y, classifier=True).split(X, y, groups)
     return [(np.asarray(train), np.asarray(test)) for train, test in splits]

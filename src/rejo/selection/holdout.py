@@ -60,6 +60,11 @@ def order_in_time(time: Any, n: int) -> Indices | None:
     """The order (n,) of the cases in time; equal times are equal."""
     if time is None:
         return None
+    if isinstance(time, str):
+        raise ValueError(
+            f"time must have a value for each of the {n} cases; got {time!r}. Give the column "
+            f"itself, such as table[{time!r}]."
+        )
     values = np.asarray(time)
     if values.dtype.kind in "OUS":
         values = _moments(values)

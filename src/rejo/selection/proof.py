@@ -22,7 +22,7 @@ from rejo.selection.guarantee import Guarantee, TargetUnattainable
 from rejo.selection.holdout import hold_out
 from rejo.selection.learned import Learned, learn
 from rejo.selection.path import RejectCurve, fold_curve
-from rejo.selection.rate_limits import Limit
+from rejo.selection.rate_limits import Limit, name_limits
 from rejo.selection.search import Found, Request, estimate_rates, outcome_costs
 from rejo.selection.sequences import (
     Line,
@@ -307,12 +307,13 @@ def _refusal(
             hints.append((limits[j], float(bounds[j])))
         elif others.any() and every[j][others].min() > float(limits[j].most or 0):
             hints.append((limits[j], float(every[j][others].min())))
+    others = "the other is" if len(limits) == 2 else "the others are"
     said = "; ".join(
-        f"if the others are kept, {limit.parameter}{limit.where} could be about {best:.3g}"
+        f"if {others} kept, {limit.parameter}{limit.where} could be about {best:.3g}"
         for limit, best in hints
     ) or "; ".join(f"{limits[j]} fails, at about {bounds[j]:.3g}" for j in failing[:6])
     return TargetUnattainable(
-        f"{', '.join(map(str, limits[:6]))} cannot all be kept {how}: {said}",
+        f"{name_limits(limits)} cannot all be kept {how}: {said}",
         attainable=hints[0][1] if hints else float(bounds[worst]),
         parameter=limits[worst].parameter,
         remedy="Raise a limit, or give more cases or less confidence.",

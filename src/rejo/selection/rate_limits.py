@@ -61,6 +61,16 @@ class Limit(NamedTuple):
         return said if self.by is None else f"{said}, in group {self.name!r}"
 
 
+def name_limits(limits: Sequence[Limit]) -> str:
+    """Name limits as they were asked for: one share for all groups, or all classes, once."""
+    shares: dict[str, list[float | None]] = {}
+    for limit in limits:
+        shares.setdefault(limit.parameter, []).append(limit.most)
+    same = {name for name, all_ in shares.items() if len(all_) > 1 and len(set(all_)) == 1}
+    said = [str(x._replace(name=None) if x.parameter in same else x) for x in limits]
+    return ", ".join(dict.fromkeys(said))
+
+
 def read_limits(
     params: Mapping[str, Any], targets: Sequence[Target], classes: Any, groups: Sequence[str] | None
 ) -> list[Limit]:
@@ -85,7 +95,7 @@ def read_limits(
             raise RejoError(
                 f"{parameter}={value!r} needs the group of each case",
                 parameter=parameter,
-                remedy="Pass group= to fit.",
+                remedy="Pass group= to fit; groups= only says which rows belong together.",
             )
         known = groups if by == "group" else names
         what = {"max_error_by_decision": "accepted_error_rate"}.get(parameter, rate)
@@ -167,9 +177,12 @@ def check_group(group: Any, n: int) -> list[str]:
     # Not as text: that would turn a missing value among words into the word "nan".
     flat = np.asarray(group, dtype=object if isinstance(group, (list, tuple)) else None)
     if flat.shape != (n,):
-        raise ValueError(
-            f"group must have one value for each of the {n} cases; got shape {flat.shape}."
-        )
+        got, remedy = f"shape {flat.shape}", ""
+        if isinstance(group, str):
+            got, remedy = repr(group), f" Give the column itself, such as table[{group!r}]."
+        elif flat.ndim == 2 and flat.shape[1] > 1:
+            remedy = " To promise by several columns, join them into one."
+        raise ValueError(f"group must have one value for each of the {n} cases; got {got}.{remedy}")
     return [group_name(value) for value in flat.tolist()]
 
 

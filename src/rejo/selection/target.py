@@ -102,7 +102,14 @@ def _target(name: str, params: Mapping[str, Any]) -> Target:
 def check_share(name: str, value: Any) -> float:
     """Return a limit that is a share between 0 and 1."""
     if not (_is_number(value) and 0 < value < 1):
-        raise ValueError(f"{name} must be a share between 0 and 1, such as 0.02; got {value!r}.")
+        hint = (
+            f" For {value:g} % write {value / 100:g}."
+            if _is_number(value) and 1 <= value < 100
+            else ""
+        )
+        raise ValueError(
+            f"{name} must be a share between 0 and 1, such as 0.02; got {value!r}.{hint}"
+        )
     return float(value)
 
 

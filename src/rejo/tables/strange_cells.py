@@ -21,12 +21,12 @@ class Origin(NamedTuple):
     center: float = 0.0  # of a number: what 0 stands for
     scale: float = 1.0  # and what a step of 1 is
 
-    def value(self, encoded: float) -> str:
-        """Return a number or a date as people write it."""
+    def value(self, encoded: float, *, about: bool = False) -> str:
+        """Return a number or a date as people write it; ``about``: a number in three digits."""
         number = encoded * self.scale + self.center
         if self.what == "date":
             return str(np.datetime64(round(number), "D"))
-        return shown_number(number)
+        return shown_number(float(f"{number:.3g}") + 0.0 if about else number)
 
 
 def origins(kinds: Mapping[str, str], learnt: Mapping[str, Any]) -> list[Origin]:
@@ -77,7 +77,10 @@ def _describe(origin: Origin, strange: Any, cell: Any) -> str:
     if strange.kind == "outside":
         low, high = origin.value(strange.low), origin.value(strange.high)
         return f"{name} {value}: training had {low} to {high}"
-    return f"{name} {value}: the other values suggest about {origin.value(strange.expected)}"
+    expected = origin.value(strange.expected, about=True)
+    if expected in (value, origin.value(strange.value, about=True)):  # by less than is shown
+        return f"{name} {value}: unusual with the other values"
+    return f"{name} {value}: the other values suggest about {expected}"
 
 
 def _cell(cell: Any, origin: Origin) -> str:
