@@ -1,6 +1,7 @@
 """What the commands give to the report: outcomes in the prices that it shows, and reasons."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rejo.report
@@ -43,3 +44,23 @@ def test_a_review_is_worth_something_where_the_model_reviews(run, given, table, 
         review = price_matrix(prices, list(classes))[0, -1]
         assert own.worth.min() >= -review - 1e-6
         np.testing.assert_array_equal(np.asarray(options["prices"])[:, -1], review)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "--max-error 0.15 --by region",
+        "--group region --max-error-by-group 0.2 --group-thresholds",
+    ],
+)
+def test_the_point_of_the_page_is_that_of_the_model(run, given, table, how):
+    """Also of learners without posteriors, whose ranking is cut where a limit can be proved."""
+    table(1200).to_csv("t.csv", index=False)
+    words = TRAIN.replace("logistic-posterior", "logistic").split()
+    assert run(*words, *how.split(), "--confidence", 0.8)[0] == 0
+    points, _, _, options = given[0]
+    page = (points[options["chosen"]].decision < 0).mean()
+    assert run("predict", "m.rejo", "t.csv", "-o", "d.csv")[0] == 0
+    own = (pd.read_csv("d.csv")["decision"] == "review").mean()
+    assert own > 0
+    assert page == pytest.approx(own, abs=0.06)

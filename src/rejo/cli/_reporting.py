@@ -138,9 +138,31 @@ def _judge_all(cases: Cases, model: Any, *, seed: int, n_jobs: int) -> tuple[Any
                 model.estimator, cases.X, cases.y, reject_costs=costs, **how
             )
             cuts, chosen = np.zeros(len(costs)), costs.index(model.reject_cost_)
+            points[chosen] = _in_its_ranking(points[chosen], model, cases.group)
     if model.policy_ is not None:
         points = _by_group(points, cuts, model, cases.group)
     return points, chosen
+
+
+def _in_its_ranking(point: Any, model: Any, group: Any) -> Any:
+    """Review as the model does, which cuts its ranking, and for each group in its own place."""
+    import numpy as np
+
+    from rejo.selection.cuts import CutRanking, cut_decision
+    from rejo.selection.ranked import doubt_by_sureness
+
+    best, policy = model.best_estimator_, model.policy_
+    last = best.steps[-1][1] if hasattr(best, "steps") else best
+    decision = point.decision
+    if isinstance(last, CutRanking):
+        decision = cut_decision(decision, point.forced, point.sureness, last.limit, last.widen)
+    if policy is not None and policy.cuts is not None:
+        cut = policy.cuts[[policy.names.index(name) for name in group]]
+        doubt = doubt_by_sureness(decision, point.sureness)
+        decision = np.where(doubt >= cut, -1, point.forced)
+    if point.kind is not None:
+        decision = np.where(point.kind != 0, -1, decision)
+    return replace(point, decision=decision, bands=None)
 
 
 def _by_group(points: Sequence[Any], cuts: Any, model: Any, group: Any) -> list[Any]:
