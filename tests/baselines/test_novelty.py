@@ -29,6 +29,7 @@ from rejo import (
     ThresholdRejectClassifier,
 )
 from rejo.estimators.base import NOVEL
+from rejo.selection import TargetUnattainable
 
 LEARNERS = {
     "linear": RejoLinear(),
@@ -372,3 +373,14 @@ def test_an_export_is_refused():
     for classifier in (RejoLinear(), LogisticRegression()):
         with pytest.raises(TypeError, match="would decide novel cases"):
             rejo.to_onnx(NoveltyReject(classifier).fit(X, y))
+
+
+@pytest.mark.parametrize("learner", [LogisticRegression(), RejoLinear()])
+def test_a_budget_below_the_novel_cases_is_refused(learner):
+    X, y = rejo.make_synthetic_1(400, random_state=0)
+    model = RejectClassifierCV(NoveltyReject(learner, random_state=0), review_budget=0.0, cv=3)
+    with pytest.raises(TargetUnattainable, match="lower review_share") as refused:
+        model.fit(X, y)
+    assert 0 < refused.value.attainable < 0.05
+    model.set_params(review_budget=refused.value.attainable).fit(X, y)
+    assert model.rates_[0] == pytest.approx(refused.value.attainable)

@@ -106,7 +106,8 @@ def rank_cuts(
 def share_cuts(cuts: Cuts, shares: Iterable[float]) -> Indices:
     """Index of the cut with the most reviews within each share, without duplicates, ascending."""
     limits = np.asarray(list(shares)) + 1e-12
-    return np.unique(np.searchsorted(cuts.rejection_rate, limits, side="right") - 1)
+    at = np.searchsorted(cuts.rejection_rate, limits, side="right") - 1
+    return np.unique(np.maximum(at, 0))  # novel cases may be more than a share
 
 
 def find_cut(cuts: Cuts, target: Target, stacklevel: int = 4) -> int:
@@ -116,6 +117,7 @@ def find_cut(cuts: Cuts, target: Target, stacklevel: int = 4) -> int:
     must be left to decide.
     """
     if target.rate == "rejection_rate":
+        refuse_budget(target, float(cuts.rejection_rate[0]))
         return int(share_cuts(cuts, [target.limit])[0])
     n = int(cuts.n_decided[0])
     rate = np.where(
@@ -135,6 +137,14 @@ def find_cut(cuts: Cuts, target: Target, stacklevel: int = 4) -> int:
             stacklevel=stacklevel,
         )
     return found
+
+
+def refuse_budget(target: Target, novel: float) -> None:
+    """Refuse a budget below the share of cases that are novel, and reviewed at any cut."""
+    if target.rate == "rejection_rate" and novel > target.limit + 1e-12:
+        raise unattainable(
+            target, novel, novel, remedy="Raise it, or lower review_share of the detector."
+        )
 
 
 def likely_limits(cuts: Cuts, rate: str, cases: float, confidence: float) -> Floats:

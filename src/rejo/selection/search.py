@@ -39,6 +39,7 @@ from rejo.selection.cuts import (
     limit_at,
     luck_of,
     margin_of,
+    refuse_budget,
     share_cuts,
     sureness_cuts,
 )
@@ -315,6 +316,8 @@ def _finish(
 ) -> tuple[tuple[float, bool] | None, Outcomes, float | None, Margin | None]:
     """Move along the ranking to the target; the cut is None if the point is there already."""
     wrong, smooth = point.forced != judged.y, target.limits_errors
+    if point.kind is not None:
+        refuse_budget(target, float(np.average(point.kind > 0, weights=judged.weight)))
     cuts = sureness_cuts(point.decision, point.sureness, wrong, judged.weight, smooth=smooth)
     place = find_cut(cuts, target, stacklevel=5)
     error_rate = float(cuts.error_rate[place]) if smooth else None
