@@ -8,7 +8,6 @@ from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
-from transcripts import make_loans, write_tables
 
 FOLDER = Path(__file__).parent
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -21,6 +20,8 @@ TESTED = "evaluate many.rejo more.csv --report groups.html"
 
 
 def main() -> None:
+    from transcripts import make_loans, write_tables  # beside this script
+
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         write_tables(home)

@@ -429,6 +429,17 @@ register("cut", CutRanking(estimator=RejoSVC(), limit=0.4, widen=True))
 register("cut_less", CutRanking(estimator=RejoLinear(), limit=0.1, widen=False), "three")
 
 
+@animal
+def chosen_by_group() -> tuple[Any, Any]:
+    """Promises for groups, which a file keeps with their names."""
+    found = data()
+    model = RejectClassifierCV(
+        by_posteriors(LOGISTIC), max_error_by_group=0.7, confidence=0.5, cv=2, random_state=0
+    )
+    group = np.where(np.arange(len(found.two)) % 2, "east", "west")
+    return model.fit(found.X, found.two, group=group), found.X
+
+
 def _split_by(cv: Any) -> None:
     def build() -> tuple[Any, Any]:
         found, model = data(), RejectClassifierCV(by_posteriors(LOGISTIC), reject_cost=0.3, cv=cv)
