@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from rejo import RejectClassifierCV, RejoSVC, ThresholdRejectClassifier, load, save
+from rejo import RejectClassifierCV, RejoSVC, ThresholdRejectClassifier, load, save, to_onnx
 from rejo.metrics.bounds import binomial_upper_bound, cases_needed
 from rejo.selection import TargetUnattainable
 from rejo.selection.group_policy import UnequalTreatment
@@ -119,6 +119,10 @@ def test_groups_that_are_too_small_are_named_reviewed_or_merged(cases, name):
     assert (frame["decision"][group == "isle 1"] == "reject").all()
     assert not (frame["reason"][group == "city"] == "policy").any()
     assert "'isle 1'" in model.summary()
+    decided = (model.predict(X, group=group) != "reject").nonzero()
+    assert_array_equal(model.predict_forced(X)[decided], model.predict(X, group=group)[decided])
+    with pytest.raises(TypeError, match="depend on the group"):
+        to_onnx(model)
     model.set_params(small_groups="merge", max_error_by_group=0.25).fit(X, y, group=group)
     assert model.policy_.merged[-2:] == ["isle 1", "isle 2"]  # one is too few alone
     assert "(others)" in [one.value for one in model.guarantees_]

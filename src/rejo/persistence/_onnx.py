@@ -64,6 +64,13 @@ def to_onnx(
     if path is not None:
         check_free(Path(path), overwrite)
     check_is_fitted(model)
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    policy = getattr(last, "policy_", None)
+    if policy is not None and policy.needed:
+        raise TypeError(
+            "to_onnx cannot export a model whose decisions depend on the group of a case: the "
+            "graph would decide cases of groups that must be reviewed."
+        )
     graph = _Graph()
     decider = final_classifier(model)
     if not isinstance(decider, RejectClassifier):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -83,6 +84,15 @@ class ChosenModel(RejectClassifier):
         check_is_fitted(self)
         classifier, X = final_step(self.best_estimator_, X)
         return classifier.judge(X)
+
+    def predict_forced(self, X: Any) -> NDArray[Any]:
+        """Predict the class (n_samples,) of every point; as :meth:`predict` where that accepts.
+
+        It does not depend on the group of a point, which can only send it to review.
+        """
+        check_is_fitted(self)
+        classifier, X = final_step(self.best_estimator_, X)
+        return np.asarray(classifier.predict_forced(X))
 
     def _copy_features(self) -> None:
         for name in ("n_features_in_", "feature_names_in_"):

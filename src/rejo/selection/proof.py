@@ -312,8 +312,10 @@ def _refusal(
         f"if {others} kept, {limit.parameter}{limit.where} could be about {best:.3g}"
         for limit, best in hints
     ) or "; ".join(f"{limits[j]} fails, at about {bounds[j]:.3g}" for j in failing[:6])
+    named = name_limits(limits)
+    kept = "all be kept" if ", " in named else f"be kept for every {limits[0].by}"
     return TargetUnattainable(
-        f"{name_limits(limits)} cannot all be kept {how}: {said}",
+        f"{named} cannot {kept} {how}: {said}",
         attainable=hints[0][1] if hints else float(bounds[worst]),
         parameter=limits[worst].parameter,
         remedy="Raise a limit, or give more cases or less confidence.",
