@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.special import expit
@@ -361,3 +362,17 @@ def test_one_share_for_all_groups_is_named_once():
     assert name_limits([groups[0], other]) == (
         "max_error_by_group['g0']=0.1, max_error_by_group['g1']=0.2"
     )
+
+
+def test_groups_in_another_order_than_the_cases_are_refused(cases):
+    X, y, group = cases
+    frame, series = pd.DataFrame(X, columns=["a", "b"]), pd.Series(group)
+    mixed = series.sample(frac=1, random_state=0)
+    model = RejectClassifierCV(LEARNERS["posteriors"], review_budget=0.3)
+    with pytest.raises(ValueError, match=r"pass group.loc\[X.index\]"):
+        model.fit(frame, y, group=mixed)
+    with pytest.raises(ValueError, match=r"pass time.loc\[X.index\]"):
+        model.fit(frame, y, time=mixed.rank())
+    model.fit(frame, y, group=mixed.loc[frame.index])
+    with pytest.raises(ValueError, match=r"pass group.loc\[X.index\]"):
+        model.predict(frame, group=mixed)

@@ -107,6 +107,21 @@ def check_cases(
     return X, y, groups, weight
 
 
+def check_aligned(X: Any, name: str, values: Any) -> None:
+    """Refuse a Series with the rows of a DataFrame in another order: values go by position."""
+    ours: Any = getattr(X, "index", None)
+    theirs: Any = getattr(values, "index", None)
+    if not hasattr(ours, "equals") or not hasattr(theirs, "equals"):  # not of pandas
+        return
+    if ours.equals(theirs) or len(ours) != len(theirs) or not ours.is_unique:
+        return
+    if len(ours.intersection(theirs)) == len(ours):
+        raise ValueError(
+            f"{name} has the rows of X in another order. Values are taken by position: pass "
+            f"{name}.loc[X.index]."
+        )
+
+
 def check_fold_weights(splits: Splits, sample_weight: Floats | None) -> None:
     """Refuse test parts that do not count."""
     if sample_weight is not None and not all(sample_weight[test].any() for _, test in splits):

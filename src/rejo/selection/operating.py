@@ -42,6 +42,7 @@ from rejo.selection.cuts import Margin
 from rejo.selection.expected import Expected, expect
 from rejo.selection.folds import (
     by_posteriors,
+    check_aligned,
     check_cases,
     check_rejects,
     described,
@@ -355,6 +356,8 @@ class RejectClassifierCV(ChosenModel):
         self._validate_params()
         self.__dict__.pop("expected_", None)  # not fitted until this fit reaches its target
         targets = self._check(crossfit)
+        for name, values in {"group": group, "time": time}.items():
+            check_aligned(X, name, values)
         X, y, groups, weight = check_cases(X, y, groups, sample_weight, type(self).__name__)
         classes, k = known_classes(self.estimator, y)
         posteriors = by_posteriors(self.estimator)
@@ -445,6 +448,7 @@ class RejectClassifierCV(ChosenModel):
         review: then it is the probability that the decision is wrong.  Points of a ``group`` that
         the model does not know, or for which nothing is promised, are rejected.
         """
+        check_aligned(X, "group", group)
         found = super().judge(X)
         if found.worth is not None and self.cut_ is not None:
             found = found._replace(worth=found.worth + self.cut_)  # the cut was added to the price
