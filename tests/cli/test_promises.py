@@ -52,6 +52,7 @@ def test_what_are_no_limits(run, text):
         (("--review-budget", "0.1", "--group-thresholds"), "--group-thresholds needs the column"),
         (("--review-budget", "0.1", "--group", "sex"), "Only to report by it, use --by sex"),
         (("--max-cost", "9"), "--max-cost needs the prices"),
+        (("--max-cost", "9", "--costs", "error=50,review=4"), "--max-cost is a promise"),
         (("--review-budget", "0.1", "--time", "day"), "add --confidence 0.95"),
         (("--reject-cost", "0.1", "--max-error-by-class", "0.1"), "you gave --reject-cost and"),
         (("--reject-cost", "0.1", "--confidence", "0.9"), "--confidence promises a limit"),

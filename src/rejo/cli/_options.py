@@ -359,6 +359,10 @@ def target(arguments: Namespace) -> dict[str, Any]:
         found |= {"small_groups": arguments.small_groups} if arguments.small_groups else {}
         found |= {"group_thresholds": True} if arguments.group_thresholds else {}
     if arguments.confidence is None:
+        if "max_cost" in found:
+            raise CommandError(
+                "--max-cost is a promise: add --confidence 0.95, or leave it out for the lowest cost"
+            )
         if arguments.time is not None:
             raise CommandError(
                 "--time says which cases prove a promise, the latest: add --confidence 0.95, or "
