@@ -361,7 +361,7 @@ def target(arguments: Namespace) -> dict[str, Any]:
     if arguments.confidence is None:
         if "max_cost" in found:
             raise CommandError(
-                "--max-cost is a promise: add --confidence 0.95, or leave it out for the lowest cost"
+                "--max-cost is a promise: add --confidence 0.95; for the lowest cost, leave it out"
             )
         if arguments.time is not None:
             raise CommandError(
