@@ -116,7 +116,7 @@ SETTINGS = {
     "budget, a learner of boundaries": Setting(
         RejoLinear(), TWO, 400, {"review_budget": 0.3, "reject_costs": (0.1, 0.2, 0.3)}
     ),
-    "error and budget": Setting(BAYES, TWO, 800, {"max_error": 0.09, "review_budget": 0.35}),
+    "error and budget": Setting(BAYES, TWO, 800, {"max_error": 0.1, "review_budget": 0.35}),
     "error and budget, ties": Setting(BAYES, TIES, 800, {"max_error": 0.08, "review_budget": 0.5}),
     "by class": Setting(BAYES, TWO, 600, {"max_error_by_class": 0.12}),
     "by class, one in fifty": Setting(
