@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.model_selection import PredefinedSplit
 
 from rejo import cli
 from rejo.cli import _options as options
@@ -381,3 +382,25 @@ def test_promises_for_three_classes_and_a_learner_without_posteriors(run, table)
         ("max_error_by_group", "f"), ("max_error_by_group", "m"),
     ]  # fmt: skip
     assert [verdict["verdict"] for verdict in found["target"]] == ["met"] * 3 + ["open"]
+
+
+def test_the_race_is_not_run_again_for_novel_cases(monkeypatch, run, table):
+    """The posteriors are those of the race, and novel cases those of a fit on the same folds."""
+    import rejo.selection
+    from rejo.selection import cross_fit
+
+    table(400, seed=2, classes=("a", "b", "c")).to_csv("t.csv", index=False)
+    found = []
+    fit = rejo.selection.RejectClassifierCV.fit
+
+    def watched(self, X, y, *args, crossfit=None, **how):
+        found.append((self.estimator, X, y, crossfit))
+        return fit(self, X, y, *args, crossfit=crossfit, **how)
+
+    monkeypatch.setattr(rejo.selection.RejectClassifierCV, "fit", watched)
+    train(run, "--review-budget", "0.3", "--novelty", "5%")
+    ((estimator, X, y, ours),) = found
+    anew = cross_fit(estimator, X, y, cv=PredefinedSplit(ours.fold))
+    np.testing.assert_array_equal(ours.novel, anew.novel)
+    assert 0 < ours.novel.sum() < 40
+    assert ours.p.shape == anew.p.shape

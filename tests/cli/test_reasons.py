@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import rejo
 from rejo import cli
 from rejo.cli._reasons import AMBIGUOUS, NOVEL, POLICY, UNREADABLE, WORDS
 from rejo.cli._spool import Spool
 from rejo.estimators.base import Judgement
+from rejo.tables import read_table
 
 
 def spooled(decision, sureness, reason, drawn=None, capacity=None, size=None):
@@ -94,6 +96,9 @@ def test_an_audit_sample(run, predict, model, table, monkeypatch):
     pd.testing.assert_frame_equal(found[kept], whole[kept])
     rest = whole.columns.drop("rank")
     pd.testing.assert_frame_equal(found.loc[~drawn, rest], whole.loc[~drawn, rest])
+    frame = read_table("many.csv", text=["case"]).frame
+    same = rejo.load(model).review(frame, audit=0.1, random_state=0)
+    assert (drawn == (same["reason"] == "policy").to_numpy()).all()
     # The sample is that of the seed, however the file is read.
     monkeypatch.setattr(cli.predict, "ROWS", 7)
     pd.testing.assert_frame_equal(predict(model, "many.csv", "--audit", "0.1"), found)

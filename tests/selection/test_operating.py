@@ -242,8 +242,8 @@ def test_impossible_prices_are_named(data, estimator, cost_of):
 @pytest.mark.parametrize(
     ("target", "reviewed", "said"),
     [
-        ({"review_budget": 0, "per": 100}, 0.0, "this sends no case to review."),
-        ({"review_budget": 100, "per": 100}, 1.0, "this sends every case to review."),
+        ({"review_budget": 0, "per": 100}, 0.0, "this sends no ambiguous case to review."),
+        ({"review_budget": 100, "per": 100}, 1.0, "this sends every ambiguous case to review."),
         ({"review_budget": 0.2}, 0.2, "this sets the price of a review to 0."),
     ],
 )

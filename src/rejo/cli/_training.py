@@ -69,10 +69,11 @@ def train(
     if novelty is not None:
         estimator = with_novelty(estimator, novelty, seed)
     model = RejectClassifierCV(estimator, **target, **options)
-    # The race judged the cases out of fold, without a detector, and serves one limit.
+    # The race judged the cases out of fold, which serves one limit.
     n_limits = sum(name in LIMITS for name in target)
-    again = "confidence" in target or novelty is not None or n_limits > 1
-    crossfit = None if again else choice.crossfit
+    crossfit = None if "confidence" in target or n_limits > 1 else choice.crossfit
+    if crossfit is not None and novelty is not None:
+        crossfit = _with_novel(crossfit, estimator, cases)
     on = f"all {len(cases.y):,} cases"
     if "confidence" in target:
         on = f"{len(cases.y[rows]):,} cases; the others prove the promise"
@@ -100,6 +101,19 @@ def with_novelty(estimator: Any, share: float, seed: int) -> Any:
     name, model = estimator.steps[-1]
     detecting = NoveltyReject(model, review_share=share, random_state=seed)
     return estimator.set_params(**{name: detecting})
+
+
+def _with_novel(crossfit: Any, estimator: Any, cases: Cases) -> Any:
+    """Find the novel cases out of the same folds, without another fit of the classifier."""
+    from sklearn.base import clone
+    from sklearn.dummy import DummyClassifier
+    from sklearn.model_selection import PredefinedSplit
+
+    from rejo.selection import cross_fit
+
+    detecting = clone(estimator).set_params(model__classifier=DummyClassifier())
+    found = cross_fit(detecting, cases.X, crossfit.y, cv=PredefinedSplit(crossfit.fold))
+    return crossfit._replace(novel=found.novel)
 
 
 def _prices(cases: Cases, target: Mapping[str, Any]) -> list[Any] | None:

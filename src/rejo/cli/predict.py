@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
     )  # fmt: skip
     features = list(opened.encoder.kinds_)
     column = None
-    tally, ids, drawing = DoubtCounts(), Ids(), np.random.default_rng(arguments.seed)
+    tally, ids, drawing = DoubtCounts(), Ids(), np.random.RandomState(arguments.seed)
     unknown: Counter[str | None] = Counter()
     with Spool() as spool:
         for chunk in _counted(opened.needing(chunks, by)):
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> None:
             ids.add(names)
             reason, said = _reasons(opened, judged, by, group)
             # A number for every row, so that the sample does not depend on how the file is read.
-            drawn = drawing.random(len(chunk)) < arguments.audit if arguments.audit else None
+            drawn = drawing.uniform(size=len(chunk)) < arguments.audit if arguments.audit else None
             texts = [said]
             if arguments.why:
                 explained = (judged.judgement.decision < 0) & (reason == AMBIGUOUS)

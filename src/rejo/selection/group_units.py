@@ -46,14 +46,21 @@ class GroupUnits(NamedTuple):
         return found
 
 
-def group_units(request: Request, rows: Indices, confidence: float | None) -> GroupUnits:
-    """Merge small groups, or leave them to review, or refuse, as the user says."""
+def group_units(
+    request: Request, rows: Indices, n_new: int, confidence: float | None
+) -> GroupUnits:
+    """Merge small groups, or leave them to review, or refuse, as the user says.
+
+    How many of ``n_new`` cases belong to each is expected from these ``rows``: calibration cases
+    must not choose the groups that they prove something for.
+    """
     names = list(request.group_names)
     if request.group is None:
         return GroupUnits(None, [], [], [], [], np.array([], dtype=np.intp))
     if request.group_thresholds:
         warn_of_thresholds()
     counts = np.bincount(request.group[rows], minlength=len(names))
+    counts = np.floor(counts * n_new / len(rows) + 1e-9).astype(int)
     small: dict[int, int] = {}  # group: cases that it would take
     for limit in request.limits:
         if limit.by == "group" and limit.most is not None:

@@ -460,8 +460,8 @@ class RejectClassifierCV(ChosenModel):
             raise ValueError(
                 "the decisions of this model depend on the group of each case: pass group=."
             )
-        slack = 0.0 if self.prices_ is None else TIE * float(np.abs(self.prices_).max())
-        slack = max(slack, TIE) if found.worth is not None else 0.0
+        scale = 1.0 if self.prices_ is None else float(np.abs(self.prices_).max())
+        slack = 0.0 if found.worth is None else TIE * scale  # as when it was tested
         return self.policy_.apply(found, rank(found)._replace(slack=slack), group)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, group: Any = None) -> float:

@@ -68,7 +68,7 @@ def prove(request: Request, confidence: float, size: float, random_state: Any) -
     groups = None if request.groups is None else np.asarray(request.groups)[train]
     part = replace(request, X=X_fit, y=y_fit, k=request.k[train], groups=groups)
     learned = learn(part, lambda model: model.fit(X_fit, y_fit))
-    units = group_units(request, test, confidence)
+    units = group_units(request, train, len(test), confidence)
     new = learned.rank(X_new, request.classes)
     y_new = request.k[test]
     cases = RankedCases(new, new.forced != y_new, y_new, _take(units.group, test))
@@ -116,7 +116,7 @@ def estimate(request: Request) -> Found:
     learned = learn(
         request, lambda model: fit_weighted(model, request.X, request.y, request.weight)
     )
-    units = group_units(request, np.arange(len(request.k)), None)
+    units = group_units(request, np.arange(len(request.k)), len(request.k), None)
     own = _own_cases(learned, units.group)
     plan = _Plan(request, learned, own, units, len(request.k), None)
     (line,) = plan.lines()

@@ -89,7 +89,7 @@ def reason(
         # A cut above every price of an error reviews nothing; a price of 0, everything.
         follows = f"sets the price of a review to {reject_cost:.3g}, where an error costs 1"
         if not 0 < reject_cost < 1:
-            follows = f"sends {'no' if reject_cost > 0 else 'every'} case to review"
+            follows = f"sends {'no' if reject_cost > 0 else 'every'} ambiguous case to review"
         said[-1] = f"{said[-1][:-1]}; this {follows}."
     if costs is not None:
         said.append(
