@@ -292,7 +292,7 @@ def older_format(edit):
     edit.header["format_version"] = 1
 
 
-@hostile("linear", "in format 4; this one reads format 5. Train the model again")
+@hostile("linear", "in format 5; this one reads format 6. Train the model again")
 def format_before(edit):
     edit.header["format_version"] = VERSION - 1
 

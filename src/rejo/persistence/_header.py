@@ -26,7 +26,7 @@ from rejo.persistence._schema import Node, Schema, type_name
 from rejo.persistence._training_rows import TrainingRows
 from rejo.persistence._trusted import ESTIMATORS, KNOWN
 
-FORMAT, VERSION = "rejo-model", 5
+FORMAT, VERSION = "rejo-model", 6
 MOST_CLASSES = 5  # whose prices are shown one by one
 MAX_DEPTH, MAX_VALUES = 5, 10_000
 
