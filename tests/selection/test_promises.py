@@ -210,6 +210,14 @@ def test_an_estimate_is_no_promise():
     assert too_often(estimated, promises=lambda model: [assumed])
 
 
+def test_a_mean_cost_is_no_bound(monkeypatch):
+    def mean(losses, confidence, low, high):
+        return np.mean(losses, axis=0)
+
+    monkeypatch.setattr("rejo.selection.sequences.mean_upper_bound", mean)
+    assert too_often(SETTINGS["cost, nothing asked"])
+
+
 def test_rows_that_belong_together_are_no_independent_cases():
     assert too_often(replace(SETTINGS["rows that belong together"], fit=()))
 
