@@ -35,8 +35,8 @@ from benchmarks.tables import Report, Target
 from rejo import ThresholdRejectClassifier, datasets
 from rejo.metrics import cases_needed, mean_upper_bound
 from rejo.selection import RejectClassifierCV, TargetUnattainable, simultaneous_bounds
+from rejo.selection.holdout import hold_out
 from rejo.selection.operating import CANDIDATES
-from rejo.selection.proof import hold_out
 from rejo.tables import TableEncoder
 
 Floats = NDArray[np.float64]

@@ -36,7 +36,7 @@ from benchmarks.tables import Report
 from rejo import ThresholdRejectClassifier, datasets
 from rejo.selection import RejectClassifierCV, TargetUnattainable, choose_model
 from rejo.selection.folds import shuffled_folds
-from rejo.selection.proof import hold_out
+from rejo.selection.holdout import hold_out
 from rejo.tables import TableEncoder
 
 # 5 %, and one or two limits that are easier to keep; car is easy.

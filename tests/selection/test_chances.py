@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from rejo import ThresholdRejectClassifier
 from rejo.selection import RejectClassifierCV, TargetUnattainable
 from rejo.selection.chances import chance_wrong
-from rejo.selection.guarantee import sequential_bounds
 from rejo.selection.summary import advise
 from rejo.selection.target import Target
 
@@ -125,8 +124,3 @@ def test_extreme_doubts_and_errors_are_no_problem():
             chance = chance_wrong(doubt, wrong)
             assert np.isfinite(chance).all()
             assert ((chance >= 0) & (chance <= 1)).all()
-
-
-def test_the_first_failure_ends_the_test():
-    bounds = sequential_bounds([0, 50, 0], [100, 100, 100], np.array([0, 1, 2]), 0.1, 0.9)
-    assert bounds[0] < 0.1 < bounds[1] < bounds[2] == 1.0

@@ -21,7 +21,7 @@ from rejo.selection import (
     simultaneous_bounds,
 )
 from rejo.selection.expected import expect
-from rejo.selection.proof import hold_out
+from rejo.selection.holdout import hold_out
 from rejo.selection.repeats import RepeatedRows
 from rejo.selection.summary import summarise
 

@@ -14,7 +14,9 @@ from rejo.metrics.bounds import binomial_upper_bound, cases_needed
 from rejo.selection import TargetUnattainable
 from rejo.selection.group_policy import UnequalTreatment
 from rejo.selection.holdout import hold_out, order_in_time
+from rejo.selection.ranked import Ranked
 from rejo.selection.rate_limits import Limit, check_group, group_name, name_limits
+from rejo.selection.sequences import RankedCases, prove_line
 
 N = 1500
 LEARNERS = {
@@ -376,3 +378,16 @@ def test_groups_in_another_order_than_the_cases_are_refused(cases):
     model.fit(frame, y, group=mixed.loc[frame.index])
     with pytest.raises(ValueError, match=r"pass group.loc\[X.index\]"):
         model.predict(frame, group=mixed)
+
+
+def test_the_first_candidate_that_fails_is_the_last_that_is_tested():
+    doubt = np.repeat([1.0, 2.0, 3.0], 100)  # at the cuts, 100, 200 and 300 cases are decided
+    wrong = np.zeros(300, dtype=bool)
+    wrong[100:150] = True
+    ranked = Ranked(doubt, np.zeros(300, dtype=np.intp))
+    cases = RankedCases(ranked, wrong, wrong.astype(np.intp), None)
+    limit = Limit("max_error", "accepted_error_rate", 0.2)
+    found = prove_line([limit], cases, np.array([1.5, 2.5, 3.5]), 0.9, None)
+    assert found.n_passed == 1  # the third would pass, but comes after one that failed
+    assert found.totals.tolist() == [[100, 200]]
+    assert binomial_upper_bound(50, 300, 0.9) <= 0.2 < binomial_upper_bound(50, 200, 0.9)

@@ -173,7 +173,7 @@ def _tuning_rows(cases: Cases, seed: int) -> Any:
     """
     import numpy as np
 
-    from rejo.selection.proof import hold_out
+    from rejo.selection.holdout import hold_out
     from rejo.tables import TableError
 
     order = None if cases.time is None else np.unique(cases.time, return_inverse=True)[1]

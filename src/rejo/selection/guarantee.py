@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from rejo._errors import RejoError, renamed
 from rejo._state import check_fields, count, maybe, number, one_of, require, storable, text
-from rejo._typing import Floats, Indices
+from rejo._typing import Floats
 from rejo.metrics import binomial_upper_bound
 
 
@@ -126,27 +126,3 @@ def simultaneous_bounds(bad: ArrayLike, n_samples: ArrayLike, confidence: float 
     return np.array(
         [binomial_upper_bound(int(e), int(m), each) for e, m in zip(bad, total, strict=True)]
     )
-
-
-def sequential_bounds(
-    bad: ArrayLike, n_samples: ArrayLike, order: Indices, limit: float, confidence: float
-) -> Floats:
-    """Upper bounds for the true rates of candidates that are tested one after the other.
-
-    ``order`` says which come first.  The first whose bound is above the ``limit`` is the last that
-    is tested: it keeps its bound, and that of the others is 1.  Those within the limit hold at once
-    with the ``confidence``, all of them.
-
-    Examples
-    --------
-    >>> from rejo.selection.guarantee import sequential_bounds
-    >>> sequential_bounds([0, 2, 9, 9], [100, 100, 100, 200], range(4), 0.1, 0.9).round(3)
-    array([0.023, 0.052, 0.138, 1.   ])
-    """
-    bad, total = np.atleast_1d(bad), np.atleast_1d(n_samples)
-    bounds = np.ones(len(bad))
-    for i in order:
-        bounds[i] = binomial_upper_bound(int(bad[i]), int(total[i]), confidence)
-        if bounds[i] > limit:
-            break
-    return bounds

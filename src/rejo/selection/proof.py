@@ -37,20 +37,17 @@ from rejo.selection.sequences import (
     sequence,
 )
 
-__all__ = ["estimate", "hold_out", "prove"]
-
 SURE = 0.9  # that a group can be promised something
 MOST_RAISES = 40  # of a limit that was not proved
 MOST_LINES = 6  # sequences that share the confidence
 
 
-class _Passed(NamedTuple):
-    """A sequence of which some candidates were proved."""
+class _Tried(NamedTuple):
+    """A sequence of candidates, the limits that they were tested for, and how far it went."""
 
-    share: float  # of calibration cases that the last of these decides
     line: Line
     limits: list[Limit]
-    tested: Proof
+    proof: Proof
 
 
 def prove(request: Request, confidence: float, size: float, random_state: Any) -> Found:
@@ -76,22 +73,20 @@ def prove(request: Request, confidence: float, size: float, random_state: Any) -
     plan = _Plan(part, learned, own, units, len(test), confidence)
     lines = plan.lines()
     level = 1 - (1 - confidence) / len(lines)
-    best: _Passed | None = None
-    first: tuple[Line, list[Limit], Proof] | None = None
+    tried = []
     for line in lines:
         limits = units.kept(request.limits, line.reviewed)
-        tested = prove_line(limits, cases, line.cuts, level, request.prices)
-        first = (line, limits, tested) if first is None else first
-        if tested.n_passed:
-            at = tested.n_passed - 1
-            decided = new.decisions(_for_cases(line.cuts[[at]], cases.group)) >= 0
-            if best is None or decided.mean() > best.share:
-                best = _Passed(float(decided.mean()), line, limits, tested)
-    if best is None and first is not None:
-        raise _refusal(request, plan, *first, cases)
-    if best is None:
-        raise AssertionError("a plan has at least one line")
-    _, line, limits, tested = best
+        proof = prove_line(limits, cases, line.cuts, level, request.prices)
+        tried.append(_Tried(line, limits, proof))
+    passed = [one for one in tried if one.proof.n_passed]
+    if not passed:
+        raise _refusal(request, plan, *tried[0], cases)
+
+    def decided(one: _Tried) -> float:
+        cut = one.line.cuts[[one.proof.n_passed - 1]]
+        return float((new.decisions(_for_cases(cut, cases.group)) >= 0).mean())
+
+    line, limits, tested = max(passed, key=decided)
     at = tested.n_passed - 1
     how = _rests_on(request)
     n_candidates = sum(len(line.cuts) for line in lines)
