@@ -1,0 +1,191 @@
+"""A connection to a Dask cluster: opened, checked and closed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from time import monotonic, sleep
+from typing import Any, NamedTuple
+
+from rejo._errors import RejoError
+from rejo._io import one_line, without_password
+from rejo.cluster._watch import bounded, hushed
+
+TIMEOUT = 5.0  # seconds in which a scheduler must answer, and show workers
+IMPORTS = 60.0  # seconds in which workers must have imported rejo
+# Sent as text to `eval`: a function of this module could not be read by workers without it.
+VERSIONS = (
+    "{'rejo': __import__('rejo').__version__,"
+    " 'Python': '%d.%d' % __import__('sys').version_info[:2],"
+    " 'scikit-learn': __import__('sklearn').__version__}"
+)
+
+
+class ClusterError(RejoError):
+    """The cluster cannot do the work; the message says why, and what to do."""
+
+
+class WorkerInfo(NamedTuple):
+    """A worker of a cluster."""
+
+    address: str
+    threads: int
+    memory_limit: int  # bytes; 0: none
+    nanny: str | None  # address of the process that restarts it; None: nobody does
+    folder: str  # its own; another one after a restart, even at the same address
+
+
+@contextmanager
+def connect(client: Any, *, security: Any = None, timeout: float = TIMEOUT) -> Iterator[Any]:
+    """Give a client of a Dask cluster whose workers run the same versions as this process.
+
+    Dask's messages on stderr are held back inside the block.
+
+    Parameters
+    ----------
+    client : distributed.Client, cluster or str
+        A client, which stays open; a cluster, such as a ``LocalCluster``; or the address of a
+        scheduler, such as "tcp://10.0.0.1:8786" or "tls://10.0.0.1:8786".
+    security : distributed.Security or bool, default=None
+        Certificates for a "tls://" address; by default those of Dask's configuration.
+    timeout : float, default=5
+        Seconds to wait for the scheduler, and for a first worker.
+
+    Yields
+    ------
+    client : distributed.Client
+
+    Raises
+    ------
+    ClusterError
+        If nothing answers, there are no workers, or workers have other versions.
+    """
+    distributed = import_distributed()
+    with hushed():
+        if isinstance(client, distributed.Client):
+            _check(client, timeout)
+            yield client
+            return
+        opened = _open(distributed, client, security, timeout)
+        try:
+            _check(opened, timeout)
+            yield opened
+        finally:
+            with suppress(Exception):  # the scheduler may be gone
+                bounded(2 * TIMEOUT, opened.close)
+
+
+def workers(client: Any) -> list[WorkerInfo]:
+    """List the workers of a cluster, sorted by address."""
+    try:
+        found = bounded(2 * TIMEOUT, client.scheduler_info, n_workers=-1)["workers"]
+    except Exception as error:
+        raise scheduler_lost(client) from error
+    return sorted(
+        WorkerInfo(
+            address,
+            worker["nthreads"],
+            worker["memory_limit"] or 0,
+            worker["nanny"],
+            worker["local_directory"],
+        )
+        for address, worker in found.items()
+    )
+
+
+def import_distributed(who: str = "a cluster") -> Any:
+    """Return the module ``distributed``; the error names the extra to install."""
+    try:
+        return import_module("distributed")
+    except ImportError:
+        raise ImportError(f'{who} needs dask.distributed: pip install "rejo[dask]"') from None
+
+
+def check_scheduler(client: Any) -> None:
+    """Raise if the scheduler has gone away."""
+    if client.status != "running":
+        raise scheduler_lost(client)
+
+
+def scheduler_lost(client: Any) -> ClusterError:
+    """Return the error for a scheduler that has gone away."""
+    return ClusterError(
+        "the Dask scheduler went away",
+        where=address_of(client),
+        parameter="client",
+        remedy="Start it again, and repeat the call.",
+    )
+
+
+def no_workers(client: Any, seconds: float) -> ClusterError:
+    """Return the error for a scheduler without workers."""
+    address = address_of(client)
+    return ClusterError(
+        f"the Dask scheduler has had no workers for {seconds:g} seconds",
+        where=address,
+        parameter="client",
+        remedy=f"Start some: dask worker {address}",
+    )
+
+
+def address_of(client: Any) -> str:
+    """Return the address of a client's scheduler."""
+    return str(client.scheduler.address) if client.scheduler is not None else "Dask"
+
+
+def _open(distributed: Any, address: Any, security: Any, timeout: float) -> Any:
+    if not isinstance(address, str) and not hasattr(address, "scheduler_address"):
+        raise ClusterError(
+            f"client={address!r} must be a distributed.Client or the address of a scheduler",
+            parameter="client",
+        )
+    place = without_password(address) if isinstance(address, str) else address.scheduler_address
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on versions, which _check compares
+            return distributed.Client(
+                address, timeout=timeout, set_as_default=False, security=security, name="rejo"
+            )
+    except OSError as error:
+        raise ClusterError(
+            f"no Dask scheduler answers within {timeout:g} seconds",
+            where=place,
+            parameter="client",
+            remedy="Start one with `dask scheduler`, or check the address.",
+        ) from error
+    except Exception as error:
+        raise ClusterError(
+            f"cannot connect: {one_line(str(error))}", where=place, parameter="client"
+        ) from error
+
+
+def _check(client: Any, timeout: float) -> None:
+    """Refuse a cluster without workers, or with workers that would compute something else."""
+    if client.asynchronous:
+        raise ClusterError("client must not be asynchronous", parameter="client")
+    check_scheduler(client)
+    end = monotonic() + timeout
+    while not workers(client):
+        if monotonic() > end:
+            raise no_workers(client, timeout)
+        sleep(0.1)
+    here = eval(VERSIONS)
+    found = bounded(IMPORTS, client.run, eval, VERSIONS, on_error="return")
+    for worker, there in sorted(found.items()):
+        if isinstance(there, BaseException):
+            raise ClusterError(
+                f"this worker cannot run rejo: {one_line(str(there))}",
+                where=worker,
+                parameter="client",
+                remedy=f"Install rejo {here['rejo']} where the workers run.",
+            )
+        for name in here:
+            if here[name] != there[name]:
+                raise ClusterError(
+                    f"this worker runs {name} {there[name]}, and this process {here[name]}",
+                    where=worker,
+                    parameter="client",
+                    remedy="Install the same version on both.",
+                )

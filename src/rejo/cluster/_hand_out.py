@@ -1,0 +1,230 @@
+"""Items for whichever worker is free; workers may die."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from reprlib import repr as short
+from time import monotonic
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from rejo.cluster._connect import (
+    TIMEOUT,
+    ClusterError,
+    WorkerInfo,
+    check_scheduler,
+    import_distributed,
+    no_workers,
+    workers,
+)
+from rejo.cluster._lost import lost
+from rejo.cluster._watch import OFTEN, bounded, hushed, watched
+
+AHEAD = 3  # items submitted for each thread: one is computed, the others wait
+TRIES = 3  # times that an item whose result was lost is submitted again
+PATIENCE = 60.0  # seconds in which a cluster whose workers all died must have a new one
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def hand_out(
+    client: Any,
+    function: Callable[[T], R],
+    items: Iterable[T],
+    *,
+    ahead: int | None = None,
+    name: Callable[[T], str] = short,
+    failed: Callable[[T, Exception], R] | None = None,
+) -> Generator[tuple[T, R], None, None]:
+    """Yield ``(item, function(item))`` as workers complete them, in any order.
+
+    An item whose worker dies is computed again by another one.  Closing the generator, or
+    Ctrl-C, cancels what has been submitted and not begun.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        From :func:`connect`.
+    function : callable
+        Called as ``function(item)``, perhaps more than once.
+    items : iterable
+        Taken one by one as workers become free.
+    ahead : int, default=3
+        Items submitted for each thread of the workers; more would burden the scheduler.
+    name : callable, default=reprlib.repr
+        Gives the name of an item in errors.
+    failed : callable, default=None
+        ``failed(item, error)`` gives a result in the place of that of an item that raised, or
+        that workers die on.  By default the error is raised.
+
+    Raises
+    ------
+    WorkerLost
+        If workers die on an item again and again.
+    ClusterError
+        If the scheduler goes away, or no worker is left.
+    Exception
+        What the function raises, with its traceback.
+    """
+    with hushed():
+        tasks: Tasks[T, R] = Tasks(client, function, name)
+        waiting = iter(items)
+        more = True
+        try:
+            while True:
+                while more and len(tasks) < tasks.threads * (ahead or AHEAD):
+                    try:
+                        tasks.submit(next(waiting))
+                    except StopIteration:
+                        more = False
+                if not len(tasks):
+                    return
+                item, value, error = tasks.next()
+                if error is None:
+                    yield item, value
+                elif failed is not None:
+                    yield item, failed(item, error)
+                else:
+                    raise error
+        finally:
+            tasks.cancel()
+
+
+class _Task(NamedTuple, Generic[T]):
+    item: T
+    future: Any
+    tries: int
+
+
+class Tasks(Generic[T, R]):
+    """Items that have been submitted, and what becomes of them.
+
+    Dask computes an item again if its worker dies, and gives up after a few times.  It blames all
+    items that the worker had received.  Therefore each of these is then tried alone, while the
+    others are held back: one that loses its worker again is the one that workers die on.
+    """
+
+    def __init__(
+        self, client: Any, function: Callable[[T], R], name: Callable[[T], str] = short
+    ) -> None:
+        self.client, self.function, self.name = client, function, name
+        self._killed: type[Exception] = import_distributed().scheduler.KilledWorker
+        self._running: dict[str, _Task[T]] = {}
+        self._done: SimpleQueue[Any] = SimpleQueue()
+        self._held: deque[tuple[T, int]] = deque()
+        self._suspects: deque[T] = deque()
+        self._alone: set[WorkerInfo] | None = None  # the workers when an item began alone
+        self._seen = monotonic()
+        self._workers: set[WorkerInfo] = set()
+        self._look()
+
+    def __len__(self) -> int:
+        return len(self._running) + len(self._held) + len(self._suspects)
+
+    @property
+    def threads(self) -> int:
+        """Threads of the workers when they were last looked at; at least one."""
+        return max(1, sum(worker.threads for worker in self._workers))
+
+    def submit(self, item: T, tries: int = 0) -> None:
+        """Send an item to the cluster."""
+        if self._suspects or self._alone is not None:
+            self._held.append((item, tries))
+        else:
+            self._send(item, tries)
+
+    def next(self) -> tuple[T, Any, Exception | None]:
+        """Wait for an item; return it with its result, or with what it raised."""
+        while True:
+            try:
+                future = self._done.get(timeout=OFTEN)
+            except Empty:
+                self._look()
+                future = self._culprit()
+            task = None if future is None else self._running.pop(future.key, None)
+            if task is None:
+                continue
+            alone, self._alone = self._alone, None
+            ended = self._end(task, future, alone)
+            self._go_on()
+            if ended is not None:
+                return ended
+
+    def cancel(self) -> None:
+        """Cancel what has not begun; what runs will end unheard."""
+        futures = [task.future for task in self._running.values()]
+        self._running.clear()
+        if futures and self.client.status == "running":
+            with suppress(Exception):
+                bounded(TIMEOUT, self.client.cancel, futures, force=True)
+
+    def _send(self, item: T, tries: int) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on the size of items
+            future = self.client.submit(self.function, item, pure=False)
+        self._running[future.key] = _Task(item, future, tries)
+        future.add_done_callback(self._done.put)
+
+    def _go_on(self) -> None:
+        """Try suspects one at a time; then send what was held back."""
+        if self._suspects:
+            if not self._running:
+                self._alone = set(self._workers)
+                self._send(self._suspects.popleft(), 0)
+            return
+        while self._held and self._alone is None:
+            self._send(*self._held.popleft())
+
+    def _end(
+        self, task: _Task[T], future: Any, alone: set[WorkerInfo] | None
+    ) -> tuple[T, Any, Exception | None] | None:
+        """Return an item that has ended; ``None`` if it is tried again."""
+        item = task.item
+        try:
+            if future.status == "pending":  # it began alone, and a worker has gone since
+                gone = [(w.address, w.memory_limit) for w in (alone or set()) - self._workers]
+                return item, None, self._dies_on(item, gone)
+            return item, watched(self._look, future.result), None
+        except self._killed as error:
+            if alone is None:
+                self._suspects.append(item)
+                return None
+            last: Any = error.args[1]
+            return item, None, self._dies_on(item, [(last.address, last.memory_limit)])
+        except CancelledError:  # the result, or what it was made of, was lost with a worker
+            check_scheduler(self.client)
+            if task.tries < TRIES:
+                self.submit(item, task.tries + 1)
+                return None
+            return item, None, ClusterError("its result was lost again and again",
+                                            where=self.name(item))  # fmt: skip
+        except ClusterError:
+            if future.status == "error":  # the function's own
+                return item, None, future.exception()
+            raise
+        except Exception as error:
+            return item, None, error
+
+    def _dies_on(self, item: T, gone: list[tuple[str, int]]) -> Exception:
+        return lost(self.client, "workers die on it", gone, where=self.name(item))
+
+    def _culprit(self) -> Any:
+        """Return the future of an item that runs alone if a worker has gone since it began."""
+        if self._alone is None or self._alone <= self._workers:
+            return None
+        (task,) = self._running.values()
+        return task.future
+
+    def _look(self) -> None:
+        """Look at the workers; raise if the scheduler has gone, or all workers for long."""
+        check_scheduler(self.client)
+        self._workers = set(workers(self.client))
+        if self._workers:
+            self._seen = monotonic()
+        elif monotonic() - self._seen > PATIENCE:
+            raise no_workers(self.client, PATIENCE)

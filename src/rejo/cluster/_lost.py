@@ -1,0 +1,58 @@
+"""Workers that went away: the error for it, and whether memory was the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rejo.cluster._connect import TIMEOUT, ClusterError
+from rejo.cluster._watch import bounded
+
+MEMORY_TOPIC = "worker-restart-memory"  # under which nannies tell the scheduler of what they ended
+
+
+class WorkerLost(ClusterError):
+    """A worker went away while it worked.
+
+    ``memory_limit`` is the limit in bytes if the worker used more memory than that, else ``None``:
+    without more memory, the same work would end the same way.
+    """
+
+    memory_limit: int | None = None
+
+
+def lost(
+    client: Any, what: str, gone: Iterable[tuple[str, int]], *, where: str | None = None
+) -> WorkerLost:
+    """Return the error for workers that went away, given by address and memory limit."""
+    gone = list(gone)
+    ended = _ended_for_memory(client)
+    for address, limit in gone:
+        if address in ended and limit:
+            error = WorkerLost(
+                f"{what}: {address} used more than its memory limit of {megabytes(limit)}",
+                where=where,
+                remedy="Give the workers more memory (dask worker --memory-limit), use more of "
+                "them, or make the pieces of work smaller.",
+            )
+            error.memory_limit = limit
+            return error
+    return WorkerLost(
+        f"{what}: {', '.join(address for address, _ in gone)} went away",
+        where=where,
+        remedy="The log of the worker, or of its machine, may tell why.",
+    )
+
+
+def megabytes(n_bytes: float) -> str:
+    """Return a number of bytes in words, such as ``300 MB`` or ``1.5 GB``."""
+    return f"{n_bytes / 1e9:.3g} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.0f} MB"
+
+
+def _ended_for_memory(client: Any) -> set[str]:
+    """Return the addresses of workers that nannies have ended because of their memory."""
+    try:
+        events = bounded(TIMEOUT, client.get_events, MEMORY_TOPIC)
+    except Exception:  # the reason is not known; the loss is reported all the same
+        return set()
+    return {event["worker"] for _, event in events}

@@ -1,0 +1,80 @@
+"""No wait without an end: calls in a thread that is watched; Dask's messages held back."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from threading import Thread
+from time import monotonic
+from typing import Any, TypeVar
+
+R = TypeVar("R")
+OFTEN = 0.5  # seconds between two looks at the cluster
+LOGGERS = ("distributed", "tornado")
+
+
+def watched(check: Callable[[], None], call: Callable[..., R], *args: Any, **kwargs: Any) -> R:
+    """Return what a call returns; while it lasts, look often whether ``check`` raises.
+
+    A call to a scheduler or a worker that has gone away may never return.
+    """
+    box: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+
+    def work() -> None:
+        try:
+            box.put((call(*args, **kwargs), None))
+        except BaseException as error:
+            box.put((None, error))
+
+    Thread(target=work, name="rejo-cluster", daemon=True).start()
+    while True:
+        try:
+            value, error = box.get(timeout=OFTEN)
+        except Empty:
+            check()
+            continue
+        if error is not None:
+            raise error
+        found: R = value
+        return found
+
+
+def bounded(seconds: float, call: Callable[..., R], *args: Any, **kwargs: Any) -> R:
+    """Return what a call returns, or raise a ``TimeoutError``."""
+    end = monotonic() + seconds
+
+    def check() -> None:
+        if monotonic() > end:
+            raise TimeoutError(f"no answer in {seconds:g} seconds")
+
+    return watched(check, call, *args, **kwargs)
+
+
+@contextmanager
+def hushed() -> Iterator[None]:
+    """Keep Dask's log off the terminal: what matters reaches the caller as an error.
+
+    Files and other handlers get it as before.
+    """
+    silence = _Silence()
+    found = [
+        handler
+        for name, logger in list(logging.root.manager.loggerDict.items())
+        if name.partition(".")[0] in LOGGERS and isinstance(logger, logging.Logger)
+        for handler in logger.handlers
+        if type(handler) is logging.StreamHandler
+    ]
+    for handler in found:
+        handler.addFilter(silence)
+    try:
+        yield
+    finally:
+        for handler in found:
+            handler.removeFilter(silence)
+
+
+class _Silence(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        return False
