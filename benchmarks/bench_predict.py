@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from rejo import load
-from rejo.cli._training import prepare_of
+from rejo.scoring.model_columns import encoder_of
 
 BLOCK = 100_000
 
@@ -52,7 +52,7 @@ def run(folder: Path, arguments: argparse.Namespace) -> None:
         call(source, *words, "--model", arguments.model, "-o", model.with_stem(version))
     print(f"\n{arguments.rows:,} rows, {cases.stat().st_size / 1e6:.0f} MB")
     fitted = load(model.with_stem("now"))
-    X = prepare_of(fitted).transform(pd.read_csv(cases, dtype={"id": str}, parse_dates=["since"]))
+    X = encoder_of(fitted).transform(pd.read_csv(cases, dtype={"id": str}, parse_dates=["since"]))
     seconds = {version: [] for version in versions}
     peaks = dict.fromkeys(versions, 0.0)
     theirs = []

@@ -20,8 +20,8 @@ from sklearn.preprocessing import StandardScaler
 import rejo
 from rejo import RejoLinear, cli
 from rejo.baselines import ThresholdRejectClassifier
-from rejo.cli._in_doubt import DoubtCounts
 from rejo.persistence import save
+from rejo.scoring.doubt_counts import DoubtCounts
 from rejo.tables import read_table
 from rejo.tables.doubts import Doubt
 
@@ -648,5 +648,5 @@ def test_a_full_disk_while_decisions_are_kept(refused, model, cases, monkeypatch
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("rejo.cli._spool.np.save", full)
+    monkeypatch.setattr("rejo.scoring.spool.store", full)
     assert "Set TMPDIR to a folder with more space" in refused(2, "predict", model, cases)

@@ -8,9 +8,10 @@ import pytest
 
 import rejo
 from rejo import cli
-from rejo.cli._reasons import AMBIGUOUS, NOVEL, POLICY, UNREADABLE, WORDS
-from rejo.cli._spool import Spool
 from rejo.estimators.base import Judgement
+from rejo.scoring.deciding import decided_of
+from rejo.scoring.reasons import AMBIGUOUS, NOVEL, POLICY, UNREADABLE, WORDS
+from rejo.scoring.spool import Spool
 from rejo.tables import read_table
 
 
@@ -27,7 +28,7 @@ def spooled(decision, sureness, reason, drawn=None, capacity=None, size=None):
             judgement = Judgement(
                 decision[rows], zeros, zeros, zeros + 1, sureness[rows], sureness[rows]
             )
-            spool.add(None, judgement, reason[rows], drawn[rows])
+            spool.add(decided_of(None, judgement, reason[rows], drawn[rows]))
         parts = list(spool.parts(capacity))
     columns = {"rank": lambda part: part.rank, "audited": lambda part: part.audited} | {
         name: lambda part, name=name: part.cases[name] for name in ("decision", "reason")

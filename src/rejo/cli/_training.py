@@ -189,16 +189,6 @@ def _tuning_rows(cases: Cases, seed: int) -> Any:
     return rows
 
 
-def prepare_of(model: Any) -> Any:
-    """Return the table encoder of a model; ``None`` if it has none."""
-    from rejo.tables import TableEncoder
-
-    while hasattr(model, "best_estimator_"):
-        model = model.best_estimator_
-    first = model.steps[0][1] if hasattr(model, "steps") else None
-    return first if isinstance(first, TableEncoder) else None
-
-
 def encoder_for(cases: Cases) -> Any:
     """Return a fitted encoder for the table; refuse a table without a useful column."""
     from rejo.tables import TableEncoder, TableError

@@ -1,10 +1,12 @@
 """``rejo evaluate``: a model on cases whose classes are known."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Sequence
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rejo._io import percent, without_password
 from rejo.cli import _breakdown as breakdown
@@ -13,9 +15,12 @@ from rejo.cli._cases import count_groups, fingerprint
 from rejo.cli._class_names import read_classes, respelled
 from rejo.cli._files import CommandError, check_apart, print_json, warn
 from rejo.cli._group_columns import texts
-from rejo.cli._in_doubt import DoubtCounts
-from rejo.cli._model_file import Opened, open_model, vague
+from rejo.cli._in_doubt import about_column
+from rejo.cli._model_file import needing, open_model, vague
 from rejo.cli._reporting import check_report, doubtful, in_prices, promised, write_report
+
+if TYPE_CHECKING:
+    from rejo.scoring.opened import Opened
 
 HELP = "test a model on cases whose classes are known"
 DESCRIPTION = (
@@ -55,6 +60,8 @@ def run(arguments: argparse.Namespace) -> None:
     import numpy as np
     import pandas as pd
 
+    from rejo.scoring.doubt_counts import DoubtCounts
+
     check_apart(arguments.model, arguments.data, arguments.report)
     check_report(arguments)
     opened = open_model(arguments)
@@ -69,7 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
     points, chosen = _outcomes(opened, X, doubts, SHARES if arguments.report else (), group)
     in_doubt = DoubtCounts()
     in_doubt.add(doubts)
-    if of_column := in_doubt.warning(len(y)):
+    if of_column := about_column(in_doubt, len(y)):
         warn(of_column)
     point = points[chosen]
     groups = opened.table.get("groups")
@@ -172,7 +179,7 @@ def _read(
     reading = options.reading(arguments)
     chunks = read_chunks(arguments.data, opened.encoder, text=text, optional=optional, **reading)
     try:
-        parts = list(opened.needing(chunks, by_group))
+        parts = list(needing(chunks, by_group))
     except TableError as error:
         if error.problem == f"no column {shown(target)}":
             told = "It has the true classes. To decide cases without them, use rejo predict."

@@ -1,27 +1,26 @@
 """``rejo predict``: decisions on new cases, and the order in which to review the others."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rejo._io import percent, printable, progress, without_password
 from rejo.cli import _options as options
 from rejo.cli._files import CommandError, check_apart, check_output, exists, print_json, warn
-from rejo.cli._in_doubt import DoubtCounts, reason_of
-from rejo.cli._model_file import Opened, open_model
-from rejo.cli._reasons import (
-    AMBIGUOUS,
-    NOVEL,
-    POLICY,
-    UNREADABLE,
-    WORDS,
-    counted,
-    details,
-    no_promise,
-    reason_of_doubts,
-)
+from rejo.cli._in_doubt import about_column
+from rejo.cli._model_file import needing, open_model
+
+if TYPE_CHECKING:
+    from rejo.scoring.deciding import Scored
+    from rejo.scoring.doubt_counts import DoubtCounts
+    from rejo.scoring.ids import Ids
+    from rejo.scoring.opened import Opened
 
 HELP = "decide new cases, and rank the ones to review"
 DESCRIPTION = (
@@ -69,7 +68,13 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError(f"--id {arguments.id!r} is a feature of {arguments.model}")
     import numpy as np
 
-    from rejo.cli._spool import Spool
+    from rejo.scoring.deciding import Decider
+    from rejo.scoring.decision_frame import decision_frame
+    from rejo.scoring.doubt_counts import DoubtCounts
+    from rejo.scoring.ids import Ids
+    from rejo.scoring.ranking import capacity_of
+    from rejo.scoring.reasons import WORDS
+    from rejo.scoring.spool import Spool
     from rejo.tables import TableWriter, read_chunks
 
     # A column named here must exist; the one named in training may be absent.
@@ -84,38 +89,30 @@ def run(arguments: argparse.Namespace) -> None:
         rows=max(1, min(ROWS, NUMBERS // opened.found.most_columns)),
         **options.reading(arguments),
     )  # fmt: skip
-    features = list(opened.encoder.kinds_)
-    column = None
-    tally, ids, drawing = DoubtCounts(), Ids(), np.random.RandomState(arguments.seed)
+    decide = Decider(
+        opened, id=named, group=by, why=arguments.why, audit=arguments.audit,
+        drawing=np.random.RandomState(arguments.seed),
+    )  # fmt: skip
+    column, tally, ids = None, DoubtCounts(), Ids()
     unknown: Counter[str | None] = Counter()
-    with Spool() as spool:
-        for chunk in _counted(opened.needing(chunks, by)):
+    with Spool() as spool, _explained():
+        for chunk in _counted(needing(chunks, by)):
             column = named if named in chunk.columns else None
-            names = None if column is None else chunk[column].fillna("").astype(str).tolist()
             if not len(chunk):
                 continue
-            group = None if by is None else opened.groups_of(chunk[by])
-            judged = opened.judge(chunk[features], group)
-            unknown.update(opened.unknown_groups(group))
-            if arguments.strict and judged.doubts:
-                raise _refusal(arguments, chunk, names, judged.doubts)
-            tally.add(judged.doubts)
-            ids.add(names)
-            reason, said = _reasons(opened, judged, by, group)
-            # A number for every row, so that the sample does not depend on how the file is read.
-            drawn = drawing.uniform(size=len(chunk)) < arguments.audit if arguments.audit else None
-            texts = [said]
-            if arguments.why:
-                explained = (judged.judgement.decision < 0) & (reason == AMBIGUOUS)
-                texts.append(opened.why(judged.X, np.flatnonzero(explained), group))
-            spool.add(names, judged.judgement, reason, drawn, texts)
-        n, capacity = spool.n_cases, arguments.capacity
-        if isinstance(capacity, float):
-            capacity = int(capacity * n + 1e-9)
+            scored = decide(chunk)
+            unknown.update(scored.unknown)
+            if arguments.strict and scored.doubts:
+                raise _refusal(arguments, chunk, scored)
+            tally.add(scored.doubts)
+            ids.add(scored.decided.names)
+            spool.add(scored.decided)
+        n, capacity = spool.n_cases, capacity_of(arguments.capacity, spool.n_cases)
         counts, n_audited = np.zeros(len(WORDS), dtype=int), 0
         with TableWriter(arguments.output, overwrite=arguments.overwrite) as writer:
             for part in progress(spool.parts(capacity), spool.n_parts, "writing"):
-                writer.write(_frame(part, column, opened, spool.has_worth, why=arguments.why))
+                how = {"id": column, "has_worth": spool.has_worth, "why": arguments.why}
+                writer.write(decision_frame(part, opened, **how))
                 counts += np.bincount(part.cases["reason"] + 1, minlength=len(WORDS) + 1)[1:]
                 n_audited += int(part.audited.sum())
     *reviewed, n_over = counts.tolist()
@@ -152,21 +149,15 @@ def _check_output(output: str, *, overwrite: bool) -> None:
         raise CommandError(options.explain(error)) from None
 
 
-def _reasons(opened: Opened, judged: Any, by: str | None, group: Any) -> tuple[Any, dict[int, str]]:
-    """Reason (n,) for each row that goes to review, and the text of those that have their own."""
-    import numpy as np
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Let an error of --why name the option."""
+    from rejo.estimators.why import WhyError
 
-    judgement, doubts, X = judged
-    reason = np.full(len(judgement.decision), AMBIGUOUS, dtype=np.int8)
-    said: dict[int, str] = {}
-    if judgement.kind is not None:
-        reason[:] = np.where(judgement.decision < 0, judgement.kind, AMBIGUOUS)
-        said |= opened.novelties(X, np.flatnonzero(reason == NOVEL))
-        if by is not None:
-            rows = np.flatnonzero(reason == POLICY).tolist()
-            said |= {row: no_promise(by, group[row]) for row in rows}
-    reason[list(doubts)] = [reason_of_doubts(found) for found in doubts.values()]
-    return reason, said | {row: reason_of(found) for row, found in doubts.items()}
+    try:
+        yield
+    except WhyError as error:
+        raise CommandError(f"--why: {error.problem}. `rejo train` writes such models") from None
 
 
 def _print_summary(
@@ -179,7 +170,7 @@ def _print_summary(
     print(
         f"{n:,} case{'s' * (n > 1)}: {n - n_reviews:,} decided, {n_reviews:,} "
         f"({percent(n_reviews / n)}) to {printable(opened.doubt_label)}, ranked"
-        f"{': ' * bool(n_reviews)}{counted(reasons)}. Decisions: {output}"
+        f"{': ' * bool(n_reviews)}{_counts(reasons)}. Decisions: {output}"
     )
     if found["audited"]:
         are = "case was" if found["audited"] == 1 else "cases were"
@@ -193,51 +184,24 @@ def _print_summary(
         )
 
 
-def _refusal(
-    arguments: argparse.Namespace, chunk: Any, names: list[str] | None, doubts: dict[int, Any]
-) -> Exception:
+def _counts(reasons: dict[str, int]) -> str:
+    """Say how many cases have each reason."""
+    return ", ".join(f"{n:,} {word}" for word, n in reasons.items() if n)
+
+
+def _refusal(arguments: argparse.Namespace, chunk: Any, scored: Scored) -> Exception:
     """Return an error about the first row in doubt."""
     from rejo.tables import TableError
     from rejo.tables.errors import shown
     from rejo.tables.places import place_of
 
-    row = min(doubts)
-    name = f" ({shown(names[row])})" if names else ""
+    row, names = min(scored.doubts), scored.decided.names
+    name = "" if names is None else f" ({shown(names.iloc[row])})"
     return TableError(
-        "; ".join(map(str, doubts[row][:3])),
+        "; ".join(map(str, scored.doubts[row][:3])),
         where=place_of(arguments.data, int(chunk.index[row]), **options.reading(arguments)) + name,
         remedy="Correct it, or leave out --strict: then such rows go to review.",
     )
-
-
-class Ids:
-    """Finds ids that repeat, by their hashes: 8 bytes a case."""
-
-    MOST = 10_000_000  # compared; more would take too much memory
-
-    def __init__(self) -> None:
-        self._hashes: list[Any] = []
-        self._n = 0
-        self.n_empty = 0
-
-    def add(self, names: list[str] | None) -> None:
-        """Note the ids of the next cases."""
-        import numpy as np
-
-        if names is not None and self._n < self.MOST:
-            self._hashes.append(np.fromiter(map(hash, names), np.int64, len(names)))
-            self._n += len(names)
-            self.n_empty += names.count("")
-
-    @property
-    def n_repeated(self) -> int:
-        """Number of cases whose id another case before them has."""
-        import numpy as np
-
-        if not self._hashes:
-            return 0
-        hashes = np.sort(np.concatenate(self._hashes))
-        return int((np.diff(hashes) == 0).sum()) - max(self.n_empty - 1, 0)
 
 
 def _warn_of_ids(ids: Ids, named: str | None, column: str | None, n: int) -> None:
@@ -260,7 +224,7 @@ def _warn_of_rows(tally: DoubtCounts, n: int, said: bool) -> None:
     """Say what is wrong with the file, if its rows are not ``said`` on standard output."""
     if not n:
         warn("the table has no rows: the output has only a header")
-    if tally.n_rows and (told := tally.warning(n)):
+    if tally.n_rows and (told := about_column(tally, n)):
         warn(told)
     if tally.n_rows and not said:
         warn(tally.summary())
@@ -315,55 +279,3 @@ def _counted(chunks: Any) -> Any:
     finally:
         if show:
             sys.stderr.write("\r\033[K")
-
-
-def _frame(part: Any, column: str | None, opened: Opened, has_worth: bool, *, why: bool) -> Any:
-    """Rows of the output."""
-    import numpy as np
-    import pandas as pd
-
-    # The review label comes last, where the index -1 finds it; before it, what nobody knows.
-    labels = np.array([*opened.classes, None, opened.doubt_label], dtype=object)
-    cases, unknown = part.cases, len(labels) - 2
-    rows = np.isin(cases["reason"], (NOVEL, UNREADABLE))
-    for name in ("forced", "lower", "upper"):  # a guess from a bad cell would mislead
-        cases[name][rows] = unknown
-    for name in ("chance", "worth", "distance"):
-        cases[name][rows] = np.nan
-    found = {
-        "decision": labels[cases["decision"]],
-        "suggested": labels[cases["forced"]],
-        "chance_wrong": np.round(cases["chance"], 4),
-        "reason": np.array([*WORDS, None], dtype=object)[cases["reason"]],
-        "detail": details(part, labels),
-        "rank": pd.arrays.IntegerArray(part.rank, part.rank == 0),
-        "lower": labels[cases["lower"]],
-        "upper": labels[cases["upper"]],
-    }
-    last = "worth" if has_worth else "distance"
-    found[last] = _six_digits(cases[last])
-    if why:
-        found["why"] = np.full(len(cases), None, dtype=object)
-        if part.texts:
-            found["why"][list(part.texts[1])] = list(part.texts[1].values())
-    if column is None:
-        ids = {"row": np.arange(part.first + 1, part.first + len(cases) + 1)}
-    else:
-        name = f"id {column}" if column in found else column
-        ids = {name: np.array(part.names, dtype=object)}
-    # Otherwise pandas would give strings a type of its own, which takes time.
-    texts = {
-        name: pd.Series(values, dtype=object)
-        for name, values in (ids | found).items()
-        if values.dtype == object
-    }
-    return pd.DataFrame(ids | found | texts, copy=False)
-
-
-def _six_digits(values: Any) -> Any:
-    """Round to six significant digits; more are noise, and hard to read."""
-    import numpy as np
-
-    size = np.floor(np.log10(np.where(values != 0, np.abs(values), 1.0)))
-    scale = 10.0 ** (5 - size)
-    return np.round(values * scale) / scale

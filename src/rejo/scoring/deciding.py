@@ -1,0 +1,153 @@
+"""Chunks of a table become decisions, and with the order of the reviews, parts of the output."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejo.estimators.base import Judgement
+from rejo.scoring.opened import Opened
+from rejo.scoring.ranking import Candidates
+from rejo.scoring.reasons import AMBIGUOUS, NOTHING, OVER_CAPACITY, POLICY, reasons
+from rejo.tables.doubts import Doubt
+
+INDICES = ("decision", "forced", "lower", "upper")  # of classes; a decision of -1 is a review
+
+
+class DecidedRows(NamedTuple):
+    """Decisions on some cases, before the reviews are ranked."""
+
+    names: Any  # (n,) Series of strings, or None if the cases have no column for it
+    cases: dict[str, NDArray[Any]]  # INDICES and ``reason`` as small integers, with NOTHING for a
+    # case that is simply decided; ``chance``, and ``worth`` or ``distance``, as in a Judgement
+    drawn: NDArray[np.bool_]  # (n,) to be reviewed even if they are decided
+    details: dict[int, str]  # by position: texts of cases that have their own
+    why: dict[int, str]  # by position: which features pull to either side
+
+    def candidates(self) -> Candidates:
+        """Return the cases that may be reviewed; their order is that of the cases."""
+        reason, fixed = self.cases["reason"], self.cases["reason"] > AMBIGUOUS
+        some = self.may_review()
+        sureness = np.where(fixed, 0.0, self.cases["sureness"])[some]  # else as in the file
+        return Candidates(sureness, reason[some], self.drawn[some])
+
+    def may_review(self) -> NDArray[np.bool_]:
+        """Return which cases (n,) the model rejects, or were drawn."""
+        return (self.cases["decision"] < 0) | self.drawn
+
+    def ranked(self, ranks: NDArray[np.int64], first: int) -> RankedRows:
+        """Return the decisions with the ranks of the candidates, see :func:`ranks_of`.
+
+        ``first`` is the index of the first case in the whole table.
+        """
+        cases = self.cases
+        rejected = cases["decision"] < 0
+        rank = np.zeros(len(rejected), dtype=np.int64)
+        rank[self.may_review()] = ranks
+        decision, reason = cases["decision"].copy(), cases["reason"].copy()
+        over = rejected & (rank == 0)
+        decision[over], reason[over] = cases["forced"][over], OVER_CAPACITY
+        # A case that is drawn is ambiguous only if it is among those that fit the capacity.
+        audited = (rank < 0) | (self.drawn & ~rejected)
+        decision[audited], reason[audited] = -1, POLICY
+        found = cases | {"decision": decision, "reason": reason}
+        return RankedRows(self.names, first, found, np.abs(rank), self.details, self.why, audited)
+
+
+class RankedRows(NamedTuple):
+    """Decisions on some cases, with their ranks."""
+
+    names: Any
+    first: int  # index of the first case
+    cases: dict[str, NDArray[Any]]
+    rank: NDArray[np.int64]  # (n,) 1: the first to review; 0: decided
+    details: dict[int, str]
+    why: dict[int, str]
+    audited: NDArray[np.bool_]  # (n,) reviewed only because it was drawn
+
+
+class Scored(NamedTuple):
+    """What is made of a chunk."""
+
+    decided: DecidedRows
+    doubts: dict[int, list[Doubt]]  # by position: rows that are not as in training
+    unknown: list[str | None]  # groups that training did not have, once for each case
+
+
+class Decider:
+    """Decides chunks of a table, one after the other.
+
+    Parameters
+    ----------
+    opened : Opened
+    id : str, default=None
+        Column that names the cases; chunks may lack it.
+    group : str, default=None
+        Column of the groups, if the model promises by it.
+    why : bool, default=False
+        Say for ambiguous cases which features pull to either side.
+    audit : float, default=None
+        Share of the cases to draw at random.
+    drawing : RandomState, default=None
+        Gives a number for every row, so that the sample does not depend on how a file is read.
+    """
+
+    def __init__(
+        self,
+        opened: Opened,
+        *,
+        id: str | None = None,
+        group: str | None = None,
+        why: bool = False,
+        audit: float | None = None,
+        drawing: np.random.RandomState | None = None,
+    ) -> None:
+        self.opened, self.id, self.group, self.why = opened, id, group, why
+        self.audit, self.drawing = audit, drawing or np.random.RandomState(0)
+        self._features = list(opened.encoder.kinds_)
+
+    def __call__(self, chunk: Any) -> Scored:
+        """Decide the rows of a chunk, as :func:`rejo.tables.read_chunks` yields them."""
+        opened, by = self.opened, self.group
+        names = self.names(chunk)
+        group = None if by is None else opened.groups_of(chunk[by])
+        judged = opened.judge(chunk[self._features], group)
+        reason, details = reasons(opened, judged, by, group)
+        drawn = np.zeros(len(chunk), dtype=bool)
+        if self.audit:
+            drawn = self.drawing.uniform(size=len(chunk)) < self.audit
+        why = {}
+        if self.why:
+            explained = (judged.judgement.decision < 0) & (reason == AMBIGUOUS)
+            why = opened.why(judged.X, np.flatnonzero(explained), group)
+        decided = decided_of(names, judged.judgement, reason, drawn, details, why)
+        return Scored(decided, judged.doubts, opened.unknown_groups(group))
+
+    def names(self, chunk: Any) -> Any:
+        """Return the names (n,) of the cases as strings; ``None`` without the column."""
+        if self.id is None or self.id not in chunk.columns:
+            return None
+        return chunk[self.id].fillna("").astype(str)
+
+
+def decided_of(
+    names: Any,
+    judgement: Judgement,
+    reason: NDArray[np.int8],
+    drawn: NDArray[np.bool_] | None = None,
+    details: dict[int, str] | None = None,
+    why: dict[int, str] | None = None,
+) -> DecidedRows:
+    """Return a judgement as decisions; ``reason`` (n,) is that of the rejected cases."""
+    rejected = judgement.decision < 0
+    reason = np.where(rejected, reason, np.int8(NOTHING))
+    drawn = np.zeros(len(rejected), dtype=bool) if drawn is None else drawn
+    cases: dict[str, Any] = {name: getattr(judgement, name).astype(np.int16) for name in INDICES}
+    cases |= {"reason": reason, "sureness": judgement.sureness}
+    cases |= {"chance": judgement.chance} if judgement.chance is not None else {}
+    worth = judgement.worth is not None
+    cases |= {"worth": judgement.worth} if worth else {"distance": judgement.distance}
+    # Those that are reviewed in any case need not be drawn.
+    return DecidedRows(names, cases, drawn & ~(reason > AMBIGUOUS), details or {}, why or {})

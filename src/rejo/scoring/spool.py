@@ -1,0 +1,102 @@
+"""Decisions on disk until the last case is read, because only then is the review order known."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from typing import IO, Any, Self
+
+import numpy as np
+
+from rejo._errors import RejoError
+from rejo.scoring.deciding import DecidedRows, RankedRows
+from rejo.scoring.ranking import Candidates, ranks_of
+from rejo.scoring.reasons import AMBIGUOUS
+
+
+class Spool:
+    """Decisions in a temporary file, with only candidates for a review in memory.
+
+    It holds 10 bytes for each of them, 40 while the ranks are computed.
+    """
+
+    def __init__(self) -> None:
+        self._candidates: list[Candidates] = []
+        self.n_cases = self.n_rejected = self.n_fixed = 0
+        self.has_worth = False
+
+    def __enter__(self) -> Self:
+        self._file: IO[bytes] = tempfile.TemporaryFile()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts that will come back."""
+        return max(1, len(self._candidates))
+
+    def add(self, decided: DecidedRows) -> None:
+        """Store the decisions on the next cases."""
+        candidates = decided.candidates()
+        self._candidates.append(candidates)
+        self.n_cases += len(decided.drawn)
+        self.n_rejected += int((decided.cases["decision"] < 0).sum())
+        self.n_fixed += int((candidates.reason > AMBIGUOUS).sum())
+        self.has_worth |= "worth" in decided.cases
+        try:
+            store(decided, self._file)
+        except OSError as error:
+            raise RejoError(
+                f"{tempfile.gettempdir()} is full ({error.strerror}): decisions are kept there "
+                "until the last case is read. Set TMPDIR to a folder with more space, or split "
+                "the table"
+            ) from None
+
+    def parts(self, capacity: int | None = None) -> Iterator[RankedRows]:
+        """All decisions with their ranks, of at most ``capacity`` reviews; see :func:`ranks_of`.
+
+        There is always a part, if only an empty one.
+        """
+        ranks = ranks_of(Candidates.joined(self._candidates), capacity)
+        self._file.seek(0)
+        first = done = 0
+        for candidates in self._candidates:
+            decided, end = restore(self._file), done + len(candidates.reason)
+            yield decided.ranked(ranks[done:end], first)
+            first, done = first + len(decided.drawn), end
+        if not self._candidates:
+            yield NOTHING_DECIDED.ranked(ranks, 0)
+
+
+def store(decided: DecidedRows, file: IO[bytes]) -> None:
+    """Write decisions to a file."""
+    names = None if decided.names is None else decided.names.tolist()
+    texts = [[list(said), list(said.values())] for said in (decided.details, decided.why)]
+    arrays = {**decided.cases, "drawn": decided.drawn}
+    head = json.dumps([names, texts, list(arrays)]).encode()
+    for values in (np.frombuffer(head, np.uint8), *arrays.values()):
+        np.save(file, values, allow_pickle=False)
+
+
+def restore(file: IO[bytes]) -> DecidedRows:
+    """Read the decisions that were written next."""
+    from pandas import Series
+
+    head = np.load(file, allow_pickle=False)
+    names, texts, fields = json.loads(head.tobytes())
+    arrays = {field: np.load(file, allow_pickle=False) for field in fields}
+    details, why = (dict(zip(rows, said, strict=True)) for rows, said in texts)
+    named = None if names is None else Series(names, dtype=object)
+    return DecidedRows(named, arrays, arrays.pop("drawn"), details, why)
+
+
+def _nothing() -> DecidedRows:
+    empty: dict[str, Any] = {"sureness": np.empty(0), "reason": np.empty(0, np.int8)}
+    empty |= {name: np.empty(0, np.int16) for name in ("decision", "forced", "lower", "upper")}
+    return DecidedRows(None, empty, np.empty(0, bool), {}, {})
+
+
+NOTHING_DECIDED = _nothing()
