@@ -1,42 +1,23 @@
-"""Write a table in chunks: at the end the whole file is there, or nothing.
-
-Text that a spreadsheet would run as a formula is made harmless.  When a CSV file is opened in a
-spreadsheet, a cell that begins with one of ``= + - @``, a tab or a line end is run, or split; an
-apostrophe before it makes it text.  Blanks and quotes in front do not protect, because some
-programs drop them.  A plain number such as ``-5`` is not a formula.
-
-Where lists are separated by semicolons or tabs, a spreadsheet splits ``a;=1+2`` in spite of the
-quotes around it, because they are not at the beginning of what it takes for a cell.  So every part
-of a text that could become a cell is treated in the same way: ``a;'=1+2``.
-"""
+"""Write a table in chunks: at the end the whole file is there, or nothing."""
 
 import gzip
 import os
-import re
 import sys
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, BinaryIO, Self, cast
-
-import numpy as np
 
 from rejo._errors import renamed
 from rejo._io import WholeFile
+from rejo.tables._csv_lines import lines_of
+from rejo.tables._csv_texts import texts_of_cells, written
 from rejo.tables._sinks import SLAB, ExcelSink, JsonSink, ParquetSink, Sink, SqlSink
-from rejo.tables.errors import import_pandas, listed
+from rejo.tables.errors import listed, pyarrow_if_there
 from rejo.tables.sources import output_format
 
-SPECIAL = re.compile('[",\t\r\n]')
-_SIGNS = "=+\\-@＝＋－＠"  # noqa: RUF001
-_INVISIBLE = '\\s"\\x00-\\x1f\\x7f-\\x9f\\u200b-\\u200f\\u2060\\ufeff'
-_SPLITS = ";\\t\\r\\n"
-# A sign at the beginning of a part of a text, which ends where the text could be split.
-_SIGNED = rf"(?:(?![{_SPLITS}])[{_INVISIBLE}])*[{_SIGNS}]"
-FORMULA = re.compile(rf"(?:[\t\r\n]|[{_INVISIBLE}]*[{_SIGNS}])")
-PART = re.compile(rf"(?<=[{_SPLITS}])(?={_SIGNED})[^{_SPLITS}]*")
-NUMBER = re.compile(r" *[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)? *", re.ASCII)
-# In cells joined by line ends: is there anything to look at?
-_ANY = re.compile(rf"^(?:[\t\r]|{_SIGNED})", re.MULTILINE)
+FEWEST = 1000  # rows of a frame that pyarrow writes faster than Python
 
 
 class TableWriter:
@@ -139,6 +120,7 @@ class CsvSink(Sink):
             self._file = cast(BinaryIO, gzip.GzipFile("", "wb", fileobj=file, mtime=0))
         self._sep = "\t" if lower.removesuffix(".gz").endswith(".tsv") else ","
         self._is_new = True
+        self._workers: ThreadPoolExecutor | None = None
 
     def write(self, frame: Any) -> None:
         """Append the rows of a frame."""
@@ -146,10 +128,17 @@ class CsvSink(Sink):
         alone = len(columns) == 1
         if self._is_new:
             self._is_new = False
-            self._write_lines([self._sep.join(_written(columns, alone))])
-        for start in range(0, len(frame), SLAB):
-            part = frame.iloc[start : start + SLAB]
-            cells = [_texts(part.iloc[:, i], alone) for i in range(len(columns))]
+            self._write_lines([self._sep.join(written(columns, alone))])
+        parts = [frame.iloc[start : start + SLAB] for start in range(0, len(frame), SLAB)]
+        if len(frame) >= FEWEST and not alone and (pa := pyarrow_if_there()) is not None:
+            if self._workers is None:
+                self._workers = ThreadPoolExecutor(pa.cpu_count(), "rejo-csv")
+            # The caller may change the frame afterwards: all of it is written before this returns.
+            for lines in self._workers.map(partial(lines_of, sep=self._sep, pa=pa), parts):
+                self._file.write(lines)
+            return
+        for part in parts:
+            cells = [texts_of_cells(part.iloc[:, i], alone) for i in range(len(columns))]
             self._write_lines(map(self._sep.join, zip(*cells, strict=True)))
 
     def _write_lines(self, lines: Iterable[str]) -> None:
@@ -158,9 +147,15 @@ class CsvSink(Sink):
 
     def close(self) -> None:
         """Complete the file."""
+        self.abandon()
         if self._file is not self._target:
             self._file.close()
         self._target.flush()
+
+    def abandon(self) -> None:
+        """Leave no thread behind."""
+        if self._workers is not None:
+            self._workers.shutdown(cancel_futures=True)
 
 
 SINKS: dict[str, Any] = {
@@ -169,60 +164,3 @@ SINKS: dict[str, Any] = {
     "excel": ExcelSink,
     "parquet": ParquetSink,
 }
-
-
-def _texts(column: Any, alone: bool) -> list[str]:
-    """Return the cells of a column as they are written."""
-    pd = import_pandas("writing a table")
-    types, dtype = pd.api.types, column.dtype
-    empty, NA, NaT = '""' if alone else "", pd.NA, pd.NaT
-    if types.is_float_dtype(dtype):
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        texts = list(map(repr, values.tolist()))
-        for i in np.flatnonzero(np.isnan(values)).tolist():
-            texts[i] = empty
-        return texts
-    if types.is_integer_dtype(dtype) or types.is_bool_dtype(dtype):
-        return [empty if value is NA else str(value) for value in column.tolist()]
-    if types.is_datetime64_any_dtype(dtype):
-        return [empty if value is NaT else value.isoformat() for value in column.tolist()]
-    if isinstance(dtype, pd.CategoricalDtype) or column.iloc[:1000].nunique() <= 100:
-        codes, found = pd.factorize(column)  # many cells, few values
-        texts = _written([_text(value, pd) for value in found.tolist()], alone)
-        return list(np.array([*texts, empty], dtype=object)[codes])
-    return _written([_text(value, pd) for value in column.tolist()], alone)
-
-
-def _text(value: Any, pd: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return "" if pd.isna(value) else str(value)
-
-
-def _written(texts: list[str], alone: bool) -> list[str]:
-    """Make texts harmless, and quote them where needed; fast if there is nothing to do.
-
-    An empty cell alone in its row must not be a blank line.
-    """
-    together = "\n".join(texts)
-    split = together.count("\n") >= max(len(texts), 1) or any(c in together for c in ";\t\r")
-    if split or _ANY.search(together):
-        texts = [_harmless(text) for text in texts]
-    if not alone and not SPECIAL.search("".join(texts)):
-        return texts
-    return [
-        '"' + text.replace('"', '""') + '"'
-        if SPECIAL.search(text) or (alone and not text)
-        else text
-        for text in texts
-    ]
-
-
-def _harmless(text: str) -> str:
-    """Put an apostrophe before what a spreadsheet would run."""
-    text = PART.sub(lambda part: _marked(part[0]), text)
-    return _marked(text) if FORMULA.match(text) else text
-
-
-def _marked(text: str) -> str:
-    return text if NUMBER.fullmatch(text) else "'" + text

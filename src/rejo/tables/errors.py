@@ -90,3 +90,13 @@ def import_pyarrow(who: str = "reading a Parquet file") -> Any:
     except ImportError:
         raise ImportError(f'{who} needs pyarrow: pip install "rejo[parquet]"') from None
     return pyarrow
+
+
+def pyarrow_if_there() -> Any:
+    """Return the pyarrow module for work that pandas can do too, but slower; None without it."""
+    try:
+        import pyarrow.compute
+        import pyarrow.csv
+    except ImportError:
+        return None
+    return pyarrow
