@@ -8,7 +8,9 @@ on the cluster: cross-validation, comparison.  Dask places the work; this room k
 
 from rejo.cluster._connect import ClusterError, WorkerInfo, connect, workers
 from rejo.cluster._hand_out import hand_out
-from rejo.cluster._together import WorkerLost, together
+from rejo.cluster._joblib_backend import placed
+from rejo.cluster._lost import WorkerLost
+from rejo.cluster._together import together
 
 __all__ = [
     "ClusterError",
@@ -16,6 +18,7 @@ __all__ = [
     "WorkerLost",
     "connect",
     "hand_out",
+    "placed",
     "together",
     "workers",
 ]

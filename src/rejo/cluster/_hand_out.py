@@ -82,9 +82,10 @@ def hand_out(
                         tasks.submit(next(waiting))
                     except StopIteration:
                         more = False
-                if not len(tasks):
+                ended = tasks.next()
+                if ended is None:
                     return
-                item, value, error = tasks.next()
+                item, value, error = ended
                 if error is None:
                     yield item, value
                 elif failed is not None:
@@ -93,6 +94,9 @@ def hand_out(
                     raise error
         finally:
             tasks.cancel()
+
+
+Ended = tuple[T, Any, Exception | None]  # an item with its result, or with what it raised
 
 
 class _Task(NamedTuple, Generic[T]):
@@ -110,9 +114,13 @@ class Tasks(Generic[T, R]):
     """
 
     def __init__(
-        self, client: Any, function: Callable[[T], R], name: Callable[[T], str] = short
+        self,
+        client: Any,
+        function: Callable[[Any], R],
+        name: Callable[[T], str] = short,
+        pack: Callable[[T], Any] = lambda item: item,  # what the function gets for an item
     ) -> None:
-        self.client, self.function, self.name = client, function, name
+        self.client, self.function, self.name, self.pack = client, function, name, pack
         self._killed: type[Exception] = import_distributed().scheduler.KilledWorker
         self._running: dict[str, _Task[T]] = {}
         self._done: SimpleQueue[Any] = SimpleQueue()
@@ -138,13 +146,14 @@ class Tasks(Generic[T, R]):
         else:
             self._send(item, tries)
 
-    def next(self) -> tuple[T, Any, Exception | None]:
-        """Wait for an item; return it with its result, or with what it raised."""
-        while True:
+    def next(self) -> Ended[T] | None:
+        """Wait for an item to end; ``None`` if there is none."""
+        while len(self):
             try:
                 future = self._done.get(timeout=OFTEN)
             except Empty:
                 self._look()
+                self._go_on()
                 future = self._culprit()
             task = None if future is None else self._running.pop(future.key, None)
             if task is None:
@@ -154,19 +163,26 @@ class Tasks(Generic[T, R]):
             self._go_on()
             if ended is not None:
                 return ended
+        return None
 
-    def cancel(self) -> None:
-        """Cancel what has not begun; what runs will end unheard."""
-        futures = [task.future for task in self._running.values()]
-        self._running.clear()
-        if futures and self.client.status == "running":
+    def cancel(self) -> list[T]:
+        """Forget all items, and return them; workers end what they have begun."""
+        tasks = list(self._running.values())
+        items = [task.item for task in tasks]
+        items += [*self._suspects, *(item for item, _ in self._held)]
+        for left in (self._running, self._suspects, self._held):
+            left.clear()
+        self._alone = None
+        if tasks and self.client.status == "running":
             with suppress(Exception):
+                futures = [task.future for task in tasks]
                 bounded(TIMEOUT, self.client.cancel, futures, force=True)
+        return items
 
     def _send(self, item: T, tries: int) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on the size of items
-            future = self.client.submit(self.function, item, pure=False)
+            future = self.client.submit(self.function, self.pack(item), pure=False)
         self._running[future.key] = _Task(item, future, tries)
         future.add_done_callback(self._done.put)
 
@@ -180,9 +196,7 @@ class Tasks(Generic[T, R]):
         while self._held and self._alone is None:
             self._send(*self._held.popleft())
 
-    def _end(
-        self, task: _Task[T], future: Any, alone: set[WorkerInfo] | None
-    ) -> tuple[T, Any, Exception | None] | None:
+    def _end(self, task: _Task[T], future: Any, alone: set[WorkerInfo] | None) -> Ended[T] | None:
         """Return an item that has ended; ``None`` if it is tried again."""
         item = task.item
         try:
