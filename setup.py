@@ -76,13 +76,14 @@ def extensions():
 
     return [
         Extension(
-            "rejo.solvers._svm",
-            sources=[f"{SOURCES}/_svm.cpp"],
+            f"rejo.solvers.{name}",
+            sources=[f"{SOURCES}/{name}.cpp"],
             depends=sorted(glob(f"{SOURCES}/*.hpp")),
             include_dirs=[pybind11.get_include(), SOURCES],
             language="c++",
             optional=True,
         )
+        for name in ("_svm", "_trees")
     ]
 
 

@@ -1,0 +1,522 @@
+"""Gradient boosting that may answer "review": XGBoost grows the trees, and one fit serves all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from scipy.special import expit, softmax
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rejo._sparse import check_sparse, summed
+from rejo._state import (
+    Must,
+    each,
+    either,
+    flag,
+    floats,
+    indices,
+    maybe,
+    one_of,
+    part,
+    storable,
+    texts,
+)
+from rejo._typing import Floats, Indices
+from rejo.estimators.base import Judgement
+from rejo.estimators.boundaries import replica_tables
+from rejo.estimators.classes import Targets, check_targets, is_ordered
+from rejo.estimators.growing import FORMS, Grower, Plan, Stage, grown_from
+from rejo.estimators.matrices import (
+    Categories,
+    blocks_of,
+    categories_of,
+    encoded,
+    without_zeros,
+)
+from rejo.estimators.parameters import FiniteInterval
+from rejo.estimators.posteriors import PosteriorsMixin, judge_posteriors
+from rejo.estimators.priced import PricedClassifier
+from rejo.solvers.boosting import ScoreTable, best_thresholds, score_table
+from rejo.solvers.trees import BoostedTrees, Walker
+
+BINS = 1024  # scores of held-out rows that are kept, to find thresholds for other reject costs
+LEAST_HELD_OUT = 5  # rows of a class from which some are held out
+
+
+def _counts_boundaries(model: RejoBoost) -> bool:
+    return getattr(model, "form_", model.boundaries) != "posteriors"
+
+
+def _has_proba(model: RejoBoost) -> bool:
+    form = getattr(model, "form_", None)
+    if form is None or form == "posteriors" or model._odds_offsets is not None:
+        return True
+    raise AttributeError(
+        f"this RejoBoost has no predict_proba: with {len(model.classes_)} classes, the costs of "
+        "its boundaries leave no posteriors (use boundaries='posteriors')."
+    )
+
+
+@storable
+@dataclass(kw_only=True, eq=False, repr=False)
+class RejoBoost(PosteriorsMixin, PricedClassifier):
+    """Gradient boosting with a reject option.
+
+    Trees are grown by XGBoost, in one of three forms.
+
+    - "parallel": one sum of trees ``g`` and ordered thresholds on it, two between neighbouring
+      classes; what lies between the two is rejected.  With the label ``t_iq`` (0 or 1) and the cost
+      ``c_iq`` of point ``i`` at boundary ``q`` (see :mod:`rejo.replication`) it minimises
+
+          sum_iq c_iq [log(1 + exp(g(x_i) + b_q)) - t_iq (g(x_i) + b_q)].
+
+      No row is copied.
+    - "replicas": a score ``f(x, q)`` for each boundary, from trees that may also split by ``q``,
+      with a constraint that keeps the boundaries in order: their shapes may differ.  Rows are
+      copied block by block.
+    - "posteriors": ``log P(y = k | x)`` by a logistic loss, for classes in an order or not, and
+      decisions by prices.
+
+    Some rows are held out.  They stop the growth, and set the thresholds: for the ``reject_cost``
+    of the fit and, by :meth:`at`, for any other one.
+
+    Parameters
+    ----------
+    boundaries : {"auto", "parallel", "replicas", "posteriors"}, default="auto"
+        The form.  "auto" takes the one that suits what is paid: "parallel" for two classes;
+        for more, "replicas" with a ``loss_matrix`` or ``s``, and otherwise "posteriors", as a
+        review then costs the same whatever the true class is, which boundaries cannot express.
+    n_estimators : int, default=1000
+        Maximum number of rounds.
+    learning_rate : float, default=0.1
+        What a round counts for.
+    max_depth : int, default=6
+        Maximum depth of a tree.
+    min_child_weight : float, default=1.0
+        Least weight (sum of the second derivatives of the loss) in a leaf.
+    reg_lambda : float, default=1.0
+        Penalty of the squares of the leaves.
+    subsample, colsample_bytree : float in (0, 1], default=1.0
+        Share of the rows, and of the columns, that a tree sees.
+    max_bin : int, default=256
+        Maximum number of bins of a feature.
+    monotone_constraints : array-like of int of shape (n_features,) or dict, default=None
+        1 for a feature whose rise may only favour the higher classes, -1 for the lower ones; by
+        name, if ``X`` is a DataFrame.  For two classes, or boundaries.
+    early_stopping_rounds : int or None, default=20
+        Rounds without a better loss of the held-out rows.  ``None``: always ``n_estimators``.
+    validation_fraction : float, default=0.1
+        Share of the rows that is held out, of each class.
+    reject_cost : float or None, default=0.2
+        Cost of a rejection, where an error costs 1: up to 0.5 for boundaries, and up to ``1 - 1 /
+        n_classes`` for posteriors.  ``None`` never rejects.
+    cost_of : dict, str, path, DataFrame or array-like, default=None
+        What errors and reviews cost, instead of ``reject_cost``; see
+        :func:`rejo.prices.price_matrix`.  The form is then "posteriors".
+    %s, loss_matrix, class_order, reject_label, class_weight
+    n_jobs : int, default=None
+        Number of threads.  ``None``: all.
+    random_state : int, RandomState instance or None, default=None
+        Which rows are held out, and what a tree sees.
+
+    Attributes
+    ----------
+    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
+    form_ : {"parallel", "replicas", "posteriors"}
+        The form that was grown.
+    trees_ : BoostedTrees
+        Nodes of all trees, as arrays.
+    intercepts_ : ndarray of shape (n_scores,)
+        What is added to the sums of the leaves.
+    thresholds_ : ndarray of shape (n_boundaries,)
+        Cut points on ``g``, lowest first, or on the score of each boundary; empty for posteriors.
+    prices_ : ndarray of shape (n_classes, n_classes + 1)
+        With posteriors, the prices it decides at.
+    n_estimators_ : int
+        Number of rounds up to the lowest loss of the held-out rows.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in what the splits of all trees achieve.
+
+    Notes
+    -----
+    Missing values are welcome.  Columns of the pandas type "category" are split by sets of
+    categories; a category that training did not have counts as missing.  A sparse matrix need not
+    fit into memory as an array: what it does not store counts as missing, also in predictions.
+    Numbers are compared in single precision.  Only ``fit`` needs XGBoost.
+
+    See Also
+    --------
+    rejo.ReplicationClassifier : Any other classifier, on copies of all rows.
+
+    Examples
+    --------
+    >>> from rejo import RejoBoost, make_synthetic_1
+    >>> X, y = make_synthetic_1(2000, random_state=0)
+    >>> model = RejoBoost(reject_cost=0.2, random_state=0).fit(X, y)
+    >>> X_new, y_new = make_synthetic_1(2000, random_state=1)
+    >>> round(model.score(X_new, y_new), 1)
+    0.9
+    >>> [round(float(model.at(w).reject_mask(X_new).mean()), 1) for w in (0.1, 0.2, 0.4)]
+    [0.4, 0.3, 0.1]
+    """
+
+    boundaries: str = "auto"
+    n_estimators: int = 1000
+    learning_rate: float = 0.1
+    max_depth: int = 6
+    min_child_weight: float = 1.0
+    reg_lambda: float = 1.0
+    subsample: float = 1.0
+    colsample_bytree: float = 1.0
+    max_bin: int = 256
+    monotone_constraints: Any = None
+    early_stopping_rounds: int | None = 20
+    validation_fraction: float = 0.1
+    s: int | None = None
+    loss_matrix: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+
+    _fitted: ClassVar[dict[str, Must]] = {
+        "form_": one_of(*FORMS),
+        "trees_": part(BoostedTrees),
+        "intercepts_": floats("S"),
+        "thresholds_": floats("Q"),
+        "_held_out": floats("S", None),
+        "_mass": floats("S", None, "K", low=0.0),
+        "_categories": maybe(
+            each(maybe(either(texts(), floats(None), indices(None, low=-(1 << 63)))), "p")
+        ),
+        "_zeros_missing": flag(),
+    }
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **PosteriorsMixin._parameter_constraints,
+        "reject_cost": [FiniteInterval(Real, 0.0, 1.0, closed="neither"), None],
+        "cost_of": "no_validation",  # by price_matrix, when the classes are known
+        "boundaries": [StrOptions({"auto", *FORMS})],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [FiniteInterval(Real, 0.0, 1.0, closed="right")],
+        "max_depth": [Interval(Integral, 1, 30, closed="both")],
+        "min_child_weight": [FiniteInterval(Real, 0.0, None, closed="left")],
+        "reg_lambda": [FiniteInterval(Real, 0.0, None, closed="left")],
+        "subsample": [FiniteInterval(Real, 0.0, 1.0, closed="right")],
+        "colsample_bytree": [FiniteInterval(Real, 0.0, 1.0, closed="right")],
+        "max_bin": [Interval(Integral, 2, 1 << 16, closed="both")],
+        "monotone_constraints": ["array-like", dict, None],
+        "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
+        "validation_fraction": [FiniteInterval(Real, 0.0, 1.0, closed="neither")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+    _not_saved = ("_walker",)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        self._validate_params()
+        random = check_random_state(self.random_state)
+        X = self._check_input(X, reset=True)
+        targets = self._check_targets(X, y, sample_weight)
+        if targets.rows is not None:
+            X = X[targets.rows]
+        k, v = targets.indices, targets.weight
+        ordered = self.class_order is not None or is_ordered(y)
+        held_out = self._hold_out(k, random)
+        plan = self.plan(targets.classes, ordered, random, stops=held_out is not None)
+        train = None if held_out is None else np.flatnonzero(~held_out)
+        rest = None if held_out is None else np.flatnonzero(held_out)
+        grower = Grower(
+            plan, lambda: blocks_of(X, k, v, train), lambda: blocks_of(X, k, v, rest),
+            self._n_threads(),
+        )  # fmt: skip
+        stage = grower.grow()
+        return self.store(plan, stage, *grower.held_out_scores(stage))
+
+    def fit_path(
+        self, X: Any, y: Any, *, reject_costs: Any = None, sample_weight: Any = None
+    ) -> list[Self]:
+        """Fit once, and return a model for each reject cost; this one is not changed.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+        reject_costs : iterable of float, default=None
+            ``None``: the ``reject_cost`` of this model only.
+
+        Returns
+        -------
+        models : list of fitted classifiers
+        """
+        costs = [self.reject_cost] if reject_costs is None else list(reject_costs)
+        middle = sorted(costs)[len(costs) // 2]
+        model = copy(self).set_params(reject_cost=middle).fit(X, y, sample_weight)
+        return [model.at(cost) for cost in costs]
+
+    @available_if(_counts_boundaries)
+    def boundary_scores(self, X: Any) -> Floats:
+        return -np.sort(-(self._scores(X) - self.thresholds_), axis=1)
+
+    @available_if(_has_proba)
+    def predict_proba(self, X: Any) -> Floats:
+        """Posterior of every class.
+
+        It exists for posteriors, for two classes, and with ``reject_cost=None``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        if self.form_ != "posteriors":
+            return super().predict_proba(X)
+        return self._posteriors(X)
+
+    def judge(self, X: Any) -> Judgement:
+        check_is_fitted(self)
+        if self.form_ != "posteriors":
+            return super().judge(X)
+        found = judge_posteriors(self._posteriors(X), self.prices_, rejects=self._rejects)
+        return found if self.decides_by_posteriors else found._replace(worth=None)
+
+    def _decide(self, X: Any) -> Indices:
+        check_is_fitted(self)
+        return self.judge(X).decision if self.form_ == "posteriors" else super()._decide(X)
+
+    @property
+    def decides_by_posteriors(self) -> bool:
+        return self.boundaries == "posteriors" or self.cost_of is not None
+
+    @property
+    def feature_importances_(self) -> Floats:
+        check_is_fitted(self)
+        gains = self.trees_.gains(self.n_features_in_)
+        return gains / max(gains.sum(), np.finfo(float).tiny)
+
+    @property
+    def n_estimators_(self) -> int:
+        check_is_fitted(self)
+        return len(self.trees_.roots) // int(self.trees_.target.max() + 1)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "trees_")
+
+    # ---- what is grown --------------------------------------------------------------------
+
+    def plan(
+        self,
+        classes: NDArray[Any],
+        ordered: bool,
+        random: np.random.RandomState,
+        *,
+        stops: bool = True,
+        names: Sequence[str] | int | None = None,
+        categories: Categories | None = None,
+    ) -> Plan:
+        """Settle the form and all that growing needs; the classes are stored.
+
+        It is for those who grow the trees elsewhere, by a :class:`~rejo.estimators.growing.Grower`,
+        and bring them back by :meth:`store`.  They give the ``names`` of the columns, or their
+        number, and what categories they have.
+        """
+        if names is not None:
+            self.n_features_in_ = names if isinstance(names, int) else len(names)
+            self.__dict__.pop("feature_names_in_", None)
+            if not isinstance(names, int):
+                self.feature_names_in_ = np.array(names, dtype=object)
+            self._categories, self._zeros_missing = categories, False
+        self.form_ = self._form(len(classes))
+        super()._set_prices(classes, ordered)
+        if self.form_ == "posteriors":
+            self._loss = self._odds_offsets = None
+            labels, costs = replica_tables(len(classes), None, None)
+        else:
+            labels, costs = self._set_classes(classes)
+        settings = {
+            "learning_rate": float(self.learning_rate),
+            "max_depth": int(self.max_depth),
+            "min_child_weight": float(self.min_child_weight),
+            "reg_lambda": float(self.reg_lambda),
+            "subsample": float(self.subsample),
+            "colsample_bytree": float(self.colsample_bytree),
+            "max_bin": int(self.max_bin),
+            "seed": int(random.randint(np.iinfo(np.int32).max)),
+        }
+        known = self._categories or [None] * self.n_features_in_
+        return Plan(
+            form=self.form_,
+            labels=labels,
+            costs=costs / costs.sum(axis=1).mean(),  # so that penalties mean the same for any
+            settings=settings,
+            max_rounds=int(self.n_estimators),
+            patience=self.early_stopping_rounds if stops else None,
+            categories=tuple(one is not None for one in known),
+            constraints=self._signs(),
+        )
+
+    def store(self, plan: Plan, stage: Stage, scores: Floats, k: Indices, v: Floats | None) -> Self:
+        """Keep what was grown, with the scores (n, S) of held-out rows, their classes and weights.
+
+        These rows set the thresholds.
+        """
+        self.trees_, self.intercepts_ = grown_from(plan, stage)
+        self.__dict__.pop("_walker", None)
+        table = score_table(scores, k, v, plan.n_classes, BINS)
+        self._held_out, self._mass = table
+        self._set_thresholds()
+        return self
+
+    def _set_thresholds(self) -> None:
+        """Find the best thresholds on the held-out rows, for the present costs."""
+        self.thresholds_ = np.empty(0)
+        if self.form_ == "posteriors":
+            return
+        labels, costs = self._set_classes(self.classes_)
+        b = best_thresholds(ScoreTable(self._held_out, self._mass), labels, costs)
+        self.thresholds_ = np.sort(-b) if self.form_ == "parallel" else -b
+
+    def _form(self, n_classes: int) -> str:
+        priced, auto = self.cost_of is not None, self.boundaries == "auto"
+        if priced and self.boundaries in ("parallel", "replicas"):
+            raise ValueError(
+                f"cost_of needs posteriors, but boundaries={self.boundaries!r}. Leave one of the "
+                "two out, or give a loss_matrix."
+            )
+        shaped = self.loss_matrix is not None or self.s is not None
+        if shaped and (priced or self.boundaries == "posteriors"):
+            raise ValueError(
+                "loss_matrix and s are for boundaries between ordered classes; with "
+                "boundaries='posteriors', give cost_of instead."
+            )
+        if not auto:
+            return self.boundaries
+        if priced:
+            return "posteriors"
+        if n_classes == 2:
+            return "parallel"
+        return "replicas" if shaped else "posteriors"
+
+    def _signs(self) -> tuple[int, ...] | None:
+        """Constraints of the user, a sign for each feature."""
+        given = self.monotone_constraints
+        if given is None:
+            return None
+        names = getattr(self, "feature_names_in_", np.empty(0)).tolist()
+        if isinstance(given, dict):
+            if unknown := [name for name in given if name not in names]:
+                raise ValueError(
+                    f"monotone_constraints names {unknown[0]!r}, which is not a feature of X: pass "
+                    "X as a DataFrame with this column, or the constraints as a list."
+                )
+            given = [given.get(name, 0) for name in names]
+        signs = [int(sign) for sign in given]
+        if len(signs) != self.n_features_in_ or not set(signs) <= {-1, 0, 1}:
+            raise ValueError(
+                f"monotone_constraints must be -1, 0 or 1 for each of the {self.n_features_in_} "
+                f"features; got {self.monotone_constraints!r:.80}."
+            )
+        if self.form_ == "posteriors" and len(self.classes_) > 2 and any(signs):
+            raise ValueError(
+                "monotone_constraints have no meaning for the posteriors of three or more classes. "
+                "Use boundaries='parallel' or 'replicas', for classes in an order."
+            )
+        return tuple(signs)
+
+    def _hold_out(self, k: Indices, random: np.random.RandomState) -> NDArray[np.bool_] | None:
+        """Rows (n,) that are held out, the same share of each class; ``None``: too few."""
+        held_out = np.zeros(len(k), dtype=bool)
+        for label in range(int(k.max()) + 1):
+            rows = np.flatnonzero(k == label)
+            if len(rows) < LEAST_HELD_OUT:
+                return None
+            size = max(1, round(self.validation_fraction * len(rows)))
+            held_out[random.permutation(rows)[:size]] = True
+        return held_out
+
+    # ---- other prices ---------------------------------------------------------------------
+
+    def _check_moves(self, reject_cost: float | None) -> None:
+        if self.form_ == "posteriors":
+            return
+        if reject_cost is None:
+            raise ValueError(
+                f"boundaries of the form {self.form_!r} take other reject costs only; for prices "
+                "use boundaries='posteriors'."
+            )
+        if self._loss is not None:
+            raise ValueError("the model was fitted for a loss_matrix, which has no reject cost.")
+
+    def _set_prices(self, classes: NDArray[Any], ordered: bool, prices: Any = None) -> None:
+        super()._set_prices(classes, ordered, prices)
+        self._set_thresholds()
+
+    @property
+    def _highest_reject_cost(self) -> float:
+        return 1.0 - 1.0 / len(self.classes_) if self.form_ == "posteriors" else 0.5
+
+    # ---- input and scores -----------------------------------------------------------------
+
+    def _n_threads(self) -> int:
+        return 0 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
+
+    def _check_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
+        order = self.class_order
+        if order is None and self.boundaries in ("auto", "posteriors") and not is_ordered(y):
+            order = "sorted"  # classes of posteriors need no order
+        name = type(self).__name__
+        return check_targets(X, y, sample_weight, order, self.class_weight, name)
+
+    def _check_input(self, X: Any, *, reset: bool) -> Any:
+        """``X`` as an array in C order or CSR; a frame with categories as their codes."""
+        if not reset:
+            check_is_fitted(self)
+        if issparse(X):
+            check_sparse(X)
+        categories = categories_of(X) if reset else self._categories
+        if reset:
+            self._categories = categories
+            self._zeros_missing = issparse(X)
+        if categories is not None:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return encoded(X, categories)
+        X = validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
+            ensure_all_finite="allow-nan",
+        )  # fmt: skip
+        return summed(X) if issparse(X) else X
+
+    def _scores(self, X: Any) -> Floats:
+        """Sums of the trees (n, S), with their intercepts."""
+        X = self._check_input(X, reset=False)
+        if self._zeros_missing or issparse(X):
+            X = without_zeros(X) if self._zeros_missing else X.toarray()
+        if not hasattr(self, "_walker"):
+            known = range(self._n_boundaries) if self.form_ == "replicas" else None
+            S = len(self.intercepts_)
+            self._walker = Walker(self.trees_, self.n_features_in_, S, known)
+        return self._walker.scores(X, max(1, self._n_threads())) + self.intercepts_
+
+    def _posteriors(self, X: Any) -> Floats:
+        f = self._scores(X)
+        if f.shape[1] > 1:
+            return np.asarray(softmax(f, axis=1))
+        return np.column_stack([expit(-f[:, 0]), expit(f[:, 0])])

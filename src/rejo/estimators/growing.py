@@ -1,0 +1,329 @@
+"""Growing trees with XGBoost, block by block: on one machine, or as one of several ranks.
+
+Nothing here knows labels, files or clusters.  A :class:`Plan` says what to grow, a :class:`Grower`
+holds the rows of one process, and a :class:`Stage` is what is left between two legs of rounds: it
+is all that is needed to go on, here or elsewhere.  Ranks of one collective call the same methods in
+the same order; on one machine there is one, and no sockets.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from scipy.special import logit
+
+from rejo._typing import Floats, Indices
+from rejo.solvers.boosting import first_thresholds, newton_step, slopes, total_loss
+from rejo.solvers.trees import BoostedTrees, Walker, from_xgboost
+
+FORMS = ("parallel", "replicas", "posteriors")
+HELD_OUT = "held_out"  # name, to XGBoost, of the rows that stop the growth
+
+
+class Block(NamedTuple):
+    """Some rows of a table, as trees see them."""
+
+    X: Any  # (n, p) of floats, missing values are NaN; CSR: so are those that are not there
+    k: Indices  # (n,) classes
+    v: Floats | None = None  # (n,) weights
+
+
+Blocks = Callable[[], Iterable[Block]]  # may be read several times
+
+
+class Plan(NamedTuple):
+    """What to grow; the same for all ranks."""
+
+    form: str  # one of FORMS
+    labels: Floats  # (K, Q) of the replicas
+    costs: Floats  # (K, Q)
+    settings: dict[str, Any]  # parameters of XGBoost
+    max_rounds: int
+    patience: int | None  # rounds without a better loss of the held-out rows; None: grow them all
+    categories: tuple[bool, ...]  # (p,) which columns are codes of categories
+    constraints: tuple[int, ...] | None = None  # (p,) signs
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.labels)
+
+    @property
+    def n_replicas(self) -> int:
+        return self.labels.shape[1]
+
+
+class Stage(NamedTuple):
+    """What has been grown so far."""
+
+    model: bytes  # of XGBoost
+    b: Floats  # (Q,) thresholds for the next round; empty unless the form is "parallel"
+    losses: tuple[float, ...]  # of the held-out rows, by round; without any, zeros
+    finished: bool
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds with the lowest loss."""
+        return 1 + int(np.argmin(self.losses)) if any(self.losses) else len(self.losses)
+
+
+def import_xgboost() -> Any:
+    """Import XGBoost; say how to install it if it is not there."""
+    try:
+        import xgboost
+    except ImportError:
+        raise ImportError('RejoBoost is fitted with XGBoost: pip install "rejo[boost]"') from None
+    return xgboost
+
+
+class Grower:
+    """The rows of one rank, binned once, and the growth of trees on them.
+
+    Parameters
+    ----------
+    plan : Plan
+    train, held_out : callables that return an iterable of Block
+        Rows to learn from, and rows that stop the growth and set the thresholds; the latter may
+        give none if ``plan.patience`` is None.
+    n_threads : int
+        0: all that there are.
+    """
+
+    def __init__(self, plan: Plan, train: Blocks, held_out: Blocks, n_threads: int = 0) -> None:
+        self._xgb = import_xgboost()
+        self.plan = plan
+        types = ["c" if codes else "q" for codes in plan.categories]
+        signs = list(plan.constraints or [0] * len(types))
+        if plan.form == "replicas":
+            types, signs = [*types, "q"], [*signs, -1]
+        self._settings = {
+            "tree_method": "hist",
+            **plan.settings,
+            **_objective(plan),
+            "nthread": n_threads,
+            **({"monotone_constraints": tuple(signs)} if any(signs) else {}),
+        }
+        how: dict[str, Any] = {
+            "max_bin": plan.settings.get("max_bin", 256),
+            "nthread": n_threads or None,
+            "enable_categorical": True,
+        }
+        self._blocks = train, held_out
+        self._train = self._xgb.QuantileDMatrix(self._iterator(train, types), **how)
+        self._held_out = None
+        if plan.patience is not None:
+            blocks = self._iterator(_never_empty(held_out, len(plan.categories)), types)
+            self._held_out = self._xgb.QuantileDMatrix(blocks, ref=self._train, **how)
+        self._rows_of: dict[int, tuple[NDArray[np.int32], NDArray[np.float32] | None]] = {}
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows to learn from, or of their copies."""
+        return int(self._train.num_row())
+
+    def grow(self, stage: Stage | None = None, rounds: int | None = None) -> Stage:
+        """Grow some more rounds, or all; ends early if the held-out rows say so."""
+        xgb, plan = self._xgb, self.plan
+        losses = [] if stage is None else list(stage.losses)
+        left = plan.max_rounds - len(losses)
+        thresholds = _Thresholds(self, None if stage is None else stage.b)
+        how: dict[str, Any] = {"verbose_eval": False}
+        if plan.form == "parallel":
+            how["obj"] = thresholds.objective
+        if self._held_out is not None:
+            how["evals"] = [(self._held_out, HELD_OUT)]
+            if plan.form == "parallel":
+                how["custom_metric"] = thresholds.metric
+        booster = xgb.train(
+            self._settings, self._train, left if rounds is None else min(rounds, left),
+            xgb_model=None if stage is None else xgb.Booster(model_file=bytearray(stage.model)),
+            callbacks=[_stopper(xgb, losses, plan.patience)], **how,
+        )  # fmt: skip
+        finished = len(losses) >= plan.max_rounds or _stale(losses, plan.patience)
+        return Stage(bytes(booster.save_raw("ubj")), thresholds.b, tuple(losses), finished)
+
+    def held_out_scores(self, stage: Stage) -> tuple[Floats, Indices, Floats | None]:
+        """Scores (n, S) of the held-out rows of this rank, their classes and weights.
+
+        If none are held out, of the rows that it learned from.
+        """
+        grown = grown_from(self.plan, stage)
+        walker = grown.walker(self.plan)
+        blocks = self._blocks[self._held_out is not None]
+        found = [(walker.scores(as_dense(b.X)) + grown.intercepts, b.k, b.v) for b in blocks()]
+        if not found:
+            S = len(grown.intercepts)
+            return np.empty((0, S)), np.empty(0, np.intp), None
+        scores, k, v = zip(*found, strict=True)
+        weight = None if v[0] is None else np.concatenate(v)
+        return np.concatenate(scores), np.concatenate(k), weight
+
+    def summed(self, values: Floats) -> Floats:
+        """Sum over all ranks, element by element."""
+        if not self._xgb.collective.is_distributed():
+            return values
+        flat = np.ascontiguousarray(values, dtype=np.float64).ravel()
+        total = self._xgb.collective.allreduce(flat, self._xgb.collective.Op.SUM)
+        return np.asarray(total).reshape(values.shape)
+
+    def rows_of(self, data: Any) -> tuple[NDArray[np.int32], NDArray[np.float32] | None]:
+        """Class and weight of each row of a matrix, remembered: every round needs them."""
+        if id(data) not in self._rows_of:
+            weight = data.get_weight()
+            found = data.get_label().astype(np.int32), weight if len(weight) else None
+            self._rows_of[id(data)] = found
+        return self._rows_of[id(data)]
+
+    def _iterator(self, blocks: Blocks, types: list[str]) -> Any:
+        plan = self.plan
+
+        class Rows(self._xgb.DataIter):  # type: ignore[misc, name-defined]
+            """Hands blocks to XGBoost, which reads them several times."""
+
+            def __init__(self) -> None:
+                self._left = iter(blocks())
+                super().__init__(release_data=True)
+
+            def next(self, input_data: Any) -> bool:
+                block = next(self._left, None)
+                if block is None:
+                    return False
+                input_data(**_columns(plan, block), feature_types=types)
+                return True
+
+            def reset(self) -> None:
+                self._left = iter(blocks())
+
+        return Rows()
+
+
+class Grown(NamedTuple):
+    """Trees up to the best round, as arrays."""
+
+    trees: BoostedTrees
+    intercepts: Floats  # (S,) of the scores
+
+    def walker(self, plan: Plan) -> Walker:
+        """The trees, ready to be walked by cases of the plan."""
+        known = range(plan.n_replicas) if plan.form == "replicas" else None
+        return Walker(self.trees, len(plan.categories), len(self.intercepts), known)
+
+
+def grown_from(plan: Plan, stage: Stage) -> Grown:
+    """Take the trees out of XGBoost's model; two classes with a logistic loss have a base rate."""
+    booster = import_xgboost().Booster(model_file=bytearray(stage.model))
+    trees, base = from_xgboost(json.loads(bytes(booster.save_raw("json"))), stage.n_rounds)
+    if plan.form == "parallel":
+        return Grown(trees, np.zeros(1))
+    if plan.form == "replicas":
+        return Grown(trees, np.full(plan.n_replicas, logit(base[0])))
+    return Grown(trees, logit(base) if plan.n_classes == 2 else base)
+
+
+def _objective(plan: Plan) -> dict[str, Any]:
+    if plan.form == "parallel":
+        return {"base_score": 0.0, "disable_default_eval_metric": True}
+    if plan.form == "replicas" or plan.n_classes == 2:
+        return {"objective": "binary:logistic", "eval_metric": "logloss"}
+    return {
+        "objective": "multi:softprob",
+        "num_class": plan.n_classes,
+        "eval_metric": "mlogloss",
+    }
+
+
+def _columns(plan: Plan, block: Block) -> dict[str, Any]:
+    """What XGBoost takes of a block: replicated, if the form asks for it."""
+    X, k, v = block
+    if plan.form != "replicas":
+        weight = {} if v is None else {"weight": v.astype(np.float32)}
+        return {"data": X, "label": k.astype(np.float32), **weight}
+    Q, n = plan.n_replicas, len(k)
+    copies = np.empty((Q * n, X.shape[1] + 1), dtype=np.float32)
+    for q in range(Q):
+        part = copies[q * n : (q + 1) * n]
+        part[:, :-1] = as_dense(X)
+        part[:, -1] = q
+    costs = plan.costs[k] if v is None else plan.costs[k] * v[:, None]  # (n, Q)
+    return {
+        "data": copies,
+        "label": (plan.labels[k].T.ravel() > 0).astype(np.float32),
+        "weight": costs.T.ravel().astype(np.float32),
+    }
+
+
+class _Thresholds:
+    """The objective of the threshold booster, and its thresholds, which move with every round."""
+
+    def __init__(self, grower: Grower, b: Floats | None) -> None:
+        self._grower, self._plan = grower, grower.plan
+        self.b: Floats = np.empty(0) if b is None else b
+
+    def objective(self, scores: Any, data: Any) -> tuple[Any, Any]:
+        """Gradient and hessian of each row; the thresholds take a step for the next round."""
+        grower, (_, labels, costs, *_) = self._grower, self._plan
+        k, v = grower.rows_of(data)
+        if not len(self.b):
+            mass = np.bincount(k, weights=v, minlength=len(labels)).astype(np.float64)
+            self.b = first_thresholds(grower.summed(mass), labels, costs)
+        found = slopes(np.asarray(scores, np.float32).ravel(), k, v, labels, costs, self.b)
+        self.b = newton_step(self.b, grower.summed(found.by_threshold))
+        return found.gradient, found.hessian
+
+    def metric(self, scores: Any, data: Any) -> tuple[str, float]:
+        """Mean loss of the held-out rows of all ranks."""
+        grower, (_, labels, costs, *_) = self._grower, self._plan
+        k, v = grower.rows_of(data)
+        f = np.asarray(scores, np.float64).reshape(-1, 1) + self.b
+        weight = len(k) if v is None else v.sum(dtype=np.float64)
+        loss, total = grower.summed(np.array([total_loss(f, k, v, labels, costs), weight]))
+        return "loss", float(loss / total)
+
+
+def _stale(losses: list[float], patience: int | None) -> bool:
+    return patience is not None and len(losses) - 1 - int(np.argmin(losses)) >= patience
+
+
+def _stopper(xgb: Any, losses: list[float], patience: int | None) -> Any:
+    """Return a callback that notes the loss of every round, and ends the growth in time."""
+
+    class Stopper(xgb.callback.TrainingCallback):  # type: ignore[misc]
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            found = [history[-1] for history in evals_log.get(HELD_OUT, {}).values()]
+            losses.append(float(found[0]) if found else 0.0)
+            return _stale(losses, patience)
+
+    return Stopper()
+
+
+def _never_empty(blocks: Blocks, n_features: int) -> Blocks:
+    """Blocks with at least one row: a rank without any gets one that is missing and weighs nothing.
+
+    XGBoost evaluates on all ranks or on none.
+    """
+
+    def some() -> Iterable[Block]:
+        n = 0
+        for block in blocks():
+            if len(block.k):
+                yield block
+                n += 1
+        if not n:
+            X = np.full((1, n_features), np.nan, dtype=np.float32)
+            yield Block(X, np.zeros(1, dtype=np.intp), np.zeros(1))
+
+    return some
+
+
+def as_dense(X: Any) -> NDArray[Any]:
+    """Rows (n, p) as an array; what a sparse matrix does not store is missing."""
+    if not issparse(X):
+        return np.asarray(X)
+    dense = np.full(X.shape, np.nan, dtype=np.float32)
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    dense[rows, X.indices] = X.data
+    return dense

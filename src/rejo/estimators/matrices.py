@@ -1,0 +1,115 @@
+"""Tables as trees see them: numbers, codes of categories, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from rejo._typing import Floats, Indices
+from rejo.estimators.growing import Block, as_dense
+from rejo.estimators.inner import is_frame
+
+BLOCK = 1 << 22  # numbers of a block, at most
+LARGEST = 3.4e38  # in single precision
+CATEGORIES = 1 << 16  # that a column may have
+
+Categories = list[NDArray[Any] | None]  # (p,) of each column; None: numbers
+
+
+def categories_of(X: Any) -> Categories | None:
+    """Categories of each column of a pandas frame; ``None`` if no column has any."""
+    if not is_frame(X):
+        return None
+    found = [getattr(kind, "categories", None) for kind in X.dtypes]
+    if all(categories is None for categories in found):
+        return None
+    for name, categories in zip(X.columns, found, strict=True):
+        if categories is not None and len(categories) > CATEGORIES:
+            raise ValueError(
+                f"column {name!r} has {len(categories):,} categories; at most {CATEGORIES:,} are "
+                "supported. Is it an id? Leave it out."
+            )
+    return [None if c is None else _plain(np.asarray(c)) for c in found]
+
+
+def encoded(X: Any, categories: Categories) -> Floats:
+    """Frame as numbers (n, p) in single precision: codes of categories, NaN where unknown."""
+    found = np.empty(X.shape, dtype=np.float32)
+    for j, known in enumerate(categories):
+        column = X.iloc[:, j]
+        if known is not None:
+            found[:, j] = _codes(column, known)
+            continue
+        try:
+            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"column {X.columns[j]!r} holds {column.dtype}, not numbers. Make it a category, "
+                f"by X[{X.columns[j]!r}].astype('category'), or put a rejo.tables.TableEncoder "
+                "before this classifier."
+            ) from None
+        found[:, j] = in_single_precision(values)
+    return found
+
+
+def in_single_precision(values: NDArray[Any]) -> NDArray[np.float32]:
+    """Numbers as float32; refuse infinity and what is too large for it."""
+    with np.errstate(over="ignore"):
+        found = values.astype(np.float32)
+    if np.isinf(found).any():
+        largest = np.nanmax(np.abs(values))
+        raise ValueError(
+            f"X contains infinity or values of up to {largest:.1e}, too large for trees in single "
+            "precision. Remove them, or scale the feature."
+        )
+    return found
+
+
+def blocks_of(X: Any, k: Indices, v: Floats | None, rows: Indices | None = None) -> Iterable[Block]:
+    """Some rows of a matrix in blocks of a few megabytes; ``None``: all."""
+    n = len(k) if rows is None else len(rows)
+    step = max(1, BLOCK // max(1, X.shape[1] if not issparse(X) else X.nnz // max(1, len(k)) + 1))
+    for start in range(0, n, step):
+        part: Any = slice(start, min(start + step, n))
+        if rows is not None:
+            part = rows[part]
+        x = X[part]
+        if issparse(x):
+            x = x.astype(np.float32)
+        else:
+            x = x if x.dtype == np.float32 else in_single_precision(x)
+        yield Block(x, k[part], None if v is None else v[part])
+
+
+def without_zeros(X: Any) -> NDArray[Any]:
+    """Dense rows for trees that learned from a sparse matrix: a zero is not there, so missing."""
+    if issparse(X):
+        stored = X.copy()
+        stored.eliminate_zeros()
+        return as_dense(stored)
+    return np.where(X == 0, np.array(np.nan, dtype=X.dtype), X)
+
+
+def _plain(categories: NDArray[Any]) -> NDArray[Any]:
+    """Categories in a type that a model file keeps: strings, or numbers of 64 bits."""
+    if categories.dtype.kind in "iub":
+        return categories.astype(np.int64)
+    if categories.dtype.kind == "f":
+        return categories.astype(np.float64)
+    return np.array([str(category) for category in categories.tolist()], dtype=object)
+
+
+def _codes(column: Any, known: NDArray[Any]) -> Floats:
+    """Place of each entry among the known categories (n,); NaN if it is missing or another."""
+    import pandas as pd
+
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype("category")
+    own = _plain(np.asarray(column.cat.categories))
+    place = {category: code for code, category in enumerate(known.tolist())}
+    codes = np.array([place.get(category, np.nan) for category in own.tolist()] + [np.nan])
+    return codes[column.cat.codes.to_numpy()]

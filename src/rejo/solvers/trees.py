@@ -1,0 +1,273 @@
+"""Boosted trees as plain arrays: where they come from, and the sums of the leaves that cases reach.
+
+Nodes of all trees stand one after the other.  The children of a node stand behind it, the right one
+next to the left.  A case goes left if its value, in single precision, is below the threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejo._state import Must, flags, floats, indices, require, storable
+from rejo._typing import Floats, Indices
+
+try:
+    from rejo.solvers import _trees
+except ImportError:  # built without a compiler
+    _trees = None  # type: ignore[assignment]
+
+LARGEST_VALUE = 3.4e38  # of a number in single precision
+BLOCK = 1 << 15  # rows that walk together without the compiled walk
+MOST_SCORES = 1 << 14  # that trees may add to
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class BoostedTrees:
+    """Trees whose leaves add up to one or several scores; ``N`` nodes, ``T`` trees.
+
+    Attributes
+    ----------
+    feature : ndarray of int32 of shape (N,)
+        Column to split by; -1 at a leaf.
+    threshold : ndarray of float32 of shape (N,)
+        A case goes left if its value is below this.
+    left : ndarray of int32 of shape (N,)
+        Left child; the right one is the next node.  0 at a leaf.
+    missing_left : ndarray of bool of shape (N,)
+        Whether a case without a value goes left.
+    value : ndarray of float32 of shape (N,)
+        What a leaf adds; 0 at a split.
+    cover : ndarray of float32 of shape (N,)
+        Weight (sum of the hessians) of the training cases that came here.
+    category : ndarray of int32 of shape (N,)
+        Where in ``words`` the set of categories that go right begins; -1 at other splits.
+    words : ndarray of uint32 of shape (M,)
+        Sets of categories: the number of words of 32 bits that follow, then a bit a category.
+    roots : ndarray of int64 of shape (T,)
+        First node of each tree.
+    target : ndarray of int32 of shape (T,)
+        Which score the tree adds to.
+    """
+
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float32]
+    left: NDArray[np.int32]
+    missing_left: NDArray[np.bool_]
+    value: NDArray[np.float32]
+    cover: NDArray[np.float32]
+    category: NDArray[np.int32]
+    words: NDArray[np.uint32]
+    roots: NDArray[np.int64]
+    target: NDArray[np.int32]
+
+    _fitted: ClassVar[dict[str, Must]] = {
+        "feature": indices("N", low=-1, dtype="int32"),
+        "threshold": floats("N", low=-np.inf, high=np.inf, dtype="float32"),
+        "left": indices("N", below="N", dtype="int32"),
+        "missing_left": flags("N"),
+        "value": floats("N", low=-LARGEST_VALUE, high=LARGEST_VALUE, dtype="float32"),
+        "cover": floats("N", low=0.0, high=LARGEST_VALUE, dtype="float32"),
+        "category": indices("N", low=-1, dtype="int32"),
+        "words": indices(None, dtype="uint32"),
+        "roots": indices("T", below="N", dtype="int64"),
+        "target": indices("T", below=MOST_SCORES, dtype="int32"),
+    }
+
+    def _check_state(self) -> None:
+        """Every case comes to a leaf within its tree, and sets of categories within their words."""
+        n, roots = len(self.feature), self.roots
+        fine = len(roots) > 0 and n > 0 and roots[0] == 0 and bool((np.diff(roots) > 0).all())
+        require(fine, self, "its trees do not stand one after the other")
+        end = np.append(roots[1:], n)[np.searchsorted(roots, np.arange(n), side="right") - 1]
+        place, split = np.arange(n), self.feature >= 0
+        ahead = (self.left > place) & (self.left + 1 < end)
+        require((ahead | ~split).all(), self, "a split leads out of its tree")
+        at = self.category[self.category >= 0].astype(np.int64)
+        m = len(self.words)
+        fine = (at < m).all() and (at + self.words[np.minimum(at, m - 1)] < m).all() if m else True
+        require(fine and (m or not len(at)), self, "a set of categories is cut off")
+
+    @property
+    def bounds(self) -> list[tuple[int, int]]:
+        """First node of each tree, and the node after its last."""
+        return list(pairwise([*self.roots.tolist(), len(self.feature)]))
+
+    @property
+    def splits_by_category(self) -> bool:
+        """Whether any split is by a set of categories."""
+        return bool((self.category >= 0).any())
+
+    def gains(self, n_features: int) -> Floats:
+        """How far the splits by each feature (n_features,) part what stands below them.
+
+        At a split of cases of weight ``a`` and ``b`` with mean values ``u`` and ``v`` this is
+        ``a b / (a + b) (u - v)^2``.
+        """
+        mean, found = self.value.astype(np.float64), np.zeros(n_features)
+        cover = np.maximum(self.cover.astype(np.float64), 1e-30)
+        for node in np.flatnonzero(self.feature >= 0)[::-1].tolist():  # children first
+            left = int(self.left[node])
+            a, b = cover[left], cover[left + 1]
+            u, v = mean[left], mean[left + 1]
+            mean[node] = (a * u + b * v) / (a + b)
+            if self.feature[node] < n_features:
+                found[self.feature[node]] += a * b / (a + b) * (u - v) ** 2
+        return found
+
+
+class Walker:
+    """Trees that are ready to be walked: checked, and packed for the compiled walk.
+
+    With ``known``, the trees split by one more feature, after the ``n_features`` of the cases: they
+    are walked once for each of these values of it, and there is a score for each.
+    """
+
+    def __init__(
+        self,
+        trees: BoostedTrees,
+        n_features: int,
+        n_scores: int,
+        known: Sequence[float] | None = None,
+    ) -> None:
+        if (trees.feature >= n_features + (known is not None)).any():
+            raise ValueError("a split is by a feature that the cases do not have.")
+        self._trees, self._known = trees, [0.0] if known is None else [float(v) for v in known]
+        self._each = n_scores if known is None else 1  # scores of a walk
+        self._packed: list[Any] = []
+        if _trees is not None:
+            self._packed = [
+                _trees.Trees(
+                    trees.feature, trees.threshold, trees.left, trees.missing_left, trees.value,
+                    trees.category, trees.words, trees.roots, trees.target, n_features, self._each,
+                    value,
+                )
+                for value in self._known
+            ]  # fmt: skip
+
+    def scores(self, X: Any, n_threads: int = 1) -> Floats:
+        """Sums (n, n_scores) of the leaves that the rows of ``X`` (n, p) reach.
+
+        ``X`` is an array of floats in C order.
+        """
+        n = len(X)
+        if n_threads == 1 or n < 2 * BLOCK:
+            return self._scores(X)
+        cuts = [slice(n * i // n_threads, n * (i + 1) // n_threads) for i in range(n_threads)]
+        with ThreadPoolExecutor(n_threads) as pool:
+            return np.concatenate(list(pool.map(lambda cut: self._scores(X[cut]), cuts)))
+
+    def _scores(self, X: Any) -> Floats:
+        found = [np.zeros((len(X), self._each)) for _ in self._known]
+        for i, (value, sums) in enumerate(zip(self._known, found, strict=True)):
+            if self._packed:
+                self._packed[i].add(X, sums)
+                continue
+            for start in range(0, len(X), BLOCK):
+                part = slice(start, start + BLOCK)
+                _walk(self._trees, X[part].astype(np.float32), value, sums[part])
+        return found[0] if len(found) == 1 else np.concatenate(found, axis=1)
+
+
+def _walk(trees: BoostedTrees, X: NDArray[np.float32], known: float, sums: Floats) -> None:
+    """Add the leaves of all trees to ``sums`` (n, n_scores): the compiled walk in NumPy."""
+    n, p = X.shape
+    for root, target in zip(trees.roots.tolist(), trees.target.tolist(), strict=True):
+        node = np.full(n, root)
+        active = np.flatnonzero(trees.feature[node] >= 0)
+        while len(active):
+            here = node[active]
+            column = trees.feature[here]
+            x = np.where(column < p, X[active, np.minimum(column, p - 1)], np.float32(known))
+            left = x < trees.threshold[here]
+            for i in np.flatnonzero(trees.category[here] >= 0).tolist():
+                left[i] = not _in_set(trees.words, int(trees.category[here[i]]), float(x[i]))
+            left = np.where(np.isnan(x), trees.missing_left[here], left)
+            node[active] = trees.left[here] + ~left
+            active = active[trees.feature[node[active]] >= 0]
+        sums[:, target] += trees.value[node]
+
+
+def _in_set(words: NDArray[np.uint32], first: int, value: float) -> bool:
+    if not 0 <= value < 32 * int(words[first]):
+        return False
+    word, bit = divmod(int(value), 32)
+    return bool(words[first + 1 + word] >> np.uint32(bit) & 1)
+
+
+def from_xgboost(model: Mapping[str, Any], n_rounds: int) -> tuple[BoostedTrees, Floats]:
+    """Trees of the first rounds of an XGBoost model in its JSON form, and its intercepts (scores,).
+
+    The intercepts are what the model calls ``base_score``: a probability for two classes with a
+    logistic loss, else scores.
+    """
+    booster = model["learner"]["gradient_booster"]["model"]
+    ends = booster["iteration_indptr"]
+    n_trees = ends[min(n_rounds, len(ends) - 1)]
+    words: list[int] = []
+    roots, columns = [0], []
+    for tree in booster["trees"][:n_trees]:
+        columns.append(_nodes(tree, roots[-1], words))
+        roots.append(roots[-1] + len(columns[-1][0]))
+    fields = [np.concatenate(column) for column in zip(*columns, strict=True)]
+    base = model["learner"]["learner_model_param"]["base_score"].strip("[]").split(",")
+    return (
+        BoostedTrees(
+            *fields,
+            words=np.array(words, dtype=np.uint32),
+            roots=np.array(roots[:-1], dtype=np.int64),
+            target=np.array(booster["tree_info"][:n_trees], dtype=np.int32),
+        ),
+        np.array(base, dtype=np.float64),
+    )
+
+
+def _nodes(tree: Mapping[str, Any], root: int, words: list[int]) -> tuple[NDArray[Any], ...]:
+    """Columns of the nodes of one tree, in an order in which children are neighbours."""
+    left, right = (np.array(tree[f"{side}_children"], dtype=np.int64) for side in ("left", "right"))
+    leaf = left < 0
+    order, place = _neighbours(left, right, leaf)
+    numbers = np.array(tree["split_conditions"], dtype=np.float32)
+    category = np.full(len(left), -1, dtype=np.int32)
+    sets = (tree[f"categories_{name}"] for name in ("nodes", "segments", "sizes"))
+    for node, first, size in zip(*sets, strict=True):
+        category[node] = len(words)
+        words += _bits(tree["categories"][first : first + size])
+    columns = (
+        np.where(leaf, -1, tree["split_indices"]).astype(np.int32),
+        np.where(leaf | (category >= 0), np.float32(0), numbers),
+        np.where(leaf, 0, root + place[left]).astype(np.int32),
+        np.array(tree["default_left"], dtype=bool),
+        np.where(leaf, numbers, np.float32(0)),
+        np.maximum(np.array(tree["sum_hessian"], dtype=np.float32), 0),
+        category,
+    )
+    return tuple(column[order] for column in columns)
+
+
+def _neighbours(left: Indices, right: Indices, leaf: NDArray[np.bool_]) -> tuple[Indices, Indices]:
+    """Nodes in the new order, and the new place of each; pruned nodes are left out."""
+    order, reached = [0], 0
+    while reached < len(order):
+        node = order[reached]
+        reached += 1
+        if not leaf[node]:
+            order += [int(left[node]), int(right[node])]
+    place = np.zeros(len(left), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return np.array(order), place
+
+
+def _bits(categories: Sequence[int]) -> list[int]:
+    """A set of categories: the number of words, then the words."""
+    found = [0] * (max(categories, default=0) // 32 + 1)
+    for category in categories:
+        found[category // 32] |= 1 << (category % 32)
+    return [len(found), *found]
