@@ -28,6 +28,7 @@ import rejo
 from rejo.baselines import FrankHallReject, NoveltyReject, ThresholdRejectClassifier
 from rejo.estimators import (
     RejectClassifier,
+    RejoBoost,
     RejoKernelLogistic,
     RejoLinear,
     RejoMLP,
@@ -89,6 +90,17 @@ SETTINGS = {
             "estimator": RejoSVC(class_order="sorted"),
             "review_budget": 0.1, "reject_costs": [0.2, 0.5], "cv": 3,
         },
+    ],
+    "RejoBoost": [
+        {"n_estimators": 30, **options}
+        for options in (
+            {},
+            {"reject_cost": None},
+            {"boundaries": "parallel", **SORTED},
+            {"boundaries": "replicas"},
+            {"boundaries": "replicas", "reject_cost": None, **SORTED},
+            {"boundaries": "posteriors"},
+        )
     ],
     "RejoKernelLogistic": [
         {"kernel": kernel, **order} for kernel in ("linear", "rbf") for order in ORDERS
@@ -230,6 +242,8 @@ CHEAP_SQUARES = (
 
 def orders_classes(estimator):
     """Return whether it puts three or more classes in an order."""
+    if isinstance(estimator, RejoBoost) and estimator.boundaries in ("auto", "posteriors"):
+        return False  # three or more classes are decided by posteriors
     multi_class = get_tags(estimator).classifier_tags.multi_class
     return multi_class and isinstance(estimator, BoundaryClassifier)
 
@@ -255,14 +269,21 @@ def expected_failures(estimator):
     if hasattr(estimator, "predict_proba"):
         if parameters.get("reject_cost") is not None:
             failures["check_classifiers_train"] = LIKELIEST_IS_REJECTED
-        elif isinstance(estimator, FrankHallReject | RejoKernelLogistic) or (
-            isinstance(
-                wrapped,
-                DecisionTreeClassifier | HistGradientBoostingClassifier | RandomForestClassifier,
+        elif (
+            isinstance(estimator, FrankHallReject | RejoKernelLogistic)
+            or (isinstance(estimator, RejoBoost) and orders_classes(estimator))
+            or (
+                isinstance(
+                    wrapped,
+                    DecisionTreeClassifier
+                    | HistGradientBoostingClassifier
+                    | RandomForestClassifier,
+                )
             )
         ):
             failures["check_classifiers_train"] = LIKELIEST_IS_NOT_THE_MIDDLE
-    if isinstance(estimator, PosteriorsMixin) and hasattr(estimator, "predict_proba"):
+    posteriors_of_boundaries = isinstance(estimator, PosteriorsMixin) and orders_classes(estimator)
+    if posteriors_of_boundaries and hasattr(estimator, "predict_proba"):
         reason = NEAR_THE_MINIMUM if isinstance(estimator, RejoMLP) else None
         reason = reason if parameters["reject_cost"] is None else COSTS_LEAVE_NO_POSTERIORS
         if reason:

@@ -9,11 +9,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.special import expit, softmax
 from sklearn.utils import check_random_state
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -48,7 +48,7 @@ from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.posteriors import PosteriorsMixin, judge_posteriors
 from rejo.estimators.priced import PricedClassifier
 from rejo.solvers.boosting import ScoreTable, best_thresholds, score_table
-from rejo.solvers.trees import BoostedTrees, Walker
+from rejo.solvers.trees import BoostedTrees, ready
 
 BINS = 1024  # scores of held-out rows that are kept, to find thresholds for other reject costs
 LEAST_HELD_OUT = 5  # rows of a class from which some are held out
@@ -139,8 +139,8 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         Nodes of all trees, as arrays.
     intercepts_ : ndarray of shape (n_scores,)
         What is added to the sums of the leaves.
-    thresholds_ : ndarray of shape (n_boundaries,)
-        Cut points on ``g``, lowest first, or on the score of each boundary; empty for posteriors.
+    offsets_ : ndarray of shape (n_boundaries,)
+        ``b``: what is added to ``g``, or to the score of each boundary; empty for posteriors.
     prices_ : ndarray of shape (n_classes, n_classes + 1)
         With posteriors, the prices it decides at.
     n_estimators_ : int
@@ -192,7 +192,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         "form_": one_of(*FORMS),
         "trees_": part(BoostedTrees),
         "intercepts_": floats("S"),
-        "thresholds_": floats("Q"),
+        "offsets_": either(floats("Q"), floats(0)),
         "_held_out": floats("S", None),
         "_mass": floats("S", None, "K", low=0.0),
         "_categories": maybe(
@@ -219,7 +219,6 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
-    _not_saved = ("_walker",)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self._validate_params()
@@ -258,13 +257,13 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         models : list of fitted classifiers
         """
         costs = [self.reject_cost] if reject_costs is None else list(reject_costs)
-        middle = sorted(costs)[len(costs) // 2]
+        middle = sorted(costs, key=lambda w: w or 0.0)[len(costs) // 2]
         model = copy(self).set_params(reject_cost=middle).fit(X, y, sample_weight)
         return [model.at(cost) for cost in costs]
 
     @available_if(_counts_boundaries)
     def boundary_scores(self, X: Any) -> Floats:
-        return -np.sort(-(self._scores(X) - self.thresholds_), axis=1)
+        return -np.sort(-(self._scores(X) + self.offsets_), axis=1)
 
     @available_if(_has_proba)
     def predict_proba(self, X: Any) -> Floats:
@@ -373,26 +372,27 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             constraints=self._signs(),
         )
 
-    def store(self, plan: Plan, stage: Stage, scores: Floats, k: Indices, v: Floats | None) -> Self:
+    def store(
+        self, plan: Plan, stage: Stage, scores: Floats, indices: Indices, weight: Floats | None
+    ) -> Self:
         """Keep what was grown, with the scores (n, S) of held-out rows, their classes and weights.
 
         These rows set the thresholds.
         """
         self.trees_, self.intercepts_ = grown_from(plan, stage)
-        self.__dict__.pop("_walker", None)
-        table = score_table(scores, k, v, plan.n_classes, BINS)
+        table = score_table(scores, indices, weight, plan.n_classes, BINS)
         self._held_out, self._mass = table
         self._set_thresholds()
         return self
 
     def _set_thresholds(self) -> None:
         """Find the best thresholds on the held-out rows, for the present costs."""
-        self.thresholds_ = np.empty(0)
-        if self.form_ == "posteriors":
-            return
-        labels, costs = self._set_classes(self.classes_)
-        b = best_thresholds(ScoreTable(self._held_out, self._mass), labels, costs)
-        self.thresholds_ = np.sort(-b) if self.form_ == "parallel" else -b
+        self.offsets_ = np.empty(0)
+        if self.form_ != "posteriors":
+            labels, costs = self._set_classes(self.classes_)
+            b = best_thresholds(ScoreTable(self._held_out, self._mass), labels, costs)
+            # Sorting thresholds on one score changes no count.
+            self.offsets_ = -np.sort(-b) if self.form_ == "parallel" else b
 
     def _form(self, n_classes: int) -> str:
         priced, auto = self.cost_of is not None, self.boundaries == "auto"
@@ -476,7 +476,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
     # ---- input and scores -----------------------------------------------------------------
 
     def _n_threads(self) -> int:
-        return 0 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
+        return int(_openmp_effective_n_threads(self.n_jobs))
 
     def _check_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
         order = self.class_order
@@ -509,11 +509,9 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         X = self._check_input(X, reset=False)
         if self._zeros_missing or issparse(X):
             X = without_zeros(X) if self._zeros_missing else X.toarray()
-        if not hasattr(self, "_walker"):
-            known = range(self._n_boundaries) if self.form_ == "replicas" else None
-            S = len(self.intercepts_)
-            self._walker = Walker(self.trees_, self.n_features_in_, S, known)
-        return self._walker.scores(X, max(1, self._n_threads())) + self.intercepts_
+        n_known = self._n_boundaries if self.form_ == "replicas" else None
+        walker = ready(self.trees_, self.n_features_in_, len(self.intercepts_), n_known)
+        return walker.scores(X, self._n_threads()) + self.intercepts_
 
     def _posteriors(self, X: Any) -> Floats:
         f = self._scores(X)

@@ -181,7 +181,7 @@ class Grower:
     def _iterator(self, blocks: Blocks, types: list[str]) -> Any:
         plan = self.plan
 
-        class Rows(self._xgb.DataIter):  # type: ignore[misc, name-defined]
+        class Rows(self._xgb.DataIter):  # type: ignore[name-defined]
             """Hands blocks to XGBoost, which reads them several times."""
 
             def __init__(self) -> None:
@@ -279,8 +279,10 @@ class _Thresholds:
         grower, (_, labels, costs, *_) = self._grower, self._plan
         k, v = grower.rows_of(data)
         f = np.asarray(scores, np.float64).reshape(-1, 1) + self.b
-        weight = len(k) if v is None else v.sum(dtype=np.float64)
-        loss, total = grower.summed(np.array([total_loss(f, k, v, labels, costs), weight]))
+        v64 = None if v is None else v.astype(np.float64)
+        loss_here = total_loss(f, k.astype(np.intp), v64, labels, costs)
+        weight = len(k) if v64 is None else v64.sum()
+        loss, total = grower.summed(np.array([loss_here, weight]))
         return "loss", float(loss / total)
 
 
@@ -291,7 +293,7 @@ def _stale(losses: list[float], patience: int | None) -> bool:
 def _stopper(xgb: Any, losses: list[float], patience: int | None) -> Any:
     """Return a callback that notes the loss of every round, and ends the growth in time."""
 
-    class Stopper(xgb.callback.TrainingCallback):  # type: ignore[misc]
+    class Stopper(xgb.callback.TrainingCallback):
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             found = [history[-1] for history in evals_log.get(HELD_OUT, {}).values()]
             losses.append(float(found[0]) if found else 0.0)

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ except ImportError:  # built without a compiler
 LARGEST_VALUE = 3.4e38  # of a number in single precision
 BLOCK = 1 << 15  # rows that walk together without the compiled walk
 MOST_SCORES = 1 << 14  # that trees may add to
+NODES = ("feature", "threshold", "left", "missing_left", "value", "cover", "category")
 
 
 @storable
@@ -123,6 +125,18 @@ class BoostedTrees:
         return found
 
 
+def ready(
+    trees: BoostedTrees, n_features: int, n_scores: int, n_known: int | None = None
+) -> Walker:
+    """Return a walker, the same as long as these trees live; ``known`` is 0, ..., n_known - 1."""
+    walkers = _READY.setdefault(trees, {})
+    key = n_features, n_scores, n_known
+    if key not in walkers:
+        known = None if n_known is None else range(n_known)
+        walkers[key] = Walker(trees, n_features, n_scores, known)
+    return walkers[key]
+
+
 class Walker:
     """Trees that are ready to be walked: checked, and packed for the compiled walk.
 
@@ -176,6 +190,9 @@ class Walker:
         return found[0] if len(found) == 1 else np.concatenate(found, axis=1)
 
 
+_READY: WeakKeyDictionary[BoostedTrees, dict[Any, Walker]] = WeakKeyDictionary()
+
+
 def _walk(trees: BoostedTrees, X: NDArray[np.float32], known: float, sums: Floats) -> None:
     """Add the leaves of all trees to ``sums`` (n, n_scores): the compiled walk in NumPy."""
     n, p = X.shape
@@ -216,11 +233,11 @@ def from_xgboost(model: Mapping[str, Any], n_rounds: int) -> tuple[BoostedTrees,
     for tree in booster["trees"][:n_trees]:
         columns.append(_nodes(tree, roots[-1], words))
         roots.append(roots[-1] + len(columns[-1][0]))
-    fields = [np.concatenate(column) for column in zip(*columns, strict=True)]
+    nodes = dict(zip(NODES, map(np.concatenate, zip(*columns, strict=True)), strict=True))
     base = model["learner"]["learner_model_param"]["base_score"].strip("[]").split(",")
     return (
         BoostedTrees(
-            *fields,
+            **nodes,
             words=np.array(words, dtype=np.uint32),
             roots=np.array(roots[:-1], dtype=np.int64),
             target=np.array(booster["tree_info"][:n_trees], dtype=np.int32),
@@ -230,7 +247,7 @@ def from_xgboost(model: Mapping[str, Any], n_rounds: int) -> tuple[BoostedTrees,
 
 
 def _nodes(tree: Mapping[str, Any], root: int, words: list[int]) -> tuple[NDArray[Any], ...]:
-    """Columns of the nodes of one tree, in an order in which children are neighbours."""
+    """Columns (see NODES) of one tree, in an order in which children are neighbours."""
     left, right = (np.array(tree[f"{side}_children"], dtype=np.int64) for side in ("left", "right"))
     leaf = left < 0
     order, place = _neighbours(left, right, leaf)
