@@ -18,7 +18,7 @@ if not os.path.exists("/proc/self/status"):
     pytest.skip("needs the peak of memory from Linux", allow_module_level=True)
 
 from rejo.tables import TableEncoder, TableError, limits, read_chunks, read_table  # noqa: E402
-from rejo.tables._pages import page_sizes  # noqa: E402
+from rejo.tables._pages import pages_of  # noqa: E402
 
 N = 60
 MB = 1 << 20
@@ -331,10 +331,39 @@ def test_sizes_of_pages(tmp_path, version, dictionary):
     about = pq.ParquetFile(path).metadata
     with path.open("rb") as stream:
         for i in range(2):
-            sizes = list(page_sizes(stream, path.stat().st_size, [i]))
+            sizes = [page.size for page in pages_of(stream, path.stat().st_size, [i])]
             columns = [about.row_group(j).column(i) for j in range(about.num_row_groups)]
             headers = sum(column.total_uncompressed_size for column in columns) - sum(sizes)
             assert 0 < headers < 2000 * len(sizes)  # with statistics
+
+
+@pytest.mark.parametrize(
+    ("how", "simple"),
+    [
+        ({"use_dictionary": False}, True),
+        ({"use_dictionary": True, "dictionary_pagesize_limit": 10_000}, True),
+        ({"use_dictionary": False, "column_encoding": {"id": "DELTA_BYTE_ARRAY"}}, False),
+    ],
+)
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_pages_that_are_as_large_in_memory(tmp_path, how, simple, version):
+    path = tmp_path / "a.parquet"
+    words = pa.table({"id": [f"{i:0300d}" for i in range(2000)]})
+    pq.write_table(words, path, data_page_version=version, data_page_size=20_000, **how)
+    with path.open("rb") as stream:
+        pages = list(pages_of(stream, path.stat().st_size, [0]))
+    assert len(pages) > 1
+    assert all(page.is_simple for page in pages) == simple
+
+
+@pytest.mark.parametrize("many", [0, 256])
+def test_long_words_are_refused_however_they_are_read(tmp_path, encoder, monkeypatch, many):
+    monkeypatch.setattr("rejo.tables._parquet.MOST_GROUPS", many)
+    path = tmp_path / "a.parquet"
+    words = [f"{i:020d}" for i in range(3000)]
+    words[2500] = "x" * (limits.FIELD + 1)
+    pq.write_table(pa.table({"id": words, "x": np.arange(3000.0)}), path, use_dictionary=False)
+    refused(path, encoder, "row 2501, column 'id': a cell is too long")
 
 
 def test_a_footer_that_lies_about_sizes(tmp_path, encoder):
@@ -365,7 +394,7 @@ def test_a_footer_of_many_small_parts(tmp_path):
     path.write_bytes(data[:start] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
     with path.open("rb") as stream:
         tracemalloc.start()
-        assert len(list(page_sizes(stream, path.stat().st_size, [0]))) > 0
+        assert len(list(pages_of(stream, path.stat().st_size, [0]))) > 0
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peak < 5 * len(footer)

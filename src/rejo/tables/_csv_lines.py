@@ -52,7 +52,7 @@ def _texts(column: Any, pa: Any) -> Any:
         if column.iloc[:LOOK].nunique() <= FEW:
             codes, found = pd.factorize(column)
             return _looked_up(codes, found.tolist(), pa)
-        if _is_harmless(texts := _strings(column.to_numpy(dtype=object), pa), pa):
+        if _is_harmless(texts := _strings(column, pa)):
             return texts
     return _strings(texts_of_cells(column, alone=False), pa)
 
@@ -82,7 +82,7 @@ def _strings(texts: Any, pa: Any) -> Any:
         return pa.array(found, pa.large_binary()).cast(pa.large_string())
 
 
-def _is_harmless(texts: Any, pa: Any) -> bool:
+def _is_harmless(texts: Any) -> bool:
     """Return whether texts are written as they are; False where a closer look is needed."""
     _, offsets, data = texts.buffers()
     places = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]

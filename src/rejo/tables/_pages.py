@@ -11,7 +11,7 @@ Anything wrong is an exception of any kind, and means that the file is damaged.
 
 from collections import deque
 from collections.abc import Collection, Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from rejo.tables.limits import size_of
 
@@ -21,18 +21,34 @@ ROW_GROUPS, COLUMNS, COLUMN = 4, 1, 3
 N_COLUMN_VALUES, FIRST_PAGE, DICTIONARY = 5, 9, 11
 # ... of the header of a page, and of the header of a data page within it.
 UNPACKED, PACKED, DATA_PAGE, DATA_PAGE_V2 = 2, 3, 5, 8
-N_VALUES = 1
+N_VALUES, ENCODING, ENCODING_V2 = 1, 2, 4
+# How strings are stored so that a page holds at most its own size of them, or places in the
+# dictionary (two kinds of that).  Other encodings may repeat parts of earlier strings.
+PLAIN, PLACES = 0, {2, 8}
 
 # Which fields of a struct are kept, and which fields of these: all others take no memory.
 Fields = dict[int, Any]
 FOOTER: Fields = {
     ROW_GROUPS: {COLUMNS: {COLUMN: {N_COLUMN_VALUES: {}, FIRST_PAGE: {}, DICTIONARY: {}}}}
 }
-PAGE: Fields = {UNPACKED: {}, PACKED: {}, DATA_PAGE: {N_VALUES: {}}, DATA_PAGE_V2: {N_VALUES: {}}}
+PAGE: Fields = {
+    UNPACKED: {},
+    PACKED: {},
+    DATA_PAGE: {N_VALUES: {}, ENCODING: {}},
+    DATA_PAGE_V2: {N_VALUES: {}, ENCODING_V2: {}},
+}
 
 
-def page_sizes(stream: BinaryIO, size: int, columns: Collection[int]) -> Iterator[int]:
-    """Yield the unpacked size of each page of some columns of a file of this size."""
+class Page(NamedTuple):
+    """What the header of a page says."""
+
+    column: int
+    size: int  # unpacked
+    is_simple: bool  # strings as they are, or places in a dictionary that is known from the start
+
+
+def pages_of(stream: BinaryIO, size: int, columns: Collection[int]) -> Iterator[Page]:
+    """Yield the pages of some columns of a file of this size."""
     stream.seek(size - 8)
     length = int.from_bytes(stream.read(4), "little")
     if length > LONGEST_FOOTER:
@@ -40,22 +56,27 @@ def page_sizes(stream: BinaryIO, size: int, columns: Collection[int]) -> Iterato
     stream.seek(size - 8 - length)
     for group in _Thrift(stream.read(length)).struct(FOOTER)[ROW_GROUPS]:
         for i in columns:
-            yield from _sizes(stream, group[COLUMNS][i][COLUMN])
+            for unpacked, is_simple in _pages(stream, group[COLUMNS][i][COLUMN]):
+                yield Page(i, unpacked, is_simple)
 
 
-def _sizes(stream: BinaryIO, column: dict[int, Any]) -> Iterator[int]:
-    """Yield the unpacked size of each page of a column in a row group, as pyarrow reads them."""
+def _pages(stream: BinaryIO, column: dict[int, Any]) -> Iterator[tuple[int, bool]]:
+    """Yield the pages of a column in a row group, as pyarrow reads them."""
     start = column[FIRST_PAGE]
     if 0 < column.get(DICTIONARY, 0) < start:
         start = column[DICTIONARY]
-    seen = 0
+    seen, plain = 0, False
     while seen < column[N_COLUMN_VALUES]:
         header, size = _header(stream, start)
         unpacked, packed = header[UNPACKED], header[PACKED]
         data = header.get(DATA_PAGE) or header.get(DATA_PAGE_V2) or {N_VALUES: 0}
         if min(unpacked, packed, data[N_VALUES]) < 0:
             raise ValueError("a page has a negative size")
-        yield unpacked
+        kinds = {DATA_PAGE: ENCODING, DATA_PAGE_V2: ENCODING_V2}
+        encodings = {header[kind].get(field) for kind, field in kinds.items() if kind in header}
+        # Writers go over from places to strings when the dictionary is full, and never back.
+        yield unpacked, encodings <= (PLACES | {PLAIN} if not plain else {PLAIN})
+        plain |= PLAIN in encodings
         seen += data[N_VALUES]
         start += size + packed
 

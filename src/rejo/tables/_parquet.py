@@ -12,7 +12,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from rejo.tables._pages import page_sizes
+from rejo.tables._arrow_words import codes_in, words_with
+from rejo.tables._pages import pages_of
 from rejo.tables._typed import CELL, SPLIT, Piece, TypedFile
 from rejo.tables.errors import (
     TableError,
@@ -23,10 +24,11 @@ from rejo.tables.errors import (
 )
 from rejo.tables.limits import FIELD, PIECE, check_count, check_unpacked, long_field, size_of
 from rejo.tables.typed_cells import Cells, cells_of, no_words, not_single
-from rejo.tables.values import Words, distinct, words_of
+from rejo.tables.values import Words, words_of
 
 ENDINGS = (".parquet", ".pq")
 LEAST_PAGE = 1 << 10  # bytes that a page counts: the time for an empty one is not nothing
+LOOK, MOST_GROUPS = 1000, 256  # rows of a row group, and row groups, to see how words repeat
 WIDEST_NUMBER = 32  # bytes of a decimal number
 
 
@@ -75,10 +77,12 @@ class ParquetFile(TypedFile):
         kinds = {
             c: self.holds(c) for c in (filter(None, self.names) if columns is None else columns)
         }
-        self._check(list(kinds))
+        simple = self._check(list(kinds))
         strings = {name for name in kinds if _are_strings(self._types[name])}
+        size = max(1, min(rows, PIECE // (CELL * len(kinds))))
+        many = {name for name in strings & simple if self._has_many_words(name, size)}
         done = 0
-        for batch in self._batches(list(kinds), strings, rows):
+        for batch in self._batches(list(kinds), strings - many, size):
             found = {}
             for name, kind in kinds.items():
                 array = batch.column(batch.schema.get_field_index(name))
@@ -91,19 +95,42 @@ class ParquetFile(TypedFile):
         if done != self._file.metadata.num_rows:
             raise self._damaged(f"it has {done:,} rows, but says {self._file.metadata.num_rows:,}")
 
-    def _batches(self, columns: list[str], strings: set[str], rows: int) -> Iterator[Any]:
-        """Yield the rows as pyarrow has them, with strings as places in a dictionary."""
-        pa = import_pyarrow()
+    def _has_many_words(self, column: str, rows: int) -> bool:
+        """Return whether a column of strings hardly repeats them, and so many rows are small.
+
+        Then dictionaries only take time.  Its pages are simple: what is not in the dictionary of a
+        row group, which comes with its first rows, is as large in memory as in its page.
+        """
+        n_groups = self._file.metadata.num_row_groups
+        types, compute = import_pyarrow().types, import_pyarrow().compute
+        if types.is_dictionary(self._types[column]) or n_groups > MOST_GROUPS:
+            return False
+        with self._reading():
+            for group in range(n_groups):
+                batches = self._open([column]).iter_batches(LOOK, [group], [column])
+                first = next(batches, None)
+                if first is None:
+                    continue
+                words = first.column(0).dictionary
+                longest = compute.max(compute.binary_length(words)).as_py() or 0
+                if 2 * len(words) < first.num_rows or longest * rows > PIECE:
+                    return False
+        return True
+
+    def _open(self, dictionaries: Collection[str]) -> Any:
+        """Return the file, with strings of some columns as places in a dictionary."""
+        return import_pyarrow().parquet.ParquetFile(
+            self._stream,
+            metadata=self._file.metadata,
+            read_dictionary=list(dictionaries),
+            page_checksum_verification=True,
+        )
+
+    def _batches(self, columns: list[str], dictionaries: set[str], rows: int) -> Iterator[Any]:
+        """Yield the rows as pyarrow has them."""
         done = 0
         with self._reading():
-            file = pa.parquet.ParquetFile(
-                self._stream,
-                metadata=self._file.metadata,
-                read_dictionary=list(strings),
-                page_checksum_verification=True,
-            )
-            size = max(1, min(rows, PIECE // (CELL * len(columns))))
-            batches = file.iter_batches(batch_size=size, columns=columns)
+            batches = self._open(dictionaries).iter_batches(batch_size=rows, columns=columns)
         while True:
             with self._reading(done):
                 batch = next(batches, None)
@@ -113,8 +140,11 @@ class ParquetFile(TypedFile):
                 yield batch
             done += batch.num_rows
 
-    def _check(self, columns: list[str]) -> None:
-        """Refuse, before anything is read, more than fits the file."""
+    def _check(self, columns: list[str]) -> set[str]:
+        """Refuse, before anything is read, more than fits the file.
+
+        Return the columns all of whose pages are simple; see :class:`~rejo.tables._pages.Page`.
+        """
         with self._reading():
             about = self._file.metadata
             wanted = [
@@ -128,27 +158,24 @@ class ParquetFile(TypedFile):
         check_unpacked(CELL * len(columns) * about.num_rows, self._size, self.name, SPLIT)
         unpacked = 0
         with self._reading():
-            for size in page_sizes(self._stream, self._size, wanted):
-                unpacked += max(size, LEAST_PAGE)
+            simple = {i: about.schema.column(i).path for i in wanted}
+            for page in pages_of(self._stream, self._size, wanted):
+                unpacked += max(page.size, LEAST_PAGE)
                 check_unpacked(unpacked, self._size, self.name, SPLIT)
+                if not page.is_simple:
+                    simple.pop(page.column, None)
+        return set(simple.values())
 
     def _words(self, array: Any, name: str, first: int) -> Words:
         """Return the words of a column of strings; only those that occur."""
         pa = import_pyarrow()
         with self._reading(first):
-            if not pa.types.is_dictionary(array.type):
-                array = array.dictionary_encode()
-            codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-            used, codes = np.unique(codes, return_inverse=True)
-            missing = int(used[0] == -1) if len(used) else 0
-            taken = array.dictionary.take(pa.array(used[missing:]))
-            lengths = pa.compute.binary_length(taken).fill_null(0).to_numpy(zero_copy_only=False)
+            codes, found = codes_in(array, pa)
+            lengths = pa.compute.binary_length(found).fill_null(0).to_numpy(zero_copy_only=False)
             long = np.flatnonzero(lengths > FIELD)
-            words = [] if len(long) else taken.to_pylist()
-        if len(long):
-            raise long_field(self.place(first + int((codes == missing + long[0]).argmax()), name))
-        texts = ["" if word is None else word.strip() for word in words]
-        return distinct(codes - missing, texts, missing=("",))
+            if not len(long):
+                return words_with(codes, found)
+        raise long_field(self.place(first + int((codes == long[0]).argmax()), name))
 
     def _values(self, array: Any, kind: str, name: str, first: int, exact: bool) -> Cells:
         """Return cells that are not strings."""

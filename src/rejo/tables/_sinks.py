@@ -15,6 +15,7 @@ import numpy as np
 from rejo.tables.errors import import_pandas, import_pyarrow
 
 SLAB = 10_000  # rows that are Python values at a time
+FEWEST = 1000  # rows that show whether a column repeats its values
 
 
 def kinds_of(frame: Any) -> dict[str, str]:
@@ -84,21 +85,35 @@ class ParquetSink(Sink):
 
     def write(self, frame: Any) -> None:
         """Append the rows of a frame."""
-        pa = self._pa
+        table = self._pa.Table.from_pandas(frame, preserve_index=False)
         if self._writer is None:
-            found = pa.Schema.from_pandas(frame, preserve_index=False)
-            # A column without a value in the first frame may have one later.
-            fields = [
-                pa.field(f.name, pa.string() if pa.types.is_null(f.type) else f.type) for f in found
-            ]
-            self._writer = pa.parquet.ParquetWriter(self._file, pa.schema(fields))
-        table = pa.Table.from_pandas(frame, self._writer.schema, preserve_index=False)
-        self._writer.write_table(table)
+            fields = [self._pa.field(f.name, self._plain(f.type)) for f in table.schema]
+            self._writer = self._pa.parquet.ParquetWriter(
+                self._file, self._pa.schema(fields), use_dictionary=_repeating(frame)
+            )
+        self._writer.write_table(table.cast(self._writer.schema))
+
+    def _plain(self, type: Any) -> Any:
+        """Return the type of a column in the file: all text is strings, also that of categories.
+
+        A column without a value in the first frame may have one later.
+        """
+        types, string = self._pa.types, self._pa.string()
+        if types.is_dictionary(type):
+            type = type.value_type
+        return string if types.is_null(type) or types.is_large_string(type) else type
 
     def close(self) -> None:
         """Complete the file."""
         if self._writer is not None:
             self._writer.close()
+
+
+def _repeating(frame: Any) -> bool | list[str]:
+    """Return the columns that repeat their values; for others a dictionary only takes time."""
+    if len(frame) < FEWEST:
+        return True
+    return [name for name in frame.columns if 4 * frame[name].nunique() <= len(frame)]
 
 
 class JsonSink(Sink):

@@ -112,8 +112,7 @@ def frames(
         for name, kind in kinds.items():
             cells = piece.columns[name]
             if kind == "text":  # to be written out
-                lengths = [len(word.encode("utf-8", "replace")) for word in cells.words.words]
-                sizes += spread(np.array(lengths, dtype=np.int64), cells.words, 0)
+                sizes += spread(_lengths(cells.words.words), cells.words, 0)
             else:
                 cells = cells.known(gaps)
             how = written.get(name, {})
@@ -172,6 +171,13 @@ def _at_least(pieces: Iterable[Piece], nothing: Piece) -> Iterator[Piece]:
         empty = False
     if empty:
         yield nothing
+
+
+def _lengths(words: list[str]) -> NDArray[np.int64]:
+    """Return the length of each word in UTF-8."""
+    if not "".join(words).isascii():
+        words = [word.encode("utf-8", "replace") for word in words]  # type: ignore[misc]
+    return np.fromiter(map(len, words), np.int64, len(words))
 
 
 def _within(sizes: NDArray[np.int64], rows: int) -> Iterator[tuple[int, int]]:

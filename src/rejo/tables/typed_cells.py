@@ -329,6 +329,9 @@ def as_kind(
     missing: Any
     if kind == "number":
         same, others = column.numbers, _without_gaps(replace(column, numbers=None))
+        percent = written.get("unit") == "%" and same is not None and _are_shares(same, usual)
+        if same is not None and not others.words and not percent:
+            return same
         unit = written.get("unit", "")
         values: list[Any] = [number(word, decimal, unit) for word in others.words]
         unclear = set() if usual is None else unclear_words(others, decimal, usual)
@@ -336,6 +339,9 @@ def as_kind(
         missing, dtype = np.nan, "float64"
     else:
         same, others = column.dates, _without_gaps(replace(column, dates=None))
+        percent = False
+        if same is not None and not others.words:
+            return same
         dates = parse_dates(others.words, written.get("format", ISO))
         if same is None and not np.isnat(dates).any():
             return spread(dates, others, NO_DATE)
@@ -355,7 +361,7 @@ def as_kind(
     if same is not None:
         rows = others.codes < 0
         found[rows] = same[rows].tolist()
-        if kind == "number" and written.get("unit") == "%" and _are_shares(same, usual):
+        if percent:
             there = np.flatnonzero(~np.isnan(same))
             found = found.astype(object)
             found[there] = [Share(word_of(share)) for share in same[there].tolist()]
