@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rejo._io import percent, printable, progress, without_password
+from rejo._io import progress, without_password
 from rejo.cli import _options as options
-from rejo.cli._files import CommandError, check_apart, check_output, exists, print_json, warn
-from rejo.cli._in_doubt import about_column
+from rejo.cli._decision_lines import print_summary, warn_of_decisions
+from rejo.cli._files import CommandError, check_apart, check_output, exists, print_json
 from rejo.cli._model_file import needing, open_model
 
 if TYPE_CHECKING:
+    from rejo.scoring.case_counts import CaseCounts
     from rejo.scoring.deciding import Scored
-    from rejo.scoring.doubt_counts import DoubtCounts
-    from rejo.scoring.ids import Ids
     from rejo.scoring.opened import Opened
 
 HELP = "decide new cases, and rank the ones to review"
@@ -31,8 +29,6 @@ DESCRIPTION = (
     "is worth (for models by data replication, the distance to the nearest boundary). Rows that "
     "are not as in training go to review."
 )
-ENOUGH = 50  # cases needed to judge the share of reviews
-MANY = 50_000  # cases whose share is as good as that of more, and computed in no time
 ROWS, NUMBERS = 50_000, 1 << 23  # in memory at a time, at most
 
 
@@ -66,22 +62,36 @@ def run(arguments: argparse.Namespace) -> None:
     opened = open_model(arguments)
     if arguments.id in opened.encoder.kinds_:
         raise CommandError(f"--id {arguments.id!r} is a feature of {arguments.model}")
-    import numpy as np
-
-    from rejo.scoring.deciding import Decider
-    from rejo.scoring.decision_frame import decision_frame
-    from rejo.scoring.doubt_counts import DoubtCounts
-    from rejo.scoring.ids import Ids
-    from rejo.scoring.ranking import capacity_of
-    from rejo.scoring.reasons import WORDS
-    from rejo.scoring.spool import Spool
-    from rejo.tables import TableWriter, read_chunks
-
     # A column named here must exist; the one named in training may be absent.
     named = arguments.id or opened.table.get("id")
     by = opened.group_column(arguments.group)
     if by is None and arguments.group is not None:
         raise CommandError(f"{arguments.model} promises nothing by group: leave out --group")
+    with _explained():
+        summary, capacity = _decide_table(arguments, opened, named, by)
+    output = without_password(arguments.output)
+    said = arguments.output != "-" and not arguments.json
+    warn_of_decisions(opened, summary, capacity=capacity, id=named, group=by, said=said)
+    if arguments.json:
+        print_json({"output": output, **summary.as_json()})
+    elif arguments.output != "-":  # or the decisions themselves are printed
+        print_summary(opened, summary, capacity, output)
+
+
+def _decide_table(
+    arguments: argparse.Namespace, opened: Opened, named: str | None, by: str | None
+) -> tuple[CaseCounts, int | None]:
+    """Decide one table, of any size: its decisions wait on disk until all are ranked."""
+    import numpy as np
+
+    from rejo.scoring.ahead import ahead
+    from rejo.scoring.case_counts import CaseCounts
+    from rejo.scoring.deciding import Decider
+    from rejo.scoring.decision_frame import decision_frame
+    from rejo.scoring.ranking import capacity_of
+    from rejo.scoring.spool import Spool
+    from rejo.tables import TableWriter, read_chunks
+
     text = list(dict.fromkeys(name for name in (named, by) if name is not None))
     optional = [named] if named is not None and not arguments.id and named != by else []
     chunks = read_chunks(
@@ -93,43 +103,30 @@ def run(arguments: argparse.Namespace) -> None:
         opened, id=named, group=by, why=arguments.why, audit=arguments.audit,
         drawing=np.random.RandomState(arguments.seed),
     )  # fmt: skip
-    column, tally, ids = None, DoubtCounts(), Ids()
-    unknown: Counter[str | None] = Counter()
-    with Spool() as spool, _explained():
-        for chunk in _counted(needing(chunks, by)):
-            column = named if named in chunk.columns else None
+    summary = CaseCounts()
+    with Spool() as spool:
+        for chunk in _counted(ahead(needing(chunks, by))):
+            summary.has_ids = named in chunk.columns
             if not len(chunk):
                 continue
             scored = decide(chunk)
-            unknown.update(scored.unknown)
             if arguments.strict and scored.doubts:
                 raise _refusal(arguments, chunk, scored)
-            tally.add(scored.doubts)
-            ids.add(scored.decided.names)
+            summary.add(scored)
             spool.add(scored.decided)
-        n, capacity = spool.n_cases, capacity_of(arguments.capacity, spool.n_cases)
-        counts, n_audited = np.zeros(len(WORDS), dtype=int), 0
+        capacity = capacity_of(arguments.capacity, summary.n_cases)
+        column = named if summary.has_ids else None
+
+        def frames() -> Iterator[Any]:
+            for part in spool.parts(capacity):
+                summary.add_ranked(part)
+                how = {"id": column, "has_worth": summary.has_worth, "why": arguments.why}
+                yield decision_frame(part, opened, **how)
+
         with TableWriter(arguments.output, overwrite=arguments.overwrite) as writer:
-            for part in progress(spool.parts(capacity), spool.n_parts, "writing"):
-                how = {"id": column, "has_worth": spool.has_worth, "why": arguments.why}
-                writer.write(decision_frame(part, opened, **how))
-                counts += np.bincount(part.cases["reason"] + 1, minlength=len(WORDS) + 1)[1:]
-                n_audited += int(part.audited.sum())
-    *reviewed, n_over = counts.tolist()
-    _warn_of_rows(tally, n, said=arguments.output != "-" and not arguments.json)
-    _warn_of_capacity(spool.n_fixed, n_audited, capacity)
-    _warn_of_groups(unknown, by, n)
-    odd = tally.n_rows + sum(unknown.values())
-    _warn_of_share(opened, n - odd, spool.n_rejected - odd)
-    _warn_of_ids(ids, named, column, n)
-    found = {"n_cases": n, "decided": n - sum(reviewed), "review": sum(reviewed)}
-    found |= {"in_doubt": tally.n_rows, "over_capacity": n_over, "audited": n_audited}
-    reasons = dict(zip(WORDS, reviewed, strict=False))
-    output = without_password(arguments.output)
-    if arguments.json:
-        print_json({"output": output, **found, "reasons": reasons, "doubts": tally.as_json()})
-    elif arguments.output != "-":  # or the decisions themselves are printed
-        _print_summary(opened, found, reasons, tally, capacity, output)
+            for frame in progress(ahead(frames()), spool.n_parts, "writing"):
+                writer.write(frame)
+    return summary, capacity
 
 
 def _check_output(output: str, *, overwrite: bool) -> None:
@@ -160,35 +157,6 @@ def _explained() -> Iterator[None]:
         raise CommandError(f"--why: {error.problem}. `rejo train` writes such models") from None
 
 
-def _print_summary(
-    opened: Opened, found: dict[str, int], reasons: dict[str, int], tally: DoubtCounts,
-    capacity: int | None, output: str,
-) -> None:  # fmt: skip
-    n, n_reviews = found["n_cases"], found["review"]
-    if not n:
-        return
-    print(
-        f"{n:,} case{'s' * (n > 1)}: {n - n_reviews:,} decided, {n_reviews:,} "
-        f"({percent(n_reviews / n)}) to {printable(opened.doubt_label)}, ranked"
-        f"{': ' * bool(n_reviews)}{_counts(reasons)}. Decisions: {output}"
-    )
-    if found["audited"]:
-        are = "case was" if found["audited"] == 1 else "cases were"
-        print(f"{found['audited']:,} {are} drawn at random for the audit.")
-    if found["in_doubt"]:
-        print(tally.summary())
-    if found["over_capacity"]:
-        print(
-            f"{found['over_capacity']:,} more would go to review, but are over the capacity of "
-            f"{capacity:,}: they are decided as suggested."
-        )
-
-
-def _counts(reasons: dict[str, int]) -> str:
-    """Say how many cases have each reason."""
-    return ", ".join(f"{n:,} {word}" for word, n in reasons.items() if n)
-
-
 def _refusal(arguments: argparse.Namespace, chunk: Any, scored: Scored) -> Exception:
     """Return an error about the first row in doubt."""
     from rejo.tables import TableError
@@ -202,67 +170,6 @@ def _refusal(arguments: argparse.Namespace, chunk: Any, scored: Scored) -> Excep
         where=place_of(arguments.data, int(chunk.index[row]), **options.reading(arguments)) + name,
         remedy="Correct it, or leave out --strict: then such rows go to review.",
     )
-
-
-def _warn_of_ids(ids: Ids, named: str | None, column: str | None, n: int) -> None:
-    if named is not None and column is None:
-        warn(
-            f"no column {named!r}, which named the cases in training: they are numbered in the "
-            "column 'row' instead. --id names another column"
-        )
-    if ids.n_empty:
-        warn(f"no {column!r} in {ids.n_empty:,} of {n:,} rows")
-    if n_repeated := ids.n_repeated:
-        have, them = ("has", "it") if n_repeated == 1 else ("have", "them")
-        warn(
-            f"{n_repeated:,} of {n:,} cases {have} the same {column!r} as a case before {them}; "
-            "each row is decided on its own"
-        )
-
-
-def _warn_of_rows(tally: DoubtCounts, n: int, said: bool) -> None:
-    """Say what is wrong with the file, if its rows are not ``said`` on standard output."""
-    if not n:
-        warn("the table has no rows: the output has only a header")
-    if tally.n_rows and (told := about_column(tally, n)):
-        warn(told)
-    if tally.n_rows and not said:
-        warn(tally.summary())
-
-
-def _warn_of_capacity(n_fixed: int, n_audited: int, capacity: int | None) -> None:
-    """Say if there are more cases to review than the capacity, whatever they are worth."""
-    if capacity is not None and n_fixed + n_audited > capacity:
-        audit = f", with {n_audited:,} of the audit" if n_audited else ""
-        warn(
-            f"{n_fixed + n_audited:,} cases must be reviewed{audit}, more than the capacity of "
-            f"{capacity:,}; none of them is decided"
-        )
-
-
-def _warn_of_groups(unknown: Counter[str | None], by: str | None, n: int) -> None:
-    """Say how many cases are of groups that training did not have."""
-    if not unknown:
-        return
-    names = [name for name, _ in unknown.most_common() if name is not None]
-    such = f", such as {names[0]!r}" if names else ""
-    some = sum(unknown.values())
-    have, they = ("case has", "it goes") if some == 1 else ("cases have", "they go")
-    warn(f"{some:,} of {n:,} {have} no {by!r} that training had{such}: {they} to review")
-
-
-def _warn_of_share(opened: Opened, n: int, n_rejected: int) -> None:
-    """Other units or another kind of cases often show in the share that goes to review."""
-    if n < ENOUGH:
-        return
-    rate = opened.expect(min(n, MANY), 0.999).get("rejection_rate")
-    share = n_rejected / n
-    if rate is not None and not rate.low - 1e-9 <= share <= rate.high + 1e-9:
-        warn(
-            f"{percent(share)} of the cases go to review; for cases like those in training, expect "
-            f"{percent(rate.low)} to {percent(rate.high)}. Are the columns in the same units as in "
-            "training?"
-        )
 
 
 def _counted(chunks: Any) -> Any:

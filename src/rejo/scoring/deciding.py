@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo.estimators.base import Judgement
+from rejo.scoring.names import names_of
 from rejo.scoring.opened import Opened
 from rejo.scoring.ranking import Candidates
 from rejo.scoring.reasons import AMBIGUOUS, NOTHING, OVER_CAPACITY, POLICY, reasons
@@ -129,7 +130,7 @@ class Decider:
         """Return the names (n,) of the cases as strings; ``None`` without the column."""
         if self.id is None or self.id not in chunk.columns:
             return None
-        return chunk[self.id].fillna("").astype(str)
+        return names_of(chunk[self.id])
 
 
 def decided_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,31 +17,35 @@ from rejo.scoring.reasons import AMBIGUOUS, AUDIT, NOVEL, OVER_CAPACITY, UNREADA
 def decision_frame(
     part: RankedRows, opened: Opened, *, id: str | None, has_worth: bool, why: bool = False
 ) -> Any:
-    """Rows of the output, as a DataFrame.
+    """Rows of the output, as a DataFrame; columns of few words are categories.
 
     ``id`` is the column that names the cases; without it they are numbered.  The last column is
     ``worth`` or ``distance``, the same in all parts; with ``why`` a text comes after it.
     """
     import pandas as pd
 
-    # The review label comes last, where the index -1 finds it; before it, what nobody knows.
-    labels = np.array([*opened.classes, None, opened.doubt_label], dtype=object)
     cases, n = part.cases, len(part.rank)
+    reason = cases["reason"]
+    labels = [*opened.classes, opened.doubt_label]
     # A guess from a bad cell would mislead.
-    strange = np.isin(cases["reason"], (NOVEL, UNREADABLE))
+    strange = (reason == NOVEL) | (reason == UNREADABLE)
+    any_strange = bool(strange.any())
 
-    def known(name: str) -> NDArray[Any]:
-        return labels[np.where(strange, len(labels) - 2, cases[name])]
+    def known(name: str) -> Any:
+        return _words(np.where(strange, -1, cases[name]) if any_strange else cases[name], labels)
 
     def number(name: str) -> Floats:
-        return np.where(strange, np.nan, cases[name]) if name in cases else np.full(n, np.nan)
+        if name not in cases:
+            return np.full(n, np.nan)
+        return np.where(strange, np.nan, cases[name]) if any_strange else cases[name]
 
+    decision = cases["decision"]
     last = "worth" if has_worth else "distance"
     found = {
-        "decision": labels[cases["decision"]],
+        "decision": _words(np.where(decision < 0, len(labels) - 1, decision), labels),
         "suggested": known("forced"),
         "chance_wrong": np.round(number("chance"), 4),
-        "reason": np.array([*WORDS, None], dtype=object)[cases["reason"]],
+        "reason": _words(reason, WORDS),
         "detail": _details(part, labels),
         "rank": pd.arrays.IntegerArray(part.rank, part.rank == 0),
         "lower": known("lower"),
@@ -48,36 +53,47 @@ def decision_frame(
         last: _six_digits(number(last)),
     }
     if why:
-        found["why"] = np.full(n, None, dtype=object)
-        found["why"][list(part.why)] = list(part.why.values())
+        found["why"] = _words(*_placed(np.full(n, -1, np.int32), [], part.why))
     if id is None:
         ids = {"row": np.arange(part.first + 1, part.first + n + 1)}
     else:
-        names = part.names if part.names is not None else []
-        ids = {f"id {id}" if id in found else id: np.array(names, dtype=object)}
-    # Otherwise pandas would give strings a type of its own, which takes time.
-    texts = {
-        name: pd.Series(values, dtype=object)
-        for name, values in (ids | found).items()
-        if values.dtype == object
-    }
-    return pd.DataFrame(ids | found | texts, copy=False)
+        names = part.names if part.names is not None else pd.Series([], dtype=object)
+        ids = {f"id {id}" if id in found else id: names}
+    return pd.DataFrame(ids | found, copy=False)
 
 
-def _details(part: RankedRows, labels: NDArray[Any]) -> NDArray[Any]:
+def _words(codes: NDArray[Any], words: Sequence[str]) -> Any:
+    """Return a column of words; the code -1 is none."""
+    import pandas as pd
+
+    different = list(dict.fromkeys(words))
+    if len(different) < len(words):
+        codes = np.array([*map(different.index, words), -1], dtype=np.int32)[codes]
+    return pd.Categorical.from_codes(codes, pd.Index(different, dtype=object))
+
+
+def _details(part: RankedRows, labels: Sequence[str]) -> Any:
     """Text for each case (n,) that has a reason; else nothing."""
-    n, cases = len(labels), part.cases
-    doubtful = np.isin(cases["reason"], (AMBIGUOUS, OVER_CAPACITY))
-    pair = np.where(doubtful, n * cases["lower"].astype(np.int64) + cases["upper"], -1)
-    pairs, which = np.unique(pair, return_inverse=True)
-    said = [
-        None if pair < 0 else f"between {labels[pair // n]} and {labels[pair % n]}"
-        for pair in pairs.tolist()
-    ]
-    found = np.array(said, dtype=object)[which]
-    found[list(part.details)] = list(part.details.values())
-    found[part.audited] = AUDIT
-    return found
+    K, cases = len(labels), part.cases
+    doubtful = (cases["reason"] == AMBIGUOUS) | (cases["reason"] == OVER_CAPACITY)
+    # The pair of classes is a number; only those that occur become words.
+    pair = np.where(doubtful, K * cases["lower"].astype(np.int32) + cases["upper"], -1)
+    pairs = np.flatnonzero(np.bincount(pair + 1, minlength=1)[1:])
+    place = np.full(K * K + 1, -1, dtype=np.int32)
+    place[pairs] = np.arange(len(pairs))
+    said = [f"between {labels[i // K]} and {labels[i % K]}" for i in pairs.tolist()]
+    codes, said = _placed(place[pair], said, part.details)
+    codes[part.audited] = len(said)
+    return _words(codes, [*said, AUDIT])
+
+
+def _placed(
+    codes: NDArray[np.int32], words: list[str], texts: Mapping[int, str]
+) -> tuple[NDArray[np.int32], list[str]]:
+    """Give some rows texts of their own, which come after the words."""
+    different = {text: len(words) + i for i, text in enumerate(dict.fromkeys(texts.values()))}
+    codes[list(texts)] = [different[text] for text in texts.values()]
+    return codes, [*words, *different]
 
 
 def _six_digits(values: Floats) -> Floats:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo.scoring.names import hashes_of
+
 
 class Ids:
     """Finds ids that repeat, by their hashes: 8 bytes a case."""
@@ -19,16 +21,22 @@ class Ids:
         self.n_empty = 0
 
     def add(self, names: Any) -> None:
-        """Note the ids (n,) of the next cases."""
+        """Note the ids (n,) of the next cases, if they have any."""
         if names is not None:
-            self.add_hashes(hashes_of(names), int((names == "").sum()))
+            self.n_empty += int((names == "").sum())
+            if self._n < self.MOST:
+                self._keep(hashes_of(names))
 
-    def add_hashes(self, hashes: NDArray[np.uint64], n_empty: int) -> None:
-        """Note ids by their hashes, of which some may be empty."""
-        if self._n < self.MOST:
-            self._hashes.append(hashes)
-            self._n += len(hashes)
-            self.n_empty += n_empty
+    def merge(self, other: Ids) -> None:
+        """Note the ids that another has noted."""
+        self.n_empty += other.n_empty
+        for hashes in other._hashes:
+            if self._n < self.MOST:
+                self._keep(hashes)
+
+    def _keep(self, hashes: NDArray[np.uint64]) -> None:
+        self._hashes.append(hashes)
+        self._n += len(hashes)
 
     @property
     def n_repeated(self) -> int:
@@ -36,12 +44,8 @@ class Ids:
         if not self._hashes:
             return 0
         hashes = np.sort(np.concatenate(self._hashes))
-        return int((np.diff(hashes) == 0).sum()) - max(self.n_empty - 1, 0)
+        same = hashes[1:] == hashes[:-1]
+        return int((same & (hashes[1:] != EMPTY)).sum())
 
 
-def hashes_of(names: Any) -> NDArray[np.uint64]:
-    """Hash of each string (n,), the same in every process."""
-    from pandas.util import hash_array
-
-    found: NDArray[np.uint64] = hash_array(np.asarray(names, dtype=object), categorize=False)
-    return found
+EMPTY = hashes_of(np.array([""], dtype=object))[0]

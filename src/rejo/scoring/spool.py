@@ -10,9 +10,9 @@ from typing import IO, Any, Self
 import numpy as np
 
 from rejo._errors import RejoError
-from rejo.scoring.deciding import DecidedRows, RankedRows
+from rejo.scoring.deciding import INDICES, DecidedRows, RankedRows
+from rejo.scoring.names import packed, unpacked
 from rejo.scoring.ranking import Candidates, ranks_of
-from rejo.scoring.reasons import AMBIGUOUS
 
 
 class Spool:
@@ -23,8 +23,6 @@ class Spool:
 
     def __init__(self) -> None:
         self._candidates: list[Candidates] = []
-        self.n_cases = self.n_rejected = self.n_fixed = 0
-        self.has_worth = False
 
     def __enter__(self) -> Self:
         self._file: IO[bytes] = tempfile.TemporaryFile()
@@ -40,12 +38,7 @@ class Spool:
 
     def add(self, decided: DecidedRows) -> None:
         """Store the decisions on the next cases."""
-        candidates = decided.candidates()
-        self._candidates.append(candidates)
-        self.n_cases += len(decided.drawn)
-        self.n_rejected += int((decided.cases["decision"] < 0).sum())
-        self.n_fixed += int((candidates.reason > AMBIGUOUS).sum())
-        self.has_worth |= "worth" in decided.cases
+        self._candidates.append(decided.candidates())
         try:
             store(decided, self._file)
         except OSError as error:
@@ -72,30 +65,33 @@ class Spool:
 
 
 def store(decided: DecidedRows, file: IO[bytes]) -> None:
-    """Write decisions to a file."""
-    names = None if decided.names is None else decided.names.tolist()
+    """Write decisions to a file: a line of JSON that says what follows, then arrays as they are."""
+    names = packed(decided.names)
     texts = [[list(said), list(said.values())] for said in (decided.details, decided.why)]
     arrays = {**decided.cases, "drawn": decided.drawn}
-    head = json.dumps([names, texts, list(arrays)]).encode()
-    for values in (np.frombuffer(head, np.uint8), *arrays.values()):
-        np.save(file, values, allow_pickle=False)
+    types = {name: values.dtype.str for name, values in arrays.items()}
+    head = {"rows": len(decided.drawn), "names": len(names), "texts": texts, "arrays": types}
+    file.write(json.dumps(head).encode() + b"\n")
+    file.write(names)
+    for values in arrays.values():
+        file.write(np.ascontiguousarray(values).data)
 
 
 def restore(file: IO[bytes]) -> DecidedRows:
     """Read the decisions that were written next."""
-    from pandas import Series
-
-    head = np.load(file, allow_pickle=False)
-    names, texts, fields = json.loads(head.tobytes())
-    arrays = {field: np.load(file, allow_pickle=False) for field in fields}
-    details, why = (dict(zip(rows, said, strict=True)) for rows, said in texts)
-    named = None if names is None else Series(names, dtype=object)
-    return DecidedRows(named, arrays, arrays.pop("drawn"), details, why)
+    head = json.loads(file.readline())
+    names = unpacked(file.read(head["names"]))
+    arrays = {
+        name: np.frombuffer(file.read(head["rows"] * np.dtype(type).itemsize), type)
+        for name, type in head["arrays"].items()
+    }
+    details, why = (dict(zip(rows, said, strict=True)) for rows, said in head["texts"])
+    return DecidedRows(names, arrays, arrays.pop("drawn"), details, why)
 
 
 def _nothing() -> DecidedRows:
     empty: dict[str, Any] = {"sureness": np.empty(0), "reason": np.empty(0, np.int8)}
-    empty |= {name: np.empty(0, np.int16) for name in ("decision", "forced", "lower", "upper")}
+    empty |= {name: np.empty(0, np.int16) for name in INDICES}
     return DecidedRows(None, empty, np.empty(0, bool), {}, {})
 
 
