@@ -56,6 +56,11 @@ class Plan(NamedTuple):
     def n_replicas(self) -> int:
         return self.labels.shape[1]
 
+    @property
+    def samples(self) -> bool:
+        """Whether a tree sees only some of the rows, or of the columns."""
+        return any(self.settings.get(name, 1.0) < 1.0 for name in ("subsample", "colsample_bytree"))
+
 
 class Stage(NamedTuple):
     """What has been grown so far."""
@@ -105,6 +110,7 @@ class Grower:
             **plan.settings,
             **_objective(plan),
             "nthread": n_threads,
+            "seed_per_iteration": True,  # what a tree sees depends on its number alone
             **({"monotone_constraints": tuple(signs)} if any(signs) else {}),
         }
         how: dict[str, Any] = {
@@ -119,6 +125,7 @@ class Grower:
             blocks = self._iterator(_never_empty(held_out, len(plan.categories)), types)
             self._held_out = self._xgb.QuantileDMatrix(blocks, ref=self._train, **how)
         self._rows_of: dict[int, tuple[NDArray[np.int32], NDArray[np.float32] | None]] = {}
+        self._last: tuple[Stage | None, Any] = None, None
 
     @property
     def n_rows(self) -> int:
@@ -126,25 +133,44 @@ class Grower:
         return int(self._train.num_row())
 
     def grow(self, stage: Stage | None = None, rounds: int | None = None) -> Stage:
-        """Grow some more rounds, or all; ends early if the held-out rows say so."""
-        xgb, plan = self._xgb, self.plan
+        """Grow some more rounds, or all; ends early if the held-out rows say so.
+
+        In how many legs the rounds are grown does not matter: the trees are the same to the bit.
+        If trees see samples only, they are so for the same legs.
+        """
+        plan = self.plan
         losses = [] if stage is None else list(stage.losses)
-        left = plan.max_rounds - len(losses)
+        most = plan.max_rounds if rounds is None else min(len(losses) + rounds, plan.max_rounds)
         thresholds = _Thresholds(self, None if stage is None else stage.b)
-        how: dict[str, Any] = {"verbose_eval": False}
-        if plan.form == "parallel":
-            how["obj"] = thresholds.objective
-        if self._held_out is not None:
-            how["evals"] = [(self._held_out, HELD_OUT)]
-            if plan.form == "parallel":
-                how["custom_metric"] = thresholds.metric
-        booster = xgb.train(
-            self._settings, self._train, left if rounds is None else min(rounds, left),
-            xgb_model=None if stage is None else xgb.Booster(model_file=bytearray(stage.model)),
-            callbacks=[_stopper(xgb, losses, plan.patience)], **how,
-        )  # fmt: skip
+        objective = thresholds.objective if plan.form == "parallel" else None
+        booster = self._booster_at(stage)
+        while len(losses) < most and not _stale(losses, plan.patience):
+            booster.update(self._train, len(losses), objective)
+            losses.append(self._loss(booster, len(losses), thresholds))
         finished = len(losses) >= plan.max_rounds or _stale(losses, plan.patience)
-        return Stage(bytes(booster.save_raw("ubj")), thresholds.b, tuple(losses), finished)
+        grown = Stage(bytes(booster.save_raw("ubj")), thresholds.b, tuple(losses), finished)
+        self._last = grown, booster
+        return grown
+
+    def _booster_at(self, stage: Stage | None) -> Any:
+        """The booster that this grower left at a stage, which knows the scores of all rows."""
+        last, booster = self._last
+        same = stage is not None and last is not None and last.model == stage.model
+        if same and not self.plan.samples:  # its random numbers are not those of a new one
+            return booster
+        model = None if stage is None else bytearray(stage.model)
+        rows = [self._train] if self._held_out is None else [self._train, self._held_out]
+        return self._xgb.Booster(self._settings, rows, model_file=model)
+
+    def _loss(self, booster: Any, number: int, thresholds: _Thresholds) -> float:
+        """Mean loss of the held-out rows of all ranks after a round; 0 if there are none."""
+        if self._held_out is None:
+            return 0.0
+        if self.plan.form == "parallel":
+            scores = booster.predict(self._held_out, output_margin=True)
+            return thresholds.loss(scores, self._held_out)
+        said = booster.eval_set([(self._held_out, HELD_OUT)], number)  # "[1]\theld_out-logloss:0.5"
+        return float(said.rpartition(":")[2])
 
     def held_out_scores(self, stage: Stage) -> tuple[Floats, Indices, Floats | None]:
         """Scores (n, S) of the held-out rows of this rank, their classes and weights.
@@ -274,7 +300,7 @@ class _Thresholds:
         self.b = newton_step(self.b, grower.summed(found.by_threshold))
         return found.gradient, found.hessian
 
-    def metric(self, scores: Any, data: Any) -> tuple[str, float]:
+    def loss(self, scores: Any, data: Any) -> float:
         """Mean loss of the held-out rows of all ranks."""
         grower, (_, labels, costs, *_) = self._grower, self._plan
         k, v = grower.rows_of(data)
@@ -283,23 +309,13 @@ class _Thresholds:
         loss_here = total_loss(f, k.astype(np.intp), v64, labels, costs)
         weight = len(k) if v64 is None else v64.sum()
         loss, total = grower.summed(np.array([loss_here, weight]))
-        return "loss", float(loss / total)
+        return float(loss / total)
 
 
 def _stale(losses: list[float], patience: int | None) -> bool:
-    return patience is not None and len(losses) - 1 - int(np.argmin(losses)) >= patience
-
-
-def _stopper(xgb: Any, losses: list[float], patience: int | None) -> Any:
-    """Return a callback that notes the loss of every round, and ends the growth in time."""
-
-    class Stopper(xgb.callback.TrainingCallback):
-        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-            found = [history[-1] for history in evals_log.get(HELD_OUT, {}).values()]
-            losses.append(float(found[0]) if found else 0.0)
-            return _stale(losses, patience)
-
-    return Stopper()
+    if patience is None or not losses:
+        return False
+    return len(losses) - 1 - int(np.argmin(losses)) >= patience
 
 
 def _never_empty(blocks: Blocks, n_features: int) -> Blocks:
