@@ -10,7 +10,7 @@ Anything wrong is an exception of any kind, and means that the file is damaged.
 """
 
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 from rejo.tables.limits import size_of
@@ -47,14 +47,17 @@ class Page(NamedTuple):
     is_simple: bool  # strings as they are, or places in a dictionary that is known from the start
 
 
-def pages_of(stream: BinaryIO, size: int, columns: Collection[int]) -> Iterator[Page]:
-    """Yield the pages of some columns of a file of this size."""
+def pages_of(
+    stream: BinaryIO, size: int, columns: Collection[int], groups: Sequence[int] | None = None
+) -> Iterator[Page]:
+    """Yield the pages of some columns, and of some row groups or all, of a file of this size."""
     stream.seek(size - 8)
     length = int.from_bytes(stream.read(4), "little")
     if length > LONGEST_FOOTER:
         raise ValueError(f"its footer has more than {size_of(LONGEST_FOOTER)}")
     stream.seek(size - 8 - length)
-    for group in _Thrift(stream.read(length)).struct(FOOTER)[ROW_GROUPS]:
+    found = _Thrift(stream.read(length)).struct(FOOTER)[ROW_GROUPS]
+    for group in found if groups is None else map(found.__getitem__, groups):
         for i in columns:
             for unpacked, is_simple in _pages(stream, group[COLUMNS][i][COLUMN]):
                 yield Page(i, unpacked, is_simple)

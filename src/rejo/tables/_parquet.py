@@ -38,20 +38,27 @@ def is_parquet(path: str | os.PathLike[str]) -> bool:
 
 
 class ParquetFile(TypedFile):
-    """A Parquet file, open."""
+    """A Parquet file, open; only some of its row groups are read if they are given."""
 
     format = "parquet"
 
-    def __init__(self, stream: BinaryIO, name: str) -> None:
+    def __init__(self, stream: BinaryIO, name: str, groups: Sequence[int] | None = None) -> None:
         self.name = name
-        self._stream, self._size = stream, os.fstat(stream.fileno()).st_size
+        self._stream, self._size = stream, stream.seek(0, os.SEEK_END)
         self.size = self._size
         with self._reading():
             self._file = import_pyarrow().parquet.ParquetFile(stream)
             self.names = list(self._file.schema_arrow.names)
             self._types = dict(zip(self.names, self._file.schema_arrow.types, strict=True))
+            about = self._file.metadata
+            self.groups = range(about.num_row_groups) if groups is None else groups
+            self.n_rows = about.num_rows if groups is None else sum(self.group_rows())
         check_count(len(self.names), name)
         check_different(name, self.names)
+
+    def group_rows(self) -> list[int]:
+        """Return the number of rows of each row group."""
+        return [self._file.metadata.row_group(i).num_rows for i in self.groups]
 
     def holds(self, column: str) -> str:
         """Return what the cells of a column are; refuse those that are not single values."""
@@ -92,8 +99,8 @@ class ParquetFile(TypedFile):
                     found[name] = self._values(array, kind, name, done, name in exact)
             yield Piece(batch.num_rows, found)
             done += batch.num_rows
-        if done != self._file.metadata.num_rows:
-            raise self._damaged(f"it has {done:,} rows, but says {self._file.metadata.num_rows:,}")
+        if done != self.n_rows:
+            raise self._damaged(f"it has {done:,} rows, but says {self.n_rows:,}")
 
     def _has_many_words(self, column: str, rows: int) -> bool:
         """Return whether a column of strings hardly repeats them, and so many rows are small.
@@ -101,12 +108,11 @@ class ParquetFile(TypedFile):
         Then dictionaries only take time.  Its pages are simple: what is not in the dictionary of a
         row group, which comes with its first rows, is as large in memory as in its page.
         """
-        n_groups = self._file.metadata.num_row_groups
         types, compute = import_pyarrow().types, import_pyarrow().compute
-        if types.is_dictionary(self._types[column]) or n_groups > MOST_GROUPS:
+        if types.is_dictionary(self._types[column]) or len(self.groups) > MOST_GROUPS:
             return False
         with self._reading():
-            for group in range(n_groups):
+            for group in self.groups:
                 batches = self._open([column]).iter_batches(LOOK, [group], [column])
                 first = next(batches, None)
                 if first is None:
@@ -130,7 +136,7 @@ class ParquetFile(TypedFile):
         """Yield the rows as pyarrow has them."""
         done = 0
         with self._reading():
-            batches = self._open(dictionaries).iter_batches(batch_size=rows, columns=columns)
+            batches = self._open(dictionaries).iter_batches(rows, list(self.groups), columns)
         while True:
             with self._reading(done):
                 batch = next(batches, None)
@@ -155,11 +161,11 @@ class ParquetFile(TypedFile):
             widest = max((about.schema.column(i).length or 0 for i in wanted), default=0)
         if widest > WIDEST_NUMBER:
             raise self._damaged(f"numbers of {size_of(widest)} each")
-        check_unpacked(CELL * len(columns) * about.num_rows, self._size, self.name, SPLIT)
+        check_unpacked(CELL * len(columns) * self.n_rows, self._size, self.name, SPLIT)
         unpacked = 0
         with self._reading():
             simple = {i: about.schema.column(i).path for i in wanted}
-            for page in pages_of(self._stream, self._size, wanted):
+            for page in pages_of(self._stream, self._size, wanted, self.groups):
                 unpacked += max(page.size, LEAST_PAGE)
                 check_unpacked(unpacked, self._size, self.name, SPLIT)
                 if not page.is_simple:
@@ -220,14 +226,14 @@ class ParquetFile(TypedFile):
 
 
 @contextmanager
-def open_parquet(path: Path) -> Iterator[ParquetFile]:
-    """Open a file."""
+def open_parquet(path: Path, groups: Sequence[int] | None = None) -> Iterator[ParquetFile]:
+    """Open a file, or only some of its row groups."""
     import_pyarrow()
     import_pandas()
     if path.is_dir():
         raise TableError("this is a folder", where=str(path), remedy="Name a file in it.")
     with path.open("rb") as stream:
-        yield ParquetFile(stream, str(path))
+        yield ParquetFile(stream, str(path), groups)
 
 
 def _are_strings(type: Any) -> bool:
