@@ -145,9 +145,11 @@ def _open(distributed: Any, address: Any, security: Any, timeout: float) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on versions, which _check compares
-            return distributed.Client(
-                address, timeout=timeout, set_as_default=False, security=security, name="rejo"
-            )
+            # Dask's own time-out does not cover a listener that says nothing.
+            return bounded(
+                2 * timeout, distributed.Client, address,
+                timeout=timeout, set_as_default=False, security=security, name="rejo",
+            )  # fmt: skip
     except OSError as error:
         raise ClusterError(
             f"no Dask scheduler answers within {timeout:g} seconds",

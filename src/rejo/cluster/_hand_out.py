@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import CancelledError
@@ -180,9 +179,7 @@ class Tasks(Generic[T, R]):
         return items
 
     def _send(self, item: T, tries: int) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on the size of items
-            future = self.client.submit(self.function, self.pack(item), pure=False)
+        future = self.client.submit(self.function, self.pack(item), pure=False)
         self._running[future.key] = _Task(item, future, tries)
         future.add_done_callback(self._done.put)
 

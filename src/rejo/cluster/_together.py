@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
@@ -118,11 +117,9 @@ def _check_nannies(team: Sequence[WorkerInfo]) -> None:
 
 
 def _submit(client: Any, function: Any, rank: int, share: Any, worker: WorkerInfo) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # on the size of shares
-        return client.submit(
-            function, rank, share, workers=[worker.address], allow_other_workers=False, pure=False
-        )
+    return client.submit(
+        function, rank, share, workers=[worker.address], allow_other_workers=False, pure=False
+    )
 
 
 def _results(

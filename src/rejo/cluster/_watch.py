@@ -54,10 +54,12 @@ def bounded(seconds: float, call: Callable[..., R], *args: Any, **kwargs: Any) -
 
 @contextmanager
 def hushed() -> Iterator[None]:
-    """Keep Dask's log off the terminal: what matters reaches the caller as an error.
+    """Keep Dask's log and warnings off the terminal: what matters reaches the caller as an error.
 
-    Files and other handlers get it as before.
+    Files and other handlers get the log as before.
     """
+    from dask import config
+
     silence = _Silence()
     found = [
         handler
@@ -69,7 +71,8 @@ def hushed() -> Iterator[None]:
     for handler in found:
         handler.addFilter(silence)
     try:
-        yield
+        with config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+            yield
     finally:
         for handler in found:
             handler.removeFilter(silence)
