@@ -14,9 +14,11 @@ import numpy as np
 
 from rejo.tables._arrow_words import codes_in, words_with
 from rejo.tables._pages import pages_of
+from rejo.tables._row_groups import RowGroup, open_stream
 from rejo.tables._typed import CELL, SPLIT, Piece, TypedFile
 from rejo.tables.errors import (
     TableError,
+    check_columns,
     check_different,
     import_pandas,
     import_pyarrow,
@@ -101,6 +103,18 @@ class ParquetFile(TypedFile):
             done += batch.num_rows
         if done != self.n_rows:
             raise self._damaged(f"it has {done:,} rows, but says {self.n_rows:,}")
+
+    def table(self, columns: Sequence[str]) -> Any:
+        """Return some columns as a table of pyarrow; it is read in this thread alone."""
+        check_columns(self.name, columns, self.names)
+        self._check(list(columns))
+        with self._reading():
+            found = self._open(()).read_row_groups(
+                list(self.groups), columns=list(columns), use_threads=False
+            )
+        if found.num_rows != self.n_rows:
+            raise self._damaged(f"it has {found.num_rows:,} rows, but says {self.n_rows:,}")
+        return found.select(list(columns))
 
     def _has_many_words(self, column: str, rows: int) -> bool:
         """Return whether a column of strings hardly repeats them, and so many rows are small.
@@ -226,13 +240,14 @@ class ParquetFile(TypedFile):
 
 
 @contextmanager
-def open_parquet(path: Path, groups: Sequence[int] | None = None) -> Iterator[ParquetFile]:
-    """Open a file, or only some of its row groups."""
+def open_parquet(path: str | os.PathLike[str]) -> Iterator[ParquetFile]:
+    """Open a file, or one of its row groups."""
     import_pyarrow()
     import_pandas()
-    if path.is_dir():
+    if os.path.isdir(path):
         raise TableError("this is a folder", where=str(path), remedy="Name a file in it.")
-    with path.open("rb") as stream:
+    groups = [path.group] if isinstance(path, RowGroup) else None
+    with open_stream(os.fspath(path)) as stream:
         yield ParquetFile(stream, str(path), groups)
 
 

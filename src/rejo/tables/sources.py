@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rejo._io import URL
 from rejo.tables._bytes import name_of
+from rejo.tables._row_groups import RowGroup
 from rejo.tables._typed import TypedFile
 from rejo.tables.errors import TableError, import_pyarrow, shown
 
@@ -48,6 +49,8 @@ def is_url(path: str | os.PathLike[str]) -> bool:
 def format_of(path: str | os.PathLike[str]) -> str:
     """Return the format of a table by its name; ``csv`` for other endings, and for a stream."""
     name = os.fspath(path)
+    if isinstance(path, RowGroup):
+        return "parquet"
     if found := URL.match(name):
         if found[1].lower().partition("+")[0] in DATABASES:
             return "sql"
@@ -136,7 +139,7 @@ def open_typed(
     if format == "parquet":
         from rejo.tables._parquet import open_parquet
 
-        with open_parquet(Path(path)) as parquet:
+        with open_parquet(path) as parquet:
             yield parquet
     elif format == "json":
         from rejo.tables._json import open_json
