@@ -65,7 +65,7 @@ def test_a_store_that_fsspec_opens(folder):
         there = pieces_of(url)
         assert [piece[1:] for piece in there] == [piece[1:] for piece in here]
         assert read_piece(there[3], ["age"]).equals(read_piece(here[3], ["age"]))
-    with pytest.raises(TableError, match="nowhere://a.*: files cannot be read from there"):
+    with pytest.raises(TableError, match=r"nowhere://a.*: files cannot be read from there"):
         pieces_of("nowhere://a/*.parquet")
 
 

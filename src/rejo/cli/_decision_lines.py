@@ -10,6 +10,7 @@ from rejo.cli._in_doubt import about_column
 
 if TYPE_CHECKING:
     from rejo.scoring.case_counts import CaseCounts
+    from rejo.scoring.deciding import Plan
     from rejo.scoring.opened import Opened
 
 ENOUGH = 50  # cases needed to judge the share of reviews
@@ -17,10 +18,10 @@ MANY = 50_000  # cases whose share is as good as that of more, and computed in n
 
 
 def print_summary(
-    opened: Opened, summary: CaseCounts, capacity: int | None, output: str
+    opened: Opened, counts: CaseCounts, capacity: int | None, output: str
 ) -> None:  # fmt: skip
     """Say how many cases were decided, and where the decisions are."""
-    n, n_reviews, found = summary.n_cases, summary.n_reviewed, summary.as_json()
+    n, n_reviews, found = counts.n_cases, counts.n_reviewed, counts.as_json()
     if not n:
         return
     reasons = ", ".join(f"{n:,} {word}" for word, n in found["reasons"].items() if n)
@@ -33,7 +34,7 @@ def print_summary(
         are = "case was" if found["audited"] == 1 else "cases were"
         print(f"{found['audited']:,} {are} drawn at random for the audit.")
     if found["in_doubt"]:
-        print(summary.doubts.summary())
+        print(counts.doubts.summary())
     if found["over_capacity"]:
         print(
             f"{found['over_capacity']:,} more would go to review, but are over the capacity of "
@@ -42,25 +43,19 @@ def print_summary(
 
 
 def warn_of_decisions(
-    opened: Opened,
-    summary: CaseCounts,
-    *,
-    capacity: int | None,
-    id: str | None,
-    group: str | None,
-    said: bool,
+    opened: Opened, counts: CaseCounts, plan: Plan, *, capacity: int | None, said: bool
 ) -> None:
     """Warn of what may be wrong with the table; its rows in doubt are not ``said`` elsewhere."""
-    _warn_of_rows(summary, said)
-    _warn_of_capacity(summary, capacity)
-    _warn_of_groups(summary, group)
-    _warn_of_share(opened, summary)
-    _warn_of_ids(summary, id)
+    _warn_of_rows(counts, said)
+    _warn_of_capacity(counts, capacity)
+    _warn_of_groups(counts, plan.group)
+    _warn_of_share(opened, counts)
+    _warn_of_ids(counts, plan.id)
 
 
-def _warn_of_rows(summary: CaseCounts, said: bool) -> None:
+def _warn_of_rows(counts: CaseCounts, said: bool) -> None:
     """Say what is wrong with the file, if its rows are not ``said`` on standard output."""
-    n, doubts = summary.n_cases, summary.doubts
+    n, doubts = counts.n_cases, counts.doubts
     if not n:
         warn("the table has no rows: the output has only a header")
     if doubts.n_rows and (told := about_column(doubts, n)):
@@ -69,20 +64,20 @@ def _warn_of_rows(summary: CaseCounts, said: bool) -> None:
         warn(doubts.summary())
 
 
-def _warn_of_capacity(summary: CaseCounts, capacity: int | None) -> None:
+def _warn_of_capacity(counts: CaseCounts, capacity: int | None) -> None:
     """Say if there are more cases to review than the capacity, whatever they are worth."""
-    n_must = summary.n_fixed + summary.n_audited
+    n_must = counts.n_fixed + counts.n_audited
     if capacity is not None and n_must > capacity:
-        audit = f", with {summary.n_audited:,} of the audit" if summary.n_audited else ""
+        audit = f", with {counts.n_audited:,} of the audit" if counts.n_audited else ""
         warn(
             f"{n_must:,} cases must be reviewed{audit}, more than the capacity of {capacity:,}; "
             "none of them is decided"
         )
 
 
-def _warn_of_groups(summary: CaseCounts, by: str | None) -> None:
+def _warn_of_groups(counts: CaseCounts, by: str | None) -> None:
     """Say how many cases are of groups that training did not have."""
-    unknown = summary.unknown
+    unknown = counts.unknown
     if not unknown:
         return
     names = [name for name, _ in unknown.most_common() if name is not None]
@@ -90,19 +85,18 @@ def _warn_of_groups(summary: CaseCounts, by: str | None) -> None:
     some = unknown.total()
     have, they = ("case has", "it goes") if some == 1 else ("cases have", "they go")
     warn(
-        f"{some:,} of {summary.n_cases:,} {have} no {by!r} that training had{such}: {they} to "
-        "review"
+        f"{some:,} of {counts.n_cases:,} {have} no {by!r} that training had{such}: {they} to review"
     )
 
 
-def _warn_of_share(opened: Opened, summary: CaseCounts) -> None:
+def _warn_of_share(opened: Opened, counts: CaseCounts) -> None:
     """Other units or another kind of cases often show in the share that goes to review."""
-    odd = summary.doubts.n_rows + summary.unknown.total()
-    n = summary.n_cases - odd
+    odd = counts.doubts.n_rows + counts.unknown.total()
+    n = counts.n_cases - odd
     if n < ENOUGH:
         return
     rate = opened.expect(min(n, MANY), 0.999).get("rejection_rate")
-    share = (summary.n_rejected - odd) / n
+    share = (counts.n_rejected - odd) / n
     if rate is not None and not rate.low - 1e-9 <= share <= rate.high + 1e-9:
         warn(
             f"{percent(share)} of the cases go to review; for cases like those in training, expect "
@@ -111,9 +105,9 @@ def _warn_of_share(opened: Opened, summary: CaseCounts) -> None:
         )
 
 
-def _warn_of_ids(summary: CaseCounts, named: str | None) -> None:
-    n, ids = summary.n_cases, summary.ids
-    if named is not None and not summary.has_ids:
+def _warn_of_ids(counts: CaseCounts, named: str | None) -> None:
+    n, ids = counts.n_cases, counts.ids
+    if named is not None and not counts.has_ids:
         warn(
             f"no column {named!r}, which named the cases in training: they are numbered in the "
             "column 'row' instead. --id names another column"

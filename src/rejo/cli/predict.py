@@ -17,7 +17,7 @@ from rejo.cli._model_file import needing, open_model
 
 if TYPE_CHECKING:
     from rejo.scoring.case_counts import CaseCounts
-    from rejo.scoring.deciding import Scored
+    from rejo.scoring.deciding import Plan
     from rejo.scoring.opened import Opened
 
 HELP = "decide new cases, and rank the ones to review"
@@ -60,26 +60,23 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError("--json describes the output file: give one with -o FILE")
     _check_output(arguments.output, overwrite=arguments.overwrite)
     opened = open_model(arguments)
-    if arguments.id in opened.encoder.kinds_:
-        raise CommandError(f"--id {arguments.id!r} is a feature of {arguments.model}")
-    # A column named here must exist; the one named in training may be absent.
-    named = arguments.id or opened.table.get("id")
-    by = opened.group_column(arguments.group)
-    if by is None and arguments.group is not None:
-        raise CommandError(f"{arguments.model} promises nothing by group: leave out --group")
+    from rejo.scoring.deciding import Plan
+
     with _explained():
-        summary, capacity = _decide_table(arguments, opened, named, by)
+        given = {name: getattr(arguments, name) for name in ("id", "group", "why", "audit")}
+        plan = Plan.of(opened, strict=arguments.strict, **given)
+        counts, capacity = _decide_table(arguments, opened, plan)
     output = without_password(arguments.output)
     said = arguments.output != "-" and not arguments.json
-    warn_of_decisions(opened, summary, capacity=capacity, id=named, group=by, said=said)
+    warn_of_decisions(opened, counts, plan, capacity=capacity, said=said)
     if arguments.json:
-        print_json({"output": output, **summary.as_json()})
+        print_json({"output": output, **counts.as_json()})
     elif arguments.output != "-":  # or the decisions themselves are printed
-        print_summary(opened, summary, capacity, output)
+        print_summary(opened, counts, capacity, output)
 
 
 def _decide_table(
-    arguments: argparse.Namespace, opened: Opened, named: str | None, by: str | None
+    arguments: argparse.Namespace, opened: Opened, plan: Plan
 ) -> tuple[CaseCounts, int | None]:
     """Decide one table, of any size: its decisions wait on disk until all are ranked."""
     import numpy as np
@@ -91,42 +88,36 @@ def _decide_table(
     from rejo.scoring.ranking import capacity_of
     from rejo.scoring.spool import Spool
     from rejo.tables import TableWriter, read_chunks
+    from rejo.tables.places import place_of
 
-    text = list(dict.fromkeys(name for name in (named, by) if name is not None))
-    optional = [named] if named is not None and not arguments.id and named != by else []
-    chunks = read_chunks(
-        arguments.data, opened.encoder, text=text, optional=optional,
-        rows=max(1, min(ROWS, NUMBERS // opened.found.most_columns)),
-        **options.reading(arguments),
-    )  # fmt: skip
-    decide = Decider(
-        opened, id=named, group=by, why=arguments.why, audit=arguments.audit,
-        drawing=np.random.RandomState(arguments.seed),
-    )  # fmt: skip
-    summary = CaseCounts()
+    reading = options.reading(arguments)
+    rows = max(1, min(ROWS, NUMBERS // opened.found.most_columns))
+    chunks = read_chunks(arguments.data, opened.encoder, rows=rows, **plan.columns(), **reading)
+    decide = Decider(opened, plan, np.random.RandomState(arguments.seed))
+    counts = CaseCounts()
     with Spool() as spool:
-        for chunk in _counted(ahead(needing(chunks, by))):
-            summary.has_ids = named in chunk.columns
+        for chunk in _counted(ahead(needing(chunks, plan.group))):
+            counts.has_ids = plan.id in chunk.columns
             if not len(chunk):
                 continue
             scored = decide(chunk)
-            if arguments.strict and scored.doubts:
-                raise _refusal(arguments, chunk, scored)
-            summary.add(scored)
+            if plan.strict and scored.doubts:
+                row = int(chunk.index[scored.first_doubt])
+                raise scored.refusal(place_of(arguments.data, row, **reading))
+            counts.add(scored)
             spool.add(scored.decided)
-        capacity = capacity_of(arguments.capacity, summary.n_cases)
-        column = named if summary.has_ids else None
+        capacity = capacity_of(arguments.capacity, counts.n_cases)
+        id = plan.id if counts.has_ids else None
 
         def frames() -> Iterator[Any]:
             for part in spool.parts(capacity):
-                summary.add_ranked(part)
-                how = {"id": column, "has_worth": summary.has_worth, "why": arguments.why}
-                yield decision_frame(part, opened, **how)
+                counts.add_ranked(part)
+                yield decision_frame(part, opened, id=id, worth=counts.has_worth, why=plan.why)
 
         with TableWriter(arguments.output, overwrite=arguments.overwrite) as writer:
             for frame in progress(ahead(frames()), spool.n_parts, "writing"):
                 writer.write(frame)
-    return summary, capacity
+    return counts, capacity
 
 
 def _check_output(output: str, *, overwrite: bool) -> None:
@@ -155,21 +146,6 @@ def _explained() -> Iterator[None]:
         yield
     except WhyError as error:
         raise CommandError(f"--why: {error.problem}. `rejo train` writes such models") from None
-
-
-def _refusal(arguments: argparse.Namespace, chunk: Any, scored: Scored) -> Exception:
-    """Return an error about the first row in doubt."""
-    from rejo.tables import TableError
-    from rejo.tables.errors import shown
-    from rejo.tables.places import place_of
-
-    row, names = min(scored.doubts), scored.decided.names
-    name = "" if names is None else f" ({shown(names.iloc[row])})"
-    return TableError(
-        "; ".join(map(str, scored.doubts[row][:3])),
-        where=place_of(arguments.data, int(chunk.index[row]), **options.reading(arguments)) + name,
-        remedy="Correct it, or leave out --strict: then such rows go to review.",
-    )
 
 
 def _counted(chunks: Any) -> Any:

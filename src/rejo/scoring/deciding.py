@@ -7,12 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo._errors import RejoError
 from rejo.estimators.base import Judgement
 from rejo.scoring.names import names_of
 from rejo.scoring.opened import Opened
 from rejo.scoring.ranking import Candidates
 from rejo.scoring.reasons import AMBIGUOUS, NOTHING, OVER_CAPACITY, POLICY, reasons
+from rejo.tables import TableError
 from rejo.tables.doubts import Doubt
+from rejo.tables.errors import shown
 
 INDICES = ("decision", "forced", "lower", "upper")  # of classes; a decision of -1 is a review
 
@@ -76,6 +79,66 @@ class Scored(NamedTuple):
     doubts: dict[int, list[Doubt]]  # by position: rows that are not as in training
     unknown: list[str | None]  # groups that training did not have, once for each case
 
+    @property
+    def first_doubt(self) -> int:
+        """Position of the first row in doubt."""
+        return min(self.doubts)
+
+    def refusal(self, where: str) -> TableError:
+        """Return an error about the first row in doubt, which is there."""
+        row, names = self.first_doubt, self.decided.names
+        name = "" if names is None else f" ({shown(names.iloc[row])})"
+        return TableError(
+            "; ".join(map(str, self.doubts[row][:3])),
+            where=where + name,
+            parameter="strict",
+            remedy="Correct it, or leave out strict: then such rows go to review.",
+        )
+
+
+class Plan(NamedTuple):
+    """How the cases of a table are decided, besides by the model."""
+
+    id: str | None  # column that names the cases
+    must_have_id: bool  # or the table may lack it
+    group: str | None  # column of the groups that the model promises by
+    why: bool  # say for ambiguous cases which features pull to either side
+    audit: float | None  # share of the cases to draw at random
+    strict: bool  # refuse a table with a row that is not as in training
+
+    @classmethod
+    def of(
+        cls,
+        opened: Opened,
+        *,
+        id: str | None = None,
+        group: str | None = None,
+        why: bool = False,
+        audit: float | None = None,
+        strict: bool = False,
+    ) -> Plan:
+        """Return a plan that suits a model; columns that are not given are those of training.
+
+        A column given here must be in the table; the one that named the cases in training may be
+        absent.
+        """
+        if id in opened.encoder.kinds_:
+            raise RejoError(f"id={id!r} is a feature of {opened.found.path}", parameter="id")
+        by = opened.group_column(group)
+        if by is None and group is not None:
+            raise RejoError(
+                f"{opened.found.path} promises nothing by group",
+                parameter="group",
+                remedy="Leave out group.",
+            )
+        named = id or opened.table.get("id")
+        return cls(named, id is not None or named == by, by, why, audit, strict)
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns to read besides the features, as arguments of ``read_chunks``."""
+        text = list(dict.fromkeys(name for name in (self.id, self.group) if name is not None))
+        return {"text": text, "optional": [] if self.must_have_id or not self.id else [self.id]}
+
 
 class Decider:
     """Decides chunks of a table, one after the other.
@@ -83,54 +146,35 @@ class Decider:
     Parameters
     ----------
     opened : Opened
-    id : str, default=None
-        Column that names the cases; chunks may lack it.
-    group : str, default=None
-        Column of the groups, if the model promises by it.
-    why : bool, default=False
-        Say for ambiguous cases which features pull to either side.
-    audit : float, default=None
-        Share of the cases to draw at random.
+    plan : Plan
     drawing : RandomState, default=None
-        Gives a number for every row, so that the sample does not depend on how a file is read.
+        Gives a number for every row, so that the sample of an audit does not depend on how a file
+        is read.
     """
 
     def __init__(
-        self,
-        opened: Opened,
-        *,
-        id: str | None = None,
-        group: str | None = None,
-        why: bool = False,
-        audit: float | None = None,
-        drawing: np.random.RandomState | None = None,
+        self, opened: Opened, plan: Plan, drawing: np.random.RandomState | None = None
     ) -> None:
-        self.opened, self.id, self.group, self.why = opened, id, group, why
-        self.audit, self.drawing = audit, drawing or np.random.RandomState(0)
+        self.opened, self.plan = opened, plan
+        self.drawing = drawing or np.random.RandomState(0)
         self._features = list(opened.encoder.kinds_)
 
     def __call__(self, chunk: Any) -> Scored:
         """Decide the rows of a chunk, as :func:`rejo.tables.read_chunks` yields them."""
-        opened, by = self.opened, self.group
-        names = self.names(chunk)
+        opened, id, by = self.opened, self.plan.id, self.plan.group
+        names = names_of(chunk[id]) if id is not None and id in chunk.columns else None
         group = None if by is None else opened.groups_of(chunk[by])
         judged = opened.judge(chunk[self._features], group)
         reason, details = reasons(opened, judged, by, group)
         drawn = np.zeros(len(chunk), dtype=bool)
-        if self.audit:
-            drawn = self.drawing.uniform(size=len(chunk)) < self.audit
+        if self.plan.audit:
+            drawn = self.drawing.uniform(size=len(chunk)) < self.plan.audit
         why = {}
-        if self.why:
+        if self.plan.why:
             explained = (judged.judgement.decision < 0) & (reason == AMBIGUOUS)
             why = opened.why(judged.X, np.flatnonzero(explained), group)
         decided = decided_of(names, judged.judgement, reason, drawn, details, why)
         return Scored(decided, judged.doubts, opened.unknown_groups(group))
-
-    def names(self, chunk: Any) -> Any:
-        """Return the names (n,) of the cases as strings; ``None`` without the column."""
-        if self.id is None or self.id not in chunk.columns:
-            return None
-        return names_of(chunk[self.id])
 
 
 def decided_of(

@@ -15,12 +15,12 @@ from rejo.scoring.reasons import AMBIGUOUS, AUDIT, NOVEL, OVER_CAPACITY, UNREADA
 
 
 def decision_frame(
-    part: RankedRows, opened: Opened, *, id: str | None, has_worth: bool, why: bool = False
+    part: RankedRows, opened: Opened, *, id: str | None, worth: bool, why: bool = False
 ) -> Any:
     """Rows of the output, as a DataFrame; columns of few words are categories.
 
     ``id`` is the column that names the cases; without it they are numbered.  The last column is
-    ``worth`` or ``distance``, the same in all parts; with ``why`` a text comes after it.
+    ``worth`` or ``distance``, the same in all parts of a table; with ``why`` a text comes after it.
     """
     import pandas as pd
 
@@ -40,7 +40,7 @@ def decision_frame(
         return np.where(strange, np.nan, cases[name]) if any_strange else cases[name]
 
     decision = cases["decision"]
-    last = "worth" if has_worth else "distance"
+    last = "worth" if worth else "distance"
     found = {
         "decision": _words(np.where(decision < 0, len(labels) - 1, decision), labels),
         "suggested": known("forced"),

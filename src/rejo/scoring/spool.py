@@ -10,9 +10,10 @@ from typing import IO, Any, Self
 import numpy as np
 
 from rejo._errors import RejoError
-from rejo.scoring.deciding import INDICES, DecidedRows, RankedRows
+from rejo.scoring.deciding import INDICES, DecidedRows, RankedRows, Scored
 from rejo.scoring.names import packed, unpacked
 from rejo.scoring.ranking import Candidates, ranks_of
+from rejo.tables.doubts import Doubt
 
 
 class Spool:
@@ -40,7 +41,7 @@ class Spool:
         """Store the decisions on the next cases."""
         self._candidates.append(decided.candidates())
         try:
-            store(decided, self._file)
+            store(Scored(decided, {}, []), self._file)
         except OSError as error:
             raise RejoError(
                 f"{tempfile.gettempdir()} is full ({error.strerror}): decisions are kept there "
@@ -57,36 +58,45 @@ class Spool:
         self._file.seek(0)
         first = done = 0
         for candidates in self._candidates:
-            decided, end = restore(self._file), done + len(candidates.reason)
+            decided, end = restore(self._file).decided, done + len(candidates.reason)
             yield decided.ranked(ranks[done:end], first)
             first, done = first + len(decided.drawn), end
         if not self._candidates:
             yield NOTHING_DECIDED.ranked(ranks, 0)
 
 
-def store(decided: DecidedRows, file: IO[bytes]) -> None:
-    """Write decisions to a file: a line of JSON that says what follows, then arrays as they are."""
-    names = packed(decided.names)
-    texts = [[list(said), list(said.values())] for said in (decided.details, decided.why)]
-    arrays = {**decided.cases, "drawn": decided.drawn}
-    types = {name: values.dtype.str for name, values in arrays.items()}
-    head = {"rows": len(decided.drawn), "names": len(names), "texts": texts, "arrays": types}
+def store(scored: Scored, file: IO[bytes]) -> None:
+    """Write what was made of a chunk: a line of JSON says what follows, then arrays as they are."""
+    decided = scored.decided
+    names, arrays = packed(decided.names), {**decided.cases, "drawn": decided.drawn}
+    texts = (decided.details, decided.why, scored.doubts)
+    head = {
+        "rows": len(decided.drawn),
+        "names": len(names),
+        "arrays": {name: values.dtype.str for name, values in arrays.items()},
+        "texts": [[list(said), list(said.values())] for said in texts],
+        "unknown": scored.unknown,
+    }
     file.write(json.dumps(head).encode() + b"\n")
     file.write(names)
     for values in arrays.values():
         file.write(np.ascontiguousarray(values).data)
 
 
-def restore(file: IO[bytes]) -> DecidedRows:
-    """Read the decisions that were written next."""
-    head = json.loads(file.readline())
+def restore(file: IO[bytes]) -> Scored:
+    """Read what was written next; at the end of the file, an ``EOFError``."""
+    if not (line := file.readline()):
+        raise EOFError
+    head = json.loads(line)
     names = unpacked(file.read(head["names"]))
     arrays = {
         name: np.frombuffer(file.read(head["rows"] * np.dtype(type).itemsize), type)
         for name, type in head["arrays"].items()
     }
-    details, why = (dict(zip(rows, said, strict=True)) for rows, said in head["texts"])
-    return DecidedRows(names, arrays, arrays.pop("drawn"), details, why)
+    details, why, doubts = (dict(zip(*said, strict=True)) for said in head["texts"])
+    found = {row: [Doubt(*doubt) for doubt in said] for row, said in doubts.items()}
+    decided = DecidedRows(names, arrays, arrays.pop("drawn"), details, why)
+    return Scored(decided, found, head["unknown"])
 
 
 def _nothing() -> DecidedRows:
