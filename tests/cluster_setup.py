@@ -1,7 +1,7 @@
 """What tests of clusters share, and a way to run them where there is no network but loopback.
 
 ``python -m tests.cluster_setup COMMAND`` runs a command in a network namespace of its own, in which
-127.0.0.1 is the only address; where the system does not allow that, it says so and runs it as it is.
+127.0.0.1 is the only address; where the system does not allow that, it says so and runs it anyway.
 """
 
 import ctypes

@@ -53,6 +53,7 @@ OTHER_NAMES = {
     "--overwrite": "replace clobber yes",
     "--seed": "random-state random-seed rng",
     "--n-jobs": "threads workers processes cores cpus parallel njobs num-workers",
+    "--dask": "cluster scheduler distributed dask-address client",
     "--trusted": "trust trusted-types allow",
     "--max-bytes": "memory max-memory max-size",
     "--folds": "cv k n-folds num-folds splits",

@@ -269,6 +269,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
                    help="random seed (default: 0)"),
     "--n-jobs": dict(type=integer(1), metavar="N", help="number of processes (default: one per "
                      "core for large tables)"),
+    "--dask": dict(metavar="ADDRESS", help="work on the workers of this Dask scheduler, such as "
+                   "tcp://10.0.0.1:8786"),
     "--trusted": dict(type=names, default=[], metavar="TYPES", help="types that the model file may "
                       "name besides those of rejo's list, separated by commas; they are not "
                       "checked, so trust them only in files whose origin you know"),
@@ -304,7 +306,7 @@ TARGETS = {
     "--costs": "cost_of",
 }
 # Parameters in Python, and the options for them.
-PARAMETERS = {"class_order": "--order", "cost_of": "--costs"} | {
+PARAMETERS = {"class_order": "--order", "cost_of": "--costs", "client": "--dask"} | {
     option[2:].replace("-", "_"): option for option in OPTIONS if option.startswith("--")
 }
 

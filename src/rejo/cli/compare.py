@@ -58,11 +58,13 @@ def add(parser: Any) -> None:
     draws = "training sets drawn by --demo (default: 3)"
     options.add(parser, "--repetitions", default=3, help=draws)
     options.add_reading(parser)
-    options.add(parser, "--seed", "--n-jobs", "--json")
+    options.add(parser, "--seed", "--n-jobs", "--dask", "--json")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Compare on the table, or on each problem, and print."""
+    if arguments.dask is not None and arguments.n_jobs is not None:
+        raise CommandError("give one of --dask and --n-jobs: a cluster has its own processes")
     if arguments.costs is not None and arguments.reject_costs is not None:
         raise CommandError("give one of --costs and --reject-costs")
     _check_by(arguments.by)
@@ -125,6 +127,7 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
     from sklearn.base import clone
 
     from rejo.cli._training import candidates, encoder_for
+    from rejo.cluster import placed
     from rejo.prices import price_matrix
     from rejo.selection import compare
     from rejo.selection.comparison import methods_to_compare
@@ -164,7 +167,7 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
         methods = {name: methods[name] for name in methods if name not in left_out}
         if not ordered:
             left_out |= dict.fromkeys(need_order(K), "needs classes in an order")
-    with candidates():
+    with placed(arguments.dask), candidates():
         result = compare(
             methods,
             X,
@@ -174,7 +177,7 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
             inner_cv=INNER_FOLDS,
             groups=None if cases.groups is None else cases.groups[X.index],
             random_state=arguments.seed,
-            n_jobs=options.n_jobs(arguments, 10**6),
+            n_jobs=_n_jobs(arguments),
             **prices,
         )
     result.left_out = left_out | result.left_out
@@ -208,6 +211,7 @@ def _compare(name: str, arguments: argparse.Namespace) -> "Comparison":
     import numpy as np
 
     from rejo import datasets
+    from rejo.cluster import placed
     from rejo.selection import compare
     from rejo.selection.comparison import methods_to_compare
 
@@ -219,16 +223,22 @@ def _compare(name: str, arguments: argparse.Namespace) -> "Comparison":
     splits = [(np.arange(i * N_TRAIN, (i + 1) * N_TRAIN), test) for i in range(repetitions)]
     problem = ProblemSize(2, X.shape[1], N_TRAIN)
     methods, grids = methods_to_compare(arguments.methods, problem)
-    return compare(
-        methods,
-        X,
-        y,
-        reject_costs=COSTS,
-        param_grids=grids,
-        cv=splits,
-        inner_cv=INNER_FOLDS,
-        n_jobs=options.n_jobs(arguments, 10**6),
-    )
+    with placed(arguments.dask):
+        return compare(
+            methods,
+            X,
+            y,
+            reject_costs=COSTS,
+            param_grids=grids,
+            cv=splits,
+            inner_cv=INNER_FOLDS,
+            n_jobs=_n_jobs(arguments),
+        )
+
+
+def _n_jobs(arguments: argparse.Namespace) -> int | None:
+    """Return the number of processes here; ``None`` on a cluster, which has its own."""
+    return None if arguments.dask else options.n_jobs(arguments, 10**6)
 
 
 def _table(result: "Comparison", name: str) -> str:

@@ -51,7 +51,7 @@ def add(parser: Any) -> None:
     draws = f"number of draws or splits of the data (default: {USUAL.repetitions})"
     options.add(parser, "--repetitions", help=draws)
     options.add(parser, "--n-jobs", default=-1, help="number of processes (default: one per core)")
-    declare("--dask", metavar="ADDRESS", help="run on the workers of this Dask scheduler")
+    options.add(parser, "--dask")
     tables = "folder with the tables bcct.csv and letter_ah.csv (default: REJO_DATA)"
     declare("--data", type=Path, metavar="DIR", help=tables)
     folder = f"folder for the results (default: {FOLDER})"
@@ -159,7 +159,7 @@ def _compute(
             seconds = perf_counter() - started
             print(f"{figure.name}: {n_cells} cells computed in {_time(seconds)}", flush=True)
         except ValueError as error:
-            raise CommandError(str(error)) from None
+            raise CommandError(options.explain(error)) from None
         except RuntimeError as error:  # some cells failed; the others are in the file
             print(f"rejo: {figure.name}: {error}", file=sys.stderr)
             notices.append(f"{figure.name} is incomplete: some of its fits failed.")

@@ -11,16 +11,14 @@ from contextlib import contextmanager
 from io import BytesIO
 from pickle import Unpickler
 from threading import RLock, Thread
-from time import sleep
 from traceback import format_tb
 from typing import Any, NamedTuple
 
 from joblib import parallel_config  # type: ignore[import-untyped]
 from joblib.parallel import ParallelBackendBase, SequentialBackend  # type: ignore[import-untyped]
 
-from rejo.cluster._connect import check_scheduler, connect
-from rejo.cluster._hand_out import TRIES, Tasks
-from rejo.cluster._watch import OFTEN, watched
+from rejo.cluster._connect import connect
+from rejo.cluster._hand_out import Tasks
 
 LARGE = 1_000_000  # bytes from which data are sent to each worker once, not with each task
 SENT_ONCE = ("numpy", "pandas", "scipy")  # packages whose objects tell their size
@@ -145,23 +143,18 @@ class _Backend(ParallelBackendBase):
         return file.getvalue(), parts
 
     def _send(self, obj: Any) -> Any:
-        """Send an object to all workers, unless they have it."""
-        _, future = self._sent.get(id(obj), (None, None))
-        tries = 0
-        while future is None or future.status != "finished":  # never sent, or lost with its workers
-            try:
-                future = watched(
-                    lambda: check_scheduler(self._client),
-                    self._client.scatter, obj, broadcast=True, hash=False,
-                )  # fmt: skip
-            except OSError:  # a worker died meanwhile
-                check_scheduler(self._client)
-                tries += 1
-                if tries > TRIES:
-                    raise
-                sleep(OFTEN)
-        self._sent[id(obj)] = obj, future  # the object, so that its id stays its own
-        return future
+        """Send an object once; workers pass it on.
+
+        It is the result of a task, not scattered: if its worker dies, Dask makes it again.
+        """
+        if id(obj) not in self._sent:
+            future = self._client.submit(_same, obj, pure=False)
+            self._sent[id(obj)] = obj, future  # the object, so that its id stays its own
+        return self._sent[id(obj)][1]
+
+
+def _same(obj: Any) -> Any:
+    return obj
 
 
 def _run(packed: tuple[bytes, list[Any]]) -> Any:

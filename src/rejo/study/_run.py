@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
-from importlib import import_module
-from itertools import islice
 from typing import Any, NamedTuple
 
 from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
 
 from rejo._errors import renamed
 from rejo._io import progress
+from rejo.cluster import connect, hand_out
 from rejo.study._cells import Cell, Study
 from rejo.study._data import StudyTable, load
 from rejo.study._methods import compute
 from rejo.study._store import open_store
-
-AHEAD = 3  # cells submitted for each thread of a cluster: one is computed, the others wait
 
 
 class Result(NamedTuple):
@@ -74,6 +71,8 @@ def run(
         At the end, if cells failed.  The others are in the file; the next call tries again.
     StudyFileError
         If the file cannot be read, written or trusted.  The message says what to do.
+    ClusterError
+        If the cluster cannot be used, or goes away; what it has computed is in the file.
     """
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
         raise ValueError(f"n_jobs={n_jobs!r} must be a number of processes, or -1 for all cores.")
@@ -146,35 +145,25 @@ def _in_processes(study: Study, cells: list[Cell], tables: Tables, n_jobs: int) 
                     raise
 
 
+Job = tuple[Study, Cell, StudyTable | None]
+
+
 def _on_cluster(study: Study, cells: list[Cell], tables: Tables, address: str) -> Results:
-    try:
-        distributed: Any = import_module("distributed")
-    except ImportError:
-        raise ImportError(
-            f'dask={address!r} needs dask.distributed: pip install "rejo[dask]"'
-        ) from None
-    with distributed.Client(address, set_as_default=False) as client:
-        waiting = iter(cells)
-        cell_of: dict[str, Cell] = {}
+    jobs: Iterator[Job] = ((study, cell, tables[cell.dataset]) for cell in cells)
+    with (
+        connect(address) as client,
+        closing(hand_out(client, _attempt_job, jobs, name=_name, failed=_failure)) as results,
+    ):
+        yield from (result for _, result in results)
 
-        def submit(cell: Cell) -> Any:
-            future = client.submit(attempt, study, cell, tables[cell.dataset], pure=False)
-            cell_of[future.key] = cell
-            return future
 
-        # Not all at once: a scheduler slows down under a million tasks.
-        n_ahead = AHEAD * max(1, sum(client.nthreads().values()))
-        first = [submit(cell) for cell in islice(waiting, n_ahead)]
-        futures = distributed.as_completed(first, loop=client.loop)
-        for future in futures:
-            for cell in islice(waiting, 1):
-                futures.add(submit(cell))
-            cell = cell_of.pop(future.key)
-            if future.status == "finished":
-                yield future.result()
-            elif future.status == "lost":  # its worker died before the rows were fetched
-                futures.add(submit(cell))
-            else:
-                reason = future.exception() if future.status == "error" else future.status
-                yield Result(cell, [], f"on the cluster: {reason}")
-            future.release()
+def _attempt_job(job: Job) -> Result:
+    return attempt(*job)
+
+
+def _name(job: Job) -> str:
+    return str(job[1])
+
+
+def _failure(job: Job, error: Exception) -> Result:
+    return Result(job[1], [], f"on the cluster: {error}")
