@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from rejo import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier, make_synthetic_1
 from rejo.baselines import ThresholdRejectClassifier
 from rejo.selection import cross_val_outcomes, ranking_outcomes, reject_curve
-from rejo.selection.outcomes import _from_judgement, _join
+from rejo.selection.outcomes import _from_judgement, joined
 from rejo.selection.path import fold_curve
 
 COSTS = [0.04, 0.2, 0.4]
@@ -274,7 +274,7 @@ def test_kinds_of_review_are_kept_case_by_case(ordered):
     parts = [
         model.judge(part)._replace(kind=(part[:, 0] > 1).astype(np.int8)) for part in (X, X[:5])
     ]
-    judged = _join([_from_judgement(part) for part in parts], axis=1)
+    judged = joined([_from_judgement(part) for part in parts], axis=1)
     assert judged.kind.shape == (1, 155)
     order = np.arange(155)[::-1]
     point = judged.at(0, 0.2, order, np.zeros(155, dtype=int))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
-from sklearn.pipeline import Pipeline
 
 from rejo._typing import Floats, Indices
 from rejo.decisions import TIE
@@ -16,11 +13,20 @@ from rejo.estimators.classes import class_indices
 from rejo.estimators.pipelines import final_classifier, judge
 from rejo.selection.chances import chance_wrong
 from rejo.selection.crossfit import CrossFit, most_worth, relative_price, with_cut
-from rejo.selection.cuts import cut_fitted
 from rejo.selection.folds import by_posteriors, candidate, check_rejects, split_cases
-from rejo.selection.outcomes import Outcomes
+from rejo.selection.outcomes import Outcomes, OutOfFold
 from rejo.selection.ranked import Ranked, doubt_by_sureness, rank, sureness_limit
-from rejo.selection.search import Request, at_prices, choose, judge_costs, points_curve, tune
+from rejo.selection.search import (
+    Fit,
+    Request,
+    at_prices,
+    at_sureness,
+    best_points,
+    choose,
+    judge_costs,
+    points_curve,
+    tune,
+)
 
 
 class Learned(NamedTuple):
@@ -54,7 +60,7 @@ class Learned(NamedTuple):
         """The fitted model at a cut."""
         if self.prices is not None:
             return at_prices(self.model, with_cut(self.prices, cut))
-        return _at_sureness(self.model, *sureness_limit(cut))
+        return at_sureness(self.model, *sureness_limit(cut))
 
     def cost(self, cut: float) -> float:
         """Price of a review to which a cut amounts, or that the model was trained for."""
@@ -63,43 +69,50 @@ class Learned(NamedTuple):
         )
 
 
-def learn(request: Request, fit: Callable[[Any], Any]) -> Learned:
+def learn(request: Request, fit: Fit) -> Learned:
     """Cross-fit, and fit on all cases of the request; ``fit`` fits a model on them."""
-    if by_posteriors(request.estimator):
-        return _learn_posteriors(request, fit)
-    return _learn_boundaries(request, fit)
-
-
-def _learn_posteriors(request: Request, fit: Callable[[Any], Any]) -> Learned:
-    prices = request.ranking_prices
+    if not by_posteriors(request.estimator):
+        return learned_boundaries(request, judge_costs(request, costs_of(request)), fit)
     splits = split_cases(request.cv, request.X, request.y, request.groups)
     crossfit, params = tune(request, splits)
+    rows = np.concatenate([test for _, test in splits])
+    return learned_posteriors(request, crossfit, params, rows, fit)
+
+
+def learned_posteriors(
+    request: Request, crossfit: CrossFit, params: dict[str, Any], rows: Indices, fit: Fit
+) -> Learned:
+    """A learner by posteriors, from those of the cases ``rows`` (n,)."""
+    prices = request.ranking_prices
     found = crossfit.decided(prices)
     doubt = 1.0 - np.take_along_axis(crossfit.p, found.forced[:, None], axis=1)[:, 0]
     scale = float(np.abs(prices).max())
     return Learned(
         fit(candidate(request.estimator, params)), params,
         Ranked(found.worth, found.forced, TIE * scale),
-        np.concatenate([test for _, test in splits]), crossfit.y, crossfit.fold,
+        rows, crossfit.y, crossfit.fold,
         chance_wrong(doubt, found.forced != crossfit.y, crossfit.weight),
         (most_worth(prices), -float(prices[:, -1].max())), 1e-9 * scale, prices, np.nan,
         crossfit,
     )  # fmt: skip
 
 
-def _learn_boundaries(request: Request, fit: Callable[[Any], Any]) -> Learned:
+def costs_of(request: Request) -> list[float]:
+    """Reject costs at which a learner without posteriors is tried."""
+    if request.target.rate is None and request.prices is not None:
+        return [relative_price(request.prices)]
+    return request.candidates()
+
+
+def learned_boundaries(request: Request, judged: OutOfFold, fit: Fit) -> Learned:
     """A learner that is trained for one reject cost: the one that comes closest to the target."""
-    target = request.target
-    costs = request.candidates()
-    if target.rate is None and request.prices is not None:
-        costs = [relative_price(request.prices)]
-    judged, best = judge_costs(request, costs)
+    target, costs = request.target, judged.reject_costs
+    best = best_points(judged)
     points, chosen = judged.tested(best), 0
     if len(costs) > 1:
         curve = points_curve(points, judged)
         limits = getattr(curve, str(target.rate or "rejection_rate"))
-        within = (limits <= target.limit + 1e-12).any()
-        chosen = choose(target, limits, curve) if within else int(np.nanargmin(limits))
+        chosen = choose(target, limits, curve)
     point, params = points[chosen], request.points[best[chosen]]
     doubt = _doubt_of(point)
     place = rankdata(-np.where(np.isinf(doubt), 3.0, doubt))  # 1: the first to be reviewed
@@ -116,13 +129,3 @@ def _doubt_of(point: Outcomes) -> Floats:
     doubt = doubt_by_sureness(point.decision, point.sureness)
     kind = getattr(point, "kind", None)
     return doubt if kind is None else np.where(kind > 0, np.inf, doubt)
-
-
-def _at_sureness(model: Any, limit: float, widen: bool) -> Any:
-    """A copy of a fitted model that decides by a cut in its own ranking."""
-    if not isinstance(model, Pipeline):
-        return cut_fitted(model, limit, widen)
-    found = copy(model)
-    name, last = model.steps[-1]
-    found.steps = [*model.steps[:-1], (name, cut_fitted(last, limit, widen))]
-    return found

@@ -414,7 +414,7 @@ class RejectClassifierCV(ChosenModel):
         if self.cost_of is not None:
             self._prices_said = describe_prices(self.cost_of, self.classes_.tolist())
         self._copy_features()
-        self.typical_ = typical_of(found.model, request.X)
+        self.typical_ = None if request.X is None else typical_of(found.model, request.X)
         level = self.confidence or 0.95
         self.expected_ = expect(*self.rates_, self.sizes_, self.per or 100, level)
 

@@ -175,7 +175,7 @@ def judge_folds(
         ]
         parallel = Parallel(n_jobs=n_jobs, return_as="generator")
         parts = list(progress(parallel(cells), len(cells), "judging", show=verbose))
-        points = [_join(of_point, axis=1) for of_point in zip(*parts, strict=True)]
+        points = [joined(of_point, axis=1) for of_point in zip(*parts, strict=True)]
     cases = np.concatenate([test for _, test in splits])
     fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
     weight = None if sample_weight is None else sample_weight[cases]
@@ -189,7 +189,7 @@ def judge_path(estimator: Any, costs: list[float], fold: Fold, classes: NDArray[
     """
     if not by_posteriors(estimator):
         models = fit_path(estimator, costs, fold)
-        return _join([look(model, fold.X_test, classes) for model in models], axis=0)
+        return joined([look(model, fold.X_test, classes) for model in models], axis=0)
     model = fit_weighted(candidate(last_step(estimator)), fold.X_train, fold.y_train, fold.weight)
     known = class_indices(model.classes_, classes)
     p, prices = model.predict_proba(fold.X_test), [uniform_prices(len(known), w) for w in costs]
@@ -197,7 +197,7 @@ def judge_path(estimator: Any, costs: list[float], fold: Fold, classes: NDArray[
     if hasattr(model, "novel_mask"):
         novel = model.novel_mask(fold.X_test)
         judged = [mark_novel(*found, novel) for found in zip(judged, prices, strict=True)]
-    return _join([_among(_from_judgement(found), known) for found in judged], axis=0)
+    return joined([_among(_from_judgement(found), known) for found in judged], axis=0)
 
 
 @described
@@ -334,8 +334,8 @@ def look(model: Any, X: Any, classes: NDArray[Any]) -> Judged:
     last, Z = final_step(model, X)
     if not isinstance(last, RejectClassifier):
         return Judged(_predict(model, X, classes)[None])
-    if isinstance(last, BoundaryClassifier):  # the scores are computed once
-        judged = _from_scores(last.boundary_scores(Z)[None], last.reject_label_ is not None)
+    if isinstance(last, BoundaryClassifier) and hasattr(last, "boundary_scores"):
+        judged = judged_scores(last.boundary_scores(Z)[None], last.reject_label_ is not None)
     else:
         judged = _from_judgement(last.judge(Z))
     return _among(judged, class_indices(last.classes_, classes))
@@ -347,7 +347,7 @@ def _from_judgement(found: Judgement) -> Judged:
     return Judged(*(array[None] for array in kept))._replace(kind=kind)
 
 
-def _from_scores(scores: Floats, rejects: bool) -> Judged:
+def judged_scores(scores: Floats, rejects: bool) -> Judged:
     """Judge cases by the scores (n_costs, n, n_boundaries) of all boundaries.
 
     If the boundaries are parallel, they are cuts of the mean score, the same for all cases.
@@ -393,13 +393,13 @@ def _judge_svm(
         check_rejects(model)
 
     def finish(_: int, known: Indices, scores: Floats) -> Judged:
-        return _among(_from_scores(scores[:, :, 0, 0].swapaxes(0, 1), True), known)
+        return _among(judged_scores(scores[:, :, 0, 0].swapaxes(0, 1), True), known)
 
     grid = SVMGrid(costs, [model.C], [model.gamma], [model.h])
     (parts,) = score_folds(
         model, X, y, grid, splits, finish, sample_weight=sample_weight, n_jobs=n_jobs
     )
-    return _join(parts, axis=1)
+    return joined(parts, axis=1)
 
 
 def _judge_fold(
@@ -413,7 +413,7 @@ def _judge_fold(
     ]
 
 
-def _join(parts: Sequence[Judged], axis: int) -> Judged:
+def joined(parts: Sequence[Judged], axis: int) -> Judged:
     """Put costs (axis 0) or test parts (axis 1) together; bands are means over the parts."""
     bands: Any = [part.bands for part in parts]
     joined = sum(bands, ()) if axis == 0 else tuple(map(_mean_band, *bands))

@@ -15,15 +15,15 @@ from sklearn.utils.metaestimators import _safe_split
 
 from rejo._typing import Floats, Indices
 from rejo.selection.cuts import LEAST
-from rejo.selection.folds import fit_weighted
 from rejo.selection.group_policy import GroupPolicy
 from rejo.selection.group_units import GroupUnits, group_units
 from rejo.selection.guarantee import Guarantee, TargetUnattainable
 from rejo.selection.holdout import hold_out
 from rejo.selection.learned import Learned, learn
 from rejo.selection.path import RejectCurve, fold_curve
+from rejo.selection.ranked import Ranked
 from rejo.selection.rate_limits import Limit, name_limits
-from rejo.selection.search import Found, Request, estimate_rates, outcome_costs
+from rejo.selection.search import Found, Request, estimate_rates, fit_on, outcome_costs
 from rejo.selection.sequences import (
     Line,
     Proof,
@@ -65,8 +65,21 @@ def prove(request: Request, confidence: float, size: float, random_state: Any) -
     groups = None if request.groups is None else np.asarray(request.groups)[train]
     part = replace(request, X=X_fit, y=y_fit, k=request.k[train], groups=groups)
     learned = learn(part, lambda model: model.fit(X_fit, y_fit))
-    units = group_units(request, train, len(test), confidence)
     new = learned.rank(X_new, request.classes)
+    return prove_learned(request, part, learned, new, (train, test), confidence)
+
+
+def prove_learned(
+    request: Request, part: Request, learned: Learned, new: Ranked,
+    rows: tuple[Indices, Indices], confidence: float,
+) -> Found:  # fmt: skip
+    """Accept an operating point of a learner that the other cases prove.
+
+    Of the ``rows`` of the request, the first are those that candidates come from, the ``part``, and
+    the second the others, in the order of ``new``.
+    """
+    train, test = rows
+    units = group_units(request, train, len(test), confidence)
     y_new = request.k[test]
     cases = RankedCases(new, new.forced != y_new, y_new, _take(units.group, test))
     own = _own_cases(learned, _take(units.group, train))
@@ -106,11 +119,10 @@ def prove(request: Request, confidence: float, size: float, random_state: Any) -
     return _found(part, learned, own, units, line, at, curve, guarantees, held_out)
 
 
-def estimate(request: Request) -> Found:
+def estimate(request: Request, learned: Learned | None = None) -> Found:
     """Find the operating point that keeps all limits out of fold, and fit on all cases."""
-    learned = learn(
-        request, lambda model: fit_weighted(model, request.X, request.y, request.weight)
-    )
+    if learned is None:
+        learned = learn(request, fit_on(request))
     units = group_units(request, np.arange(len(request.k)), len(request.k), None)
     own = _own_cases(learned, units.group)
     plan = _Plan(request, learned, own, units, len(request.k), None)

@@ -8,7 +8,7 @@ cases along its own ranking (:func:`search_path`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -32,9 +32,9 @@ from rejo.selection.crossfit import (
     with_cut,
 )
 from rejo.selection.cuts import (
-    CutRanking,
     Margin,
     cut_decision,
+    cut_fitted,
     find_cut,
     limit_at,
     luck_of,
@@ -52,6 +52,7 @@ from rejo.selection.folds import (
     check_rejects,
     fit_weighted,
     highest_reject_cost,
+    last_step,
     split_cases,
     tests_once,
 )
@@ -66,6 +67,7 @@ from rejo.selection.target import Target
 # At 1/2, the two edges of a learned reject region are one, and nothing is rejected.
 CANDIDATES = (0.02, *REJECT_COSTS, 0.5)
 SHARES = np.linspace(0.0, 1.0, 101)  # of reviews, at which outcomes are kept
+Fit = Callable[[Any], Any]  # from a model to the same model, fitted
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class Request:
     time: Any = None  # (n,) rising; the latest cases are held out
     small_groups: str = "error"
     group_thresholds: bool = False
+    apart: bool = False  # whether these cases are not those that the model learns from
 
     @property
     def points(self) -> list[dict[str, Any]]:
@@ -155,6 +158,11 @@ def estimate_rates(
 
     The ``error_rate`` replaces the counted one, if that chose the point.
     """
+    if error_rate is None:
+        error_rate = float(curve.error_rate[chosen])
+    rates = float(curve.rejection_rate[chosen]), error_rate
+    if request.apart:  # chance in the cases, and nothing else
+        return rates, (request.cases, request.cases / (1.0 + how.get("luck", 0.0)))
     total = len(request.k) if request.weight is None else float(request.weight.sum())
     drift = None
     if crossfit is not None and cut is not None:
@@ -162,19 +170,22 @@ def estimate_rates(
         drift = learning_drift(crossfit, request.ranking_prices, cut, share)
     tested = float(curve.sizes.sum()) / total
     sizes = effective_sizes(curve, chosen, request.cases, tested=tested, drift=drift, **how)
-    if error_rate is None:
-        error_rate = float(curve.error_rate[chosen])
-    return (float(curve.rejection_rate[chosen]), error_rate), sizes
+    return rates, sizes
+
+
+def fit_on(request: Request) -> Fit:
+    """Return a function that fits a model on all cases of a request."""
+    return lambda model: fit_weighted(model, request.X, request.y, request.weight)
 
 
 # ---- posteriors ---------------------------------------------------------------------------
 
 
-def search_cut(request: Request, crossfit: CrossFit | None = None) -> Found:
+def search_cut(request: Request, crossfit: CrossFit | None = None, fit: Fit | None = None) -> Found:
     """Find the cut that meets the target out of fold, and fit the model on all cases.
 
     This fits a model for each fold and point of the grid, and one on all cases.  A ``crossfit``
-    that exists already saves the folds.
+    that exists already saves the folds, and ``fit`` may return a model that is fitted already.
     """
     params: dict[str, Any] = {}
     once = True
@@ -204,7 +215,7 @@ def search_cut(request: Request, crossfit: CrossFit | None = None) -> Found:
     points = cut_outcomes(crossfit, prices, kept)
     curve = cut_curve(crossfit, prices, kept.tolist())
     chosen = int(np.flatnonzero(kept == cut)[0])
-    model = fit_weighted(candidate(request.estimator, params), request.X, request.y, request.weight)
+    model = (fit or fit_on(request))(candidate(request.estimator, params))
     model = at_prices(model, with_cut(prices, cut))
     return Found(
         model, params, points[chosen].reject_cost, cut, curve, points if once else None, chosen,
@@ -216,11 +227,23 @@ def search_cut(request: Request, crossfit: CrossFit | None = None) -> Found:
 
 def at_prices(model: Any, prices: Floats) -> Any:
     """Return a copy of a fitted model that decides at these prices and shares its parts."""
+    return _with_last(model, last_step(model).at(prices=prices))
+
+
+def last_at(model: Any, reject_cost: float) -> Any:
+    """Return a copy of a fitted model that decides at this reject cost; itself, if it does so."""
+    last = last_step(model)
+    if last.reject_cost_ == reject_cost:
+        return model
+    return _with_last(model, last.at(reject_cost))
+
+
+def _with_last(model: Any, last: Any) -> Any:
+    """A copy of a fitted model with another last step; a model that is no pipeline is replaced."""
     if not isinstance(model, Pipeline):
-        return model.at(prices=prices)
+        return last
     found = copy(model)
-    name, last = model.steps[-1]
-    found.steps = [*model.steps[:-1], (name, last.at(prices=prices))]
+    found.steps = [*model.steps[:-1], (model.steps[-1][0], last)]
     return found
 
 
@@ -261,27 +284,31 @@ def _check_crossfit(crossfit: CrossFit, request: Request) -> None:
 # ---- learners that are trained for one reject cost ----------------------------------------
 
 
-def search_path(request: Request) -> Found:
-    """Find the reject cost, and then the place in the ranking, that meets the target."""
+def search_path(request: Request, judged: OutOfFold | None = None, fit: Fit | None = None) -> Found:
+    """Find the reject cost, and then the place in the ranking, that meets the target.
+
+    Cases that are ``judged`` already, at some reject costs, save the folds; ``fit`` as in
+    :func:`search_cut`.
+    """
     target = request.target
-    costs = [relative_price(request.prices)] if request.prices is not None else []
-    costs = request.candidates() if target.rate else costs
-    judged, best = judge_costs(request, costs)
+    if judged is None:
+        costs = [relative_price(request.prices)] if request.prices is not None else []
+        judged = judge_costs(request, request.candidates() if target.rate else costs)
+    costs, best = judged.reject_costs, best_points(judged)
     points = judged.tested(best)
     chosen, cut, error_rate, margin = 0, None, None, None  # the only one, if the price is given
     if target.rate is not None:
         curve = points_curve(points, judged)
         limits = getattr(curve, target.rate)
-        within = (limits <= target.limit + 1e-12).any()
-        chosen = choose(target, limits, curve) if within else int(np.nanargmin(limits))
+        chosen = choose(target, limits, curve)
         cut, points[chosen], error_rate, margin = _finish(
             points[chosen], judged, target, request.cases
         )
     params = request.points[best[chosen]]
     model = candidate(request.estimator, params, {check_rejects(request.estimator): costs[chosen]})
+    model = (fit or fit_on(request))(model)
     if cut is not None:
-        model = _with_cut(model, *cut)
-    model = fit_weighted(model, request.X, request.y, request.weight)
+        model = at_sureness(model, *cut)
     curve = points_curve(points, judged)
     return Found(
         model, params, costs[chosen], None, curve, judged.by_case(points), chosen,
@@ -291,18 +318,21 @@ def search_path(request: Request) -> Found:
     )  # fmt: skip
 
 
-def judge_costs(request: Request, costs: list[float]) -> tuple[OutOfFold, list[int]]:
-    """Judge all cases out of fold; the best point of the grid at each reject cost."""
-    judged = judge_folds(
+def judge_costs(request: Request, costs: list[float]) -> OutOfFold:
+    """Judge all cases out of fold, at each point of the grid and each reject cost."""
+    return judge_folds(
         request.estimator, request.X, request.y, costs,
         split_cases(request.cv, request.X, request.y, request.groups),
         grid=request.points, sample_weight=request.weight, n_jobs=request.n_jobs,
     )  # fmt: skip
-    risk = [
-        tally(point.decision.T, judged.y, judged.weight).risk(np.array(costs))
-        for point in judged.points
-    ]  # (n_points, n_costs)
-    return judged, np.round(risk, 12).argmin(axis=0).tolist()
+
+
+def best_points(judged: OutOfFold) -> list[int]:
+    """Index of the best point of the grid at each reject cost."""
+    costs = np.array(judged.reject_costs)
+    risk = [tally(point.decision.T, judged.y, judged.weight).risk(costs) for point in judged.points]
+    found: list[int] = np.round(risk, 12).argmin(axis=0).tolist()  # of (n_points, n_costs)
+    return found
 
 
 def points_curve(points: list[Outcomes], judged: OutOfFold) -> RejectCurve:
@@ -329,17 +359,19 @@ def _finish(
     return cut, replace(point, decision=decision, bands=None), error_rate, margin
 
 
-def _with_cut(model: Any, limit: float, widen: bool) -> Any:
-    """Let the last step decide by a cut in its ranking."""
-    if not isinstance(model, Pipeline):
-        return CutRanking(estimator=model, limit=limit, widen=widen)
-    name, last = model.steps[-1]
-    return model.set_params(**{name: CutRanking(estimator=last, limit=limit, widen=widen)})
+def at_sureness(model: Any, limit: float, widen: bool) -> Any:
+    """Return a copy of a fitted model that decides by a cut in its own ranking."""
+    return _with_last(model, cut_fitted(last_step(model), limit, widen))
 
 
 def choose(target: Target, limits: Floats, curve: RejectCurve) -> int:
-    """Return the best of the candidates whose ``limits`` (n_costs,) are within the target."""
+    """Return the best of the candidates whose ``limits`` (n_costs,) are within the target.
+
+    If there is none, the one that comes closest.
+    """
     R, E = curve.rejection_rate, curve.error_rate
     within = limits <= target.limit + 1e-12
+    if not within.any():
+        return int(np.nan_to_num(limits, nan=np.inf).argmin())
     keys = (R, E) if target.rate == "rejection_rate" else (E, R)  # the last one counts most
     return int(np.lexsort((*np.round(keys, 12), ~within))[0])
