@@ -28,13 +28,14 @@ def codes_in(strings: Any, pa: Any) -> tuple[Indices, Any]:
     return place[codes], strings.dictionary.take(pa.array(np.flatnonzero(occurs[:-1])))
 
 
-def words_with(codes: Indices, strings: Any) -> Words:
-    """Return a column of words, stripped of blanks; those without any are missing."""
+def words_with(codes: Indices, strings: Any, missing: frozenset[str] = frozenset([""])) -> Words:
+    """Return a column of words, stripped of blanks; some words are missing values."""
     words = strings.to_numpy(zero_copy_only=False).tolist()
-    if is_bare(strings) and len(set(words)) == len(words):
+    different = set(words)
+    if len(different) == len(words) and is_bare(strings) and missing.isdisjoint(different):
         return Words(codes, words)
     texts = ["" if word is None else word.strip() for word in words]
-    return distinct(codes, texts, missing=("",))
+    return distinct(codes, texts, missing)
 
 
 def texts_in(strings: Any) -> NDArray[np.object_]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from rejo.tables._bytes import name_of
 from rejo.tables._csv import CsvFile, open_csv
+from rejo.tables._csv_arrow import ArrowParser
 from rejo.tables._records import RowBlock
 from rejo.tables._typed import frames
 from rejo.tables.dates import ISO, order_of
@@ -17,7 +18,7 @@ from rejo.tables.number_columns import shown_mark, unclear_words
 from rejo.tables.sources import open_typed, source_format
 from rejo.tables.spelling import spellings_known
 from rejo.tables.typed_cells import Cells, as_kind
-from rejo.tables.values import texts_of, words_of
+from rejo.tables.values import Words, texts_of, words_of
 
 
 def read_chunks(
@@ -159,24 +160,35 @@ class _Typist:
         # Medians of training, for columns where they show that 2.100 may be two thousand.
         self.usual = {} if decimal else dict(usual)
         self.is_new = True
+        self.arrow = ArrowParser(file)
 
     def frame(self, block: RowBlock) -> Any:
         pd = import_pandas()
+        found = self._found(block)
+        columns = {name: self._column(found[name], name) for name in self.kinds}
+        n_rows = len(next(iter(columns.values())))
+        index = pd.RangeIndex(block.row, block.row + n_rows)
+        series = {
+            # Otherwise pandas would give strings a type of its own.
+            name: pd.Series(column, index, dtype=object if column.dtype == object else None)
+            for name, column in columns.items()
+        }
+        frame = pd.DataFrame(series, index=index)
+        if block.ragged:
+            frame.attrs["ragged"] = {block.row + row: n for row, n in block.ragged.items()}
+        return frame
+
+    def _found(self, block: RowBlock) -> Any:
+        """Return columns as they were found: numbers, texts, words, or strings of pandas."""
+        if not self.is_new:
+            numbers = [name for name in self.numbers if name not in self.as_words]
+            if (fast := self.arrow.columns(block, self.kinds, numbers)) is not None:
+                return fast
         found = self._parsed(block)
         if self.is_new and block.data:
             self.is_new = False
             found = self._settle(block, found)
-        index = pd.RangeIndex(block.row, block.row + len(found))
-        columns = {
-            # Otherwise pandas would give strings a type of its own.
-            name: pd.Series(column, index, dtype=object if column.dtype == object else None)
-            for name in self.kinds
-            for column in [self._column(found[name], name)]
-        }
-        frame = pd.DataFrame(columns, index=index)
-        if block.ragged:
-            frame.attrs["ragged"] = {block.row + row: n for row, n in block.ragged.items()}
-        return frame
+        return found
 
     def _parsed(self, block: RowBlock) -> Any:
         """Return numbers where pandas reads them, and strings."""
@@ -200,10 +212,12 @@ class _Typist:
     def _column(self, column: Any, name: str) -> Any:
         kind = self.kinds[name]
         if kind == "text":
-            return texts_of(column)
-        if kind == "number" and column.dtype == np.float64:
+            return column if isinstance(column, np.ndarray) else texts_of(column)
+        if kind == "number" and not isinstance(column, Words) and column.dtype == np.float64:
             return np.asarray(column)
-        found, how = Cells(words_of(column, self.file.missing)), self.written[name]
+        if not isinstance(column, Words):
+            column = words_of(column, self.file.missing)
+        found, how = Cells(column), self.written[name]
         mark, spelled = how.get("decimal", "."), self.spelled.get(name, {})
         return as_kind(found, kind, how, mark, spelled, self.usual.get(name))
 

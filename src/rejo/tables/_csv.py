@@ -60,6 +60,15 @@ class CsvFile:
         self._width = len(style.names)
         self._style = style
 
+    @property
+    def delimiter(self) -> str:
+        """What separates the fields of a block; a tab where it was a run of blanks."""
+        return self._style.sep
+
+    def place_of(self, column: str) -> int:
+        """Return the position of a column."""
+        return self._place[column]
+
     def blocks(self, rows: int, keep_ragged: bool = False) -> Iterator[RowBlock]:
         """Yield blocks of about ``rows`` rows; a few may be ragged if these are kept."""
         style = self._style

@@ -10,7 +10,7 @@ block with something unusual in it is read again by the csv module.
 import csv
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from itertools import chain, islice
 
@@ -26,6 +26,7 @@ BLANKS = b" \t\r\n"
 MOST_RAGGED = 0.1  # of the rows of a block
 
 Positions = NDArray[np.int64]
+NOWHERE: Positions = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,26 @@ class RowBlock:
     row: int  # number of its first data row; the first is 0
     # How many fields a row has that is not as wide as the header, by its place in the block.
     ragged: Mapping[int, int] = field(default_factory=dict)
+    layout: "Layout | None" = None  # if every line is a row of plain fields
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the fields of a block end.
+
+    Every line is a row, no field has a line end in it, and a quote stands only at the ends of a
+    field.
+    """
+
+    seps: Positions  # (n_rows, n_columns - 1)
+    newlines: Positions  # (n_rows,)
+
+    def longest(self, column: int) -> int:
+        """Return the length of the longest field of a column, with its quotes."""
+        starts = np.append(-1, self.newlines[:-1]) if column == 0 else self.seps[:, column - 1]
+        last = column == self.seps.shape[1]
+        ends = self.newlines if last else self.seps[:, column]
+        return int((ends - starts).max()) - 1
 
 
 def row_blocks(
@@ -74,19 +95,22 @@ def row_blocks(
             raise _long_row(reader.name, line + count_lines(data[:end]))
         data, rest = data[:end], data[end:] + later
         size = max(size, 2 * (len(rest) - len(later)))  # a long row must fit
+        n_lines = len(newlines) if not len(spans[0]) else count_lines(data)
         block = RowBlock(data, line, row)
         try:
-            n_rows = count_rows(reader.name, block, spans, sep, n_columns) if data else 0
+            found = count_rows(reader.name, block, spans, newlines, sep, n_columns)
         except RaggedRow as error:
             if not keep_ragged or n_columns == 1:
                 raise
             block = _made_even(block, sep, n_columns, error)
             spans = quoted_spans(block.data, sep)
-            n_rows = count_rows(reader.name, block, spans, sep, n_columns)
+            newlines = _outside(block.data, NEWLINE, spans)
+            found = count_rows(reader.name, block, spans, newlines, sep, n_columns)
+        n_rows, layout = found
         if n_rows:
-            yield block
+            yield replace(block, layout=layout)
         row += n_rows
-        line += count_lines(data)
+        line += n_lines
 
 
 class RaggedRow(TableError):
@@ -121,10 +145,10 @@ def _made_even(block: RowBlock, sep: str, n_columns: int, error: RaggedRow) -> R
 
 def quoted_spans(data: bytes, sep: str) -> tuple[Positions, Positions]:
     """Return the positions of opening and closing quotes; the end if one is not closed."""
+    if b'"' not in data:
+        return NOWHERE, NOWHERE
     array = np.frombuffer(data, dtype=np.uint8)
     quotes = np.flatnonzero(array == QUOTE)
-    if not len(quotes):
-        return quotes, quotes
     opening, closing = quotes[0::2], quotes[1::2]
     ends = np.append(closing, len(data))[: len(opening)]
     ordinary = np.zeros(256, dtype=bool)
@@ -157,25 +181,54 @@ def _outside(data: bytes, character: int, spans: tuple[Positions, Positions]) ->
 
 
 def count_rows(
-    name: str, block: RowBlock, spans: tuple[Positions, Positions], sep: str, n_columns: int
-) -> int:
+    name: str,
+    block: RowBlock,
+    spans: tuple[Positions, Positions],
+    newlines: Positions,
+    sep: str,
+    n_columns: int,
+) -> tuple[int, Layout | None]:
     """Count the rows of a block; refuse one with more or fewer fields than the header."""
     data = block.data
+    if not data:
+        return 0, None
     array = np.frombuffer(data, dtype=np.uint8)
-    newlines, seps = _outside(data, NEWLINE, spans), _outside(data, ord(sep), spans)
-    returns = np.flatnonzero(array == RETURN)
+    seps = _outside(data, ord(sep), spans)
     lengths = np.diff(newlines, prepend=-1)
     if (lengths > ROW).any():
         start = int(newlines[(lengths > ROW).argmax() - 1]) + 1 if lengths[0] <= ROW else 0
         raise _long_row(name, block.line + count_lines(data[:start]))
+    returns = np.flatnonzero(array == RETURN) if b"\r" in data else NOWHERE
     # A row no longer than a cell may be has no cell that is too long.
     if lengths.max() <= FIELD and (array[returns + 1] == NEWLINE).all():  # part of a line end
         if _are_regular(newlines, seps, n_columns):
-            return len(newlines)
+            plain = n_columns > 1 and _are_plain(array, spans, newlines, sep)
+            rows = seps.reshape(len(newlines), n_columns - 1)
+            return len(newlines), Layout(rows, newlines) if plain else None
         newlines = _not_blank(array, newlines, sep)
         if _are_regular(newlines, seps, n_columns):
-            return len(newlines)
-    return sum(1 for _ in rows_of(name, block, sep, n_columns))
+            return len(newlines), None
+    return sum(1 for _ in rows_of(name, block, sep, n_columns)), None
+
+
+def _are_plain(
+    array: NDArray[np.uint8], spans: tuple[Positions, Positions], newlines: Positions, sep: str
+) -> bool:
+    """Return whether quotes stand at both ends of fields and nowhere else, and hold no line end."""
+    opening, closing = (places[spans[0] < len(array)] for places in spans)
+    if not len(opening):
+        return True
+    ends = np.zeros(256, dtype=bool)
+    ends[[ord(sep), NEWLINE]] = True
+    before = ends[array[opening - 1]] | (opening == 0)
+    ends[RETURN] = True
+    n_quotes = np.count_nonzero(array == QUOTE)
+    return bool(
+        n_quotes == 2 * len(opening)
+        and before.all()
+        and ends[array[closing + 1]].all()
+        and np.count_nonzero(array == NEWLINE) == len(newlines)
+    )
 
 
 def _are_regular(newlines: Positions, seps: Positions, n_columns: int) -> bool:
@@ -247,6 +300,12 @@ def mark_columns(data: bytes, sep: str, mark: str, n_columns: int) -> Positions:
 
 def _columns_at(data: bytes, sep: str, places: Positions) -> Positions:
     """Return the positions of the columns that these bytes are in."""
+    if b'"' not in data:
+        array = np.frombuffer(data, dtype=np.uint8)
+        before = np.cumsum(array == ord(sep), dtype=np.int32)
+        ends = np.flatnonzero(array == NEWLINE)
+        first = np.append(0, before[ends])  # separators before each line
+        return (before[places] - first[np.searchsorted(ends, places)]).astype(np.int64)
     spans = quoted_spans(data, sep)
     seps = _outside(data, ord(sep), spans)
     newlines = np.append(-1, _outside(data, NEWLINE, spans))

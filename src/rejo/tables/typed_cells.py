@@ -32,6 +32,7 @@ from rejo.tables.values import (
     Unclear,
     Unread,
     Words,
+    any_missing,
     cells,
     check_size,
     distinct,
@@ -377,4 +378,5 @@ def _are_shares(numbers: Floats, usual: float | None) -> bool:
 def _without_gaps(column: Cells) -> Words:
     """Return the words that do not mean a missing value among numbers or dates."""
     words = column.as_words()
-    return distinct(*words, set(filter(means_missing, words.words)))
+    gaps = set(filter(means_missing, words.words)) if any_missing(words.words) else set()
+    return distinct(*words, gaps) if gaps else words

@@ -118,6 +118,12 @@ def means_missing(word: str) -> bool:
     return not word or (len(word) <= 16 and word.casefold() in AMONG_NUMBERS)
 
 
+def any_missing(words: list[str]) -> bool:
+    """Return whether any of many words may mean a missing value in a column of numbers or dates."""
+    folded = "\n".join(words).casefold().split("\n")
+    return "" in folded or not AMONG_NUMBERS.isdisjoint(folded)
+
+
 def few(n: Any, n_all: Any) -> Any:
     """Return whether so many cells of a column may be mistakes; also for arrays."""
     return n <= np.maximum(FEW * n_all, n_all >= 8)
