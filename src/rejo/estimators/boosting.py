@@ -51,7 +51,8 @@ from rejo.solvers.boosting import ScoreTable, best_thresholds, score_table
 from rejo.solvers.trees import BoostedTrees, ready
 
 BINS = 1024  # scores of held-out rows that are kept, to find thresholds for other reject costs
-LEAST_HELD_OUT = 5  # rows of a class from which some are held out
+MANY = 20_000  # rows from which a share of them is enough to hold out
+SHARE, FOLDS = 0.1, 5
 
 
 def _counts_boundaries(model: RejoBoost) -> bool:
@@ -88,8 +89,8 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
     - "posteriors": ``log P(y = k | x)`` by a logistic loss, for classes in an order or not, and
       decisions by prices.
 
-    Some rows are held out.  They stop the growth, and set the thresholds: for the ``reject_cost``
-    of the fit and, by :meth:`at`, for any other one.
+    Rows that are held out stop the growth, and set the thresholds: for the ``reject_cost`` of the
+    fit and, by :meth:`at`, for any other one.
 
     Parameters
     ----------
@@ -101,9 +102,9 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         Maximum number of rounds.
     learning_rate : float, default=0.1
         What a round counts for.
-    max_depth : int, default=6
+    max_depth : int, default=4
         Maximum depth of a tree.
-    min_child_weight : float, default=1.0
+    min_child_weight : float, default=0.1
         Least weight (sum of the second derivatives of the loss) in a leaf.
     reg_lambda : float, default=1.0
         Penalty of the squares of the leaves.
@@ -116,8 +117,10 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         name, if ``X`` is a DataFrame.  For two classes, or boundaries.
     early_stopping_rounds : int or None, default=20
         Rounds without a better loss of the held-out rows.  ``None``: always ``n_estimators``.
-    validation_fraction : float, default=0.1
-        Share of the rows that is held out, of each class.
+    validation : float in (0, 1), int or "auto", default="auto"
+        Which rows stop the growth and set the thresholds: a share of each class, held out; or, in
+        this number of folds, every row in turn, before all rows grow the mean number of rounds.
+        "auto": 5 folds for fewer than 20,000 rows, else a share of 0.1.
     reject_cost : float or None, default=0.2
         Cost of a rejection, where an error costs 1: up to 0.5 for boundaries, and up to ``1 - 1 /
         n_classes`` for posteriors.  ``None`` never rejects.
@@ -174,15 +177,15 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
     boundaries: str = "auto"
     n_estimators: int = 1000
     learning_rate: float = 0.1
-    max_depth: int = 6
-    min_child_weight: float = 1.0
+    max_depth: int = 4
+    min_child_weight: float = 0.1
     reg_lambda: float = 1.0
     subsample: float = 1.0
     colsample_bytree: float = 1.0
     max_bin: int = 256
     monotone_constraints: Any = None
     early_stopping_rounds: int | None = 20
-    validation_fraction: float = 0.1
+    validation: Any = "auto"
     s: int | None = None
     loss_matrix: Any = None
     n_jobs: int | None = None
@@ -215,7 +218,11 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         "max_bin": [Interval(Integral, 2, 1 << 16, closed="both")],
         "monotone_constraints": ["array-like", dict, None],
         "early_stopping_rounds": [Interval(Integral, 1, None, closed="left"), None],
-        "validation_fraction": [FiniteInterval(Real, 0.0, 1.0, closed="neither")],
+        "validation": [
+            FiniteInterval(Real, 0.0, 1.0, closed="neither"),
+            Interval(Integral, 2, 100, closed="both"),
+            StrOptions({"auto"}),
+        ],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -229,16 +236,33 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             X = X[targets.rows]
         k, v = targets.indices, targets.weight
         ordered = self.class_order is not None or is_ordered(y)
-        held_out = self._hold_out(k, random)
-        plan = self.plan(targets.classes, ordered, random, stops=held_out is not None)
-        train = None if held_out is None else np.flatnonzero(~held_out)
-        rest = None if held_out is None else np.flatnonzero(held_out)
+        parts = self._validation_parts(k, random)
+        plan = self.plan(targets.classes, ordered, random, stops=bool(parts))
+        found = [self._grow(plan, X, k, v, part) for part in parts]
+        if len(found) == 1:
+            return self.store(plan, *found[0])
+        rounds = [stage.n_rounds for stage, *_ in found] or [int(self.n_estimators)]
+        whole = plan._replace(max_rounds=round(np.mean(rounds)), patience=None)
+        stage, *seen = self._grow(whole, X, k, v)
+        if found:  # rows that a fold has not seen set the thresholds
+            scores, indices, weights = zip(*(rows for _, *rows in found), strict=True)
+            weight = None if v is None else np.concatenate(weights)
+            seen = [np.concatenate(scores), np.concatenate(indices), weight]
+        return self.store(whole, stage, *seen)
+
+    def _grow(
+        self, plan: Plan, X: Any, k: Indices, v: Floats | None, held_out: Any = None
+    ) -> tuple[Stage, Floats, Indices, Floats | None]:
+        """Grow on the rows that are not held out (n,); what was grown, and scores of the others."""
+        train = rest = None
+        if held_out is not None:
+            train, rest = np.flatnonzero(~held_out), np.flatnonzero(held_out)
         grower = Grower(
             plan, lambda: blocks_of(X, k, v, train), lambda: blocks_of(X, k, v, rest),
             self._n_threads(),
         )  # fmt: skip
         stage = grower.grow()
-        return self.store(plan, stage, *grower.held_out_scores(stage))
+        return stage, *grower.held_out_scores(stage)
 
     def fit_path(
         self, X: Any, y: Any, *, reject_costs: Any = None, sample_weight: Any = None
@@ -263,7 +287,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
 
     @available_if(_counts_boundaries)
     def boundary_scores(self, X: Any) -> Floats:
-        return -np.sort(-(self._scores(X) + self.offsets_), axis=1)
+        return self.boundaries_of(self._scores(X))
 
     @available_if(_has_proba)
     def predict_proba(self, X: Any) -> Floats:
@@ -441,16 +465,24 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             )
         return tuple(signs)
 
-    def _hold_out(self, k: Indices, random: np.random.RandomState) -> NDArray[np.bool_] | None:
-        """Rows (n,) that are held out, the same share of each class; ``None``: too few."""
-        held_out = np.zeros(len(k), dtype=bool)
+    def _validation_parts(
+        self, k: Indices, random: np.random.RandomState
+    ) -> list[NDArray[np.bool_]]:
+        """Rows (n,) to hold out, the same share of each class: once, in folds, or not at all."""
+        n, few = len(k), int(np.bincount(k).min())
+        share = self.validation
+        if isinstance(share, str):  # "auto"
+            share = FOLDS if n < MANY else SHARE
+        n_folds = int(share) if share >= 2 else 1
+        if few < max(2, n_folds):
+            return []  # all rows are needed to learn from
+        place = np.empty(n)  # of a row among those of its class, as a share
         for label in range(int(k.max()) + 1):
-            rows = np.flatnonzero(k == label)
-            if len(rows) < LEAST_HELD_OUT:
-                return None
-            size = max(1, round(self.validation_fraction * len(rows)))
-            held_out[random.permutation(rows)[:size]] = True
-        return held_out
+            rows = random.permutation(np.flatnonzero(k == label))
+            place[rows] = (np.arange(len(rows)) + random.uniform()) % len(rows) / len(rows)
+        if n_folds == 1:
+            return [place < max(float(share), 1 / few)]
+        return [np.floor(place * n_folds) == fold for fold in range(n_folds)]
 
     # ---- other prices ---------------------------------------------------------------------
 
@@ -514,7 +546,14 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         return walker.scores(X, self._n_threads()) + self.intercepts_
 
     def _posteriors(self, X: Any) -> Floats:
-        f = self._scores(X)
-        if f.shape[1] > 1:
-            return np.asarray(softmax(f, axis=1))
-        return np.column_stack([expit(-f[:, 0]), expit(f[:, 0])])
+        return self.posteriors_of(self._scores(X))
+
+    def boundaries_of(self, scores: Floats) -> Floats:
+        """Scores of all boundaries (n, n_boundaries), from the sums of the trees (n, n_scores)."""
+        return -np.sort(-(scores + self.offsets_), axis=1)
+
+    def posteriors_of(self, scores: Floats) -> Floats:
+        """Posteriors (n, n_classes), from the sums of the trees (n, n_scores)."""
+        if scores.shape[1] > 1:
+            return np.asarray(softmax(scores, axis=1))
+        return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
