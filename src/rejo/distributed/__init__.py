@@ -1,0 +1,26 @@
+"""Tables of many files: training and scoring beyond the memory of one machine, or beyond one.
+
+:func:`fit` learns from Parquet files or from a Dask DataFrame, row group by row group: in this
+process, or on all workers of a cluster.  What it returns is an ordinary model.
+
+:func:`predict` decides the cases of Parquet files and writes a folder of decisions, part by part:
+workers may die, and a run that was stopped goes on where it was.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rejo.distributed.fitting import fit
+    from rejo.distributed.predicting import DecidedFolder, predict
+
+__all__ = ["DecidedFolder", "fit", "predict"]
+
+# Imported when asked for: a worker that scores does not wait for what trains.
+PLACES = {"DecidedFolder": "predicting", "fit": "fitting", "predict": "predicting"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{PLACES[name]}"), name)

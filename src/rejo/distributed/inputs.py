@@ -1,0 +1,75 @@
+"""What a model is trained on: Parquet files, or a Dask DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from rejo._errors import RejoError
+from rejo.estimators.out_of_core import Part
+from rejo.tables.errors import TableError, check_columns
+from rejo.tables.pieces import RowGroup, columns_of, pieces_of
+
+
+class Input(NamedTuple):
+    """A table in parts."""
+
+    parts: list[Part]
+    columns: list[str]
+    name: str  # for messages
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of all parts."""
+        return sum(part.piece.rows for part in self.parts)
+
+    def features(
+        self, target: str, together: str | None, columns: Sequence[str] | None
+    ) -> tuple[str, ...]:
+        """The columns to learn from: those that are named, or all that have no other role."""
+        others = [target] if together is None else [target, together]
+        check_columns(self.name, others, self.columns)
+        if columns is None:
+            found = [name for name in self.columns if name not in others]
+        else:
+            found = [columns] if isinstance(columns, str) else list(columns)
+            check_columns(self.name, found, self.columns)
+            if target in found:
+                raise RejoError(f"columns has the target {target!r}", parameter="columns")
+        if not found:
+            raise TableError("no column is left to learn from", where=self.name)
+        return tuple(found)
+
+
+def input_of(data: Any, client: Any) -> Input:
+    """Read what there is to know about files, or about a Dask DataFrame, before their rows."""
+    if hasattr(data, "map_partitions") and hasattr(data, "divisions"):
+        return _of_frame(data, client)
+    try:
+        pieces = pieces_of(data)
+    except TypeError:
+        raise RejoError(
+            f"data must name Parquet files or be a Dask DataFrame; got {type(data).__name__}",
+            parameter="data",
+            remedy="For a table in memory, use the method fit of the estimator.",
+        ) from None
+    if not sum(piece.rows for piece in pieces):
+        raise TableError("the files have no rows", where=str(data), parameter="data")
+    return Input([Part(piece) for piece in pieces], columns_of(data), str(data))
+
+
+def _of_frame(data: Any, client: Any) -> Input:
+    """Partitions of a Dask DataFrame: in the memory of the workers, or computed one by one here."""
+    if client is None:
+        frames = [one.compute(scheduler="synchronous") for one in data.partitions]
+        sizes = [len(frame) for frame in frames]
+    else:
+        frames = client.compute(data.to_delayed())
+        sizes = client.gather(client.map(len, frames, pure=False))
+    parts, start = [], 0
+    for number, (frame, size) in enumerate(zip(frames, sizes, strict=True)):
+        parts.append(Part(RowGroup("", number, size, start), frame))
+        start += size
+    if not start:
+        raise TableError("the DataFrame has no rows", where="data", parameter="data")
+    return Input(parts, [str(name) for name in data.columns], "data")

@@ -1,0 +1,30 @@
+"""A linear model from a stream of rows, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from rejo.distributed.pace import Pace, Tell, n_rows
+from rejo.estimators.linear import RejoLinear
+from rejo.estimators.out_of_core import PROVE, STOP, Layout, Part, Scored, StreamedRows
+
+
+def learn_linear(
+    model: RejoLinear, classes: NDArray[Any], layout: Layout, parts: Sequence[Part], tell: Tell
+) -> tuple[RejoLinear, dict[int, Scored]]:
+    """Learn from all parts by ``partial_fit``; the scores of the rows that were held out."""
+    rows = StreamedRows(layout, parts, Pace("Learning", n_rows(parts), tell))
+    weights = model.class_weight
+    model.set_params(class_weight=None)  # the blocks have them
+    for block in rows.learning():
+        model.partial_fit(block.X, classes[block.k], classes, block.v)
+    model.set_params(class_weight=weights)
+    scored = {}
+    for number in (PROVE, STOP):
+        X, k, numbers = rows.kept(number)
+        scores = model.boundary_scores(X) if len(k) else X
+        scored[number] = Scored(scores, k, numbers)
+    return model, scored

@@ -1,0 +1,133 @@
+"""Where a model is trained: in this process, or by the workers of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from time import monotonic
+from typing import Any, Protocol
+
+from rejo.cluster import connect, hand_out, workers
+from rejo.distributed.legs import FIRST_ROUNDS, about, grow_together, next_rounds, score
+from rejo.distributed.pace import Pace, Tell, n_rows
+from rejo.estimators.growing import Grower, Plan, Stage
+from rejo.estimators.out_of_core import (
+    NOTHING,
+    Layout,
+    Part,
+    Scored,
+    StreamedRows,
+    Survey,
+    survey,
+)
+from rejo.tables.pieces import share
+
+LEAST_ROWS = 1000  # of a rank
+Grown = tuple[Stage, dict[int, Scored]]
+
+
+class Place(Protocol):
+    """Where the work is done."""
+
+    def survey(self, layout: Layout, parts: Sequence[Part], tell: Tell) -> Survey:
+        """Make the first pass over all rows."""
+
+    def grow(
+        self, plan: Plan, layout: Layout, parts: Sequence[Part], n_threads: int, tell: Tell
+    ) -> Grown:
+        """Grow trees; they, and the scores of the rows that were held out."""
+
+    def alone(self, function: Callable[..., Any], *args: Any, tell: Tell) -> Any:
+        """Return ``function(*args, tell)`` of work that cannot be divided."""
+
+
+@contextmanager
+def place_of(client: Any) -> Iterator[Place]:
+    """Here without a client, else on its cluster."""
+    if client is None:
+        yield Here()
+        return
+    with connect(client) as connected:
+        yield OnCluster(connected)
+
+
+class Here:
+    """The process that calls."""
+
+    def survey(self, layout: Layout, parts: Sequence[Part], tell: Tell) -> Survey:
+        """Make the first pass over all rows."""
+        found, pace = NOTHING, Pace("First pass", n_rows(parts), tell)
+        for part in parts:
+            found = found.joined(survey(layout, part))
+            pace(part.piece.rows)
+        return found
+
+    def grow(
+        self, plan: Plan, layout: Layout, parts: Sequence[Part], n_threads: int, tell: Tell
+    ) -> Grown:
+        """Grow trees; they, and the scores of the rows that were held out."""
+        tell(f"Reading {n_rows(parts):,} rows, about four times.")
+        rows = StreamedRows(layout, parts)
+        grower = Grower(plan, rows.learning, rows.stopping, n_threads)
+        stage, rounds = None, FIRST_ROUNDS
+        while stage is None or not stage.finished:
+            start = monotonic()
+            stage = grower.grow(stage, None if plan.samples else rounds)
+            seconds = monotonic() - start
+            tell(about(stage, plan, grower.n_rows, rounds, seconds))
+            rounds = next_rounds(rounds, seconds)
+        return stage, score(plan, stage, rows)
+
+    def alone(self, function: Callable[..., Any], *args: Any, tell: Tell) -> Any:
+        """Return ``function(*args, tell)``."""
+        return function(*args, tell)
+
+
+class OnCluster:
+    """The workers of a cluster."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    def survey(self, layout: Layout, parts: Sequence[Part], tell: Tell) -> Survey:
+        """Make the first pass over all rows; whichever worker is free reads the next piece."""
+        found, pace = {}, Pace("First pass", n_rows(parts), tell)
+        items = [(number, *part) for number, part in enumerate(parts)]
+        for item, one in hand_out(self.client, partial(_survey, layout), items):
+            found[item[0]] = one
+            pace(item[1].rows)
+        whole = NOTHING
+        for number in sorted(found):  # the same whoever came first
+            whole = whole.joined(found[number])
+        return whole
+
+    def grow(
+        self, plan: Plan, layout: Layout, parts: Sequence[Part], n_threads: int, tell: Tell
+    ) -> Grown:
+        """Grow trees on all workers that have something to read."""
+        some = [part for part in parts if part.piece.rows]
+        most = 1 + n_rows(some) // LEAST_ROWS
+        n_ranks = min(len(workers(self.client)), len(some), most)
+        of = {part.piece: part for part in some}
+        shares = [
+            [of[piece] for piece in pieces]
+            for pieces in share([part.piece for part in some], n_ranks)
+        ]
+        tell(f"{n_ranks} workers read {n_rows(some):,} rows, about four times.")
+        return grow_together(self.client, plan, layout, shares, tell)
+
+    def alone(self, function: Callable[..., Any], *args: Any, tell: Tell) -> Any:
+        """Let one worker do it."""
+        tell("One worker does this: it cannot be divided.")
+        ((_, found),) = hand_out(self.client, partial(_alone, function), [args])
+        return found
+
+
+def _survey(layout: Layout, item: Any) -> Survey:
+    _, piece, frame = item
+    return survey(layout, Part(piece, frame))
+
+
+def _alone(function: Callable[..., Any], args: Any) -> Any:
+    return function(*args, lambda _: None)

@@ -1,0 +1,406 @@
+"""Rows that do not fit into memory: read piece by piece, and put into three parts by a number.
+
+The number of a row, in ``[0, 1)``, depends on its place or on what it belongs to, and is the same
+wherever the row is read.  The lowest numbers *prove*: they say what to expect of a model.  The next
+ones *stop* the growth of trees and set thresholds.  All others are learned from.  Only the first
+two parts stay in memory.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rejo._errors import RejoError
+from rejo._typing import Floats, Indices
+from rejo.estimators.classes import encode_classes, times_class_weight
+from rejo.estimators.growing import Block, Grown
+from rejo.estimators.matrices import Categories, encoded, in_single_precision
+from rejo.tables import read_chunks
+from rejo.tables.errors import check_columns, import_pandas, import_pyarrow
+from rejo.tables.pieces import RowGroup, read_piece, row_hashes
+
+MOST_KEPT = 1_000_000  # rows of a part that stays in memory
+SAMPLE = 200_000  # rows that an encoder learns from
+PARTS = 3
+PROVE, STOP, LEARN = range(PARTS)
+
+
+class Shares(NamedTuple):
+    """Which share of all rows proves, and which stops."""
+
+    prove: float
+    stop: float
+    sample: float = 0.0  # of the rows, of those to learn from, for an encoder
+
+    def part_of(self, number: Floats) -> Indices:
+        """Part (n,) of rows by their numbers (n,)."""
+        found: Indices = np.digitize(number, [self.prove, self.prove + self.stop])
+        return found
+
+
+def shares_of(n_rows: int, held_out: float, *, proves: bool, samples: bool) -> Shares:
+    """Hold out a share of the rows, at most a million for each purpose."""
+    if not 0 < held_out < 1:
+        raise RejoError(
+            f"held_out={held_out!r} must be a share of the rows between 0 and 1, such as 0.1",
+            parameter="held_out",
+        )
+    most = MOST_KEPT / max(1, n_rows)
+    each = min(held_out / 2 if proves else held_out, most)
+    prove = each if proves else 0.0
+    sample = min(SAMPLE / max(1, n_rows), 1.0 - prove - each) if samples else 0.0
+    return Shares(prove, each, sample)
+
+
+class Layout(NamedTuple):
+    """What to read of each piece; the same for all who read."""
+
+    target: str
+    features: tuple[str, ...]
+    shares: Shares
+    together: str | None = None  # column of what is held out together
+    place: dict[Any, int] | None = None  # class of each label; rows with another are left out
+    factors: Floats | None = None  # (K,) weights of the classes
+    words: tuple[str, ...] = ()  # features that are categories, without an encoder
+    categories: Categories | None = None  # of each feature
+    encoder: Any = None  # a fitted TableEncoder
+    reading: dict[str, Any] | None = None  # how to read words; None: labels as they are stored
+
+    @property
+    def others(self) -> list[str]:
+        """Columns besides the features."""
+        return [self.target] if self.together is None else [self.target, self.together]
+
+
+class Rows(NamedTuple):
+    """Some rows, as a classifier sees them."""
+
+    X: Any  # (n, p) float32
+    k: Indices  # (n,)
+    number: Floats  # (n,)
+
+
+class Part(NamedTuple):
+    """A piece of a table: a row group of a file, or a frame that is in memory."""
+
+    piece: RowGroup
+    frame: Any = None
+
+
+# ---- first pass: classes, categories and a sample ----------------------------------------------
+
+
+class Survey(NamedTuple):
+    """What a first pass over all rows finds out."""
+
+    counts: dict[Any, Indices]  # rows of each label in each part
+    n_missing: int  # rows without a label
+    levels: dict[str, list[Any]]  # categories of each feature that has some
+    sample: list[Any]  # tables of pyarrow, or frames
+
+    def joined(self, other: Survey) -> Survey:
+        """Put two together."""
+        counts = dict(self.counts)
+        for label, n in other.counts.items():
+            counts[label] = counts.get(label, 0) + n
+        levels = dict(self.levels)
+        for name, found in other.levels.items():
+            levels[name] = list(dict.fromkeys([*levels.get(name, ()), *found]))
+        return Survey(
+            counts, self.n_missing + other.n_missing, levels, [*self.sample, *other.sample]
+        )
+
+
+NOTHING = Survey({}, 0, {}, [])
+
+
+def survey(layout: Layout, part: Part) -> Survey:
+    """Count the classes of a piece, collect categories, and draw a sample of the rows."""
+    pd = import_pandas()
+    found, done = NOTHING, 0
+    for frame in _other_columns(layout, part):
+        number = _numbers(layout, part, frame, done)
+        of = layout.shares.part_of(number)
+        codes, labels = pd.factorize(frame[layout.target])
+        table = np.zeros((len(labels) + 1, PARTS), dtype=np.intp)
+        np.add.at(table, (codes, of), 1)
+        counts = dict(zip(labels.tolist(), table, strict=False))
+        sample = []
+        if layout.shares.sample and len(frame):
+            rows = np.flatnonzero((number >= 1.0 - layout.shares.sample) & (of == LEARN))
+            sample = [_take(layout, part, done + rows)] if len(rows) else []
+        missing = int(table[-1].sum())
+        found = found.joined(Survey(counts, missing, {}, sample))
+        done += len(frame)
+    return found.joined(Survey({}, 0, _levels(layout.words, part), []))
+
+
+def _other_columns(layout: Layout, part: Part) -> Iterator[Any]:
+    if part.frame is not None:
+        yield part.frame[layout.others]
+    elif layout.reading is None:
+        yield read_piece(part.piece, layout.others).to_pandas()
+    else:
+        yield from read_chunks(part.piece, _NoFeatures(), text=layout.others, **layout.reading)
+
+
+class _NoFeatures:
+    """In the place of an encoder, to read other columns only."""
+
+    def __init__(self) -> None:
+        self.kinds_: dict[str, str] = {}
+        self.written_: dict[str, dict[str, str]] = {}
+
+
+def _numbers(layout: Layout, part: Part, frame: Any, start: int) -> Floats:
+    """Numbers (n,) of the rows of a frame that begins at a row of the piece."""
+    rows = part.piece._replace(rows=len(frame), start=part.piece.start + start)
+    values = None if layout.together is None else frame[layout.together]
+    return row_hashes(rows, values)
+
+
+def _take(layout: Layout, part: Part, rows: Indices) -> Any:
+    features = list(layout.features)
+    if part.frame is not None:
+        return part.frame[features].iloc[rows]
+    return read_piece(part.piece, features).take(rows)
+
+
+def words_among(features: Sequence[str], part: Part) -> tuple[str, ...]:
+    """Features that are categories: dictionaries in a file, or categories of pandas."""
+    if part.frame is not None:
+        kinds = part.frame[list(features)].dtypes
+        return tuple(name for name, kind in kinds.items() if hasattr(kind, "categories"))
+    types = import_pyarrow().types
+    schema = read_piece(part.piece, features).schema
+    return tuple(name for name in features if types.is_dictionary(schema.field(name).type))
+
+
+def _levels(words: Sequence[str], part: Part) -> dict[str, list[Any]]:
+    """Categories of each of these features."""
+    if not words:
+        return {}
+    if part.frame is not None:
+        return {name: part.frame[name].cat.categories.tolist() for name in words}
+    table = read_piece(part.piece, words)
+    return {name: table[name].unique().drop_null().to_pylist() for name in words}
+
+
+def settled(layout: Layout, found: Survey, class_order: Any, class_weight: Any) -> Layout:
+    """Settle the classes, their weights and the categories, after the first pass."""
+    labels = list(found.counts)
+    if not labels:
+        raise RejoError("no row has a class", parameter="target")
+    classes, _ = encode_classes(np.array(labels), class_order)
+    if len(classes) < 2:
+        raise RejoError(
+            f"all rows have the same class, {classes.tolist()[0]!r}", parameter="target",
+            remedy="Is it the right column?",
+        )  # fmt: skip
+    counts = np.array([found.counts[label] for label in classes.tolist()])  # (K, 3)
+    for label, n in zip(classes.tolist(), counts, strict=True):
+        if not n[LEARN]:
+            raise RejoError(
+                f"class {label!r} is so rare that all its rows are held out, so the model could "
+                "not learn it",
+                parameter="held_out",
+                remedy="Give more rows of this class, leave it out, or lower held_out.",
+            )
+    needed = {PROVE: layout.shares.prove, STOP: layout.shares.stop}
+    if any(share and not counts[:, part].sum() for part, share in needed.items()):
+        raise RejoError(
+            f"none of the {counts.sum():,} rows is held out, to stop the growth or to prove",
+            parameter="held_out", remedy="Give more rows, or raise held_out.",
+        )  # fmt: skip
+    levels: Any = [found.levels.get(name) for name in layout.features]
+    categories = None
+    if any(level is not None for level in levels):
+        frame = import_pandas()
+        categories = [
+            None if level is None else np.asarray(frame.Index(sorted(level)).to_numpy())
+            for level in levels
+        ]
+    return layout._replace(
+        place={label: k for k, label in enumerate(classes.tolist())},
+        factors=_factors(class_weight, classes, counts[:, LEARN]),
+        categories=categories,
+    )
+
+
+def _factors(class_weight: Any, classes: Any, counts: Indices) -> Floats | None:
+    """Weight (K,) of each class; None if there are none."""
+    if class_weight is None:
+        return None
+    if class_weight == "balanced":
+        return counts.sum() / (len(classes) * np.maximum(counts, 1))
+    K = len(classes)
+    return times_class_weight(np.ones(K), class_weight, classes, np.arange(K))
+
+
+# ---- rows ---------------------------------------------------------------------------------------
+
+
+def read_rows(layout: Layout, part: Part) -> Iterator[Rows]:
+    """Yield the rows of a piece that have a class, as numbers."""
+    pd = import_pandas()
+    if layout.place is None:
+        raise ValueError("the layout must be settled first")
+    done = 0
+    for frame, X in _blocks(layout, part):
+        codes, labels = pd.factorize(frame[layout.target])
+        place = [layout.place.get(label, -1) for label in labels.tolist()]
+        k = np.array([*place, -1], dtype=np.intp)[codes]
+        number = _numbers(layout, part, frame, done)
+        known = k >= 0
+        if known.all():
+            yield Rows(X, k, number)
+        else:
+            yield Rows(X[known], k[known], number[known])
+        done += len(frame)
+
+
+def _blocks(layout: Layout, part: Part) -> Iterator[tuple[Any, Any]]:
+    """Yield the other columns of some rows, and the features (n, p) in single precision."""
+    encoder, others = layout.encoder, layout.others
+    if part.frame is not None:
+        frame = part.frame
+        X = _encoded(frame, encoder) if encoder is not None else _plain(layout, frame)
+        yield frame[others], X
+    elif encoder is None:
+        yield (
+            read_piece(part.piece, others).to_pandas(),
+            _columns(layout, read_piece(part.piece, layout.features)),
+        )
+    elif layout.reading is not None:
+        for frame in read_chunks(part.piece, encoder, text=others, **layout.reading):
+            yield frame[others], _encoded(encoder.check(frame).frame, encoder)
+    else:
+        labels, done = read_piece(part.piece, others).to_pandas(), 0
+        for frame in read_chunks(part.piece, encoder):
+            yield labels[done : done + len(frame)], _encoded(frame, encoder)
+            done += len(frame)
+
+
+def _encoded(frame: Any, encoder: Any) -> Any:
+    return encoder.transform(frame).astype(np.float32)
+
+
+def _plain(layout: Layout, frame: Any) -> Any:
+    features = list(layout.features)
+    return encoded(frame[features], layout.categories or [None] * len(features))
+
+
+def _columns(layout: Layout, table: Any) -> Any:
+    """Columns of a table of pyarrow (n, p) in single precision, one after the other."""
+    if layout.categories is not None:
+        return _plain(layout, table.to_pandas())
+    pa = import_pyarrow()
+    X = np.empty((table.num_rows, len(layout.features)), dtype=np.float32)
+    for j, name in enumerate(layout.features):
+        try:
+            values = table[name].cast(pa.float64(), safe=False).to_numpy()
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise RejoError(
+                f"column {name!r} holds {table[name].type}, not numbers",
+                parameter="data",
+                remedy="Put a rejo.tables.TableEncoder before the classifier, in a pipeline, or "
+                "leave the column out.",
+            ) from None
+        X[:, j] = in_single_precision(values)
+    return X
+
+
+class Kept(NamedTuple):
+    """Rows of a part that stay in memory."""
+
+    X: Any  # (n, p) float32
+    k: Indices  # (n,)
+    number: Floats  # (n,)
+
+    def block(self, factors: Floats | None) -> Block:
+        """The rows as trees see them."""
+        return Block(self.X, self.k, None if factors is None else factors[self.k])
+
+
+class StreamedRows:
+    """The rows of some pieces: those to learn from are read anew in each pass.
+
+    Parameters
+    ----------
+    layout : Layout
+    parts : sequence of Part
+    tell : callable, default=None
+        Gets the number of rows of every block that has been read.
+    """
+
+    def __init__(
+        self, layout: Layout, parts: Sequence[Part], tell: Callable[[int], None] | None = None
+    ) -> None:
+        self.layout, self.parts, self._tell = layout, parts, tell
+        self._kept: dict[int, Kept] | None = None
+
+    def learning(self) -> Iterator[Block]:
+        """Yield the rows to learn from; the first complete pass keeps the others."""
+        layout = self.layout
+        kept: dict[int, list[Rows]] = {PROVE: [], STOP: []}
+        for part in self.parts:
+            for rows in read_rows(layout, part):
+                of = layout.shares.part_of(rows.number)
+                learn = of == LEARN
+                if self._kept is None:
+                    for number, found in kept.items():
+                        here = of == number
+                        if here.any() or not found:  # an empty one, for the shape
+                            found.append(Rows(rows.X[here], rows.k[here], rows.number[here]))
+                if self._tell is not None:
+                    self._tell(len(rows.k))
+                if learn.any():
+                    yield Kept(rows.X[learn], rows.k[learn], rows.number).block(layout.factors)
+        if self._kept is None:
+            self._kept = {number: _joined(found) for number, found in kept.items()}
+
+    def kept(self, number: int) -> Kept:
+        """The rows that prove, or stop; they are read if nothing has been read yet."""
+        if self._kept is None:
+            for _ in self.learning():
+                pass
+        assert self._kept is not None
+        return self._kept[number]
+
+    def stopping(self) -> Iterable[Block]:
+        """The rows that stop the growth, as blocks."""
+        return [self.kept(STOP).block(self.layout.factors)]
+
+
+def _joined(found: list[Rows]) -> Kept:
+    return Kept(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
+
+
+class Scored(NamedTuple):
+    """Scores of rows that were kept."""
+
+    scores: Floats  # (n, S)
+    k: Indices  # (n,)
+    number: Floats  # (n,) the same for rows that belong together
+
+    @classmethod
+    def by_trees(cls, grown: Grown, walker: Any, kept: Kept) -> Scored:
+        """Walk the trees."""
+        scores = walker.scores(kept.X) + grown.intercepts
+        return cls(scores, kept.k, kept.number)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Scored]) -> Scored:
+        """Put the rows of several ranks together."""
+        return cls(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+def check_table(columns: Sequence[str], layout_columns: Sequence[str], where: str) -> None:
+    """Refuse columns that are not there, or are named twice."""
+    check_columns(where, layout_columns, columns)
+    if twice := [name for name, n in Counter(layout_columns).items() if n > 1]:
+        raise RejoError(f"column {twice[0]!r} is named twice", parameter="columns")
