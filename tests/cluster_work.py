@@ -45,6 +45,10 @@ def fill_memory(*_):
         time.sleep(0.01)
 
 
+def sleep_a_while(*_):
+    time.sleep(3)
+
+
 def sleep_long(*_):
     time.sleep(1000)
 

@@ -38,6 +38,7 @@ from tests.cluster_work import (
     leave_a_mark,
     look_at,
     rank_and_process,
+    sleep_a_while,
     sleep_long,
     square,
 )
@@ -55,12 +56,17 @@ def cluster():
         yield cluster
 
 
-@pytest.fixture
-def client(cluster):
-    """A client of a cluster whose workers are all there."""
+@pytest.fixture(scope="module")
+def connected(cluster):
     with connect(cluster) as client:
-        client.wait_for_workers(2, timeout=30)
         yield client
+
+
+@pytest.fixture
+def client(connected):
+    """A client of a cluster whose workers are all there."""
+    connected.wait_for_workers(2, timeout=30)
+    return connected
 
 
 # ---- connections ---------------------------------------------------------------------------
@@ -227,15 +233,11 @@ def test_closing_cancels_what_has_not_begun(client, tmp_path):
     assert len(list(tmp_path.iterdir())) < 10
 
 
-def test_all_workers_gone_for_good(monkeypatch):
+def test_all_workers_gone_for_good(client, monkeypatch):
     monkeypatch.setattr(_hand_out, "PATIENCE", 1.0)
-    with local_cluster(n_workers=1) as cluster, connect(cluster) as client:
-        results = hand_out(client, sleep_long, [0])
-        timer = threading.Timer(1.0, cluster.scale, [0])
-        timer.start()
-        with pytest.raises(ClusterError, match="no workers"):
-            next(results)
-        timer.join()
+    monkeypatch.setattr(_hand_out, "workers", lambda client: [])
+    with pytest.raises(ClusterError, match="no workers"):
+        list(hand_out(client, sleep_a_while, [0]))
 
 
 # ---- tasks that run together ---------------------------------------------------------------
@@ -278,13 +280,10 @@ def test_too_few_workers(client, monkeypatch):
         together(client, rank_and_process, [0, 0, 0])
 
 
-def test_workers_without_nannies_are_refused():
-    with (
-        local_cluster(n_workers=1, processes=False, host=None) as cluster,
-        connect(cluster) as client,
-        pytest.raises(ClusterError, match="no nanny"),
-    ):
-        together(client, rank_and_process, [0])
+def test_workers_without_nannies_are_refused(client):
+    alone = workers(client)[0]._replace(nanny=None)
+    with pytest.raises(ClusterError, match="no nanny"):
+        together(client, rank_and_process, [0], on=[alone])
 
 
 # ---- a scheduler that goes away ------------------------------------------------------------
@@ -299,7 +298,7 @@ def command(name, *words, cwd):
     try:
         yield process
     finally:
-        process.terminate()
+        process.kill()  # a worker sees that its nanny has gone, and ends
         process.wait(30)
 
 

@@ -136,12 +136,16 @@ def address_of(client: Any) -> str:
 
 
 def _open(distributed: Any, address: Any, security: Any, timeout: float) -> Any:
-    if not isinstance(address, str) and not hasattr(address, "scheduler_address"):
+    if isinstance(address, str):
+        place = without_password(address)
+        _check_address(distributed, address, security, place)
+    elif hasattr(address, "scheduler_address"):
+        place = address.scheduler_address
+    else:
         raise ClusterError(
             f"client={address!r} must be a distributed.Client or the address of a scheduler",
             parameter="client",
         )
-    place = without_password(address) if isinstance(address, str) else address.scheduler_address
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on versions, which _check compares
@@ -157,10 +161,28 @@ def _open(distributed: Any, address: Any, security: Any, timeout: float) -> Any:
             parameter="client",
             remedy="Start one with `dask scheduler`, or check the address.",
         ) from error
-    except Exception as error:
+
+
+def _check_address(distributed: Any, address: str, security: Any, place: str) -> None:
+    """Refuse an address before a client is made: Dask leaves a client that fails half open."""
+    try:
+        distributed.comm.get_address_host_port(address)
+    except ValueError as error:
         raise ClusterError(
-            f"cannot connect: {one_line(str(error))}", where=place, parameter="client"
-        ) from error
+            f"this is not the address of a scheduler: {one_line(str(error))}",
+            where=place,
+            parameter="client",
+            remedy="It is written like tcp://10.0.0.1:8786.",
+        ) from None
+    if address.startswith("tls:") and security is None:
+        options = distributed.Security().get_connection_args("client")  # of Dask's configuration
+        if options.get("ssl_context") is None:
+            raise ClusterError(
+                "a tls:// address needs certificates",
+                where=place,
+                parameter="client",
+                remedy="Give security=, or set distributed.comm.tls in Dask's configuration.",
+            )
 
 
 def _check(client: Any, timeout: float) -> None:
@@ -174,8 +196,7 @@ def _check(client: Any, timeout: float) -> None:
             raise no_workers(client, timeout)
         sleep(0.1)
     here = eval(VERSIONS)
-    found = bounded(IMPORTS, client.run, eval, VERSIONS, on_error="return")
-    for worker, there in sorted(found.items()):
+    for worker, there in sorted(_versions(client).items()):
         if isinstance(there, BaseException):
             raise ClusterError(
                 f"this worker cannot run rejo: {one_line(str(there))}",
@@ -191,3 +212,14 @@ def _check(client: Any, timeout: float) -> None:
                     parameter="client",
                     remedy="Install the same version on both.",
                 )
+
+
+def _versions(client: Any) -> dict[str, Any]:
+    """Return the versions of each worker, or what it raised; one that has died is not asked."""
+    found: dict[str, Any] = {}
+    end = monotonic() + IMPORTS
+    while not found and monotonic() < end:
+        check_scheduler(client)
+        answers = bounded(IMPORTS, client.run, eval, VERSIONS, on_error="return")
+        found = {key: value for key, value in answers.items() if not isinstance(value, OSError)}
+    return found

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from time import monotonic, sleep
 from typing import Any
 
 from rejo.cluster._connect import TIMEOUT, ClusterError
 from rejo.cluster._watch import bounded
 
+NEWS = 2.0  # seconds in which a nanny must have said why it ended a worker
 MEMORY_TOPIC = "worker-restart-memory"  # under which nannies tell the scheduler of what they ended
 
 
@@ -26,7 +28,7 @@ def lost(
 ) -> WorkerLost:
     """Return the error for workers that went away, given by address and memory limit."""
     gone = list(gone)
-    ended = _ended_for_memory(client)
+    ended = _ended_for_memory(client, {address for address, _ in gone})
     for address, limit in gone:
         if address in ended and limit:
             error = WorkerLost(
@@ -49,10 +51,18 @@ def megabytes(n_bytes: float) -> str:
     return f"{n_bytes / 1e9:.3g} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.0f} MB"
 
 
-def _ended_for_memory(client: Any) -> set[str]:
-    """Return the addresses of workers that nannies have ended because of their memory."""
-    try:
-        events = bounded(TIMEOUT, client.get_events, MEMORY_TOPIC)
-    except Exception:  # the reason is not known; the loss is reported all the same
-        return set()
-    return {event["worker"] for _, event in events}
+def _ended_for_memory(client: Any, addresses: set[str]) -> set[str]:
+    """Return the workers that nannies have ended because of their memory.
+
+    What a nanny says may reach the scheduler after the end of its worker.
+    """
+    ended: set[str] = set()
+    end = monotonic() + NEWS
+    while not ended and monotonic() < end:
+        try:
+            events = bounded(TIMEOUT, client.get_events, MEMORY_TOPIC)
+        except Exception:  # the reason is not known; the loss is reported all the same
+            break
+        ended = addresses & {event["worker"] for _, event in events}
+        sleep(0 if ended else 0.2)
+    return ended
