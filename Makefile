@@ -69,9 +69,10 @@ SANITIZER = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-n
 sanitize: $(INSTALLED)
 	rm -rf $(SANITIZED)
 	REJO_SANITIZE=1 $(BIN)/python setup.py -q build --build-base $(SANITIZED) --build-lib $(SANITIZED)/lib
-	ls $(SANITIZED)/lib/rejo/solvers/_svm*.so
+	ls $(SANITIZED)/lib/rejo/solvers/_svm*.so $(SANITIZED)/lib/rejo/solvers/_trees*.so
 	$(SANITIZER) $(BIN)/python -m pytest -n 2 tests/solvers/test_entry_points.py \
-		tests/solvers/test_engines.py tests/solvers/test_margins.py
+		tests/solvers/test_engines.py tests/solvers/test_margins.py tests/solvers/test_trees.py \
+		tests/solvers/test_boosting.py
 	@found="$$($(SANITIZER) $(BIN)/python -c 'from rejo.solvers import _svm; print(*_svm.architectures())')"; \
 	for engine in baseline avx2 avx512; do \
 		case " $$found " in \
@@ -86,7 +87,7 @@ sanitize: $(INSTALLED)
 all: lint types imports test demo
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info src/rejo/solvers/_svm*.so src/rejo/solvers/_svm*.pyd
+	rm -rf $(VENV) build dist src/*.egg-info src/rejo/solvers/*.so src/rejo/solvers/*.pyd
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis rejo-demo*
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -96,8 +97,8 @@ SOURCES := $(wildcard src/rejo/solvers/*.cpp src/rejo/solvers/*.hpp)
 $(INSTALLED): pyproject.toml setup.py src/rejo/__init__.py $(SOURCES)
 	@$(PYTHON) -c 'import sys; sys.exit("rejo needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	rm -f src/rejo/solvers/_svm*.so
+	rm -f src/rejo/solvers/*.so
 	$(BIN)/python -m pip install --quiet --editable ".[all,dev]"
-	@$(BIN)/python -c "import rejo.solvers._svm" 2>/dev/null \
+	@$(BIN)/python -c "import rejo.solvers._svm, rejo.solvers._trees" 2>/dev/null \
 	|| echo "The C++ extension was not built (is there a C++ compiler?); rejo runs without it, slower."
 	touch $@

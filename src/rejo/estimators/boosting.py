@@ -29,6 +29,7 @@ from rejo._state import (
     maybe,
     one_of,
     part,
+    require,
     storable,
     texts,
 )
@@ -557,3 +558,50 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         if scores.shape[1] > 1:
             return np.asarray(softmax(scores, axis=1))
         return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
+
+    # ---- files ----------------------------------------------------------------------------
+
+    def _check_state(self) -> None:
+        """The trees split by the features and add to the scores that there are."""
+        super()._check_state()
+        replicas, posteriors = self.form_ == "replicas", self.form_ == "posteriors"
+        K, S = len(self.classes_), len(self.intercepts_)
+        right = (self._n_boundaries if replicas else 1) if not posteriors else K if K > 2 else 1
+        require(right == S, self, "its intercepts are not those of its scores")
+        fine = len(self.offsets_) == (0 if posteriors else self._n_boundaries)
+        require(fine, self, "its offsets are not those of its boundaries")
+        known = self.trees_.feature < self.n_features_in_ + replicas
+        require(known.all(), self, "a tree splits by a feature that it does not have")
+        fine = (self.trees_.target < (1 if replicas else S)).all()
+        require(fine, self, "a tree adds to a score that it does not have")
+        by_code = self.trees_.feature[self.trees_.category >= 0]
+        coded = [one is not None for one in self._categories or [None] * self.n_features_in_]
+        require(all(coded[j] for j in by_code.tolist()), self, "a number is split as a category")
+        require(self._held_out.shape == self._mass.shape[:2], self, "its held-out scores disagree")
+
+    def _scores_to_onnx(self, graph: Any, X: str) -> str:
+        """Sums of the trees (n, S), with their intercepts."""
+        if self._categories is not None:
+            raise ValueError(
+                "to_onnx exports a RejoBoost of numbers only; this one splits by categories. "
+                "Encode them before it, for example by a OneHotEncoder."
+            )
+        if self._zeros_missing:
+            there = graph.add("Not", graph.add("Equal", X, np.array(0.0)))
+            X = graph.add("Where", there, X, np.array(np.nan))
+        if self.form_ != "replicas":
+            f = graph.boosted(X, self.trees_, len(self.intercepts_))
+        else:
+            p, Q = self.n_features_in_, self._n_boundaries
+            each = [graph.boosted(X, self.trees_.settled(p, q), 1) for q in range(Q)]
+            f = each[0] if Q == 1 else graph.add("Concat", *each, axis=1)
+        return str(graph.add("Add", f, self.intercepts_[None, :]))
+
+    def _to_onnx(self, graph: Any, X: str) -> str:
+        f = graph.add("Add", self._scores_to_onnx(graph, X), self.offsets_[None, :])
+        return str(graph.falling(f, self._n_boundaries))
+
+    def _posteriors_to_onnx(self, graph: Any, X: str) -> str:
+        if self.form_ != "posteriors":
+            return super()._posteriors_to_onnx(graph, X)
+        return str(graph.from_logits(self._scores_to_onnx(graph, X), len(self.classes_)))

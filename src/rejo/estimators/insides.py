@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +20,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import RejectClassifier
+from rejo.estimators.boosting import RejoBoost
 from rejo.estimators.boundaries import middle_scores
 from rejo.estimators.inner import family
 from rejo.estimators.linear import RejoLinear
 from rejo.estimators.replication import ReplicationClassifier
 from rejo.explain.trees import SplitTree, with_known
+from rejo.solvers.trees import BoostedTrees
 from rejo.typical import Typical
 
 LEAST = 1e-6  # of a probability, before its logarithm
@@ -144,6 +147,8 @@ def trees_of(parts: Insides) -> list[tuple[SplitTree, Indices]] | None:
     scorer = parts.scorer
     if isinstance(scorer, ReplicationClassifier):
         return _trees_of_replicas(scorer)
+    if isinstance(scorer, RejoBoost):
+        return _trees_of_boost(scorer)
     everyone = np.arange(len(getattr(scorer, "classes_", ())))
     if isinstance(scorer, FORESTS):
         share = 1.0 / len(scorer.estimators_)
@@ -196,6 +201,39 @@ def _trees_of_replicas(scorer: ReplicationClassifier) -> list[tuple[SplitTree, I
         for q, mark in enumerate(marks)
         for step in rounds
     ]
+
+
+def _trees_of_boost(scorer: RejoBoost) -> list[tuple[SplitTree, Indices]] | None:
+    """The same of a RejoBoost; ``None`` if it splits by sets of categories."""
+    trees, K = scorer.trees_, len(scorer.classes_)
+    if trees.splits_by_category:
+        return None
+    if scorer.form_ == "posteriors":
+        first = 1 if K == 2 else 0
+        of = trees.target.tolist()
+        return [(tree, np.array([k + first])) for tree, k in zip(_splits(trees), of, strict=True)]
+    Q = len(scorer.offsets_)
+    above = [np.arange(q // (Q // (K - 1)) + 1, K) for q in range(Q)]
+    if scorer.form_ == "parallel":  # every boundary has the same trees
+        one = list(_splits(trees))
+        return [(tree, classes) for classes in above for tree in one]
+    p = scorer.n_features_in_
+    return [(tree, above[q]) for q in range(Q) for tree in _splits(trees.settled(p, q))]
+
+
+def _splits(trees: BoostedTrees) -> Iterator[SplitTree]:
+    for first, end in trees.bounds:
+        part = slice(first, end)
+        left = (trees.left[part] - first).astype(np.intp)
+        yield SplitTree(
+            feature=trees.feature[part].astype(np.intp),
+            threshold=trees.limit[part],
+            missing_left=trees.missing_left[part],
+            left=left,
+            right=left + 1,
+            value=trees.value[part].astype(np.float64)[:, None],
+            weight=trees.cover[part].astype(np.float64),
+        )
 
 
 def booster_pulls(parts: Insides, Z: Any, n_classes: int) -> Floats | None:

@@ -23,6 +23,7 @@ from rejo.estimators import RejectClassifier
 from rejo.estimators.pipelines import final_classifier
 from rejo.persistence._container import check_free
 from rejo.persistence._header import plain
+from rejo.persistence._trees_onnx import boosted
 from rejo.persistence._trusted import KNOWN, OWN, known
 
 OPSETS = {"": 17, "ai.onnx.ml": 5}  # the second one has trees in double precision
@@ -75,7 +76,7 @@ def to_onnx(
     decider = final_classifier(model)
     if not isinstance(decider, RejectClassifier):
         raise _unsupported(decider, "a model")
-    if decider.decides_by_posteriors:
+    if decider.decides_by_posteriors or getattr(decider, "form_", "") == "posteriors":
         cut = getattr(model, "cut_", None) or 0.0  # in the prices that decide
         index, outputs = graph.by_posteriors(graph.posteriors(model, "X"), decider, cut)
     else:
@@ -194,6 +195,10 @@ class _Graph:
         if kind == "sigmoid":
             return self.add("Tanh", K)
         return self.add("Pow", K, np.array(float(degree)))
+
+    def boosted(self, X: str, trees: Any, n_scores: int) -> str:
+        """Sums (n, n_scores) of the leaves of boosted trees."""
+        return boosted(self, X, trees, n_scores)
 
     def two_columns(self, p: str) -> str:
         """Posteriors (n, 2) from those of the second class (n, 1)."""

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rejo.solvers.trees import BoostedTrees
+
 SUM, NO_TRANSFORM, AT_MOST = 1, 0, 0  # how ONNX numbers them
 
 
@@ -63,6 +65,23 @@ def boosting_scores(model: Any, graph: Any, X: str) -> str:
 def boosting(model: Any, graph: Any, X: str) -> str:
     """Posteriors (n, K) of the scores."""
     return str(graph.from_logits(boosting_scores(model, graph, X), len(model.classes_)))
+
+
+def boosted(graph: Any, X: str, trees: BoostedTrees, n_targets: int) -> str:
+    """Sums (n, n_targets) of trees that compare in single precision."""
+    X = graph.cast(graph.cast(X, "FLOAT"), "DOUBLE")
+    leaf = trees.feature < 0
+    columns = (
+        np.where(leaf, 0, trees.feature), trees.limit, trees.left, trees.left + 1,
+        trees.missing_left, leaf, trees.value,
+    )  # fmt: skip
+    parts = (
+        Tree(*(column[first:end] for column in columns), target)._replace(
+            left=trees.left[first:end] - first, right=trees.left[first:end] + 1 - first
+        )
+        for (first, end), target in zip(trees.bounds, trees.target.tolist(), strict=True)
+    )
+    return sum_of_trees(graph, X, parts, n_targets)
 
 
 def sum_of_trees(graph: Any, X: str, trees: Iterable[Tree], n_targets: int) -> str:

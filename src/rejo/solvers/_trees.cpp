@@ -118,6 +118,7 @@ class Trees {
       }
       // Features from p on are known, and settled before any walk.
       require(static_cast<std::uint32_t>(feature[i]) <= p_, "a split is by an unknown feature");
+      require(left[i] > static_cast<std::int64_t>(i), "a split leads out of its tree");
       node.feature = static_cast<std::uint32_t>(feature[i]) | (missing_left[i] ? kMissingLeft : 0);
       // x < t in single precision is x <= the number before t
       node.limit = std::nextafter(threshold[i], -std::numeric_limits<float>::infinity());
@@ -128,7 +129,6 @@ class Trees {
         const std::size_t c = static_cast<std::size_t>(category[i]);
         require(c < words_.size() && words_[c] < words_.size() - c, "a set of categories is cut off");
         node.feature |= kCategory;
-        node.value = 0;
         sets_.resize(n, 0);
         sets_[i] = category[i];
         by_category_ = true;

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
@@ -106,6 +106,42 @@ class BoostedTrees:
     def splits_by_category(self) -> bool:
         """Whether any split is by a set of categories."""
         return bool((self.category >= 0).any())
+
+    @property
+    def limit(self) -> Floats:
+        """Largest value (N,) that goes left: ``x < t`` in single precision is ``x <= limit``."""
+        return np.nextafter(self.threshold, np.float32(-np.inf)).astype(np.float64)
+
+    def some(self, first: int, last: int) -> BoostedTrees:
+        """The trees from ``first`` to before ``last``."""
+        start, end = self.bounds[first][0], self.bounds[last - 1][1]
+        nodes = {name: getattr(self, name)[start:end] for name in NODES}
+        nodes["left"] = np.where(nodes["feature"] < 0, 0, nodes["left"] - start).astype(np.int32)
+        return BoostedTrees(
+            **nodes,
+            words=self.words,
+            roots=self.roots[first:last] - start,
+            target=self.target[first:last],
+        )
+
+    def settled(self, feature: int, value: float) -> BoostedTrees:
+        """The same trees if a feature has this value: what its splits lead to moves up."""
+        place = np.arange(len(self.feature))
+        splits = np.flatnonzero(self.feature == feature)
+        place[splits] = self.left[splits] + (value > self.limit[splits])
+        while (self.feature[place] == feature).any():
+            place = place[place]
+        left, leaf = self.left[place].astype(np.int64), self.feature[place] < 0
+        order, roots = [], [0]
+        for root, _ in self.bounds:
+            order.append(_breadth_first(left, left + 1, leaf, root))
+            roots.append(roots[-1] + len(order[-1]))
+        kept = np.concatenate(order)
+        moved = np.zeros(len(left), dtype=np.int32)
+        moved[kept] = np.arange(len(kept))
+        nodes = {name: getattr(self, name)[place[kept]] for name in NODES}
+        nodes["left"] = np.where(leaf[kept], 0, moved[left[kept]]).astype(np.int32)
+        return replace(self, **nodes, roots=np.array(roots[:-1], dtype=np.int64))
 
     def gains(self, n_features: int) -> Floats:
         """How far the splits by each feature (n_features,) part what stands below them.
@@ -250,7 +286,9 @@ def _nodes(tree: Mapping[str, Any], root: int, words: list[int]) -> tuple[NDArra
     """Columns (see NODES) of one tree, in an order in which children are neighbours."""
     left, right = (np.array(tree[f"{side}_children"], dtype=np.int64) for side in ("left", "right"))
     leaf = left < 0
-    order, place = _neighbours(left, right, leaf)
+    order = _breadth_first(left, right, leaf)  # without nodes that were pruned
+    place = np.zeros(len(left), dtype=np.int64)
+    place[order] = np.arange(len(order))
     numbers = np.array(tree["split_conditions"], dtype=np.float32)
     category = np.full(len(left), -1, dtype=np.int32)
     sets = (tree[f"categories_{name}"] for name in ("nodes", "segments", "sizes"))
@@ -269,17 +307,17 @@ def _nodes(tree: Mapping[str, Any], root: int, words: list[int]) -> tuple[NDArra
     return tuple(column[order] for column in columns)
 
 
-def _neighbours(left: Indices, right: Indices, leaf: NDArray[np.bool_]) -> tuple[Indices, Indices]:
-    """Nodes in the new order, and the new place of each; pruned nodes are left out."""
-    order, reached = [0], 0
+def _breadth_first(
+    left: Indices, right: Indices, leaf: NDArray[np.bool_], root: int = 0
+) -> Indices:
+    """Nodes below a root in an order in which children are neighbours."""
+    order, reached = [root], 0
     while reached < len(order):
         node = order[reached]
         reached += 1
         if not leaf[node]:
             order += [int(left[node]), int(right[node])]
-    place = np.zeros(len(left), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return np.array(order), place
+    return np.array(order)
 
 
 def _bits(categories: Sequence[int]) -> list[int]:
