@@ -10,22 +10,20 @@ from pathlib import Path
 import pytest
 
 from rejo.study import run
+from tests.cluster_setup import local_cluster
 
 sys.path.insert(0, os.fspath(Path(__file__).parent))
 from tiny import n_rows, rows_of, tiny_study
 
-distributed = pytest.importorskip(
+pytest.importorskip(
     "distributed", reason='dask.distributed is not installed: pip install "rejo[dask]"'
 )
-
-pytestmark = pytest.mark.filterwarnings("default")  # those of Dask are not ours
+pytestmark = pytest.mark.cluster
 
 
 @pytest.fixture(scope="module")
 def cluster():
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
-    ) as cluster:
+    with local_cluster() as cluster:
         yield cluster
 
 
