@@ -11,7 +11,7 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
@@ -74,6 +74,35 @@ def progress(
         for done, item in enumerate(items, start=1):
             left = (monotonic() - start) / done * (total - done)
             _show(f"\r{title}: {done}/{total}, {_clock(left)} left \033[K")
+            yield item
+    finally:
+        _show("\r\033[K")
+
+
+def row_progress(
+    items: Iterable[T],
+    rows: Callable[[T], int],
+    *,
+    total: int,
+    title: str,
+    show: bool | None = None,
+) -> Iterator[T]:
+    """Yield the items, and write on stderr how many rows a second are done, and the time left.
+
+    ``rows`` says how many rows an item is, and ``total`` how many there are.
+    """
+    stream = sys.stderr
+    if stream is None or not (stream.isatty() if show is None else show):
+        yield from items
+        return
+    start, done = monotonic(), 0
+    try:
+        for item in items:
+            done += rows(item)
+            seconds = max(monotonic() - start, 1e-9)
+            left = seconds / max(done, 1) * (total - done)
+            said = f"{done:,} of {total:,} rows, {done / seconds:,.0f} a second"
+            _show(f"\r{title}: {said}, {_clock(left)} left \033[K")
             yield item
     finally:
         _show("\r\033[K")

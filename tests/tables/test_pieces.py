@@ -12,8 +12,8 @@ pq = pytest.importorskip("pyarrow.parquet")
 
 from rejo.tables import TableEncoder, TableError, read_chunks  # noqa: E402
 from rejo.tables.pieces import (  # noqa: E402
+    ParquetTable,
     RowGroup,
-    columns_of,
     is_many,
     pieces_of,
     read_piece,
@@ -52,7 +52,16 @@ def test_pieces_are_those_of_all_files_by_name(folder, frame):
     same = [f"{folder}/*.parquet", names, [folder / "b.parquet", f"{folder}/[ac].parquet"]]
     assert all(pieces_of(paths) == pieces for paths in same)
     assert [piece.group for piece in pieces_of(names[0])] == [0, 1]
-    assert columns_of(folder) == ["age", "colour", "id"]
+    table = ParquetTable.of(folder)
+    assert (table.columns, table.rows, table.pieces) == (["age", "colour", "id"], 1000, pieces)
+    before = table.files
+    assert [(file.path, file.size) for file in before] == [
+        (str(path), path.stat().st_size) for path in names
+    ]
+    frame[::-1][600:].to_parquet(names[0], row_group_size=250, index=False)
+    after = ParquetTable.of(folder).files
+    assert after[0].mark != before[0].mark
+    assert after[1:] == before[1:]
 
 
 def test_a_store_that_fsspec_opens(folder):

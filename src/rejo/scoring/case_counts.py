@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo.scoring.deciding import RankedRows, Scored
+from rejo.scoring.deciding import RankedRows, ScoredRows
 from rejo.scoring.doubt_counts import DoubtCounts
 from rejo.scoring.ids import Ids
 from rejo.scoring.reasons import AMBIGUOUS, WORDS
@@ -33,7 +33,7 @@ class CaseCounts:
     ids: Ids = field(default_factory=Ids)
     reasons: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(WORDS), np.int64))
 
-    def add(self, scored: Scored) -> None:
+    def add(self, scored: ScoredRows) -> None:
         """Count cases that are decided."""
         names, cases = scored.decided.names, scored.decided.cases
         self.n_cases += len(cases["decision"])

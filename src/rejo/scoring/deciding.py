@@ -72,7 +72,7 @@ class RankedRows(NamedTuple):
     audited: NDArray[np.bool_]  # (n,) reviewed only because it was drawn
 
 
-class Scored(NamedTuple):
+class ScoredRows(NamedTuple):
     """What is made of a chunk."""
 
     decided: DecidedRows
@@ -159,7 +159,7 @@ class Decider:
         self.drawing = drawing or np.random.RandomState(0)
         self._features = list(opened.encoder.kinds_)
 
-    def __call__(self, chunk: Any) -> Scored:
+    def __call__(self, chunk: Any) -> ScoredRows:
         """Decide the rows of a chunk, as :func:`rejo.tables.read_chunks` yields them."""
         opened, id, by = self.opened, self.plan.id, self.plan.group
         names = names_of(chunk[id]) if id is not None and id in chunk.columns else None
@@ -174,7 +174,7 @@ class Decider:
             explained = (judged.judgement.decision < 0) & (reason == AMBIGUOUS)
             why = opened.why(judged.X, np.flatnonzero(explained), group)
         decided = decided_of(names, judged.judgement, reason, drawn, details, why)
-        return Scored(decided, judged.doubts, opened.unknown_groups(group))
+        return ScoredRows(decided, judged.doubts, opened.unknown_groups(group))
 
 
 def decided_of(

@@ -34,6 +34,10 @@ class Ids:
             if self._n < self.MOST:
                 self._keep(hashes)
 
+    def forget(self) -> None:
+        """Compare none of these ids."""
+        self._hashes, self._n = [], 0
+
     def _keep(self, hashes: NDArray[np.uint64]) -> None:
         self._hashes.append(hashes)
         self._n += len(hashes)

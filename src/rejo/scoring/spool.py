@@ -10,7 +10,7 @@ from typing import IO, Any, Self
 import numpy as np
 
 from rejo._errors import RejoError
-from rejo.scoring.deciding import INDICES, DecidedRows, RankedRows, Scored
+from rejo.scoring.deciding import INDICES, DecidedRows, RankedRows, ScoredRows
 from rejo.scoring.names import packed, unpacked
 from rejo.scoring.ranking import Candidates, ranks_of
 from rejo.tables.doubts import Doubt
@@ -41,7 +41,7 @@ class Spool:
         """Store the decisions on the next cases."""
         self._candidates.append(decided.candidates())
         try:
-            store(Scored(decided, {}, []), self._file)
+            store(ScoredRows(decided, {}, []), self._file)
         except OSError as error:
             raise RejoError(
                 f"{tempfile.gettempdir()} is full ({error.strerror}): decisions are kept there "
@@ -65,7 +65,7 @@ class Spool:
             yield NOTHING_DECIDED.ranked(ranks, 0)
 
 
-def store(scored: Scored, file: IO[bytes]) -> None:
+def store(scored: ScoredRows, file: IO[bytes]) -> None:
     """Write what was made of a chunk: a line of JSON says what follows, then arrays as they are."""
     decided = scored.decided
     names, arrays = packed(decided.names), {**decided.cases, "drawn": decided.drawn}
@@ -83,7 +83,7 @@ def store(scored: Scored, file: IO[bytes]) -> None:
         file.write(np.ascontiguousarray(values).data)
 
 
-def restore(file: IO[bytes]) -> Scored:
+def restore(file: IO[bytes]) -> ScoredRows:
     """Read what was written next; at the end of the file, an ``EOFError``."""
     if not (line := file.readline()):
         raise EOFError
@@ -96,7 +96,7 @@ def restore(file: IO[bytes]) -> Scored:
     details, why, doubts = (dict(zip(*said, strict=True)) for said in head["texts"])
     found = {row: [Doubt(*doubt) for doubt in said] for row, said in doubts.items()}
     decided = DecidedRows(names, arrays, arrays.pop("drawn"), details, why)
-    return Scored(decided, found, head["unknown"])
+    return ScoredRows(decided, found, head["unknown"])
 
 
 def _nothing() -> DecidedRows:

@@ -47,16 +47,21 @@ class Page(NamedTuple):
     is_simple: bool  # strings as they are, or places in a dictionary that is known from the start
 
 
-def pages_of(
-    stream: BinaryIO, size: int, columns: Collection[int], groups: Sequence[int] | None = None
-) -> Iterator[Page]:
-    """Yield the pages of some columns, and of some row groups or all, of a file of this size."""
+def footer_of(stream: BinaryIO, size: int) -> bytes:
+    """Return the footer of a file of this size, which says where all its pages are."""
     stream.seek(size - 8)
     length = int.from_bytes(stream.read(4), "little")
     if length > LONGEST_FOOTER:
         raise ValueError(f"its footer has more than {size_of(LONGEST_FOOTER)}")
     stream.seek(size - 8 - length)
-    found = _Thrift(stream.read(length)).struct(FOOTER)[ROW_GROUPS]
+    return stream.read(length)
+
+
+def pages_of(
+    stream: BinaryIO, size: int, columns: Collection[int], groups: Sequence[int] | None = None
+) -> Iterator[Page]:
+    """Yield the pages of some columns, and of some row groups or all, of a file of this size."""
+    found = _Thrift(footer_of(stream, size)).struct(FOOTER)[ROW_GROUPS]
     for group in found if groups is None else map(found.__getitem__, groups):
         for i in columns:
             for unpacked, is_simple in _pages(stream, group[COLUMNS][i][COLUMN]):

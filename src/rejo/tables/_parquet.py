@@ -7,13 +7,14 @@ a million times takes the memory of one.
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from rejo.tables._arrow_words import codes_in, words_with
-from rejo.tables._pages import pages_of
+from rejo.tables._pages import footer_of, pages_of
 from rejo.tables._row_groups import RowGroup, open_stream
 from rejo.tables._typed import CELL, SPLIT, Piece, TypedFile
 from rejo.tables.errors import (
@@ -47,7 +48,7 @@ class ParquetFile(TypedFile):
     def __init__(self, stream: BinaryIO, name: str, groups: Sequence[int] | None = None) -> None:
         self.name = name
         self._stream, self._size = stream, stream.seek(0, os.SEEK_END)
-        self.size = self._size
+        self.size: int = self._size
         with self._reading():
             self._file = import_pyarrow().parquet.ParquetFile(stream)
             self.names = list(self._file.schema_arrow.names)
@@ -61,6 +62,11 @@ class ParquetFile(TypedFile):
     def group_rows(self) -> list[int]:
         """Return the number of rows of each row group."""
         return [self._file.metadata.row_group(i).num_rows for i in self.groups]
+
+    def mark(self) -> str:
+        """Return a hash of the footer: another one, all but surely, if the contents change."""
+        with self._reading():
+            return sha256(footer_of(self._stream, self._size)).hexdigest()
 
     def holds(self, column: str) -> str:
         """Return what the cells of a column are; refuse those that are not single values."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from glob import escape, glob, has_magic
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,18 @@ from rejo.tables._row_groups import RowGroup, store_of
 from rejo.tables.errors import TableError, import_pandas, shown
 from rejo.tables.values import word_of
 
-__all__ = ["RowGroup", "columns_of", "files_of", "pieces_of", "read_piece", "row_hashes", "share"]
+__all__ = [
+    "DataFile",
+    "ParquetTable",
+    "RowGroup",
+    "columns_of",
+    "files_of",
+    "is_many",
+    "pieces_of",
+    "read_piece",
+    "row_hashes",
+    "share",
+]
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 AT_ONCE = 16  # files whose footers are read at the same time
@@ -126,32 +137,55 @@ def pieces_of(paths: Paths) -> list[RowGroup]:
     >>> [(Path(piece).name, piece.group, piece.rows, piece.start) for piece in pieces]
     [('a.parquet', 0, 3, 0), ('a.parquet', 1, 2, 3), ('b.parquet', 0, 3, 5), ('b.parquet', 1, 2, 8)]
     """
-    return _pieces(files_of(paths))[0]
+    return ParquetTable.of(paths).pieces
 
 
 def columns_of(paths: Paths) -> list[str]:
     """Return the names of the columns, which all files have."""
-    return _pieces(files_of(paths))[1]
+    return ParquetTable.of(paths).columns
 
 
-def _pieces(files: list[str]) -> tuple[list[RowGroup], list[str]]:
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        footers = list(pool.map(_footer, files))
-    columns = footers[0][0]
-    pieces, start = [], 0
-    for file, (names, sizes) in zip(files, footers, strict=True):
-        if set(names) != set(columns):
-            _refuse_columns(file, names, files[0], columns)
-        for group, rows in enumerate(sizes):
-            pieces.append(RowGroup(file, group, rows, start))
-            start += rows
-    return pieces, columns
+class DataFile(NamedTuple):
+    """A file of a table."""
+
+    path: str  # or its URL
+    size: int  # bytes
+    mark: str  # hash of its footer: another one, all but surely, if the contents change
 
 
-def _footer(file: str) -> tuple[list[str], list[int]]:
-    """Return the columns of a file, and how many rows its row groups have."""
-    with open_parquet(file) as found:
-        return found.names, found.group_rows()
+class ParquetTable(NamedTuple):
+    """A table of several Parquet files."""
+
+    files: list[DataFile]  # by name
+    columns: list[str]  # all files have them
+    pieces: list[RowGroup]
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of all files."""
+        return sum(piece.rows for piece in self.pieces)
+
+    @classmethod
+    def of(cls, paths: Paths) -> ParquetTable:
+        """Find the files and read their footers; parameters and errors as for pieces_of."""
+        names = files_of(paths)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            footers = list(pool.map(_footer, names))
+        columns = footers[0][1]
+        pieces, start = [], 0
+        for file, found, sizes in footers:
+            if set(found) != set(columns):
+                _refuse_columns(file.path, found, names[0], columns)
+            for group, rows in enumerate(sizes):
+                pieces.append(RowGroup(file.path, group, rows, start))
+                start += rows
+        return cls([file for file, _, _ in footers], columns, pieces)
+
+
+def _footer(path: str) -> tuple[DataFile, list[str], list[int]]:
+    """Return a file with its columns, and how many rows its row groups have."""
+    with open_parquet(path) as found:
+        return DataFile(path, found.size, found.mark()), found.names, found.group_rows()
 
 
 def _refuse_columns(file: str, names: list[str], first: str, columns: list[str]) -> None:

@@ -1,0 +1,252 @@
+"""Decisions on the cases of many Parquet files."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rejo import __version__
+from rejo._io import URL, row_progress, without_password
+from rejo.distributed._output_folder import OutputFolder
+from rejo.distributed._part_tasks import (
+    DecidedPart,
+    DecideTask,
+    Job,
+    OutputPart,
+    RankTask,
+    decide_part,
+    parts_of,
+    rank_part,
+)
+from rejo.distributed._placing import placing
+from rejo.distributed._sent_model import packed_model
+from rejo.scoring.case_counts import CaseCounts
+from rejo.scoring.deciding import Plan
+from rejo.scoring.opened import Opened
+from rejo.scoring.ranking import Candidates, capacity_of, ranks_of
+from rejo.tables.errors import check_columns
+from rejo.tables.pieces import ParquetTable, Paths
+
+DRAWN = 1 << 20  # numbers at a time
+
+
+class DecidedFolder(NamedTuple):
+    """Decisions in a folder.
+
+    Attributes
+    ----------
+    folder : Path
+        It has a Parquet file for each part, and ``_rejo.json``.
+    manifest : dict
+        What ``_rejo.json`` says: the hash of the model, the files that were decided, the parts of
+        the output and the numbers of cases.
+    counts : CaseCounts or None
+        The numbers of cases in detail; ``None`` if an earlier run had decided all of them.
+    """
+
+    folder: Path
+    manifest: dict[str, Any]
+    counts: CaseCounts | None
+
+
+def predict(
+    model: Any,
+    data: Paths,
+    out: str | os.PathLike[str],
+    *,
+    id: str | None = None,
+    group: str | None = None,
+    capacity: float | None = None,
+    audit: float | None = None,
+    why: bool = False,
+    strict: bool = False,
+    random_state: int = 0,
+    overwrite: bool = False,
+    client: Any = None,
+    n_jobs: int = 1,
+    trusted: Collection[str] = (),
+    max_bytes: int | None = None,
+    show_progress: bool | None = False,
+) -> DecidedFolder:
+    """Decide the cases of Parquet files, and write a folder of Parquet files with the decisions.
+
+    Each row group is a task, and becomes a file of the folder; small ones are put together.  The
+    decisions, row for row, and the columns are those of ``rejo predict`` on a single file.
+
+    A file appears under its name when it is complete; ``_rejo.json`` is the last.  If a worker
+    dies, others do its work; if this process is stopped, the same call goes on with the parts that
+    are there, and ends with the same bytes.
+
+    Parameters
+    ----------
+    model : str, path-like or fitted model
+        A model file, or a model that can be saved as one.  Workers get it from here.
+    data : str, path-like, or iterable of these
+        Parquet files: a pattern such as ``"new/*.parquet"``, a folder, or URLs that fsspec opens.
+        Workers must see them under the same names.
+    out : str or path-like
+        Folder for the decisions, which workers must share.  It is made if it does not exist.
+    id : str, default=None
+        Column that names the cases; by default that of training, if the files have it, else cases
+        are numbered.
+    group : str, default=None
+        Column to promise by, if the model has such promises; by default that of training.
+    capacity : int or float, default=None
+        Send at most this many cases to review, or this share of them if it is a float: those most
+        worth it.
+    audit : float, default=None
+        Also send this share of the cases to review, drawn at random.
+    why : bool, default=False
+        Say for ambiguous cases which features pull to either side.
+    strict : bool, default=False
+        Stop at a row that is not as in training, instead of sending it to review.
+    random_state : int, default=0
+        Seed of ``audit``.
+    overwrite : bool, default=False
+        Replace the decisions of another run in the folder.
+    client : distributed.Client or str, default=None
+        A Dask cluster, or the address of its scheduler; ``None``: this machine.
+    n_jobs : int, default=1
+        Number of processes without a cluster.
+    trusted, max_bytes
+        As for :func:`rejo.persistence.load`.
+    show_progress : bool, default=False
+        Write rows per second and the time left on stderr; ``None``: if it is a terminal.
+
+    Returns
+    -------
+    decided : DecidedFolder
+
+    Raises
+    ------
+    TableError
+        If a file cannot be read or lacks a column.
+    RejoError
+        If the folder has other files, or an option does not suit the model.
+    ClusterError
+        If the cluster cannot do the work.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo import RejoLinear, make_synthetic_1
+    >>> from rejo.distributed import predict
+    >>> X, y = make_synthetic_1(200, random_state=0)
+    >>> frame = pd.DataFrame(X, columns=["age", "income"])
+    >>> model = RejoLinear(reject_cost=0.2).fit(frame, y)
+    >>> with TemporaryDirectory() as folder:
+    ...     frame.to_parquet(Path(folder, "new.parquet"), row_group_size=100)
+    ...     decided = predict(model, f"{folder}/*.parquet", f"{folder}/decided")
+    ...     print(len(pd.read_parquet(sorted(decided.folder.glob("*.parquet")))))
+    200
+    """
+    opened, sent, file = packed_model(model, trusted, max_bytes)
+    plan = Plan.of(opened, id=id, group=group, why=why, audit=audit, strict=strict)
+    table = ParquetTable.of(_absolute(data))
+    has_ids = plan.id in table.columns
+    named = [plan.id] if plan.id is not None and (has_ids or plan.must_have_id) else []
+    grouped = [plan.group] if plan.group is not None else []
+    where = without_password(table.files[0].path)
+    check_columns(where, [*opened.encoder.kinds_, *named, *grouped], table.columns)
+
+    parts = parts_of(table.pieces)
+    about = _about(opened, plan, table, capacity=capacity, random_state=random_state)
+    folder = OutputFolder(out, _hash(about), [part.name for part in parts])
+    done = folder.begin(overwrite=overwrite)
+    if done is not None:
+        return DecidedFolder(folder.path, done, None)
+
+    job = Job(str(folder.path), str(folder.work), sent, plan)
+    drawing = np.random.RandomState(random_state) if audit else None
+    with placing(client, n_jobs, sent, file) as run:
+        shown = partial(row_progress, total=table.rows, show=show_progress)
+        tasks = _decide_tasks(parts, drawing)
+        decided: dict[str, DecidedPart] = {}
+        for task, found in shown(run(partial(decide_part, job), tasks), _rows, title="deciding"):
+            decided[task.part.name] = found
+        counts = CaseCounts()
+        for part in parts:
+            counts.merge(decided[part.name].counts)
+        counts.has_ids = has_ids
+        limit = capacity_of(capacity, counts.n_cases)
+        candidates = [decided.pop(part.name).candidates for part in parts]
+        ranking = _rank_tasks(parts, candidates, limit, plan.id if has_ids else None, counts)
+        for _, ranked in shown(run(partial(rank_part, job), ranking), _rows, title="writing"):
+            counts.merge(ranked)
+    manifest = folder.finish(about | {
+        "parts": [part.name for part in parts],
+        "rows": [part.rows for part in parts],
+        "capacity": limit,
+        "counts": counts.as_json(),
+    })  # fmt: skip
+    return DecidedFolder(folder.path, manifest, counts)
+
+
+def _absolute(data: Paths) -> list[str]:
+    """Return names that mean the same to a worker, which has another folder."""
+    given = [data] if isinstance(data, str | os.PathLike) else list(data)
+    names = [os.fspath(name) for name in given]
+    return [name if URL.match(name) else os.path.abspath(name) for name in names]
+
+
+def _about(opened: Opened, plan: Plan, table: ParquetTable, **options: Any) -> dict[str, Any]:
+    """Return what determines the decisions: the model, the files, the options."""
+    return {
+        "rejo": __version__,
+        "model": {
+            "name": opened.found.path.name,
+            "sha256": opened.found.payload_hash,
+        },
+        "plan": plan._asdict() | options,
+        "inputs": [
+            {"name": os.path.basename(file.path), "bytes": file.size, "mark": file.mark}
+            for file in table.files
+        ],
+    }
+
+
+def _hash(about: dict[str, Any]) -> str:
+    return sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+
+
+def _rows(done: tuple[Any, Any]) -> int:
+    rows: int = done[0].part.rows
+    return rows
+
+
+def _decide_tasks(
+    parts: Sequence[OutputPart], drawing: np.random.RandomState | None
+) -> Iterator[DecideTask]:
+    """Yield a task for each part, with the random numbers of one machine that decides all."""
+    for part in parts:
+        state = None
+        if drawing is not None:
+            state = np.random.RandomState()
+            state.set_state(drawing.get_state())
+            for done in range(0, part.rows, DRAWN):
+                drawing.uniform(size=min(DRAWN, part.rows - done))
+        yield DecideTask(part, state)
+
+
+def _rank_tasks(
+    parts: Sequence[OutputPart],
+    candidates: Sequence[Candidates],
+    capacity: int | None,
+    id: str | None,
+    counts: CaseCounts,
+) -> Iterator[RankTask]:
+    """Yield a task for each part, with the ranks of its candidates among those of all parts."""
+    ranks = ranks_of(Candidates.joined(candidates), capacity)
+    ends = np.cumsum([len(one.reason) for one in candidates]).tolist()
+    for part, one, end in zip(parts, candidates, ends, strict=True):
+        own = ranks[end - len(one.reason) : end]
+        yield RankTask(part, own, id, counts.has_worth)
