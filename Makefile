@@ -9,13 +9,18 @@ CODE := src tests benchmarks docs setup.py conftest.py
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test slow fuzz torch lint types imports bench docs sanitize all clean
+.PHONY: demo test cluster slow fuzz torch lint types imports bench docs sanitize all clean
 
 demo: $(INSTALLED)
 	$(BIN)/rejo demo --overwrite
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -n 2
+
+# Dask clusters, in a network namespace with nothing but loopback where the system allows it.
+cluster: $(INSTALLED)
+	$(BIN)/python -m tests.cluster_setup $(BIN)/python -m pytest -m cluster \
+		$$(grep -rl --include='test_*.py' 'mark\.cluster' tests)
 
 slow: fuzz
 	$(BIN)/python -m pytest -n 2 -m slow
@@ -84,7 +89,7 @@ sanitize: $(INSTALLED)
 		esac; \
 	done
 
-all: lint types imports test demo
+all: lint types imports test cluster demo
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info src/rejo/solvers/*.so src/rejo/solvers/*.pyd

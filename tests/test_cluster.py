@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -292,9 +293,10 @@ def test_workers_without_nannies_are_refused(client):
 @contextmanager
 def command(name, *words, cwd):
     """Run a command of Dask, such as ``dask scheduler``."""
-    words = [sys.executable, "-m", f"distributed.cli.dask_{name}", *words, "--no-dashboard"]
+    words = [sys.executable, "-m", f"distributed.cli.dask_{name}", *words, "--host", "127.0.0.1"]
+    words += ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]  # of other pages
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen([*words, "--host", "127.0.0.1"], cwd=cwd, **quiet)
+    process = subprocess.Popen(words, cwd=cwd, **quiet)
     try:
         yield process
     finally:
@@ -400,3 +402,36 @@ def test_joblib_ends_with_an_error_where_workers_die(cluster):
         with pytest.raises(ZeroDivisionError) as caught:
             Parallel()(delayed(fail)(x) for x in range(6))
         assert "in fail" in caught.value.__notes__[0]
+
+
+# ---- encryption ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def security(tmp_path):
+    """Certificates for both ends, signed by themselves."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl, which makes the certificates, is not installed")
+    key, certificate = os.fspath(tmp_path / "key.pem"), os.fspath(tmp_path / "certificate.pem")
+    options = ["-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    options += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate]
+    subprocess.run(["openssl", "req", "-x509", *options], check=True, capture_output=True)
+    parts = {
+        f"tls_{role}_{part}": path
+        for role in ("scheduler", "worker", "client")
+        for part, path in (("key", key), ("cert", certificate))
+    }
+    return distributed.Security(tls_ca_file=certificate, require_encryption=True, **parts)
+
+
+def test_an_encrypted_connection(security):
+    with local_cluster(n_workers=1, protocol="tls://", security=security) as cluster:
+        address = cluster.scheduler_address
+        assert address.startswith("tls://127.0.0.1:")
+        with connect(address, security=security) as client:
+            assert list(hand_out(client, square, [3])) == [(3, 9)]
+        with pytest.raises(ClusterError, match="needs certificates"), connect(address):
+            pass
+        plain = address.replace("tls:", "tcp:")
+        with pytest.raises(ClusterError, match="no Dask scheduler"), connect(plain, timeout=0.5):
+            pass
