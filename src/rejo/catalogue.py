@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 COSTS = (0.5, 4.0, 32.0, 256.0)  # C of a support vector machine
@@ -20,6 +21,7 @@ SMOOTH_WIDTHS = (0.06, 0.3, 1.5)  # the same for a logistic loss, which prefers 
 DECAYS = (1e-2, 1e-1, 1.0, 10.0)  # weight decay of a network
 PENALTIES = (0.003, 0.03, 0.3, 3.0, 30.0)  # C of a logistic regression
 STAGES = (25, 50, 75, 100, 150, 200)  # trees of a booster
+BOOST = find_spec("xgboost") is not None  # otherwise scikit-learn boosts
 LARGE = 10_000  # rows from which boosting takes larger steps and trees
 
 
@@ -112,11 +114,15 @@ def _mlp(problem: ProblemSize) -> Built:
 def _boosting(problem: ProblemSize) -> Built:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    from rejo.estimators import ReplicationClassifier
+    from rejo.estimators import RejoBoost, ReplicationClassifier
 
     plain = HistGradientBoostingClassifier(
         learning_rate=0.06, early_stopping=False, random_state=problem.random_state
     )
+    if BOOST:
+        form = "parallel" if problem.n_classes == 2 else "replicas"
+        learner = RejoBoost(boundaries=form, random_state=problem.random_state)
+        return Built(learner, {"max_depth": (2, 4)}, plain)
     grid = {"estimator__max_leaf_nodes": (4, 15)}
     return Built(ReplicationClassifier(plain), grid, plain, "estimator__")
 
@@ -184,10 +190,17 @@ def _trees(problem: ProblemSize) -> tuple[Any, dict[str, Any]]:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     large = problem.n_samples > LARGE
+    rate = 0.1 if large else 0.05
+    if BOOST:
+        from rejo.estimators import RejoBoost
+
+        booster = RejoBoost(
+            boundaries="posteriors", reject_cost=None, learning_rate=rate,
+            early_stopping_rounds=None, random_state=problem.random_state,
+        )  # fmt: skip
+        return booster, {"max_depth": (6,) if large else (2, 4), "n_estimators": STAGES}
     model = HistGradientBoostingClassifier(
-        learning_rate=0.1 if large else 0.05,
-        early_stopping=False,
-        random_state=problem.random_state,
+        learning_rate=rate, early_stopping=False, random_state=problem.random_state
     )
     grid = {"max_leaf_nodes": (31,) if large else (4, 15), "max_iter": STAGES}
     return model, grid
@@ -289,7 +302,8 @@ _LEARNERS = (
     ),
     Method(
         name="boosting", label="gradient boosting, data replication", build=_boosting,
-        trained=True, posteriors=True, max_samples=5_000, max_features=200,
+        trained=True, posteriors=True, max_samples=100_000 if BOOST else 5_000,
+        max_features=1_000 if BOOST else 200,
     ),
     Method(
         name="kernel-logistic", label="kernel logistic regression, data replication",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -49,11 +49,12 @@ from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.posteriors import PosteriorsMixin, judge_posteriors
 from rejo.estimators.priced import PricedClassifier
 from rejo.solvers.boosting import ScoreTable, best_thresholds, score_table
-from rejo.solvers.trees import BoostedTrees, ready
+from rejo.solvers.trees import BoostedTrees, Walker, ready
 
 BINS = 1024  # scores of held-out rows that are kept, to find thresholds for other reject costs
 MANY = 20_000  # rows from which a share of them is enough to hold out
 SHARE, FOLDS = 0.1, 5
+SMALL = 1 << 17  # numbers to learn from that are not worth a second thread
 
 
 def _counts_boundaries(model: RejoBoost) -> bool:
@@ -237,8 +238,10 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             X = X[targets.rows]
         k, v = targets.indices, targets.weight
         ordered = self.class_order is not None or is_ordered(y)
+        plan = self.plan(targets.classes, ordered, random)
         parts = self._validation_parts(k, random)
-        plan = self.plan(targets.classes, ordered, random, stops=bool(parts))
+        if not parts:
+            plan = plan._replace(patience=None)
         found = [self._grow(plan, X, k, v, part) for part in parts]
         if len(found) == 1:
             return self.store(plan, *found[0])
@@ -258,11 +261,16 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         train = rest = None
         if held_out is not None:
             train, rest = np.flatnonzero(~held_out), np.flatnonzero(held_out)
+        none: Any = []
         grower = Grower(
-            plan, lambda: blocks_of(X, k, v, train), lambda: blocks_of(X, k, v, rest),
-            self._n_threads(),
-        )  # fmt: skip
+            plan,
+            lambda: blocks_of(X, k, v, train),
+            lambda: none if rest is None else blocks_of(X, k, v, rest),
+            min(self._n_threads(), 1 + X.shape[0] * X.shape[1] // SMALL),
+        )
         stage = grower.grow()
+        if plan.form == "posteriors":  # which have no thresholds
+            return stage, np.empty((0, plan.n_scores)), np.empty(0, np.intp), None
         return stage, *grower.held_out_scores(stage)
 
     def fit_path(
@@ -308,13 +316,25 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         check_is_fitted(self)
         if self.form_ != "posteriors":
             return super().predict_proba(X)
-        return self._posteriors(X)
+        return self.posteriors_of(self._scores(X))
+
+    @available_if(lambda model: getattr(model, "form_", model.boundaries) == "posteriors")
+    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
+        """Yield the posteriors (n_samples, n_classes) after each round; for posteriors only."""
+        X, S = self._numbers(X), len(self.intercepts_)
+        f = np.tile(self.intercepts_, (len(X), 1))
+        for first in range(0, len(self.trees_.roots), S):
+            trees = self.trees_.some(first, first + S)
+            f += Walker(trees, self.n_features_in_, S).scores(X)
+            yield self.posteriors_of(f)
 
     def judge(self, X: Any) -> Judgement:
         check_is_fitted(self)
         if self.form_ != "posteriors":
             return super().judge(X)
-        found = judge_posteriors(self._posteriors(X), self.prices_, rejects=self._rejects)
+        found = judge_posteriors(
+            self.posteriors_of(self._scores(X)), self.prices_, rejects=self._rejects
+        )
         return found if self.decides_by_posteriors else found._replace(worth=None)
 
     def _decide(self, X: Any) -> Indices:
@@ -470,6 +490,8 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         self, k: Indices, random: np.random.RandomState
     ) -> list[NDArray[np.bool_]]:
         """Rows (n,) to hold out, the same share of each class: once, in folds, or not at all."""
+        if self.form_ == "posteriors" and self.early_stopping_rounds is None:
+            return []  # there is nothing to find out
         n, few = len(k), int(np.bincount(k).min())
         share = self.validation
         if isinstance(share, str):  # "auto"
@@ -537,17 +559,19 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         )  # fmt: skip
         return summed(X) if issparse(X) else X
 
+    def _numbers(self, X: Any) -> NDArray[Any]:
+        """Cases (n, p) as the trees see them."""
+        X = self._check_input(X, reset=False)
+        if self._zeros_missing:
+            return without_zeros(X)
+        return np.asarray(X.toarray()) if issparse(X) else X
+
     def _scores(self, X: Any) -> Floats:
         """Sums of the trees (n, S), with their intercepts."""
-        X = self._check_input(X, reset=False)
-        if self._zeros_missing or issparse(X):
-            X = without_zeros(X) if self._zeros_missing else X.toarray()
+        X = self._numbers(X)
         n_known = self._n_boundaries if self.form_ == "replicas" else None
         walker = ready(self.trees_, self.n_features_in_, len(self.intercepts_), n_known)
         return walker.scores(X, self._n_threads()) + self.intercepts_
-
-    def _posteriors(self, X: Any) -> Floats:
-        return self.posteriors_of(self._scores(X))
 
     def boundaries_of(self, scores: Floats) -> Floats:
         """Scores of all boundaries (n, n_boundaries), from the sums of the trees (n, n_scores)."""

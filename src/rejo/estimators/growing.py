@@ -53,6 +53,13 @@ class Plan(NamedTuple):
         return len(self.labels)
 
     @property
+    def n_scores(self) -> int:
+        """Number of scores that a case has."""
+        if self.form == "replicas":
+            return self.n_replicas
+        return self.n_classes if self.form == "posteriors" and self.n_classes > 2 else 1
+
+    @property
     def n_replicas(self) -> int:
         return self.labels.shape[1]
 
@@ -179,8 +186,13 @@ class Grower:
         """
         grown = grown_from(self.plan, stage)
         walker = grown.walker(self.plan)
-        blocks = self._blocks[self._held_out is not None]
-        found = [(walker.scores(as_dense(b.X)) + grown.intercepts, b.k, b.v) for b in blocks()]
+        train, held_out = self._blocks
+        found = []
+        for blocks in (held_out, train):
+            for X, k, v in blocks():
+                found.append((walker.scores(as_dense(X)) + grown.intercepts, k, v))
+            if found:
+                break
         if not found:
             S = len(grown.intercepts)
             return np.empty((0, S)), np.empty(0, np.intp), None

@@ -119,7 +119,7 @@ def grid_posteriors(
             fits: Any = (_source(m).fit(fold.X_train, fold.y_train) for m in models)
             answers = ((fit.classes_, fit.predict_proba(fold.X_test)) for fit in fits)
         elif hasattr(model, "staged_predict_proba"):
-            model.set_params(max_iter=max(values)).fit(fold.X_train, fold.y_train)
+            model.set_params(**{_rounds_of(model): max(values)}).fit(fold.X_train, fold.y_train)
             answers = ((model.classes_, p) for p in _stages(model, fold.X_test, values))
         else:
             fits = model.fit_path(fold.X_train, fold.y_train, Cs=values)
@@ -168,8 +168,13 @@ def _shared_parameter(estimator: Any) -> str:
     source = _source(model)
     before += "estimator__" if source is not model else ""
     if hasattr(source, "staged_predict_proba"):
-        return f"{before}max_iter"
+        return f"{before}{_rounds_of(source)}"
     return f"{before}C" if hasattr(source, "fit_path") else ""
+
+
+def _rounds_of(booster: Any) -> str:
+    """Name of its parameter for the number of rounds."""
+    return "max_iter" if "max_iter" in booster.get_params(deep=False) else "n_estimators"
 
 
 def _groups(points: Sequence[Point], kind: Any) -> list[list[int]]:

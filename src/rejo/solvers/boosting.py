@@ -102,7 +102,7 @@ def score_table(
     m = min(n, bins)
     weight = np.ones(n) if v is None else v
     values, mass = np.empty((S, m)), np.zeros((S, m, n_classes))
-    of = np.arange(n) * m // n  # bin of each place in the order
+    of = np.arange(n) * m // max(n, 1)  # bin of each place in the order
     for s in range(S):
         order = np.argsort(scores[:, s], kind="stable")
         w = weight[order]
