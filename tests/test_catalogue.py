@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from rejo import catalogue, compare, make_synthetic_1, make_synthetic_4
 from rejo.baselines import FrankHallReject, ThresholdRejectClassifier, TwoClassifierReject
@@ -18,7 +19,7 @@ from rejo.catalogue import (
     standard_methods,
 )
 from rejo.cli import build_parser
-from rejo.estimators import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
+from rejo.estimators import RejoBoost, RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
 from rejo.estimators.pipelines import cost_parameter
 from rejo.study import METHODS as STUDIED
 
@@ -78,7 +79,8 @@ def test_names_and_labels_are_unique():
         ("logistic", 2, RejoLinear, {}),
         ("svm", 3, RejoSVC, {}),
         ("mlp", 2, RejoMLP, {"hidden_layer_sizes": (10,)}),
-        ("boosting", 2, ReplicationClassifier, {}),
+        ("boosting", 2, RejoBoost, {"boundaries": "parallel"}),
+        ("boosting", 3, RejoBoost, {"boundaries": "replicas"}),
         ("svm-cutoffs", 2, ThresholdRejectClassifier, {"rule": "score"}),
         ("svm-cutoffs", 3, FrankHallReject, {"per_split": 1}),
         ("svm-pair", 2, TwoClassifierReject, {}),
@@ -91,6 +93,13 @@ def test_what_a_name_means(name, n_classes, kind, params):
     model = built(METHODS[name], n_classes)
     assert type(model) is kind
     assert {key: model.get_params()[key] for key in params} == params
+
+
+def test_scikit_learn_boosts_where_xgboost_is_not_installed(monkeypatch):
+    monkeypatch.setattr(catalogue, "BOOST", False)
+    assert type(built(METHODS["boosting"], 2)) is ReplicationClassifier
+    inner = built(METHODS["boosting-posterior"], 3).estimator
+    assert type(inner) is HistGradientBoostingClassifier
 
 
 def test_a_new_method_is_offered_everywhere(monkeypatch):
