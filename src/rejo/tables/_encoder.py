@@ -33,7 +33,7 @@ from rejo.tables.errors import TableError, check_columns, check_different, liste
 from rejo.tables.strange_cells import describe_strange, origins
 from rejo.tables.values import LARGEST
 
-SLAB = 2048  # rows
+BLOCK, SLAB = 1 << 16, 2048  # rows
 LONGEST_UNIT = 12  # letters
 AS_PYTHON = {"date": {"format": ISO}, "number": {"decimal": ".", "unit": ""}}
 MOST_LETTERS = 1 << 24  # in the names of all columns of the output
@@ -195,20 +195,34 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Other columns, and the order of columns, do not matter.
         """
         X = self._columns_of(X)
-        starts = np.cumsum([0, *map(len, self._names_out())]).tolist()
+        widths = list(map(len, self._names_out()))
         values = [self._values(X[name], kind) for name, kind in self.kinds_.items()]
-        out = np.zeros((len(X), starts[-1]))
-        farthest = columns.FARTHEST if self.scale else np.inf
-        # All columns of a few rows at a time, so that the output stays in the cache.
-        for first in range(0, len(X), SLAB):
-            rows = slice(first, first + SLAB)
-            for i, (name, kind) in enumerate(self.kinds_.items()):
-                part = out[rows, starts[i] : starts[i + 1]]
-                if kind == "category":
-                    columns.write_levels(part, values[i][rows])
-                else:
-                    columns.write_numbers(part, values[i][rows], kind, self.learnt_[name], farthest)
+        out = np.zeros((len(X), sum(widths)))
+        for first in range(0, len(X), BLOCK):
+            rows = slice(first, first + BLOCK)
+            self._encode([column[rows] for column in values], widths, out[rows])
         return out
+
+    def _encode(self, values: list[NDArray[Any]], widths: list[int], out: Floats) -> None:
+        """Write columns into ``out``, (n_rows, n_out), which holds zeros."""
+        farthest = columns.FARTHEST if self.scale else np.inf
+        found = [
+            [column]
+            if kind == "category"
+            else columns.encoded_numbers(column, kind, self.learnt_[name], farthest)
+            for (name, kind), column in zip(self.kinds_.items(), values, strict=True)
+        ]
+        # All columns of a few rows at a time, so that the output stays in the cache.
+        for first in range(0, len(out), SLAB):
+            rows = slice(first, first + SLAB)
+            start = 0
+            for kind, parts, width in zip(self.kinds_.values(), found, widths, strict=True):
+                if kind == "category":
+                    columns.write_levels(out[rows, start : start + width], parts[0][rows])
+                else:
+                    for i, part in enumerate(parts):
+                        out[rows, start + i] = part[rows]
+                start += width
 
     def check(self, X: Any) -> Checked:
         """Find the rows that a model should not decide, and why.

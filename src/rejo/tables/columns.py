@@ -165,22 +165,22 @@ def out_names(name: str, kind: str, learnt: Learnt) -> list[str]:
     return (days if kind == "date" else [name]) + [f"{name} missing"] * bool(learnt["missing"])
 
 
-def write_numbers(
-    out: Floats, values: Floats, kind: str, learnt: Learnt, largest: float = np.inf
-) -> None:
-    """Write numbers, or days, into the columns of ``out``, (n_rows, width).
+def encoded_numbers(
+    values: Floats, kind: str, learnt: Learnt, largest: float = np.inf
+) -> list[NDArray[Any]]:
+    """Return the columns (n_rows,) that numbers, or days, become; see :func:`out_names`.
 
     Numbers are clipped at ``largest`` standard deviations.
     """
     empty = np.isnan(values)
-    filled = np.where(empty, learnt["fill"], values)
-    standard = (filled - learnt["center"]) / learnt["scale"]
-    np.clip(standard, -largest, largest, out=out[:, 0])
+    filled = np.where(empty, learnt["fill"], values) if empty.any() else values
+    standard = filled - learnt["center"]
+    standard /= learnt["scale"]
+    found: list[NDArray[Any]] = [np.clip(standard, -largest, largest, out=standard)]
     if kind == "date":
         month = filled.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
-        out[:, 1], out[:, 2] = SIN[month], COS[month]
-    if learnt["missing"]:
-        out[:, -1] = empty
+        found += [SIN[month], COS[month]]
+    return [*found, empty] if learnt["missing"] else found
 
 
 def levels_of(codes: Indices, words: list[str], learnt: Learnt) -> Indices:
