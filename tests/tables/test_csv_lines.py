@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 pd = pytest.importorskip("pandas")
@@ -65,6 +65,13 @@ def test_objects_of_several_types_are_written_as_by_python(few, cells):
     frame = pd.DataFrame({"a": pd.Series(cells, dtype=object), "b": range(len(cells))})
     with patch.object(_csv_lines, "FEW", few):
         assert bytes(lines_of(frame, ",", pa)) == by_python(frame, ",")
+
+
+@given(values=st.lists(st.integers(-1, 10_002).map(lambda n: n / 10_000) | st.just(np.nan)))
+@example(values=[-0.0, 0.0, 1.0, 0.5, 0.0001, 1e-4 + 1e-20, 0.9999])
+def test_rates_in_four_decimals_look_as_in_python(values):
+    frame = pd.DataFrame({"a": values, "b": np.flip(values)}, dtype=np.float64)
+    assert bytes(lines_of(frame, ",", pa)) == by_python(frame, ",")
 
 
 def test_numbers_near_the_limits_of_pyarrow_look_as_in_python():

@@ -180,11 +180,10 @@ class _Typist:
 
     def _found(self, block: RowBlock) -> Any:
         """Return columns as they were found: numbers, texts, words, or strings of pandas."""
-        if not self.is_new:
-            numbers = [name for name in self.numbers if name not in self.as_words]
-            if (fast := self.arrow.columns(block, self.kinds, numbers)) is not None:
-                return fast
-        found = self._parsed(block)
+        numbers = [name for name in self.numbers if name not in self.as_words]
+        found: Any = self.arrow.columns(block, self.kinds, numbers)
+        if found is None:
+            found = self._parsed(block)
         if self.is_new and block.data:
             self.is_new = False
             found = self._settle(block, found)
@@ -215,11 +214,12 @@ class _Typist:
             return column if isinstance(column, np.ndarray) else texts_of(column)
         if kind == "number" and not isinstance(column, Words) and column.dtype == np.float64:
             return np.asarray(column)
-        if not isinstance(column, Words):
-            column = words_of(column, self.file.missing)
-        found, how = Cells(column), self.written[name]
+        found, how = Cells(self._words(column)), self.written[name]
         mark, spelled = how.get("decimal", "."), self.spelled.get(name, {})
         return as_kind(found, kind, how, mark, spelled, self.usual.get(name))
+
+    def _words(self, column: Any) -> Words:
+        return column if isinstance(column, Words) else words_of(column, self.file.missing)
 
     # ---- how this file is written --------------------------------------------------------------
 
@@ -227,7 +227,7 @@ class _Typist:
         """Find the decimal marks of columns, and the order of day and month, in the first block."""
         for name, kind in self.kinds.items():
             if kind == "date":
-                words = words_of(found[name], self.file.missing).words
+                words = self._words(found[name]).words
                 self.written[name]["format"] = order_of(words, self.written[name]["format"])
         expected = {name: self.written[name]["decimal"] for name in self.numbers}
         unclear = self.file.unclear(self.file.mark_columns(block)) if self.numbers else set()

@@ -5,9 +5,11 @@ their codes.  Numbers that pyarrow writes otherwise than Python are written by P
 text that may need quotes, or that a spreadsheet may run.
 """
 
+from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rejo._typing import Floats
 from rejo.tables._csv_texts import text_of, texts_of_cells, written
@@ -58,6 +60,8 @@ def _texts(column: Any, pa: Any) -> Any:
 
 
 def _number_texts(values: Floats, pa: Any) -> Any:
+    if (places := _four_decimals(values)) is not None:
+        return _decimals(pa).take(pa.array(places))
     texts = pa.array(values, from_pandas=True).cast(pa.large_string())
     size = np.abs(values)
     same = (size >= LEAST) & (size < MOST) & (values != np.rint(values))
@@ -66,6 +70,23 @@ def _number_texts(values: Floats, pa: Any) -> Any:
         by_python = pa.array(map(repr, values[others].tolist()), pa.large_string())
         texts = pa.compute.replace_with_mask(texts, pa.array(others), by_python)
     return texts
+
+
+def _four_decimals(values: Floats) -> NDArray[np.int64] | None:
+    """Return which multiple of 0.0001 each number is; 10,001 for NaN; None for other numbers."""
+    gaps = np.isnan(values)
+    if not (gaps | ((values <= 1) & (values >= 0) & ~np.signbit(values))).all():
+        return None
+    scaled = np.rint(values * 1e4)
+    if not (gaps | (scaled / 1e4 == values)).all():
+        return None
+    return np.where(gaps, 10_001, scaled).astype(np.int64)
+
+
+@cache
+def _decimals(pa: Any) -> Any:
+    """Texts of rates in four decimals, from 0.0 to 1.0, and the one of a missing rate."""
+    return pa.array([*(repr(n / 10_000) for n in range(10_001)), ""], pa.large_string())
 
 
 def _looked_up(codes: Any, found: list[Any], pa: Any) -> Any:
