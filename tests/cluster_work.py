@@ -5,6 +5,8 @@ import signal
 import time
 from pathlib import Path
 
+KEPT = []
+
 
 def square(x):
     time.sleep(0.02)
@@ -43,6 +45,14 @@ def fill_memory(*_):
     while True:
         kept.append(b"x" * 10_000_000)
         time.sleep(0.01)
+
+
+def keep_memory(rank, n_bytes):
+    """Hold memory beyond the end of the task, until the process has so much."""
+    import psutil
+
+    while psutil.Process().memory_info().rss < n_bytes:
+        KEPT.append(b"x" * 1_000_000)
 
 
 def sleep_a_while(*_):

@@ -33,6 +33,7 @@ from tests.cluster_work import (
     fail_after_a_peer,
     fill_memory,
     fill_memory_of_rank_1,
+    keep_memory,
     kill_always,
     kill_once,
     kill_rank_1,
@@ -236,7 +237,7 @@ def test_closing_cancels_what_has_not_begun(client, tmp_path):
 
 def test_all_workers_gone_for_good(client, monkeypatch):
     monkeypatch.setattr(_hand_out, "PATIENCE", 1.0)
-    monkeypatch.setattr(_hand_out, "workers", lambda client: [])
+    monkeypatch.setattr(_hand_out, "survey", lambda client: ([], []))
     with pytest.raises(ClusterError, match="no workers"):
         list(hand_out(client, sleep_a_while, [0]))
 
@@ -273,6 +274,20 @@ def test_a_rank_that_fills_its_memory(client):
     with pytest.raises(WorkerLost, match=r"rank 1 of 2 lost: .* limit of 400 MB") as caught:
         together(client, fill_memory_of_rank_1, [0, 0])
     assert caught.value.memory_limit == LIMIT
+
+
+def test_workers_that_are_paused_for_ever(client, monkeypatch):
+    """They hold so much memory that Dask gives them nothing to do, and too little to end them."""
+    together(client, keep_memory, [0.87 * LIMIT] * 2)
+    monkeypatch.setattr(_hand_out, "STUCK", 1.0)
+    monkeypatch.setattr(_together, "STUCK", 1.0)
+    said = "paused by Dask, as it holds 80 % or more of its memory limit of 400 MB"
+    with pytest.raises(WorkerLost, match=f"all workers wait: .*{said}"):
+        list(hand_out(client, square, range(3)))
+    with pytest.raises(WorkerLost, match=f"rank 0 of 2 waits: .*{said}") as caught:
+        together(client, rank_and_process, [0, 0])
+    assert caught.value.memory_limit == LIMIT
+    assert len(together(client, rank_and_process, [0, 0])) == 2  # they have been restarted
 
 
 def test_too_few_workers(client, monkeypatch):

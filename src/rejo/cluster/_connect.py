@@ -79,20 +79,34 @@ def connect(client: Any, *, security: Any = None, timeout: float = TIMEOUT) -> I
 
 def workers(client: Any) -> list[WorkerInfo]:
     """List the workers of a cluster, sorted by address."""
+    return survey(client)[0]
+
+
+def survey(client: Any) -> tuple[list[WorkerInfo], list[WorkerInfo]]:
+    """List the workers, and those of them that begin nothing because their memory is nearly full.
+
+    Dask pauses a worker that uses 80 % of its limit.  It ends what it has begun.  If its memory is
+    not free then, it stays paused for ever.
+    """
     try:
         found = bounded(2 * TIMEOUT, client.scheduler_info, n_workers=-1)["workers"]
     except Exception as error:
         raise scheduler_lost(client) from error
-    return sorted(
-        WorkerInfo(
-            address,
-            worker["nthreads"],
-            worker["memory_limit"] or 0,
-            worker["nanny"],
-            worker["local_directory"],
+    there, stuck = [], []
+    for address, worker in found.items():
+        there.append(
+            WorkerInfo(
+                address,
+                worker["nthreads"],
+                worker["memory_limit"] or 0,
+                worker["nanny"],
+                worker["local_directory"],
+            )
         )
-        for address, worker in found.items()
-    )
+        at_work = worker["metrics"].get("task_counts", {}).get("executing", 0)
+        if worker["status"] == "paused" and not at_work:
+            stuck.append(there[-1])
+    return sorted(there), sorted(stuck)
 
 
 def import_distributed(who: str = "a cluster") -> Any:

@@ -18,9 +18,9 @@ from rejo.cluster._connect import (
     check_scheduler,
     import_distributed,
     no_workers,
-    workers,
+    survey,
 )
-from rejo.cluster._lost import lost
+from rejo.cluster._lost import STUCK, lost, paused
 from rejo.cluster._watch import OFTEN, bounded, hushed, watched
 
 AHEAD = 3  # items submitted for each thread: one is computed, the others wait
@@ -126,8 +126,8 @@ class Tasks(Generic[T, R]):
         self._held: deque[tuple[T, int]] = deque()
         self._suspects: deque[T] = deque()
         self._alone: set[WorkerInfo] | None = None  # the workers when an item began alone
-        self._seen = monotonic()
         self._workers: set[WorkerInfo] = set()
+        self._seen = self._moved = monotonic()  # when there were workers; when some could begin
         self._look()
 
     def __len__(self) -> int:
@@ -172,11 +172,13 @@ class Tasks(Generic[T, R]):
         for left in (self._running, self._suspects, self._held):
             left.clear()
         self._alone = None
-        if tasks and self.client.status == "running":
-            with suppress(Exception):
-                futures = [task.future for task in tasks]
-                bounded(TIMEOUT, self.client.cancel, futures, force=True)
+        self._drop([task.future for task in tasks])
         return items
+
+    def _drop(self, futures: list[Any]) -> None:
+        if futures and self.client.status == "running":
+            with suppress(Exception):
+                bounded(TIMEOUT, self.client.cancel, futures, force=True)
 
     def _send(self, item: T, tries: int) -> None:
         future = self.client.submit(self.function, self.pack(item), pure=False)
@@ -187,6 +189,7 @@ class Tasks(Generic[T, R]):
         """Try suspects one at a time; then send what was held back."""
         if self._suspects:
             if not self._running:
+                self._look()
                 self._alone = set(self._workers)
                 self._send(self._suspects.popleft(), 0)
             return
@@ -199,6 +202,7 @@ class Tasks(Generic[T, R]):
         try:
             if future.status == "pending":  # it began alone, and a worker has gone since
                 gone = [(w.address, w.memory_limit) for w in (alone or set()) - self._workers]
+                self._drop([future])
                 return item, None, self._dies_on(item, gone)
             return item, watched(self._look, future.result), None
         except self._killed as error:
@@ -232,10 +236,15 @@ class Tasks(Generic[T, R]):
         return task.future
 
     def _look(self) -> None:
-        """Look at the workers; raise if the scheduler has gone, or all workers for long."""
+        """Look at the workers; raise if the scheduler has gone, or no worker begins anything."""
         check_scheduler(self.client)
-        self._workers = set(workers(self.client))
-        if self._workers:
-            self._seen = monotonic()
-        elif monotonic() - self._seen > PATIENCE:
+        there, stuck = survey(self.client)
+        self._workers, now = set(there), monotonic()
+        if there:
+            self._seen = now
+        elif now - self._seen > PATIENCE:
             raise no_workers(self.client, PATIENCE)
+        if len(stuck) < max(1, len(there)):
+            self._moved = now
+        elif now - self._moved > STUCK:
+            raise paused("all workers wait", stuck[0])

@@ -14,8 +14,8 @@ from threading import RLock, Thread
 from traceback import format_tb
 from typing import Any, NamedTuple
 
-from joblib import parallel_config  # type: ignore[import-untyped]
-from joblib.parallel import ParallelBackendBase, SequentialBackend  # type: ignore[import-untyped]
+from joblib import parallel_config
+from joblib.parallel import ParallelBackendBase, SequentialBackend
 
 from rejo.cluster._connect import connect
 from rejo.cluster._hand_out import Tasks

@@ -6,18 +6,19 @@ from collections.abc import Iterable
 from time import monotonic, sleep
 from typing import Any
 
-from rejo.cluster._connect import TIMEOUT, ClusterError
+from rejo.cluster._connect import TIMEOUT, ClusterError, WorkerInfo
 from rejo.cluster._watch import bounded
 
+STUCK = 30.0  # seconds after which a paused worker is given up
 NEWS = 2.0  # seconds in which a nanny must have said why it ended a worker
 MEMORY_TOPIC = "worker-restart-memory"  # under which nannies tell the scheduler of what they ended
 
 
 class WorkerLost(ClusterError):
-    """A worker went away while it worked.
+    """A worker went away while it worked, or stopped working.
 
-    ``memory_limit`` is the limit in bytes if the worker used more memory than that, else ``None``:
-    without more memory, the same work would end the same way.
+    ``memory_limit`` is its limit in bytes if memory was the reason, else ``None``: without more
+    memory, the same work would end the same way.
     """
 
     memory_limit: int | None = None
@@ -31,19 +32,29 @@ def lost(
     ended = _ended_for_memory(client, {address for address, _ in gone})
     for address, limit in gone:
         if address in ended and limit:
-            error = WorkerLost(
-                f"{what}: {address} used more than its memory limit of {megabytes(limit)}",
-                where=where,
-                remedy="Give the workers more memory (dask worker --memory-limit), use more of "
-                "them, or make the pieces of work smaller.",
-            )
-            error.memory_limit = limit
-            return error
+            return _short_of_memory(f"{what}: {address} used more than", limit, where)
     return WorkerLost(
         f"{what}: {', '.join(address for address, _ in gone)} went away",
         where=where,
         remedy="The log of the worker, or of its machine, may tell why.",
     )
+
+
+def paused(what: str, worker: WorkerInfo) -> WorkerLost:
+    """Return the error for a worker that begins nothing because its memory is nearly full."""
+    problem = f"{what}: {worker.address} is paused by Dask, as it holds 80 % or more of"
+    return _short_of_memory(problem, worker.memory_limit)
+
+
+def _short_of_memory(problem: str, limit: int, where: str | None = None) -> WorkerLost:
+    error = WorkerLost(
+        f"{problem} its memory limit of {megabytes(limit)}",
+        where=where,
+        remedy="Give the workers more memory (dask worker --memory-limit), use more of them, or "
+        "make the pieces of work smaller.",
+    )
+    error.memory_limit = limit
+    return error
 
 
 def megabytes(n_bytes: float) -> str:

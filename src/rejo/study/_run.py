@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from typing import Any, NamedTuple
 
-from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
+from joblib import Parallel, delayed, parallel_config
 
 from rejo._errors import renamed
 from rejo._io import progress
