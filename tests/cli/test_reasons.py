@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import rejo
-from rejo import cli
 from rejo.estimators.base import Judgement
 from rejo.scoring.deciding import decided_of
 from rejo.scoring.reasons import AMBIGUOUS, NOVEL, POLICY, UNREADABLE, WORDS
@@ -101,7 +100,7 @@ def test_an_audit_sample(run, predict, model, table, monkeypatch):
     same = rejo.load(model).review(frame, audit=0.1, random_state=0)
     assert (drawn == (same["reason"] == "policy").to_numpy()).all()
     # The sample is that of the seed, however the file is read.
-    monkeypatch.setattr(cli.predict, "ROWS", 7)
+    monkeypatch.setattr("rejo.scoring.deciding.ROWS", 7)
     pd.testing.assert_frame_equal(predict(model, "many.csv", "--audit", "0.1"), found)
     other = predict(model, "many.csv", "--audit", "0.1", "--seed", "1")
     assert (other["detail"] == "audit sample").ne(drawn).any()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rejo._io import percent, printable
 from rejo.cli._files import warn
@@ -18,10 +18,14 @@ MANY = 50_000  # cases whose share is as good as that of more, and computed in n
 
 
 def print_summary(
-    opened: Opened, counts: CaseCounts, capacity: int | None, output: str
-) -> None:  # fmt: skip
+    opened: Opened,
+    found: dict[str, Any],
+    counts: CaseCounts | None,
+    capacity: int | None,
+    output: str,
+) -> None:
     """Say how many cases were decided, and where the decisions are."""
-    n, n_reviews, found = counts.n_cases, counts.n_reviewed, counts.as_json()
+    n, n_reviews = found["n_cases"], found["review"]
     if not n:
         return
     reasons = ", ".join(f"{n:,} {word}" for word, n in found["reasons"].items() if n)
@@ -33,7 +37,7 @@ def print_summary(
     if found["audited"]:
         are = "case was" if found["audited"] == 1 else "cases were"
         print(f"{found['audited']:,} {are} drawn at random for the audit.")
-    if found["in_doubt"]:
+    if found["in_doubt"] and counts is not None:
         print(counts.doubts.summary())
     if found["over_capacity"]:
         print(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rejo.cli._mixups import check_is_table, model_errors
 from rejo.cli._options import opening
@@ -26,13 +27,14 @@ def open_model(arguments: Namespace) -> Opened:
     return Opened(*found)
 
 
-def needing(chunks: Any, group: str | None) -> Iterator[Any]:
-    """Pass chunks of a table on; if it lacks the column of the groups, say what that is for."""
+@contextmanager
+def needing(group: str | None) -> Iterator[None]:
+    """If a table lacks the column of the groups, say what that is for."""
     from rejo.tables import TableError
     from rejo.tables.errors import shown
 
     try:
-        yield from chunks
+        yield
     except TableError as error:
         if group is not None and error.problem == f"no column {shown(group)}":
             told = "The model promises by this column; if it has another name here, add --group"

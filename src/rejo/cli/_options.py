@@ -306,9 +306,9 @@ TARGETS = {
     "--costs": "cost_of",
 }
 # Parameters in Python, and the options for them.
-PARAMETERS = {"class_order": "--order", "cost_of": "--costs", "client": "--dask"} | {
+PARAMETERS = {
     option[2:].replace("-", "_"): option for option in OPTIONS if option.startswith("--")
-}
+} | {"class_order": "--order", "client": "--dask", "cost_of": "--costs", "out": "--output"}
 
 
 def add(parser: Any, *options: str, title: str | None = None, **changes: Any) -> None:

@@ -179,7 +179,8 @@ def _read(
     reading = options.reading(arguments)
     chunks = read_chunks(arguments.data, opened.encoder, text=text, optional=optional, **reading)
     try:
-        parts = list(needing(chunks, by_group))
+        with needing(by_group):
+            parts = list(chunks)
     except TableError as error:
         if error.problem == f"no column {shown(target)}":
             told = "It has the true classes. To decide cases without them, use rejo predict."

@@ -13,6 +13,7 @@ from rejo._io import progress, without_password
 from rejo.cli import _options as options
 from rejo.cli._decision_lines import print_summary, warn_of_decisions
 from rejo.cli._files import CommandError, check_apart, check_output, exists, print_json
+from rejo.cli._many_files import check_folder, is_many
 from rejo.cli._model_file import needing, open_model
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ DESCRIPTION = (
     "is worth (for models by data replication, the distance to the nearest boundary). Rows that "
     "are not as in training go to review."
 )
-ROWS, NUMBERS = 50_000, 1 << 23  # in memory at a time, at most
 
 
 def add(parser: Any) -> None:
@@ -38,7 +38,7 @@ def add(parser: Any) -> None:
     file = (
         "file whose ending gives the format: .csv, .csv.gz, .tsv, .xlsx, .jsonl or .parquet; a new "
         "table of a database, such as sqlite:///loans.db#decisions; - is CSV on standard output "
-        "(default)"
+        "(default); a folder if DATA is a pattern such as 'new/*.parquet', or a folder"
     )
     options.add(parser, "--output", type=str, default="-", metavar="FILE", help=file)
     options.add(parser, "--overwrite")
@@ -50,34 +50,45 @@ def add(parser: Any) -> None:
     options.add_reading(parser)
     options.add_opening(parser)
     options.add(parser, "--seed", help="random seed of --audit (default: 0)")
-    options.add(parser, "--json")
+    many = "number of processes, if DATA is several files (default: 1)"
+    options.add(parser, "--n-jobs", help=many)
+    options.add(parser, "--dask", "--json")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, decide, rank, write."""
+    many = is_many(arguments)
     check_apart(arguments.model, arguments.data, arguments.output)
     if arguments.json and arguments.output == "-":
         raise CommandError("--json describes the output file: give one with -o FILE")
-    _check_output(arguments.output, overwrite=arguments.overwrite)
+    if many:
+        check_folder(arguments)
+    else:
+        _check_output(arguments.output, overwrite=arguments.overwrite)
     opened = open_model(arguments)
     from rejo.scoring.deciding import Plan
 
-    with _explained():
-        given = {name: getattr(arguments, name) for name in ("id", "group", "why", "audit")}
-        plan = Plan.of(opened, strict=arguments.strict, **given)
-        counts, capacity = _decide_table(arguments, opened, plan)
+    given = {name: getattr(arguments, name) for name in ("id", "group", "why", "audit", "strict")}
+    plan = Plan.of(opened, reading=options.reading(arguments), **given)
+    with _explained(), needing(plan.group):
+        decide = _decide_files if many else _decide_table
+        found, counts, capacity = decide(arguments, opened, plan)
     output = without_password(arguments.output)
     said = arguments.output != "-" and not arguments.json
-    warn_of_decisions(opened, counts, plan, capacity=capacity, said=said)
+    if counts is not None:
+        warn_of_decisions(opened, counts, plan, capacity=capacity, said=said)
     if arguments.json:
-        print_json({"output": output, **counts.as_json()})
+        print_json({"output": output, **found})
     elif arguments.output != "-":  # or the decisions themselves are printed
-        print_summary(opened, counts, capacity, output)
+        if counts is None:
+            print(f"{output} has these decisions already.")
+        print_summary(opened, found, counts, capacity, output)
 
 
-def _decide_table(
-    arguments: argparse.Namespace, opened: Opened, plan: Plan
-) -> tuple[CaseCounts, int | None]:
+Done = tuple[dict[str, Any], "CaseCounts | None", int | None]  # numbers of cases, and the capacity
+
+
+def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: Plan) -> Done:
     """Decide one table, of any size: its decisions wait on disk until all are ranked."""
     import numpy as np
 
@@ -87,23 +98,20 @@ def _decide_table(
     from rejo.scoring.decision_frame import decision_frame
     from rejo.scoring.ranking import capacity_of
     from rejo.scoring.spool import Spool
-    from rejo.tables import TableWriter, read_chunks
+    from rejo.tables import TableWriter
     from rejo.tables.places import place_of
 
-    reading = options.reading(arguments)
-    rows = max(1, min(ROWS, NUMBERS // opened.found.most_columns))
-    chunks = read_chunks(arguments.data, opened.encoder, rows=rows, **plan.columns(), **reading)
     decide = Decider(opened, plan, np.random.RandomState(arguments.seed))
     counts = CaseCounts()
     with Spool() as spool:
-        for chunk in _counted(ahead(needing(chunks, plan.group))):
+        for chunk in _counted(ahead(plan.read(arguments.data, opened))):
             counts.has_ids = plan.id in chunk.columns
             if not len(chunk):
                 continue
             scored = decide(chunk)
             if plan.strict and scored.doubts:
                 row = int(chunk.index[scored.first_doubt])
-                raise scored.refusal(place_of(arguments.data, row, **reading))
+                raise scored.refusal(place_of(arguments.data, row, **plan.reading))
             counts.add(scored)
             spool.add(scored.decided)
         capacity = capacity_of(arguments.capacity, counts.n_cases)
@@ -117,7 +125,21 @@ def _decide_table(
         with TableWriter(arguments.output, overwrite=arguments.overwrite) as writer:
             for frame in progress(ahead(frames()), spool.n_parts, "writing"):
                 writer.write(frame)
-    return counts, capacity
+    return counts.as_json(), counts, capacity
+
+
+def _decide_files(arguments: argparse.Namespace, opened: Opened, plan: Plan) -> Done:
+    """Decide the tables of many files, here or on a cluster."""
+    from rejo.distributed import predict
+
+    found = predict(
+        opened, arguments.data, arguments.output,
+        capacity=arguments.capacity, random_state=arguments.seed, overwrite=arguments.overwrite,
+        client=arguments.dask, n_jobs=arguments.n_jobs or 1, show_progress=None,
+        **{name: getattr(arguments, name) for name in ("id", "group", "why", "audit", "strict")},
+        reading=plan.reading, **options.opening(arguments),
+    )  # fmt: skip
+    return found.manifest["counts"], found.counts, found.manifest["capacity"]
 
 
 def _check_output(output: str, *, overwrite: bool) -> None:

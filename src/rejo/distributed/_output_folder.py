@@ -21,7 +21,7 @@ from rejo._io import URL, WholeFile, without_password
 MANIFEST = "_rejo.json"
 WORK, ABOUT, REPLACED = ".rejo-run", "run.json", "replaced.json"
 DECIDED = ".decided"  # ending of files with decisions that wait for their ranks
-REMEDY = "Name a new or empty folder, or pass overwrite=True to replace the decisions in it."
+REMEDY = "Name a new or empty folder, or set overwrite to replace the decisions in it."
 
 
 class OutputFolder:
@@ -86,7 +86,7 @@ class OutputFolder:
         there = {entry.name for entry in self.path.iterdir()}
         if there and not overwrite:
             what = "decisions of another run" if ours & there else f"files, such as {min(there)}"
-            raise RejoError(f"{self.path} has {what}", parameter="out", remedy=REMEDY)
+            raise RejoError(f"{self.path} has {what}", parameter="overwrite", remedy=REMEDY)
         if foreign := [name for name in there - ours if name.endswith(".parquet")]:
             raise RejoError(
                 f"{self.path} has a file that is not of rejo: {min(foreign)}",

@@ -27,11 +27,10 @@ from rejo.scoring.ids import Ids
 from rejo.scoring.opened import Opened
 from rejo.scoring.ranking import Candidates
 from rejo.scoring.spool import NOTHING_DECIDED, restore, store
-from rejo.tables import TableWriter, read_chunks
+from rejo.tables import TableWriter
 from rejo.tables.pieces import RowGroup
 
 LEAST_ROWS = 50_000  # of a part, if its file has as many
-ROWS, NUMBERS = 50_000, 1 << 23  # in memory at a time, at most
 
 
 class OutputPart(NamedTuple):
@@ -127,11 +126,9 @@ def decide_part(job: Job, task: DecideTask) -> DecidedPart:
 def _scored(job: Job, task: DecideTask) -> Iterator[ScoredRows]:
     opened = job.model.open()
     decide = Decider(opened, job.plan, task.drawing)
-    rows = max(1, min(ROWS, NUMBERS // opened.found.most_columns))
     before = task.part.before
     for piece in task.part.pieces:
-        chunks = read_chunks(piece, opened.encoder, rows=rows, **job.plan.columns())
-        for chunk in ahead(chunks):
+        for chunk in ahead(job.plan.read(piece, opened)):
             if not len(chunk):
                 continue
             scored = decide(chunk)

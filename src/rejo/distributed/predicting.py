@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -68,6 +68,7 @@ def predict(
     why: bool = False,
     strict: bool = False,
     random_state: int = 0,
+    reading: Mapping[str, Any] | None = None,
     overwrite: bool = False,
     client: Any = None,
     n_jobs: int = 1,
@@ -109,6 +110,9 @@ def predict(
         Stop at a row that is not as in training, instead of sending it to review.
     random_state : int, default=0
         Seed of ``audit``.
+    reading : dict, default=None
+        How strings in the files are read: ``decimal``, ``thousands``, ``missing`` and ``exact`` of
+        :func:`rejo.tables.read_chunks`.
     overwrite : bool, default=False
         Replace the decisions of another run in the folder.
     client : distributed.Client or str, default=None
@@ -150,7 +154,7 @@ def predict(
     200
     """
     opened, sent, file = packed_model(model, trusted, max_bytes)
-    plan = Plan.of(opened, id=id, group=group, why=why, audit=audit, strict=strict)
+    plan = Plan.of(opened, id=id, group=group, why=why, audit=audit, strict=strict, reading=reading)
     table = ParquetTable.of(_absolute(data))
     has_ids = plan.id in table.columns
     named = [plan.id] if plan.id is not None and (has_ids or plan.must_have_id) else []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +15,11 @@ from rejo.scoring.names import names_of
 from rejo.scoring.opened import Opened
 from rejo.scoring.ranking import Candidates
 from rejo.scoring.reasons import AMBIGUOUS, NOTHING, OVER_CAPACITY, POLICY, reasons
-from rejo.tables import TableError
+from rejo.tables import TableError, read_chunks
 from rejo.tables.doubts import Doubt
 from rejo.tables.errors import shown
 
+ROWS, NUMBERS = 50_000, 1 << 23  # in memory at a time, at most
 INDICES = ("decision", "forced", "lower", "upper")  # of classes; a decision of -1 is a review
 
 
@@ -105,6 +108,7 @@ class Plan(NamedTuple):
     why: bool  # say for ambiguous cases which features pull to either side
     audit: float | None  # share of the cases to draw at random
     strict: bool  # refuse a table with a row that is not as in training
+    reading: dict[str, Any]  # how the table is written, as arguments of ``read_chunks``
 
     @classmethod
     def of(
@@ -116,6 +120,7 @@ class Plan(NamedTuple):
         why: bool = False,
         audit: float | None = None,
         strict: bool = False,
+        reading: Mapping[str, Any] | None = None,
     ) -> Plan:
         """Return a plan that suits a model; columns that are not given are those of training.
 
@@ -132,12 +137,17 @@ class Plan(NamedTuple):
                 remedy="Leave out group.",
             )
         named = id or opened.table.get("id")
-        return cls(named, id is not None or named == by, by, why, audit, strict)
+        must_have_id = id is not None or (named is not None and named == by)
+        return cls(named, must_have_id, by, why, audit, strict, dict(reading or {}))
 
-    def columns(self) -> dict[str, Any]:
-        """Return the columns to read besides the features, as arguments of ``read_chunks``."""
+    def read(self, path: str | os.PathLike[str], opened: Opened) -> Iterator[Any]:
+        """Read what the model and the plan need of a table, in chunks."""
         text = list(dict.fromkeys(name for name in (self.id, self.group) if name is not None))
-        return {"text": text, "optional": [] if self.must_have_id or not self.id else [self.id]}
+        optional = [] if self.must_have_id or self.id is None else [self.id]
+        rows = max(1, min(ROWS, NUMBERS // opened.found.most_columns))
+        return read_chunks(
+            path, opened.encoder, text=text, optional=optional, rows=rows, **self.reading
+        )
 
 
 class Decider:

@@ -25,6 +25,7 @@ from rejo.tables.errors import TableError, import_pandas, shown
 from rejo.tables.values import word_of
 
 __all__ = [
+    "ENDINGS",
     "DataFile",
     "ParquetTable",
     "RowGroup",
