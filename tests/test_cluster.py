@@ -302,6 +302,28 @@ def test_workers_without_nannies_are_refused(client):
         together(client, rank_and_process, [0], on=[alone])
 
 
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda client: list(hand_out(client, sleep_a_while, range(9))),
+        lambda client: together(client, sleep_long, [0, 0]),
+    ],
+    ids=["hand_out", "together"],
+)
+def test_ctrl_c_leaves_nothing_behind(client, work):
+    timer = threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        work(client)
+    timer.join()
+    client.wait_for_workers(2, timeout=30)
+    end = time.monotonic() + 20
+    while any(client.processing().values()) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not any(client.processing().values())
+    assert not client.futures
+
+
 # ---- a scheduler that goes away ------------------------------------------------------------
 
 
