@@ -61,7 +61,8 @@ def grow_together(
     try:
         while True:
             try:
-                found = _leg(client, job, plan, layout, shares, stage, rounds, team)
+                with _patience():
+                    found = _leg(client, job, plan, layout, shares, stage, rounds, team)
             except WorkerLost as error:
                 if error.memory_limit is not None:
                     raise
@@ -139,13 +140,23 @@ def _joined(found: Sequence[Left]) -> dict[int, Scored]:
 
 
 @contextmanager
+def _patience() -> Iterator[None]:
+    """Let a LocalCluster wait for workers that restart; it gives them up after 15 seconds."""
+    from dask import config
+
+    with config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"}):
+        yield
+
+
+@contextmanager
 def _tracker(n_ranks: int, host: str) -> Iterator[dict[str, Any]]:
     """Where ranks find each other.  Workers are watched, so it needs no time limit."""
-    import_xgboost()
+    xgboost = import_xgboost()
     from xgboost.tracker import RabitTracker
 
-    tracker = RabitTracker(n_workers=n_ranks, host_ip=host, sortby="task", timeout=0)
-    tracker.start()
+    with xgboost.config_context(verbosity=0):
+        tracker = RabitTracker(n_workers=n_ranks, host_ip=host, sortby="task", timeout=0)
+        tracker.start()
     try:
         yield tracker.worker_args()
     finally:
@@ -172,9 +183,10 @@ def run_leg(rank: int, task: tuple[Leg, list[Any]]) -> Left:
     from distributed import get_worker
 
     (leg, frames), worker = task, get_worker()
-    collective = import_xgboost().collective
+    xgboost = import_xgboost()
+    collective = xgboost.collective
     args = {**leg.tracker, "DMLC_TASK_ID": f"{rank:06d}", "dmlc_timeout": TIMEOUT}
-    with collective.CommunicatorContext(**args):
+    with xgboost.config_context(verbosity=0), collective.CommunicatorContext(**args):
         key = f"{leg.job}-{rank}"
         # Building the matrix is collective: all ranks build theirs, or none.
         there = np.array([int(key in _HERE)], dtype=np.int32)
