@@ -1,5 +1,6 @@
 """Blocks of a CSV file by pyarrow: the frames of the careful reader, bit for bit."""
 
+import sys
 from unittest.mock import patch
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
 
-from rejo.tables import TableEncoder, TableError, read_chunks  # noqa: E402
+from rejo.tables import TableEncoder, TableError, TableWriter, read_chunks  # noqa: E402
 from rejo.tables._csv import CsvFile  # noqa: E402
 from rejo.tables._csv_arrow import ArrowParser, exact_numbers  # noqa: E402
 
@@ -313,3 +314,17 @@ def test_a_column_that_stops_being_numbers(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(written(rows))
     assert same(path) > 6
+
+
+def test_without_pyarrow_files_are_the_same(tmp_path, monkeypatch):
+    rows = [(f"{i:04}", f"{i / 7:.3f}", "cook", "2020-01-01", "", "2.5") for i in range(3000)]
+    path = tmp_path / "a.csv"
+    path.write_bytes(written(rows))
+    for name in ("with.csv", "without.csv"):
+        if name == "without.csv":
+            monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
+        with TableWriter(tmp_path / name) as writer:
+            found, n_fast = frames(path, True)
+            writer.write(pd.concat(found))
+        assert (n_fast > 3) == (name == "with.csv")
+    assert (tmp_path / "with.csv").read_bytes() == (tmp_path / "without.csv").read_bytes()
