@@ -7,11 +7,12 @@ columns that the encoder needs from files of any size, and ``TableWriter`` write
 Anything wrong with a file is a ``TableError``, which gives the file, the place in it and a remedy.
 
 The modules, in reading order: ``sources`` (which format), ``_read`` and ``_chunks`` (whole tables,
-chunks), ``_csv`` with ``_bytes`` and ``_records`` (CSV files), ``_csv_arrow`` (clean blocks of them,
-faster), ``_typed`` with ``typed_cells`` (files whose cells have types), ``_parquet`` with ``_pages``
-and ``_arrow_words``, ``_excel`` with ``_workbook``, ``_json``, ``_sql``; ``reading``, ``values`` and
-``dates`` (contents of cells); ``_encoder`` with ``columns`` and ``strange_cells``; ``_writer`` with
-``_sinks``, ``_csv_texts`` and ``_csv_lines`` (the same, faster).  ``limits`` has the limits of all.
+chunks), ``_csv`` with ``_bytes`` and ``_records`` (CSV files), ``_csv_arrow`` (their clean blocks,
+faster), ``_typed`` with ``typed_cells`` (files whose cells have types), ``_parquet`` with
+``_pages`` and ``_arrow_words``, ``_excel`` with ``_workbook``, ``_json``, ``_sql``; ``reading``,
+``values`` and ``dates`` (contents of cells); ``_encoder`` with ``columns`` and ``strange_cells``;
+``_writer`` with ``_sinks``, ``_csv_texts`` and ``_csv_lines`` (the same, faster).  ``limits`` has
+the limits of all.
 """
 
 from rejo.tables._chunks import read_chunks
