@@ -19,6 +19,7 @@ from rejo.distributed.linear_streams import learn_linear
 from rejo.distributed.pace import Tell
 from rejo.distributed.places import Place, place_of
 from rejo.estimators.boosting import RejoBoost
+from rejo.estimators.file_fits import order_of
 from rejo.estimators.linear import RejoLinear
 from rejo.estimators.out_of_core import (
     PROVE,
@@ -135,7 +136,7 @@ def fit(
                 f"column {target!r} has {found.n_missing:,} missing values", parameter="target",
                 remedy="Leave these rows out.",
             )  # fmt: skip
-        order = class_order_of(wanted.classifier, len(found.counts))
+        order = order_of(wanted.classifier, len(found.counts))
         layout = settled(layout, found, order, wanted.classifier.class_weight)
         if wanted.encoder is not None:
             layout = layout._replace(encoder=learn_encoder(wanted.encoder, found, tell))
@@ -267,13 +268,6 @@ class Training(NamedTuple):
 def threads_of(n_jobs: int | None) -> int:
     """Number of threads, as in joblib; ``None``: all."""
     return int(_openmp_effective_n_threads(n_jobs))
-
-
-def class_order_of(classifier: Any, n_classes: int) -> Any:
-    """The order of the classes; boosting by posteriors needs none."""
-    free = n_classes == 2 or getattr(classifier, "boundaries", None) in ("auto", "posteriors")
-    order = classifier.class_order
-    return "sorted" if order is None and free else order
 
 
 # ---- encoders -----------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ from rejo._typing import Floats, Indices
 from rejo.estimators.base import Judgement
 from rejo.estimators.boundaries import replica_tables
 from rejo.estimators.classes import Targets, check_targets, is_ordered
+from rejo.estimators.file_fits import are_files, fit_files
 from rejo.estimators.growing import FORMS, Grower, Plan, Stage, grown_from
 from rejo.estimators.matrices import (
     Categories,
@@ -160,6 +161,9 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
     fit into memory as an array: what it does not store counts as missing, also in predictions.
     Numbers are compared in single precision.  Only ``fit`` needs XGBoost.
 
+    ``fit("loans/*.parquet", "repaid")`` learns from Parquet files that may be larger than the
+    memory, with the name of the column of the classes; see :func:`rejo.distributed.fit` for more.
+
     See Also
     --------
     rejo.ReplicationClassifier : Any other classifier, on copies of all rows.
@@ -231,6 +235,8 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self._validate_params()
+        if are_files(X):
+            return self._fit_files(X, y, sample_weight)
         random = check_random_state(self.random_state)
         X = self._check_input(X, reset=True)
         targets = self._check_targets(X, y, sample_weight)
@@ -272,6 +278,12 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         if plan.form == "posteriors":  # which have no thresholds
             return stage, np.empty((0, plan.n_scores)), np.empty(0, np.intp), None
         return stage, *grower.held_out_scores(stage)
+
+    def _fit_files(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        if sample_weight is not None:
+            raise ValueError("sample_weight cannot be given if X names files.")
+        fit_files(self, X, y, self._n_threads())
+        return self
 
     def fit_path(
         self, X: Any, y: Any, *, reject_costs: Any = None, sample_weight: Any = None

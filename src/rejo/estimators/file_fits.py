@@ -1,0 +1,82 @@
+"""Boosting from Parquet files that may be larger than the memory, on this machine."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from rejo._errors import RejoError
+from rejo.estimators.growing import Grower
+from rejo.estimators.out_of_core import (
+    NOTHING,
+    Layout,
+    Part,
+    StreamedRows,
+    settled,
+    shares_of,
+    survey,
+    words_among,
+)
+from rejo.tables.errors import TableError, check_columns
+from rejo.tables.pieces import columns_of, pieces_of
+
+if TYPE_CHECKING:
+    from rejo.estimators.boosting import RejoBoost
+
+HELD_OUT = 0.1  # share of the rows, unless the model says another one
+
+
+def are_files(X: Any) -> bool:
+    """Return whether this names files: a pattern, a path, or a list of these."""
+    if isinstance(X, list | tuple):
+        return bool(X) and all(map(are_files, X))
+    return isinstance(X, str | os.PathLike)
+
+
+def fit_files(model: RejoBoost, paths: Any, target: Any, n_threads: int) -> RejoBoost:
+    """Fit on the columns of Parquet files: numbers, and categories (dictionaries).
+
+    Rows are held out by a hash of their place.  Memory: about a byte for each value, one row group
+    and the held-out rows, at most a million.
+    """
+    parts = [Part(piece) for piece in pieces_of(paths) if piece.rows]
+    where = str(paths)
+    if not parts:
+        raise TableError("the files have no rows", where=where)
+    if not isinstance(target, str):
+        raise RejoError(
+            f"y must name the column of the classes if X names files; got a {type(target).__name__}",
+            parameter="y",
+        )
+    columns = columns_of(paths)
+    check_columns(where, [target], columns)
+    features = tuple(name for name in columns if name != target)
+    held_out = model.validation if isinstance(model.validation, float) else HELD_OUT
+    n_rows = sum(part.piece.rows for part in parts)
+    shares = shares_of(n_rows, held_out, proves=False, samples=False)
+    layout = Layout(target, features, shares, words=words_among(features, parts[0]))
+    found = NOTHING
+    for part in parts:
+        found = found.joined(survey(layout, part))
+    if found.n_missing:
+        raise RejoError(
+            f"column {target!r} has {found.n_missing:,} missing values", parameter="y",
+            remedy="Leave these rows out.",
+        )  # fmt: skip
+    layout = settled(layout, found, order_of(model, len(found.counts)), model.class_weight)
+    classes = np.array(list(layout.place or ()))
+    random, ordered = check_random_state(model.random_state), model.class_order is not None
+    plan = model.plan(classes, ordered, random, names=list(features), categories=layout.categories)
+    rows = StreamedRows(layout, parts)
+    grower = Grower(plan, rows.learning, rows.stopping, n_threads)
+    stage = grower.grow()
+    return model.store(plan, stage, *grower.held_out_scores(stage))
+
+
+def order_of(model: Any, n_classes: int) -> Any:
+    """The order of the classes; two have one, and posteriors need none."""
+    free = n_classes == 2 or getattr(model, "boundaries", None) in ("auto", "posteriors")
+    return "sorted" if model.class_order is None and free else model.class_order
