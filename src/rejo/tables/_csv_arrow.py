@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rejo._typing import Floats
 from rejo.tables._arrow_words import codes_in, texts_in, words_with
 from rejo.tables._csv import GAPS, CsvFile
-from rejo.tables._records import Layout, RowBlock
+from rejo.tables._records import FieldEnds, RowBlock
 from rejo.tables.errors import import_pandas, pyarrow_if_there
 from rejo.tables.values import Words
 
@@ -73,7 +73,7 @@ class ArrowParser:
                 found[name] = values
         return self._with_others(block, kinds, found)
 
-    def _table(self, data: bytes, layout: Layout, types: dict[str, Any], pa: Any) -> Any:
+    def _table(self, data: bytes, layout: FieldEnds, types: dict[str, Any], pa: Any) -> Any:
         return pa.csv.read_csv(
             pa.BufferReader(data),
             pa.csv.ReadOptions(

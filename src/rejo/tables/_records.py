@@ -38,11 +38,11 @@ class RowBlock:
     row: int  # number of its first data row; the first is 0
     # How many fields a row has that is not as wide as the header, by its place in the block.
     ragged: Mapping[int, int] = field(default_factory=dict)
-    layout: "Layout | None" = None  # if every line is a row of plain fields
+    layout: "FieldEnds | None" = None  # if every line is a row of plain fields
 
 
 @dataclass(frozen=True)
-class Layout:
+class FieldEnds:
     """Where the fields of a block end.
 
     Every line is a row, no field has a line end in it, and a quote stands only at the ends of a
@@ -187,7 +187,7 @@ def count_rows(
     newlines: Positions,
     sep: str,
     n_columns: int,
-) -> tuple[int, Layout | None]:
+) -> tuple[int, FieldEnds | None]:
     """Count the rows of a block; refuse one with more or fewer fields than the header."""
     data = block.data
     if not data:
@@ -204,7 +204,7 @@ def count_rows(
         if _are_regular(newlines, seps, n_columns):
             plain = n_columns > 1 and _are_plain(array, spans, newlines, sep)
             rows = seps.reshape(len(newlines), n_columns - 1)
-            return len(newlines), Layout(rows, newlines) if plain else None
+            return len(newlines), FieldEnds(rows, newlines) if plain else None
         newlines = _not_blank(array, newlines, sep)
         if _are_regular(newlines, seps, n_columns):
             return len(newlines), None
