@@ -34,7 +34,7 @@ struct Node {
   float value;
 };
 constexpr std::uint32_t kMissingLeft = 1u << 31, kCategory = 1u << 30, kFeature = kCategory - 1;
-constexpr std::size_t kLanes = 16;         // cases that walk side by side, to hide latency
+constexpr std::size_t kLanes = 16;        // cases that walk side by side, to hide latency
 constexpr std::size_t kBlockBytes = 1 << 15;  // of rows that stay in the cache while all trees pass
 constexpr std::size_t kWorkBetweenLooks = 1 << 26;  // steps between two looks for Ctrl-C
 
@@ -83,7 +83,7 @@ class Trees {
     const T* x = X.data();
     double* sums = out.mutable_data();
     const std::size_t n = static_cast<std::size_t>(X.shape(0));
-    const std::size_t block = std::max(kLanes, kBlockBytes / (p_ * sizeof(T)) / kLanes * kLanes);
+    const std::size_t block = std::max(kLanes, kBlockBytes / (p_ * sizeof(float)) / kLanes * kLanes);
     std::size_t steps = 0;
     for (const Tree& tree : trees_) steps += tree.depth + 1;
     const std::size_t at_once = std::max(block, kWorkBetweenLooks / std::max<std::size_t>(steps, 1));
@@ -91,8 +91,12 @@ class Trees {
       const std::size_t last = std::min(n, first + at_once);
       {
         py::gil_scoped_release release;
-        for (std::size_t i = first; i < last; i += block)
-          walk(x + i * p_, sums + i * n_targets_, std::min(block, last - i));
+        std::vector<float> rows(block * p_);
+        for (std::size_t i = first; i < last; i += block) {
+          const std::size_t m = std::min(block, last - i);
+          for (std::size_t j = 0; j < m * p_; ++j) rows[j] = static_cast<float>(x[i * p_ + j]);
+          walk(rows.data(), sums + i * n_targets_, m);
+        }
       }
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     }
@@ -175,13 +179,13 @@ class Trees {
     return deepest;
   }
 
-  template <bool Categories, class T>
-  std::int32_t step(std::int32_t at, const T* x) const {
+  template <bool Categories, bool Missing>
+  std::int32_t step(std::int32_t at, const float* x) const {
     const Node& node = nodes_[at];
-    const float value = static_cast<float>(x[node.feature & kFeature]);
+    const float value = x[node.feature & kFeature];
     bool left = value <= node.limit;
     if (Categories && (node.feature & kCategory)) left = !in_set(at, value);
-    left |= (value != value) & (node.feature >> 31);
+    if (Missing) left |= (value != value) & (node.feature >> 31);
     return node.left + !left;
   }
 
@@ -193,27 +197,35 @@ class Trees {
     return set[1 + category / 32] >> (category % 32) & 1;
   }
 
-  template <class T>
-  void walk(const T* x, double* sums, std::size_t n) const {
-    by_category_ ? walk_as<true>(x, sums, n) : walk_as<false>(x, sums, n);
+  void walk(const float* x, double* sums, std::size_t n) const {
+    bool missing = false;  // most blocks have none, and need no test at each step
+    for (std::size_t i = 0; i < n * p_; ++i) missing |= x[i] != x[i];
+    if (by_category_)
+      walk_as<true, true>(x, sums, n);
+    else if (missing)
+      walk_as<false, true>(x, sums, n);
+    else
+      walk_as<false, false>(x, sums, n);
   }
 
-  template <bool Categories, class T>
-  void walk_as(const T* x, double* sums, std::size_t n) const {
+  template <bool Categories, bool Missing>
+  void walk_as(const float* x, double* sums, std::size_t n) const {
     for (const Tree& tree : trees_) {
       double* out = sums + tree.target;
       std::size_t i = 0;
       for (; i + kLanes <= n; i += kLanes) {
         std::int32_t at[kLanes];
         for (std::size_t j = 0; j < kLanes; ++j) at[j] = tree.root;
-        const T* rows = x + i * p_;
+        const float* rows = x + i * p_;
         for (std::size_t d = 0; d < tree.depth; ++d)
-          for (std::size_t j = 0; j < kLanes; ++j) at[j] = step<Categories>(at[j], rows + j * p_);
+          for (std::size_t j = 0; j < kLanes; ++j)
+            at[j] = step<Categories, Missing>(at[j], rows + j * p_);
         for (std::size_t j = 0; j < kLanes; ++j) out[(i + j) * n_targets_] += nodes_[at[j]].value;
       }
       for (; i < n; ++i) {
         std::int32_t at = tree.root;
-        for (std::size_t d = 0; d < tree.depth; ++d) at = step<Categories>(at, x + i * p_);
+        for (std::size_t d = 0; d < tree.depth; ++d)
+          at = step<Categories, Missing>(at, x + i * p_);
         out[i * n_targets_] += nodes_[at].value;
       }
     }
