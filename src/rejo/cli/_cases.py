@@ -4,7 +4,6 @@ import argparse
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from rejo._io import one_line
@@ -115,22 +114,9 @@ def fingerprint(X: Any, kinds: Mapping[str, str], y: Any) -> str:
 
     ``kinds`` are the columns that a model uses, and what they hold; ``y`` (n,) are the classes.
     """
-    import numpy as np
-    import pandas as pd
+    from rejo.scoring import tested
 
-    columns: dict[str, Any] = {}
-    for i, (name, kind) in enumerate(kinds.items()):
-        column = X[name]
-        if kind == "number":
-            with np.errstate(over="ignore"):  # the last digits depend on who reads them
-                columns[str(i)] = column.to_numpy(np.float32)
-        elif kind == "date":
-            columns[str(i)] = column.to_numpy("datetime64[s]").astype(np.int64)
-        else:
-            columns[str(i)] = column.astype(object).where(column.notna(), "").map(str).to_numpy()
-    columns["y"] = np.asarray(y, dtype=object)
-    rows = pd.util.hash_pandas_object(pd.DataFrame(columns), index=False).to_numpy()
-    return sha256(np.sort(rows).astype("<u8").tobytes()).hexdigest()
+    return tested.fingerprint(tested.row_prints(X, kinds, y))
 
 
 def _groups(column: Any, path: str) -> Any:

@@ -51,7 +51,28 @@ def read_classes(
         raise TableError("the table has no rows", where=path)
     where = f"{path}, column {column.name!r}"
     column = column.where(column.notna(), "")
-    counts = Counter(column.tolist())
+    spelled, notes = sort_words(
+        Counter(column.tolist()), where, order=order, missing=missing, exact=exact, decimal=decimal
+    )
+    known = column.isin(list(spelled)).to_numpy()
+    return Classes(known, np.array([spelled[word] for word in column[known]], dtype=str), notes)
+
+
+def sort_words(
+    counts: Counter[str],
+    where: str,
+    *,
+    order: Sequence[str] | None = None,
+    missing: Iterable[str] = (),
+    exact: bool = False,
+    decimal: str = ".",
+) -> tuple[dict[str, str], list[str]]:
+    """Return the class of each word that stands for one, and notes; parameters as above.
+
+    ``counts`` says in how many rows each word stands.  Of rows without a class a warning is given.
+    """
+    from rejo.tables import TableError
+
     key = (lambda word: word) if exact else _speller(decimal)
     find = _finder(order or (), key)
     free = {word: n for word, n in counts.items() if find(word) is None}
@@ -61,7 +82,7 @@ def read_classes(
     if none:
         n, words = sum(counts[word] for word in none), _quoted(filter(None, none))
         rest = f" ({words} in its place)" if words else ""
-        warn(f"{n:,} of {len(column):,} rows have no class{rest} and are left out")
+        warn(f"{n:,} of {counts.total():,} rows have no class{rest} and are left out")
     found: dict[str, list[str]] = {}
     # The spelling of most rows comes first; of a number, the shortest.
     for word in sorted(
@@ -75,8 +96,27 @@ def read_classes(
         for words in found.values()
         if len(set(words)) > 1
     ]
-    known = (~column.isin(none)).to_numpy()
-    return Classes(known, np.array([spelled[word] for word in column[known]], dtype=str), notes)
+    return spelled, notes
+
+
+def class_codes(
+    words: Iterable[str],
+    *,
+    order: Sequence[str],
+    missing: Iterable[str] = (),
+    exact: bool = False,
+    decimal: str = ".",
+) -> list[int]:
+    """Return the index in ``order`` of the class of each word; -1: none, -2: another class.
+
+    It is that of :func:`sort_words` for classes that are known.
+    """
+    key = (lambda word: word) if exact else _speller(decimal)
+    find, found = _finder(order, key), list(words)
+    free = {word: 1 for word in found if find(word) is None}
+    none = _no_classes(free, True, set(missing), key)
+    place = {label: i for i, label in enumerate(order)}
+    return [-1 if word in none else place.get(find(word) or "", -2) for word in found]
 
 
 def _speller(decimal: str) -> Callable[[str], str]:

@@ -89,11 +89,3 @@ def complete(columns: Mapping[Any, Any], n: int) -> Any:
             warn(f"{lacking:,} of {n:,} rows have no {name!r} and are left out")
         kept &= there
     return kept
-
-
-def texts(column: Any) -> Any:
-    """Values of a column (n,) as strings, even if it is a feature."""
-    words = column.astype(object).where(column.notna(), "(missing)").map(str)
-    if column.dtype.kind == "f":
-        words = words.str.removesuffix(".0")
-    return words.to_numpy(object)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from rejo._io import percent, without_password
 from rejo.cli import _breakdown as breakdown
 from rejo.cli import _options as options
-from rejo.cli._cases import count_groups, fingerprint
-from rejo.cli._class_names import read_classes, respelled
+from rejo.cli._class_names import respelled
 from rejo.cli._files import CommandError, check_apart, print_json, warn
-from rejo.cli._group_columns import texts
 from rejo.cli._in_doubt import about_column
-from rejo.cli._model_file import needing, open_model, vague
+from rejo.cli._many_files import is_many
+from rejo.cli._model_file import open_model, vague
 from rejo.cli._reporting import check_report, doubtful, in_prices, promised, write_report
+from rejo.cli._tested_cases import Tested, decided_files, decided_table, label_columns
 
 if TYPE_CHECKING:
     from rejo.scoring.opened import Opened
@@ -32,7 +31,6 @@ NO_TEST = (
     "these are the cases that the model was trained on, so their rates are no test of it: use "
     "cases that it has not seen, or the rates that rejo train printed"
 )
-SHARES = [0.01 * i for i in range(51)]  # to review, on the slider of the report
 RATES = {
     "rejection_rate": "sent to review",
     "error_rate": "wrong, of all cases",
@@ -52,49 +50,41 @@ def add(parser: Any) -> None:
     options.add(parser, "--costs", help=f"prices for the report {same}")
     options.add_reading(parser)
     options.add_opening(parser)
-    options.add(parser, "--json")
+    many = "number of processes, if DATA is several files (default: 1)"
+    options.add(parser, "--n-jobs", help=many)
+    options.add(parser, "--dask", "--json")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, decide, compare."""
-    import numpy as np
-    import pandas as pd
-
-    from rejo.scoring.doubt_counts import DoubtCounts
-
+    many = is_many(arguments)
     check_apart(arguments.model, arguments.data, arguments.report)
     check_report(arguments)
+    if many and arguments.report is not None:
+        raise CommandError("--report is written for one table: name one file, without --dask")
     opened = open_model(arguments)
-    by_group = opened.group_column(arguments.group)
-    frame, y, by, path, spellings = _read(arguments, opened, by_group)
-    group = None if by_group is None else opened.groups_of(frame[by_group])
-    X, doubts = opened.check(frame[list(opened.encoder.kinds_)])
-    classes = np.array(opened.classes, dtype=object)
-    trained_on = opened.table.get("cases") == fingerprint(X, opened.encoder.kinds_, classes[y])
+    columns = label_columns(arguments, opened)
+    cases = (decided_files if many else decided_table)(arguments, opened, columns)
+    y, by, in_doubt, trained_on = cases.y, cases.by, cases.doubts, cases.trained_on
+    path = "stdin" if arguments.data == "-" else without_password(arguments.data)
     if trained_on:
         warn(f"{path}: {NO_TEST}")
-    points, chosen = _outcomes(opened, X, doubts, SHARES if arguments.report else (), group)
-    in_doubt = DoubtCounts()
-    in_doubt.add(doubts)
     if of_column := about_column(in_doubt, len(y)):
         warn(of_column)
-    point = points[chosen]
-    groups = opened.table.get("groups")
-    n = count_groups(frame[groups]) if groups in frame.columns else len(y)
-    rates = _rates(point.decision, y, n / len(y))
+    groups, n = columns.groups, cases.n_independent
+    rates = _rates(cases.decision, y, n / len(y))
     expected = opened.expect(n, 0.95)
     surprises = _surprises(rates, expected)
     notes = surprises or _agreement(opened, expected)
-    verdicts = _verdicts(opened, point, y, group, by_group, n)
-    costs = _costs(point, y, _prices(arguments, opened))
-    values = None if by is None else texts(frame[by] if by != by_group else pd.Series(group))
-    parts = breakdown.split(point.decision, y, opened.classes, by, values)
+    verdicts = _verdicts(opened, cases, columns.group)
+    costs = _costs(cases, _prices(arguments, opened))
+    parts = breakdown.split(cases.decision, y, opened.classes, by, cases.values)
     if arguments.json:
         print_json({
             "n_cases": len(y),
             "n_independent": n,
             "trained_on": trained_on,
-            "in_doubt": len(doubts),
+            "in_doubt": in_doubt.n_rows,
             "doubts": in_doubt.as_json(),
             "target": [verdict._asdict() for verdict in verdicts],
             "seen": {name: rate._asdict() for name, rate in rates.items()},
@@ -107,7 +97,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         of = "" if n == len(y) else f" of {n:,} different {groups!r}, each of which counts once"
         print(f"{path}: {len(y):,} cases{of}, decided by {arguments.model}.")
-        print("\n".join([*spellings, *[in_doubt.summary()] * bool(doubts), ""]))
+        print("\n".join([*cases.spellings, *[in_doubt.summary()] * bool(in_doubt.n_rows), ""]))
         told = [verdict.sentence for verdict in verdicts]
         if costs is not None and arguments.costs is not None:
             told.append(
@@ -120,29 +110,29 @@ def run(arguments: argparse.Namespace) -> None:
         print(_compare(rates, expected))
         print("\n".join(notes) + "\n")
         print(breakdown.as_text(parts, n / len(y)))
-    if arguments.report is None:
+    if arguments.report is None or cases.tested is None:
         return
     name = Path(path).name
     write_report(
         arguments,
-        in_prices(points, opened.model, known=arguments.costs is None),
+        in_prices(cases.tested.points, opened.model, known=arguments.costs is None),
         y,
         opened.classes,
-        chosen=chosen,
+        chosen=cases.tested.chosen,
         axis="review_share",
         size=n,
         title=f"{name}: what was decided and what went to review",
         notes=[
             *[f"{NO_TEST[0].upper()}{NO_TEST[1:]}."] * trained_on,
             *(verdict.sentence for verdict in verdicts),
-            *[in_doubt.summary()] * bool(doubts),
+            *[in_doubt.summary()] * bool(in_doubt.n_rows),
             " ".join(notes),
         ],
         prices=_prices(arguments, opened),
         ordered=opened.table.get("ordered", True),
-        by=None if by is None else {by: values},
+        by=None if by is None else {by: cases.values},
         **promised(opened.model),
-        doubtful=doubtful(opened.model, X, group),
+        doubtful=doubtful(opened.model, cases.tested.X, cases.group),
         provenance={
             "Data": f"{name}, {len(y):,} rows",
             "Model": f"{arguments.model.name}, saved {opened.found.date}",
@@ -153,102 +143,22 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"\nReport: {arguments.report}")
 
 
-def _read(
-    arguments: argparse.Namespace, opened: Opened, by_group: str | None
-) -> tuple[Any, Any, str | None, str, list[str]]:
-    """Table, classes as indices (n,), the column of --by, a name for the file, and spellings."""
-    import numpy as np
-    import pandas as pd
-
-    from rejo.tables import TableError, read_chunks
-    from rejo.tables.errors import shown
-    from rejo.tables.places import place_of
-
-    target = arguments.target or opened.table.get("target")
-    if target is None:
-        raise CommandError(
-            f"{arguments.model} does not say which column has the classes: give --target"
-        )
-    if target in opened.encoder.kinds_:
-        raise CommandError(f"--target {target!r} is a feature of {arguments.model}")
-    by = arguments.by or by_group or arguments.group or opened.table.get("by")
-    kept = [target, by, by_group, opened.table.get("groups")]
-    text = list(dict.fromkeys(name for name in kept if name is not None))
-    optional = [name for name in text if name not in (target, arguments.by, arguments.group)]
-    optional = [name for name in optional if name != by_group]
-    reading = options.reading(arguments)
-    chunks = read_chunks(arguments.data, opened.encoder, text=text, optional=optional, **reading)
-    try:
-        with needing(by_group):
-            parts = list(chunks)
-    except TableError as error:
-        if error.problem == f"no column {shown(target)}":
-            told = "It has the true classes. To decide cases without them, use rejo predict."
-            error.remedy = f"{told} {error.remedy}"
-        raise
-    frame = pd.concat(parts)
-    frame.attrs["ragged"] = {
-        i: n for part in parts for i, n in part.attrs.get("ragged", {}).items()
-    }
-    path = "stdin" if arguments.data == "-" else without_password(arguments.data)
-    how: dict[str, Any] = {"missing": arguments.missing, "exact": arguments.exact, "decimal": ","}
-    known, labels, spellings = read_classes(frame[target], path, order=opened.classes, **how)
-    frame, y = frame[known], pd.Index(opened.classes).get_indexer(labels)
-    if (y < 0).any():
-        row = int(np.flatnonzero(y < 0)[0])
-        value = str(frame[target].iloc[row])[:40]
-        place = place_of(arguments.data, int(frame.index[row]), **reading)
-        raise TableError(
-            f"the model has no class {value!r}; its classes are {', '.join(opened.classes)}",
-            where=f"{place}, column {target!r}",
-        )
-    return frame, y, by if by in frame.columns else None, path, spellings
-
-
-def _outcomes(
-    opened: Opened, X: Any, doubts: dict[int, list[Any]], shares: Sequence[float], group: Any
-) -> tuple[list[Any], int]:
-    """Judge the cases as ``predict`` does: rows in doubt are reviewed.
-
-    Some models that were fitted in Python refuse gaps: these rows are in doubt, too.
-    """
-    import numpy as np
-
-    from rejo.selection import ranking_outcomes
-    from rejo.tables.doubts import Doubt
-
-    with opened.blamed():
-        try:
-            return ranking_outcomes(opened.model, X, shares, reviewed=list(doubts), group=group)
-        except (ValueError, TypeError):
-            gaps = X.isna()
-            if hasattr(opened.encoder, "learnt_") or not gaps.any(axis=None):
-                raise
-        for row in np.flatnonzero(gaps.any(axis=1)).tolist():
-            lacks = X.columns[gaps.iloc[row]]
-            doubts.setdefault(row, [Doubt("missing", str(name)) for name in lacks])
-        filled = X.fillna(X.median()).fillna(0.0)  # for a guess, if there were no reviews
-        return ranking_outcomes(opened.model, filled, shares, reviewed=list(doubts), group=group)
-
-
-def _verdicts(
-    opened: Opened, point: Any, y: Any, group: Any, by_group: str | None, n: int
-) -> list[Any]:
-    """Whether each target was met and each promise kept; ``n`` cases are independent."""
+def _verdicts(opened: Opened, cases: Tested, by_group: str | None) -> list[Any]:
+    """Whether each target was met and each promise kept."""
     from rejo.selection.limit_verdicts import asked_of, judge_limits
     from rejo.selection.verdicts import judge_targets
 
     model = opened.model
     if not hasattr(model, "targets_"):  # fitted in Python, for no target
         return []
-    if group is not None:
-        group = opened.promised(group)
+    group = None if cases.group is None else opened.promised(cases.group)
     found = judge_targets(
-        model.targets_, model.guarantees_, model.prices_, point.decision, point.forced, y, size=n
-    )
+        model.targets_, model.guarantees_, model.prices_, cases.decision, cases.forced, cases.y,
+        size=cases.n_independent,
+    )  # fmt: skip
     return found + judge_limits(
-        asked_of(model), point.decision, y, classes=opened.classes, group=group,
-        column=by_group or "group", prices=model.prices_, size=n,
+        asked_of(model), cases.decision, cases.y, classes=opened.classes, group=group,
+        column=by_group or "group", prices=model.prices_, size=cases.n_independent,
     )  # fmt: skip
 
 
@@ -262,7 +172,7 @@ def _prices(arguments: argparse.Namespace, opened: Opened) -> Any:
     return price_matrix(costs, opened.classes, ordered=opened.table.get("ordered", True))
 
 
-def _costs(point: Any, y: Any, prices: Any) -> dict[str, float] | None:
+def _costs(cases: Tested, prices: Any) -> dict[str, float] | None:
     """Mean cost of a case at these prices (K, K + 1), and if all were reviewed or decided."""
     import numpy as np
 
@@ -270,9 +180,9 @@ def _costs(point: Any, y: Any, prices: Any) -> dict[str, float] | None:
         return None
     paid = np.asarray(prices)
     return {
-        "decided": float(paid[y, point.decision].mean()),  # -1: the review, last
-        "review_all": float(paid[y, -1].mean()),
-        "decide_all": float(paid[y, point.forced].mean()),
+        "decided": float(paid[cases.y, cases.decision].mean()),  # -1: the review, last
+        "review_all": float(paid[cases.y, -1].mean()),
+        "decide_all": float(paid[cases.y, cases.forced].mean()),
     }
 
 

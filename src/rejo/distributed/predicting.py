@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rejo import __version__
-from rejo._io import URL, row_progress, without_password
+from rejo._io import row_progress, without_password
 from rejo.distributed._output_folder import OutputFolder
 from rejo.distributed._part_tasks import (
     DecidedPart,
@@ -32,7 +32,7 @@ from rejo.scoring.deciding import Plan
 from rejo.scoring.opened import Opened
 from rejo.scoring.ranking import Candidates, capacity_of, ranks_of
 from rejo.tables.errors import check_columns
-from rejo.tables.pieces import ParquetTable, Paths
+from rejo.tables.pieces import ParquetTable, Paths, absolute
 
 DRAWN = 1 << 20  # numbers at a time
 
@@ -155,7 +155,7 @@ def predict(
     """
     opened, sent, file = packed_model(model, trusted, max_bytes)
     plan = Plan.of(opened, id=id, group=group, why=why, audit=audit, strict=strict, reading=reading)
-    table = ParquetTable.of(_absolute(data))
+    table = ParquetTable.of(absolute(data))
     has_ids = plan.id in table.columns
     named = [plan.id] if plan.id is not None and (has_ids or plan.must_have_id) else []
     grouped = [plan.group] if plan.group is not None else []
@@ -193,13 +193,6 @@ def predict(
         "counts": counts.as_json(),
     })  # fmt: skip
     return DecidedFolder(folder.path, manifest, counts)
-
-
-def _absolute(data: Paths) -> list[str]:
-    """Return names that mean the same to a worker, which has another folder."""
-    given = [data] if isinstance(data, str | os.PathLike) else list(data)
-    names = [os.fspath(name) for name in given]
-    return [name if URL.match(name) else os.path.abspath(name) for name in names]
 
 
 def _about(opened: Opened, plan: Plan, table: ParquetTable, **options: Any) -> dict[str, Any]:

@@ -29,6 +29,7 @@ __all__ = [
     "DataFile",
     "ParquetTable",
     "RowGroup",
+    "absolute",
     "columns_of",
     "files_of",
     "is_many",
@@ -48,6 +49,13 @@ def is_many(path: str | os.PathLike[str]) -> bool:
     if found := URL.match(name):
         return Path(name).suffix.lower() in ENDINGS and found[1] not in ("sqlite", "postgresql")
     return os.path.isdir(name) or (has_magic(name) and not os.path.exists(name))
+
+
+def absolute(paths: Paths) -> list[str]:
+    """Return names that mean the same in another folder, as for a worker of a cluster."""
+    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    names = [os.fspath(path) for path in given]
+    return [name if URL.match(name) else os.path.abspath(name) for name in names]
 
 
 def files_of(paths: Paths) -> list[str]:
