@@ -1,0 +1,294 @@
+"""Training on Parquet files, row group by row group, on this machine."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC
+
+from rejo import RejoBoost, RejoLinear, make_synthetic_1, make_synthetic_4
+from rejo.distributed import fit
+from rejo.estimators import out_of_core
+from rejo.estimators.out_of_core import LEARN, PROVE, STOP, shares_of
+from rejo.persistence import load, save
+from rejo.selection import RejectClassifierCV
+from rejo.tables import TableEncoder
+from rejo.tables.pieces import pieces_of, row_hashes
+
+pytest.importorskip("xgboost")
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+def table(n=6000, seed=0):
+    X, y = make_synthetic_1(n, random_state=seed)
+    rng = np.random.RandomState(seed)
+    return pd.DataFrame(X, columns=["a", "b"]).assign(
+        ab=X[:, 0] * X[:, 1],
+        job=rng.choice(["cook", "clerk", "smith"], n),
+        customer=np.arange(n) // 3,
+        repaid=np.where(y > 0, "yes", "no"),
+    )
+
+
+NUMBERS = ["a", "b", "ab"]
+
+
+def write(frame, folder, n_files=3, rows=700):
+    for i, part in enumerate(np.array_split(np.arange(len(frame)), n_files)):
+        frame.iloc[part].to_parquet(Path(folder, f"{i}.parquet"), row_group_size=rows)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return table()
+
+
+@pytest.fixture(scope="module")
+def folder(frame, tmp_path_factory):
+    return write(frame, tmp_path_factory.mktemp("loans"))
+
+
+def parts_of(folder, frame, held_out, proves=True, together=None):
+    """The part of every row, as ``fit`` must see it."""
+    shares = shares_of(len(frame), held_out, proves=proves, samples=False)
+    numbers = []
+    for piece in pieces_of(folder):
+        rows = slice(piece.start, piece.start + piece.rows)
+        values = None if together is None else frame[together].iloc[rows]
+        numbers.append(row_hashes(piece, values))
+    return shares.part_of(np.concatenate(numbers))
+
+
+def same_trees(one, other):
+    return np.array_equal(one.trees_.value, other.trees_.value) and np.array_equal(
+        one.trees_.threshold, other.trees_.threshold
+    )
+
+
+def boost(**params):
+    return RejoBoost(n_estimators=25, max_depth=4, random_state=0, **params)
+
+
+@pytest.fixture(scope="module")
+def models(frame, tmp_path_factory):
+    """The model of the rows as they are, and with the classes of a part flipped."""
+    found = {}
+    kept = frame[[*NUMBERS, "repaid"]]
+    for part in (None, PROVE, STOP, LEARN):
+        folder = write(kept, tmp_path_factory.mktemp("flipped"))
+        flip = parts_of(folder, kept, 0.2) == part
+        assert part is None or flip.sum() > 300
+        other = np.where(kept["repaid"] == "yes", "no", "yes")
+        flipped = kept.assign(repaid=np.where(flip, other, kept["repaid"]))
+        write(flipped, folder)
+        # The lowest cost leaves nothing to choose: it is the thresholds that decide.
+        search = RejectClassifierCV(boost(early_stopping_rounds=3), reject_cost=0.2)
+        found[part] = fit(search, folder, target="repaid", held_out=0.2)
+    return found
+
+
+class TestHeldOutRows:
+    """Rows that prove a promise never train, stop or set thresholds."""
+
+    def test_those_that_prove_only_say_what_to_expect(self, models):
+        plain, flipped = models[None].best_estimator_, models[PROVE].best_estimator_
+        assert same_trees(plain, flipped)
+        assert np.array_equal(plain.offsets_, flipped.offsets_)
+        assert models[PROVE].rates_[1] > 0.4 > models[None].rates_[1]
+
+    def test_those_that_stop_set_the_thresholds(self, models):
+        plain, flipped = models[None].best_estimator_, models[STOP].best_estimator_
+        assert not np.array_equal(plain.offsets_, flipped.offsets_)
+        assert flipped.n_estimators_ < plain.n_estimators_  # what is learned does not help them
+        n = len(flipped.trees_.value)
+        assert np.array_equal(plain.trees_.value[:n], flipped.trees_.value)  # none is learned from
+
+    def test_all_others_grow_the_trees(self, models):
+        assert not same_trees(models[None].best_estimator_, models[LEARN].best_estimator_)
+
+    def test_a_promise_is_refused_if_only_they_break_it(self, frame, tmp_path):
+        write(frame, tmp_path)
+        of = parts_of(tmp_path, frame, 0.2)
+        search = RejectClassifierCV(boost(), max_error=0.08, confidence=0.9)
+        how = {"target": "repaid", "columns": NUMBERS, "held_out": 0.2}
+        model = fit(search, tmp_path, **how)
+        assert 0 < model.guarantee_.n_cases <= (of == PROVE).sum()
+        wrong = np.where(frame["repaid"] == "yes", "no", "yes")
+        write(frame.assign(repaid=np.where(of == PROVE, wrong, frame["repaid"])), tmp_path)
+        with pytest.raises(ValueError, match="cannot be reached"):
+            fit(search, tmp_path, **how)
+
+    def test_rows_of_one_customer_are_in_one_part(self, folder, frame):
+        of = parts_of(folder, frame, 0.3, together="customer")
+        assert all(len(set(of[i : i + 3])) == 1 for i in range(0, len(of), 3))
+        assert {*of} == {PROVE, STOP, LEARN}
+        search = RejectClassifierCV(boost(), max_error=0.15, confidence=0.9)
+        model = fit(
+            search, folder, target="repaid", together="customer", columns=NUMBERS, held_out=0.3
+        )
+        assert model.guarantee_.n_cases <= (of == PROVE).sum() // 3  # one case of each
+        assert model.guarantee_.rests_on == "one_each"
+
+    def test_at_most_so_many_rows_are_held_out(self, folder, frame, monkeypatch):
+        monkeypatch.setattr(out_of_core, "MOST_KEPT", 150)
+        of = parts_of(folder, frame, 0.5)
+        assert 0 < (of == PROVE).sum() < 220
+        assert 0 < (of == STOP).sum() < 220
+
+
+@pytest.mark.parametrize(
+    "learner", [boost(), boost(boundaries="posteriors"), RejoLinear()], ids=str
+)
+@pytest.mark.parametrize(
+    "target",
+    [{"review_budget": 0.2}, {"max_error": 0.08}, {"cost_of": {"error": 10, "review": 1}}],
+    ids=str,
+)
+def test_a_pipeline_is_an_ordinary_model(learner, target, folder, tmp_path):
+    pipeline = Pipeline([("columns", TableEncoder()), ("model", learner)])
+    search = RejectClassifierCV(pipeline, **target)
+    model = fit(search, f"{folder}/*.parquet", target="repaid", held_out=0.3)
+    assert not hasattr(search, "expected_")  # it is not changed
+    new = table(8000, seed=1)
+    decisions = model.predict(new.drop(columns="repaid"))
+    rejected = decisions == model.reject_label_
+    wrong = ~rejected & (decisions != new["repaid"])
+    assert abs(rejected.mean() - model.rates_[0]) < 0.06
+    assert abs(wrong.mean() - model.rates_[1]) < 0.04
+    save(model, tmp_path / "m.rejo")
+    again = load(tmp_path / "m.rejo")
+    assert np.array_equal(again.predict(new), decisions)
+    assert again.summary() == model.summary()
+
+
+def test_an_encoder_learns_from_a_sample_of_the_rows_to_learn_from(folder, monkeypatch):
+    monkeypatch.setattr(out_of_core, "SAMPLE", 500)
+    lines = []
+    model = fit(
+        Pipeline([("columns", TableEncoder()), ("model", boost())]), folder,
+        target="repaid", tell=lines.append,
+    )  # fmt: skip
+    (said,) = [line for line in lines if "learned from" in line]
+    assert 400 < int(said.split()[5].replace(",", "")) < 600
+    assert model.steps[0][1].kinds_["job"] == "category"
+
+
+def test_files_and_arrays_give_models_that_agree(folder, frame):
+    """The same thresholds and decisions, though other rows are held out."""
+    model = fit(boost(), folder, target="repaid", columns=NUMBERS)
+    plain = boost(validation=0.1).fit(frame[NUMBERS], frame["repaid"])
+    new = table(5000, seed=2)[NUMBERS]
+    assert (model.predict(new) == plain.predict(new)).mean() > 0.9
+    assert np.abs(model.offsets_ - plain.offsets_).max() < 0.5
+
+
+def test_boost_fits_files_by_itself(folder, frame, tmp_path):
+    kept = frame[[*NUMBERS, "repaid"]].assign(job=frame["job"].astype("category"))
+    write(kept, tmp_path)
+    by_name = boost().fit(str(tmp_path / "*.parquet"), "repaid")
+    assert same_trees(by_name, fit(boost(), tmp_path, target="repaid"))
+    assert by_name.predict(kept.drop(columns="repaid")).shape == (len(kept),)
+    with pytest.raises(ValueError, match="y must name the column"):
+        boost().fit(str(tmp_path), frame["repaid"])
+    with pytest.raises(ValueError, match="sample_weight"):
+        boost().fit(str(tmp_path), "repaid", np.ones(len(frame)))
+
+
+def test_categories_of_all_files_are_known(tmp_path):
+    """Each file has a dictionary of its own."""
+    n = 3000
+    job = np.repeat(["a", "b", "c"], n // 3)
+    y = (job == "b").astype(int)
+    frame = pd.DataFrame({"job": job, "x": np.arange(n) % 7, "y": y})
+    for i, letter in enumerate("abc"):
+        part = frame[frame["job"] == letter].astype({"job": "category"})
+        part.to_parquet(tmp_path / f"{i}.parquet")
+    model = boost().fit(str(tmp_path), "y")
+    frame["job"] = frame["job"].astype("category")
+    assert (model.predict_forced(frame[["job", "x"]]) == y).all()
+
+
+def test_three_classes_and_weights(tmp_path):
+    X, y = make_synthetic_4(4000, random_state=0)
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(y=y)
+    write(frame, tmp_path)
+    counts = [(y == label).sum() for label in np.unique(y)]
+    of = parts_of(tmp_path, frame, 0.1, proves=False)
+    learned = [((y == label) & (of == LEARN)).sum() for label in np.unique(y)]
+    balanced = fit(boost(class_weight="balanced"), tmp_path, target="y")
+    weights = {
+        label: sum(learned) / (len(counts) * n)
+        for label, n in zip(np.unique(y).tolist(), learned, strict=True)
+    }
+    assert same_trees(balanced, fit(boost(class_weight=weights), tmp_path, target="y"))
+    assert not same_trees(balanced, fit(boost(), tmp_path, target="y"))
+    search = RejectClassifierCV(boost(), review_budget=0.2)
+    model = fit(search, tmp_path, target="y", held_out=0.2)
+    assert model.decides_by_posteriors
+    assert abs((model.predict(frame[["a", "b"]]) == model.reject_label_).mean() - 0.2) < 0.05
+
+
+def test_empty_row_groups_and_single_classes_are_no_problem(frame, tmp_path):
+    kept = frame[[*NUMBERS, "repaid"]].sort_values("repaid", ignore_index=True)
+    write(kept, tmp_path)
+    kept[:0].to_parquet(tmp_path / "00.parquet")
+    kept[:0].to_parquet(tmp_path / "9.parquet")
+    model = fit(boost(), tmp_path, target="repaid")
+    assert (model.predict_forced(kept[NUMBERS]) == kept["repaid"]).mean() > 0.8
+
+
+def test_a_dask_frame_is_taken_part_by_part(frame):
+    dd = pytest.importorskip("dask.dataframe")
+    kept = frame[[*NUMBERS, "repaid"]]
+    model = fit(boost(), dd.from_pandas(kept, npartitions=4), target="repaid")
+    assert (model.predict_forced(kept[NUMBERS]) == kept["repaid"]).mean() > 0.8
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("estimator", "said"),
+        [
+            (SVC(), "SVC cannot learn from rows that are streamed"),
+            (Pipeline([("svc", SVC())]), "a pipeline of SVC"),
+            (RejectClassifierCV(boost(), max_error_by_group=0.1), "max_error_by_group"),
+            (RejectClassifierCV(boost(), max_error=0.1, param_grid={"n_estimators": [5]}), "grid"),
+        ],
+    )
+    def test_of_estimators(self, estimator, said, folder):
+        with pytest.raises(ValueError, match=said):
+            fit(estimator, folder, target="repaid", columns=NUMBERS)
+
+    @pytest.mark.parametrize(
+        ("how", "said"),
+        [
+            ({"target": "paid"}, "no column 'paid'"),
+            ({"target": "repaid"}, "column 'job' holds .*TableEncoder"),
+            ({"target": "repaid", "columns": ["a", "repaid"]}, "has the target"),
+            ({"target": "repaid", "columns": NUMBERS, "held_out": 1.5}, "held_out=1.5"),
+            ({"target": "repaid", "columns": NUMBERS, "together": "person"}, "no column 'person'"),
+        ],
+    )
+    def test_of_options(self, how, said, folder):
+        with pytest.raises(ValueError, match=said):
+            fit(boost(), folder, **how)
+
+    def test_of_tables(self, frame, tmp_path):
+        kept = frame[[*NUMBERS, "repaid"]]
+        with pytest.raises(ValueError, match="no Parquet file"):
+            fit(boost(), tmp_path / "nothing", target="repaid")
+        with pytest.raises(ValueError, match="data must name Parquet files"):
+            fit(boost(), 7, target="repaid")
+        write(kept.assign(repaid="yes"), tmp_path)
+        with pytest.raises(ValueError, match="the same class, 'yes'"):
+            fit(boost(), tmp_path, target="repaid")
+        write(kept.assign(repaid=kept["repaid"].where(kept.index > 9)), tmp_path)
+        with pytest.raises(ValueError, match="10 missing values"):
+            fit(boost(), tmp_path, target="repaid")
+        of = parts_of(tmp_path, kept, 0.1, proves=False)
+        rare = np.where(of == STOP, "rare", kept["repaid"])
+        write(kept.assign(repaid=rare), tmp_path)
+        with pytest.raises(ValueError, match="'rare' is so rare"):
+            fit(boost(), tmp_path, target="repaid")
