@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,6 +59,7 @@ from rejo.baselines import (
     TwoClassifierReject,
 )
 from rejo.estimators import (
+    RejoBoost,
     RejoKernelLogistic,
     RejoLinear,
     RejoMLP,
@@ -164,6 +166,22 @@ register("embedded_rbf", EmbeddedRejectSVC(kernel="rbf", max_rank=20, n_starts=2
 register("embedded_second", EmbeddedRejectSVC(second_order=True, n_starts=2, random_state=0))
 register("surrogate", SurrogateRejectSVC())
 register("surrogate_sparse", SurrogateRejectSVC(kernel="linear"), "two", "sparse")
+
+if find_spec("xgboost") is not None:
+    few = {"n_estimators": 3, "max_depth": 2, "validation": 0.3, "random_state": 0}
+    register("boost", RejoBoost(**few))
+    register("boost_three", RejoBoost(**few), "three")
+    register("boost_parallel", RejoBoost(**few, boundaries="parallel"), "three")
+    register("boost_replicas", RejoBoost(**few, boundaries="replicas", class_order=ORDER), "words")
+    register("boost_forced", RejoBoost(**few, boundaries="replicas", reject_cost=None), "three")
+    register("boost_sparse", RejoBoost(**few), "two", "sparse")
+    register("boost_prices", RejoBoost(**few, cost_of="error=50,review=5"), "three")
+
+    @animal
+    def boost_categories() -> tuple[Any, Any]:
+        found = data()
+        X = found.plain.astype({"colour": "category", "unit": "category"})
+        return RejoBoost(**few).fit(X, found.two), X
 
 
 def _precomputed(model: Any) -> tuple[Any, Any]:
