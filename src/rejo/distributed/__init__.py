@@ -4,7 +4,8 @@
 process, or on all workers of a cluster.  What it returns is an ordinary model.
 
 :func:`predict` decides the cases of Parquet files and writes a folder of decisions, part by part:
-workers may die, and a run that was stopped goes on where it was.
+workers may die, and a run that was stopped goes on where it was.  :class:`FrameDecider` decides
+frames that another engine, such as Spark, hands to it.
 """
 
 from importlib import import_module
@@ -12,12 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rejo.distributed.fitting import fit
+    from rejo.distributed.frames import FrameDecider
     from rejo.distributed.predicting import DecidedFolder, predict
 
-__all__ = ["DecidedFolder", "fit", "predict"]
+__all__ = ["DecidedFolder", "FrameDecider", "fit", "predict"]
 
 # Imported when asked for: a worker that scores does not wait for what trains.
-PLACES = {"DecidedFolder": "predicting", "fit": "fitting", "predict": "predicting"}
+PLACES = {
+    "DecidedFolder": "predicting",
+    "FrameDecider": "frames",
+    "fit": "fitting",
+    "predict": "predicting",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -47,7 +47,7 @@ class Left(NamedTuple):
     stage: Stage | None  # of the first rank only: all have the same
     scored: dict[int, Scored] | None  # of the rows that it has kept, if the growth is finished
     seconds: float
-    address: str
+    address: str  # of a worker of Dask
     n_rows: int
 
 
@@ -76,12 +76,13 @@ def grow_together(
             read = sum(one.n_rows for one in found)
             tell(about(stage, plan, read, rounds, found[0].seconds))
             if found[0].scored is not None:
-                return stage, _joined(found)
+                return stage, joined_scores(found)
             if not plan.samples:
                 rounds = next_rounds(rounds, found[0].seconds)
     finally:
-        with suppress(Exception):  # the workers may be gone, and their memory with them
-            client.run(_forget, job, workers=[one.address for one in team or ()])
+        if team and client.status == "running":
+            with suppress(Exception):  # the workers may be gone, and their memory with them
+                client.run(_forget, job, workers=[one.address for one in team])
 
 
 def next_rounds(rounds: int, seconds: float) -> int:
@@ -116,7 +117,7 @@ def _leg(
     stage: Stage | None, rounds: int, team: list[WorkerInfo] | None,
 ) -> list[Left]:  # fmt: skip
     error = import_xgboost().core.XGBoostError
-    with _tracker(len(shares), host_of(client)) as args:
+    with tracker(len(shares), host_of(client)) as args:
         tasks = [
             (
                 Leg(job, args, plan, layout, [part.piece for part in share], stage, rounds),
@@ -134,7 +135,8 @@ def _team(client: Any, found: Sequence[Left]) -> list[WorkerInfo] | None:
     return None if None in team else team  # type: ignore[return-value]
 
 
-def _joined(found: Sequence[Left]) -> dict[int, Scored]:
+def joined_scores(found: Sequence[Left]) -> dict[int, Scored]:
+    """Scores of the rows that all ranks have kept."""
     parts = [one.scored for one in found if one.scored is not None]
     return {number: Scored.joined([part[number] for part in parts]) for number in (PROVE, STOP)}
 
@@ -149,19 +151,19 @@ def _patience() -> Iterator[None]:
 
 
 @contextmanager
-def _tracker(n_ranks: int, host: str) -> Iterator[dict[str, Any]]:
+def tracker(n_ranks: int, host: str) -> Iterator[dict[str, Any]]:
     """Where ranks find each other.  Workers are watched, so it needs no time limit."""
     xgboost = import_xgboost()
     from xgboost.tracker import RabitTracker
 
     with xgboost.config_context(verbosity=0):
-        tracker = RabitTracker(n_workers=n_ranks, host_ip=host, sortby="task", timeout=0)
-        tracker.start()
+        started = RabitTracker(n_workers=n_ranks, host_ip=host, sortby="task", timeout=0)
+        started.start()
     try:
-        yield tracker.worker_args()
+        yield started.worker_args()
     finally:
         with suppress(Exception):
-            tracker.free()
+            started.free()
 
 
 def host_of(client: Any) -> str:
@@ -179,10 +181,19 @@ _HERE: dict[str, tuple[Grower, StreamedRows]] = {}  # data of this process, from
 
 
 def run_leg(rank: int, task: tuple[Leg, list[Any]]) -> Left:
-    """Grow some rounds as one of several ranks; at the end, score the rows that were kept."""
+    """Grow some rounds on a worker of Dask, with the frames of its pieces if they are in memory."""
     from distributed import get_worker
 
     (leg, frames), worker = task, get_worker()
+    found = run_rank(rank, leg, frames, int(worker.state.nthreads))
+    return found._replace(address=worker.address)
+
+
+def run_rank(rank: int, leg: Leg, frames: Sequence[Any] | None = None, n_threads: int = 1) -> Left:
+    """Grow some rounds as one of several ranks; at the end, score the rows that were kept.
+
+    Whatever starts the ranks, each is a process.
+    """
     xgboost = import_xgboost()
     collective = xgboost.collective
     args = {**leg.tracker, "DMLC_TASK_ID": f"{rank:06d}", "dmlc_timeout": TIMEOUT}
@@ -192,17 +203,17 @@ def run_leg(rank: int, task: tuple[Leg, list[Any]]) -> Left:
         there = np.array([int(key in _HERE)], dtype=np.int32)
         if not collective.allreduce(there, collective.Op.MIN)[0]:
             _HERE.clear()
+            frames = [None] * len(leg.pieces) if frames is None else frames
             parts = [Part(*one) for one in zip(leg.pieces, frames, strict=True)]
             rows = StreamedRows(leg.layout, parts)
-            threads = int(worker.state.nthreads)
-            grower = Grower(leg.plan, rows.learning, rows.stopping, threads)
+            grower = Grower(leg.plan, rows.learning, rows.stopping, n_threads)
             _HERE[key] = grower, rows
         grower, rows = _HERE[key]
         start = monotonic()
         stage = grower.grow(leg.stage, leg.rounds)
         seconds = monotonic() - start
     scored = score(leg.plan, stage, rows) if stage.finished else None
-    return Left(stage if rank == 0 else None, scored, seconds, worker.address, grower.n_rows)
+    return Left(stage if rank == 0 else None, scored, seconds, "", grower.n_rows)
 
 
 def score(plan: Plan, stage: Stage, rows: StreamedRows) -> dict[int, Scored]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from rejo.cluster import connect, hand_out, workers
 from rejo.distributed.legs import FIRST_ROUNDS, about, grow_together, next_rounds, score
@@ -27,6 +27,7 @@ LEAST_ROWS = 1000  # of a rank
 Grown = tuple[Stage, dict[int, Scored]]
 
 
+@runtime_checkable
 class Place(Protocol):
     """Where the work is done."""
 
@@ -44,9 +45,9 @@ class Place(Protocol):
 
 @contextmanager
 def place_of(client: Any) -> Iterator[Place]:
-    """Here without a client, else on its cluster."""
-    if client is None:
-        yield Here()
+    """Here without a client, else on its cluster; or what is given, if it is a place."""
+    if client is None or isinstance(client, Place):
+        yield client or Here()
         return
     with connect(client) as connected:
         yield OnCluster(connected)
@@ -106,15 +107,8 @@ class OnCluster:
         self, plan: Plan, layout: Layout, parts: Sequence[Part], n_threads: int, tell: Tell
     ) -> Grown:
         """Grow trees on all workers that have something to read."""
-        some = [part for part in parts if part.piece.rows]
-        most = 1 + n_rows(some) // LEAST_ROWS
-        n_ranks = min(len(workers(self.client)), len(some), most)
-        of = {part.piece: part for part in some}
-        shares = [
-            [of[piece] for piece in pieces]
-            for pieces in share([part.piece for part in some], n_ranks)
-        ]
-        tell(f"{n_ranks} workers read {n_rows(some):,} rows, about four times.")
+        shares = rank_shares(parts, len(workers(self.client)))
+        tell(f"{len(shares)} workers read {n_rows(parts):,} rows, about four times.")
         return grow_together(self.client, plan, layout, shares, tell)
 
     def alone(self, function: Callable[..., Any], *args: Any, tell: Tell) -> Any:
@@ -122,6 +116,13 @@ class OnCluster:
         tell("One worker does this: it cannot be divided.")
         ((_, found),) = hand_out(self.client, partial(_alone, function), [args])
         return found
+
+
+def rank_shares(parts: Sequence[Part], most: int) -> list[list[Part]]:
+    """Divide parts among up to so many ranks, of which none has too few rows."""
+    some = {part.piece: part for part in parts if part.piece.rows}
+    n_ranks = min(most, len(some), 1 + n_rows(parts) // LEAST_ROWS)
+    return [[some[piece] for piece in pieces] for pieces in share(list(some), n_ranks)]
 
 
 def _survey(layout: Layout, item: Any) -> Survey:
