@@ -28,6 +28,7 @@ from rejo.baselines import (
 )
 from rejo.estimators import (
     RejectClassifier,
+    RejoBoost,
     RejoKernelLogistic,
     RejoLinear,
     RejoMLP,
@@ -55,6 +56,8 @@ blend = BlendClassifier([("a", logistic), ("b", LogisticRegression(C=0.1))], wei
 LEARNERS = {
     "linear": RejoLinear(),
     "hinge": RejoLinear(loss="hinge"),
+    "boost": RejoBoost(n_estimators=5, random_state=0),
+    "boost replicas": RejoBoost(n_estimators=5, boundaries="replicas", random_state=0),
     "svc": RejoSVC(),
     "svc linear": RejoSVC(kernel="linear"),
     "svc poly": RejoSVC(kernel="poly", degree=2),

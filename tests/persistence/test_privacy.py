@@ -32,6 +32,7 @@ from rejo import (
     NoveltyReject,
     RejectClassifier,
     RejectClassifierCV,
+    RejoBoost,
     RejoKernelLogistic,
     RejoLinear,
     RejoMLP,
@@ -90,6 +91,7 @@ OWN = {
             ThresholdRejectClassifier(SCALED_SVC),
         )
     ],
+    "RejoBoost": [RejoBoost(n_estimators=5, random_state=0)],
     "RejoKernelLogistic": [RejoKernelLogistic(), RejoKernelLogistic(kernel="linear")],
     "RejoLinear": [RejoLinear()],
     "RejoMLP": [RejoMLP(random_state=0)],

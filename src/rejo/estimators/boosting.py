@@ -207,6 +207,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         "_categories": maybe(
             each(maybe(either(texts(), floats(None), indices(None, low=-(1 << 63)))), "p")
         ),
+        "_n_categories": maybe(indices("p", dtype="int64")),
         "_zeros_missing": flag(),
     }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -399,7 +400,8 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             self.__dict__.pop("feature_names_in_", None)
             if not isinstance(names, int):
                 self.feature_names_in_ = np.array(names, dtype=object)
-            self._categories, self._zeros_missing = categories, False
+            self._set_categories(categories)
+            self._zeros_missing = False
         self.form_ = self._form(len(classes))
         super()._set_prices(classes, ordered)
         if self.form_ == "posteriors":
@@ -552,6 +554,12 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         name = type(self).__name__
         return check_targets(X, y, sample_weight, order, self.class_weight, name)
 
+    def _set_categories(self, categories: Categories | None) -> None:
+        """Store the categories of each column, and their numbers: 0 where there are none."""
+        self._categories = categories
+        sizes = [0 if one is None else len(one) for one in categories or ()]
+        self._n_categories = None if categories is None else np.array(sizes, dtype=np.int64)
+
     def _check_input(self, X: Any, *, reset: bool) -> Any:
         """``X`` as an array in C order or CSR; a frame with categories as their codes."""
         if not reset:
@@ -560,7 +568,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             check_sparse(X)
         categories = categories_of(X) if reset else self._categories
         if reset:
-            self._categories = categories
+            self._set_categories(categories)
             self._zeros_missing = issparse(X)
         if categories is not None:
             validate_data(self, X, reset=reset, skip_check_array=True)
@@ -606,13 +614,19 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         require(right == S, self, "its intercepts are not those of its scores")
         fine = len(self.offsets_) == (0 if posteriors else self._n_boundaries)
         require(fine, self, "its offsets are not those of its boundaries")
-        known = self.trees_.feature < self.n_features_in_ + replicas
-        require(known.all(), self, "a tree splits by a feature that it does not have")
+        fine = self.trees_.n_features == self.n_features_in_ + replicas
+        require(fine, self, "its trees have other features")
         fine = (self.trees_.target < (1 if replicas else S)).all()
         require(fine, self, "a tree adds to a score that it does not have")
-        by_code = self.trees_.feature[self.trees_.category >= 0]
-        coded = [one is not None for one in self._categories or [None] * self.n_features_in_]
-        require(all(coded[j] for j in by_code.tolist()), self, "a number is split as a category")
+        sizes = [0 if one is None else len(one) for one in self._categories or ()]
+        said = [] if self._n_categories is None else self._n_categories.tolist()
+        require(sizes == said, self, "its categories are not as many as they should be")
+        split = self.trees_.feature >= 0
+        by_code, columns = self.trees_.category[split] >= 0, self.trees_.feature[split]
+        coded = np.zeros(by_code.shape, dtype=bool)
+        if self._categories is not None:
+            coded = np.array([one is not None for one in [*self._categories, None]])[columns]
+        require((by_code == coded).all(), self, "a number is split as a category, or the other way")
         require(self._held_out.shape == self._mass.shape[:2], self, "its held-out scores disagree")
 
     def _scores_to_onnx(self, graph: Any, X: str) -> str:

@@ -36,6 +36,7 @@ struct Node {
 constexpr std::uint32_t kMissingLeft = 1u << 31, kCategory = 1u << 30, kFeature = kCategory - 1;
 constexpr std::size_t kLanes = 16;        // cases that walk side by side, to hide latency
 constexpr std::size_t kBlockBytes = 1 << 15;  // of rows that stay in the cache while all trees pass
+constexpr std::size_t kMostBytes = 1 << 20;   // of them, also where a row is very long
 constexpr std::size_t kWorkBetweenLooks = 1 << 26;  // steps between two looks for Ctrl-C
 
 class Trees {
@@ -83,7 +84,9 @@ class Trees {
     const T* x = X.data();
     double* sums = out.mutable_data();
     const std::size_t n = static_cast<std::size_t>(X.shape(0));
-    const std::size_t block = std::max(kLanes, kBlockBytes / (p_ * sizeof(float)) / kLanes * kLanes);
+    const std::size_t row = p_ * sizeof(float);
+    const std::size_t block = std::max<std::size_t>(
+        {1, std::min(kLanes, kMostBytes / row), kBlockBytes / row / kLanes * kLanes});
     std::size_t steps = 0;
     for (const Tree& tree : trees_) steps += tree.depth + 1;
     const std::size_t at_once = std::max(block, kWorkBetweenLooks / std::max<std::size_t>(steps, 1));

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo._state import Must, flags, floats, indices, require, storable
+from rejo._state import MOST_FEATURES, Must, count, flags, floats, indices, require, storable
 from rejo._typing import Floats, Indices
 
 try:
@@ -57,6 +57,8 @@ class BoostedTrees:
         First node of each tree.
     target : ndarray of int32 of shape (T,)
         Which score the tree adds to.
+    n_features : int
+        Number of columns that there were to split by.
     """
 
     feature: NDArray[np.int32]
@@ -69,6 +71,7 @@ class BoostedTrees:
     words: NDArray[np.uint32]
     roots: NDArray[np.int64]
     target: NDArray[np.int32]
+    n_features: int
 
     _fitted: ClassVar[dict[str, Must]] = {
         "feature": indices("N", low=-1, dtype="int32"),
@@ -81,6 +84,7 @@ class BoostedTrees:
         "words": indices(None, dtype="uint32"),
         "roots": indices("T", below="N", dtype="int64"),
         "target": indices("T", below=MOST_SCORES, dtype="int32"),
+        "n_features": count(1, MOST_FEATURES + 1),
     }
 
     def _check_state(self) -> None:
@@ -92,6 +96,8 @@ class BoostedTrees:
         place, split = np.arange(n), self.feature >= 0
         ahead = (self.left > place) & (self.left + 1 < end)
         require((ahead | ~split).all(), self, "a split leads out of its tree")
+        known = self.feature < self.n_features
+        require(known.all(), self, "a split is by a feature that there is not")
         at = self.category[self.category >= 0].astype(np.int64)
         m = len(self.words)
         fine = (at < m).all() and (at + self.words[np.minimum(at, m - 1)] < m).all() if m else True
@@ -122,6 +128,7 @@ class BoostedTrees:
             words=self.words,
             roots=self.roots[first:last] - start,
             target=self.target[first:last],
+            n_features=self.n_features,
         )
 
     def settled(self, feature: int, value: float) -> BoostedTrees:
@@ -277,6 +284,7 @@ def from_xgboost(model: Mapping[str, Any], n_rounds: int) -> tuple[BoostedTrees,
             words=np.array(words, dtype=np.uint32),
             roots=np.array(roots[:-1], dtype=np.int64),
             target=np.array(booster["tree_info"][:n_trees], dtype=np.int32),
+            n_features=int(model["learner"]["learner_model_param"]["num_feature"]),
         ),
         np.array(base, dtype=np.float64),
     )
