@@ -49,7 +49,4 @@ class Ids:
             return 0
         hashes = np.sort(np.concatenate(self._hashes))
         same = hashes[1:] == hashes[:-1]
-        return int((same & (hashes[1:] != EMPTY)).sum())
-
-
-EMPTY = hashes_of(np.array([""], dtype=object))[0]
+        return int((same & (hashes[1:] != hashes_of([""])[0])).sum())

@@ -8,21 +8,61 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo.tables.errors import import_pyarrow
+from rejo.tables.pieces import mixed
+
+LONG = 64  # bytes of a name that is not usual
+
 
 def names_of(column: Any) -> Any:
     """Return a column (n,) as a Series of strings; a missing name is empty."""
-    try:
-        return column.astype(str).where(column.notna(), "")
-    except UnicodeEncodeError:  # half a character, which files write as its number
-        texts = column.fillna("").map(lambda name: str(name).encode("utf-8", "backslashreplace"))
-        return texts.str.decode("utf-8")
+    if (pa := _pyarrow()) is not None:
+        try:
+            found = _strings(column, pa)
+            return (found.fill_null("") if found.null_count else found).to_pandas()
+        except (pa.ArrowException, TypeError, UnicodeError):
+            pass  # numbers, or half a character
+    texts = column.fillna("").map(lambda name: str(name).encode("utf-8", "backslashreplace"))
+    return texts.str.decode("utf-8")
 
 
 def hashes_of(names: Any) -> NDArray[np.uint64]:
-    """Hash of each string (n,), the same in every process."""
+    """Hash of each string (n,), the same in every process that has pyarrow."""
+    if (pa := _pyarrow()) is None:
+        return _long_hashes(np.asarray(names, dtype=object))
+    array = _strings(names, pa)
+    _, offsets, data = array.buffers()
+    places = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+    letters = np.frombuffer(data or b"", np.uint8)
+    starts, lengths = places[:-1], np.diff(places)
+    found = np.empty(len(array), np.uint64)
+    sizes = np.unique(lengths).tolist()
+    for size in (size for size in sizes if size <= LONG):
+        if len(sizes) == 1:
+            found[:] = _hashes(letters[places[0] : places[-1]].reshape(len(array), size))
+        else:
+            rows = np.flatnonzero(lengths == size)
+            found[rows] = _hashes(letters[starts[rows, None] + np.arange(size)])
+    if len(rows := np.flatnonzero(lengths > LONG)):
+        found[rows] = _long_hashes(array.take(pa.array(rows)).to_numpy(zero_copy_only=False))
+    return found
+
+
+def _hashes(letters: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Hash of each row (n, size) of letters, eight at a time."""
+    n, size = letters.shape
+    padded = np.zeros((n, -(-size // 8) * 8), np.uint8)
+    padded[:, :size] = letters
+    found = np.full(n, size, np.uint64)
+    for words in padded.view("<u8").T:
+        found = mixed(found ^ words)
+    return mixed(found) if not size else found
+
+
+def _long_hashes(texts: NDArray[np.object_]) -> NDArray[np.uint64]:
     from pandas.util import hash_array
 
-    found: NDArray[np.uint64] = hash_array(np.asarray(names, dtype=object), categorize=False)
+    found: NDArray[np.uint64] = hash_array(texts, categorize=False)
     return found
 
 
@@ -30,11 +70,9 @@ def packed(names: Any) -> bytes:
     """Return names as bytes; empty without any."""
     if names is None:
         return b""
-    try:
-        import pyarrow as pa
-    except ImportError:
+    if (pa := _pyarrow()) is None:
         return json.dumps(names.tolist()).encode()
-    batch = pa.record_batch({"name": pa.array(names, pa.large_string())})
+    batch = pa.record_batch({"name": _strings(names, pa)})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
@@ -50,6 +88,18 @@ def unpacked(data: bytes) -> Any:
         return None
     if data[:1] == b"[":
         return pd.Series(json.loads(data), dtype=object)
-    import pyarrow as pa
+    return import_pyarrow().ipc.open_stream(data).read_all().column(0).to_pandas()
 
-    return pa.ipc.open_stream(data).read_all().column(0).to_pandas()
+
+def _strings(names: Any, pa: Any) -> Any:
+    """Return strings as one array of pyarrow."""
+    found = pa.array(names, pa.large_string(), from_pandas=True)
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+
+
+def _pyarrow() -> Any:
+    """Return the module, or ``None`` where it is not installed."""
+    try:
+        return import_pyarrow()
+    except ImportError:
+        return None

@@ -35,23 +35,27 @@ def ranks_of(found: Candidates, capacity: int | None = None) -> NDArray[np.int64
     the ambiguous ones, the least sure first.  Ties keep their order.
     """
     sureness, reason, drawn = found
-    doubtful = np.flatnonzero(reason == AMBIGUOUS)
-    doubtful = doubtful[np.argsort(sureness[doubtful], kind="stable")]
-    fit = len(doubtful)
     reviewed = np.ones(len(reason), dtype=bool)
+    only_drawn = np.empty(0, dtype=np.intp)
     if capacity is not None:
+        doubtful = np.flatnonzero(reason == AMBIGUOUS)
+        doubtful = doubtful[np.argsort(sureness[doubtful], kind="stable")]
         # If the first k are reviewed, so are those drawn among the others: a total that never
         # falls as k grows.
         also = drawn[doubtful]
         later = np.append(also[::-1].cumsum()[::-1], 0)
         total = len(reason) - len(doubtful) + np.arange(len(later)) + later
         fit = max(int(np.searchsorted(total, capacity, side="right")) - 1, 0)
-        reviewed[doubtful[fit:]] = also[fit:]
+        only_drawn = doubtful[fit:]
+        reviewed[only_drawn] = also[fit:]
     rows = np.flatnonzero(reviewed)
-    rows = rows[np.lexsort((sureness[rows], URGENCY[reason[rows]]))]
+    rows = rows[np.argsort(sureness[rows], kind="stable")]
+    urgency = URGENCY[reason[rows]]
+    if urgency.any():
+        rows = rows[np.argsort(urgency, kind="stable")]
     ranks = np.zeros(len(reason), dtype=np.int64)
     ranks[rows] = np.arange(1, len(rows) + 1)
-    ranks[doubtful[fit:]] *= -1
+    ranks[only_drawn] *= -1
     return ranks
 
 

@@ -33,6 +33,7 @@ __all__ = [
     "columns_of",
     "files_of",
     "is_many",
+    "mixed",
     "pieces_of",
     "read_piece",
     "row_hashes",
@@ -266,7 +267,7 @@ def row_hashes(piece: RowGroup, values: Any = None, *, seed: int = 0) -> Floats:
     numbers : ndarray of shape (n_rows,)
     """
     places = np.arange(piece.start, piece.start + piece.rows, dtype=np.uint64)
-    keys = _mixed(places, 2 * seed)
+    keys = mixed(places, 2 * seed)
     if values is not None:
         pd = import_pandas()
         codes, found = pd.factorize(np.asarray(values, dtype=object))
@@ -274,11 +275,11 @@ def row_hashes(piece: RowGroup, values: Any = None, *, seed: int = 0) -> Floats:
             raise ValueError(f"values must have {piece.rows} rows, as the piece; got {len(codes)}")
         texts = np.array([*map(word_of, found.tolist()), ""], dtype=object)
         hashes = pd.util.hash_array(texts, categorize=False)
-        keys = np.where(codes >= 0, _mixed(hashes, 2 * seed + 1)[codes], keys)
+        keys = np.where(codes >= 0, mixed(hashes, 2 * seed + 1)[codes], keys)
     return (keys >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def _mixed(keys: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
+def mixed(keys: NDArray[np.uint64], seed: int = 0) -> NDArray[np.uint64]:
     """Return keys (n,) of which every bit depends on all bits: the step of splitmix64, twice."""
     for add in (np.uint64(seed % 2**64), np.uint64(0)):
         keys = keys + add + GOLDEN  # modulo 2^64
