@@ -8,9 +8,11 @@ import ctypes
 import os
 import socket
 import struct
+import subprocess
 import sys
 from contextlib import contextmanager
 from logging import CRITICAL
+from pathlib import Path
 
 NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000  # CLONE_NEWUSER, CLONE_NEWNET
 GET_FLAGS, SET_FLAGS, UP = 0x8913, 0x8914, 1  # SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP
@@ -48,6 +50,41 @@ def local_cluster(**options):
         LocalCluster(**(defaults | options)) as cluster,
     ):
         yield cluster
+
+
+@contextmanager
+def separate_cluster(folder):
+    """Give a scheduler in a process of its own, which may be killed, and a client.
+
+    There are two workers.
+    """
+    from rejo.cluster import connect
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    address = f"tcp://127.0.0.1:{port}"
+    few = ["--nthreads", "1", "--nworkers", "2", "--death-timeout", "5"]
+    with (
+        _command("scheduler", "--port", port) as process,
+        _command("worker", address, *few, "--local-directory", os.fspath(folder)),
+        connect(address, timeout=30) as client,
+    ):
+        client.wait_for_workers(2, timeout=30)
+        yield process, client
+
+
+@contextmanager
+def _command(name, *words):
+    """Run a command of Dask, such as ``dask scheduler``."""
+    words = [sys.executable, "-m", f"distributed.cli.dask_{name}", *words, "--host", "127.0.0.1"]
+    words += ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]  # of other pages
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(words, cwd=Path(__file__).parents[1], **quiet)
+    try:
+        yield process
+    finally:
+        process.kill()  # a worker sees that its nanny has gone, and ends
+        process.wait(30)
 
 
 def only_loopback():

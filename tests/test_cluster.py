@@ -10,8 +10,7 @@ import sys
 import threading
 import time
 import traceback
-from contextlib import closing, contextmanager
-from pathlib import Path
+from contextlib import closing
 
 import pytest
 
@@ -27,7 +26,7 @@ from rejo.cluster import (
     together,
     workers,
 )
-from tests.cluster_setup import local_cluster, only_loopback
+from tests.cluster_setup import local_cluster, only_loopback, separate_cluster
 from tests.cluster_work import (
     fail,
     fail_after_a_peer,
@@ -327,35 +326,10 @@ def test_ctrl_c_leaves_nothing_behind(client, work):
 # ---- a scheduler that goes away ------------------------------------------------------------
 
 
-@contextmanager
-def command(name, *words, cwd):
-    """Run a command of Dask, such as ``dask scheduler``."""
-    words = [sys.executable, "-m", f"distributed.cli.dask_{name}", *words, "--host", "127.0.0.1"]
-    words += ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]  # of other pages
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(words, cwd=cwd, **quiet)
-    try:
-        yield process
-    finally:
-        process.kill()  # a worker sees that its nanny has gone, and ends
-        process.wait(30)
-
-
 @pytest.fixture
 def scheduler(tmp_path):
-    """A scheduler in a process of its own, with two workers; its process and a client."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    address = f"tcp://127.0.0.1:{port}"
-    few = ["--nthreads", "1", "--nworkers", "2", "--death-timeout", "5"]
-    root = Path(__file__).parents[1]
-    with (
-        command("scheduler", "--port", port, cwd=root) as process,
-        command("worker", address, *few, "--local-directory", os.fspath(tmp_path), cwd=root),
-        connect(address, timeout=30) as client,
-    ):
-        client.wait_for_workers(2, timeout=30)
-        yield process, client
+    with separate_cluster(tmp_path) as found:
+        yield found
 
 
 def test_a_scheduler_that_goes_away_ends_all_work(scheduler):

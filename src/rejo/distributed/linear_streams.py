@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rejo.distributed.pace import Pace, Tell, n_rows
@@ -27,4 +28,6 @@ def learn_linear(
         X, k, numbers = rows.kept(number)
         scores = model.boundary_scores(X) if len(k) else X
         scored[number] = Scored(scores, k, numbers)
+    if layout.encoder is None:
+        model.feature_names_in_ = np.array(layout.features, dtype=object)
     return model, scored
