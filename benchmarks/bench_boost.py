@@ -271,9 +271,9 @@ def _tell(problem: str, risks: Floats, ratios: dict[str, list[float]], what: str
 
 
 def _tables() -> list[str]:
-    from benchmarks.quality import tables
+    from rejo import datasets
 
-    names = tables()
+    names = [name for name in datasets.available() if not datasets.CATALOGUE[name].file]
     return [name for name in names if len(_table(name)[1]) > 1_000]
 
 

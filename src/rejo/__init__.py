@@ -36,7 +36,8 @@ The modules, in the order to read them:
     what each feature adds to a score, to say why a case is in doubt
 ``rejo.estimators``
     scikit-learn classifiers: :class:`RejoSVC`, :class:`RejoKernelLogistic`, :class:`RejoLinear`,
-    :class:`RejoMLP`, and :class:`ReplicationClassifier` over any other binary classifier
+    :class:`RejoMLP`, :class:`RejoBoost` on XGBoost's trees, and :class:`ReplicationClassifier`
+    over any other binary classifier
 ``rejo.baselines``
     decisions by the posteriors of any classifier (:class:`ThresholdRejectClassifier`), blends of
     posteriors, reviews of cases unlike those of training (:class:`NoveltyReject`), and the rivals:
