@@ -38,7 +38,16 @@ from rejo.estimators.base import Judgement
 from rejo.estimators.boundaries import replica_tables
 from rejo.estimators.classes import Targets, check_targets, is_ordered
 from rejo.estimators.file_fits import are_files, fit_files
-from rejo.estimators.growing import FORMS, Grower, Plan, Stage, grown_from
+from rejo.estimators.growing import (
+    FORMS,
+    Grower,
+    Plan,
+    Scored,
+    Stage,
+    grown_from,
+    joined,
+    no_scores,
+)
 from rejo.estimators.matrices import (
     Categories,
     blocks_of,
@@ -251,19 +260,18 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
             plan = plan._replace(patience=None)
         found = [self._grow(plan, X, k, v, part) for part in parts]
         if len(found) == 1:
-            return self.store(plan, *found[0])
-        rounds = [stage.n_rounds for stage, *_ in found] or [int(self.n_estimators)]
+            stage, seen = found[0]
+            return self.store(plan, stage, *seen)
+        rounds = [stage.n_rounds for stage, _ in found] or [int(self.n_estimators)]
         whole = plan._replace(max_rounds=round(np.mean(rounds)), patience=None)
-        stage, *seen = self._grow(whole, X, k, v)
+        stage, seen = self._grow(whole, X, k, v)
         if found:  # rows that a fold has not seen set the thresholds
-            scores, indices, weights = zip(*(rows for _, *rows in found), strict=True)
-            weight = None if v is None else np.concatenate(weights)
-            seen = [np.concatenate(scores), np.concatenate(indices), weight]
+            seen = joined([rows for _, rows in found])
         return self.store(whole, stage, *seen)
 
     def _grow(
         self, plan: Plan, X: Any, k: Indices, v: Floats | None, held_out: Any = None
-    ) -> tuple[Stage, Floats, Indices, Floats | None]:
+    ) -> tuple[Stage, Scored]:
         """Grow on the rows that are not held out (n,); what was grown, and scores of the others."""
         train = rest = None
         if held_out is not None:
@@ -277,8 +285,8 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         )
         stage = grower.grow()
         if plan.form == "posteriors":  # which have no thresholds
-            return stage, np.empty((0, plan.n_scores)), np.empty(0, np.intp), None
-        return stage, *grower.held_out_scores(stage)
+            return stage, no_scores(plan)
+        return stage, grower.held_out_scores(stage)
 
     def _fit_files(self, X: Any, y: Any, sample_weight: Any) -> Self:
         if sample_weight is not None:
@@ -616,7 +624,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         require(fine, self, "its offsets are not those of its boundaries")
         fine = self.trees_.n_features == self.n_features_in_ + replicas
         require(fine, self, "its trees have other features")
-        fine = (self.trees_.target < (1 if replicas else S)).all()
+        fine = bool((self.trees_.target < (1 if replicas else S)).all())
         require(fine, self, "a tree adds to a score that it does not have")
         sizes = [0 if one is None else len(one) for one in self._categories or ()]
         said = [] if self._n_categories is None else self._n_categories.tolist()

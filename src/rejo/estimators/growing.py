@@ -9,7 +9,7 @@ the same order; on one machine there is one, and no sockets.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,6 +81,27 @@ class Stage(NamedTuple):
     def n_rounds(self) -> int:
         """Number of rounds with the lowest loss."""
         return 1 + int(np.argmin(self.losses)) if any(self.losses) else len(self.losses)
+
+
+class Scored(NamedTuple):
+    """Scores of rows, their classes and their weights."""
+
+    scores: Floats  # (n, S)
+    k: Indices  # (n,)
+    v: Floats | None  # (n,)
+
+
+def joined(parts: Sequence[Scored]) -> Scored:
+    """Put rows together; all of them have weights, or none has."""
+    scores, k, v = zip(*parts, strict=True)
+    weights = [one for one in v if one is not None]
+    return Scored(np.concatenate(scores), np.concatenate(k),
+                  np.concatenate(weights) if weights else None)  # fmt: skip
+
+
+def no_scores(plan: Plan) -> Scored:
+    """Scores of no rows."""
+    return Scored(np.empty((0, plan.n_scores)), np.empty(0, dtype=np.intp), None)
 
 
 def import_xgboost() -> Any:
@@ -179,26 +200,17 @@ class Grower:
         said = booster.eval_set([(self._held_out, HELD_OUT)], number)  # "[1]\theld_out-logloss:0.5"
         return float(said.rpartition(":")[2])
 
-    def held_out_scores(self, stage: Stage) -> tuple[Floats, Indices, Floats | None]:
-        """Scores (n, S) of the held-out rows of this rank, their classes and weights.
-
-        If none are held out, of the rows that it learned from.
-        """
+    def held_out_scores(self, stage: Stage) -> Scored:
+        """Scores of the held-out rows of this rank; if none are, of those that it learned from."""
         grown = grown_from(self.plan, stage)
         walker = grown.walker(self.plan)
-        train, held_out = self._blocks
-        found = []
-        for blocks in (held_out, train):
-            for X, k, v in blocks():
-                found.append((walker.scores(as_dense(X)) + grown.intercepts, k, v))
+        for blocks in reversed(self._blocks):
+            found = [
+                Scored(walker.scores(as_dense(X)) + grown.intercepts, k, v) for X, k, v in blocks()
+            ]
             if found:
-                break
-        if not found:
-            S = len(grown.intercepts)
-            return np.empty((0, S)), np.empty(0, np.intp), None
-        scores, k, v = zip(*found, strict=True)
-        weight = None if v[0] is None else np.concatenate(v)
-        return np.concatenate(scores), np.concatenate(k), weight
+                return joined(found)
+        return no_scores(self.plan)
 
     def summed(self, values: Floats) -> Floats:
         """Sum over all ranks, element by element."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,18 +70,18 @@ def boosting(model: Any, graph: Any, X: str) -> str:
 def boosted(graph: Any, X: str, trees: BoostedTrees, n_targets: int) -> str:
     """Sums (n, n_targets) of trees that compare in single precision."""
     X = graph.cast(graph.cast(X, "FLOAT"), "DOUBLE")
-    leaf = trees.feature < 0
-    columns = (
-        np.where(leaf, 0, trees.feature), trees.limit, trees.left, trees.left + 1,
-        trees.missing_left, leaf, trees.value,
-    )  # fmt: skip
-    parts = (
-        Tree(*(column[first:end] for column in columns), target)._replace(
-            left=trees.left[first:end] - first, right=trees.left[first:end] + 1 - first
-        )
-        for (first, end), target in zip(trees.bounds, trees.target.tolist(), strict=True)
-    )
-    return sum_of_trees(graph, X, parts, n_targets)
+    return sum_of_trees(graph, X, _as_trees(trees), n_targets)
+
+
+def _as_trees(trees: BoostedTrees) -> Iterator[Tree]:
+    leaf, limit = trees.feature < 0, trees.limit
+    for (first, end), target in zip(trees.bounds, trees.target.tolist(), strict=True):
+        part = slice(first, end)
+        left = trees.left[part] - first
+        yield Tree(
+            np.where(leaf, 0, trees.feature)[part], limit[part], left, left + 1,
+            trees.missing_left[part], leaf[part], trees.value[part], target,
+        )  # fmt: skip
 
 
 def sum_of_trees(graph: Any, X: str, trees: Iterable[Tree], n_targets: int) -> str:
