@@ -10,7 +10,7 @@ from rejo.cli._in_doubt import about_column
 
 if TYPE_CHECKING:
     from rejo.scoring.case_counts import CaseCounts
-    from rejo.scoring.deciding import Plan
+    from rejo.scoring.deciding import ScoringPlan
     from rejo.scoring.opened import Opened
 
 ENOUGH = 50  # cases needed to judge the share of reviews
@@ -47,7 +47,7 @@ def print_summary(
 
 
 def warn_of_decisions(
-    opened: Opened, counts: CaseCounts, plan: Plan, *, capacity: int | None, said: bool
+    opened: Opened, counts: CaseCounts, plan: ScoringPlan, *, capacity: int | None, said: bool
 ) -> None:
     """Warn of what may be wrong with the table; its rows in doubt are not ``said`` elsewhere."""
     _warn_of_rows(counts, said)

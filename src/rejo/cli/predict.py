@@ -18,7 +18,7 @@ from rejo.cli._model_file import needing, open_model
 
 if TYPE_CHECKING:
     from rejo.scoring.case_counts import CaseCounts
-    from rejo.scoring.deciding import Plan
+    from rejo.scoring.deciding import ScoringPlan
     from rejo.scoring.opened import Opened
 
 HELP = "decide new cases, and rank the ones to review"
@@ -66,10 +66,10 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         _check_output(arguments.output, overwrite=arguments.overwrite)
     opened = open_model(arguments)
-    from rejo.scoring.deciding import Plan
+    from rejo.scoring.deciding import ScoringPlan
 
     given = {name: getattr(arguments, name) for name in ("id", "group", "why", "audit", "strict")}
-    plan = Plan.of(opened, reading=options.reading(arguments), **given)
+    plan = ScoringPlan.of(opened, reading=options.reading(arguments), **given)
     with _explained(), needing(plan.group):
         decide = _decide_files if many else _decide_table
         found, counts, capacity = decide(arguments, opened, plan)
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> None:
 Done = tuple[dict[str, Any], "CaseCounts | None", int | None]  # numbers of cases, and the capacity
 
 
-def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: Plan) -> Done:
+def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPlan) -> Done:
     """Decide one table, of any size: its decisions wait on disk until all are ranked."""
     import numpy as np
 
@@ -128,7 +128,7 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: Plan) -> 
     return counts.as_json(), counts, capacity
 
 
-def _decide_files(arguments: argparse.Namespace, opened: Opened, plan: Plan) -> Done:
+def _decide_files(arguments: argparse.Namespace, opened: Opened, plan: ScoringPlan) -> Done:
     """Decide the tables of many files, here or on a cluster."""
     from rejo.distributed import predict
 

@@ -21,7 +21,7 @@ from rejo.distributed._output_folder import DECIDED
 from rejo.distributed._sent_model import SentModel
 from rejo.scoring.ahead import ahead
 from rejo.scoring.case_counts import CaseCounts
-from rejo.scoring.deciding import Decider, Plan, ScoredRows
+from rejo.scoring.deciding import Decider, ScoredRows, ScoringPlan
 from rejo.scoring.decision_frame import decision_frame
 from rejo.scoring.ids import Ids
 from rejo.scoring.opened import Opened
@@ -75,7 +75,7 @@ class Job(NamedTuple):
     out: str  # folder of the output
     work: str  # working folder inside it
     model: SentModel
-    plan: Plan
+    plan: ScoringPlan
 
     def spool(self, part: OutputPart) -> Path:
         """Return the file in which the decisions on a part wait."""

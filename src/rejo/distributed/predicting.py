@@ -28,7 +28,7 @@ from rejo.distributed._part_tasks import (
 from rejo.distributed._placing import placing
 from rejo.distributed._sent_model import packed_model
 from rejo.scoring.case_counts import CaseCounts
-from rejo.scoring.deciding import Plan
+from rejo.scoring.deciding import ScoringPlan
 from rejo.scoring.opened import Opened
 from rejo.scoring.ranking import Candidates, capacity_of, ranks_of
 from rejo.tables.errors import check_columns
@@ -154,7 +154,9 @@ def predict(
     200
     """
     opened, sent, file = packed_model(model, trusted, max_bytes)
-    plan = Plan.of(opened, id=id, group=group, why=why, audit=audit, strict=strict, reading=reading)
+    plan = ScoringPlan.of(
+        opened, id=id, group=group, why=why, audit=audit, strict=strict, reading=reading
+    )
     table = ParquetTable.of(absolute(data))
     has_ids = plan.id in table.columns
     named = [plan.id] if plan.id is not None and (has_ids or plan.must_have_id) else []
@@ -195,7 +197,9 @@ def predict(
     return DecidedFolder(folder.path, manifest, counts)
 
 
-def _about(opened: Opened, plan: Plan, table: ParquetTable, **options: Any) -> dict[str, Any]:
+def _about(
+    opened: Opened, plan: ScoringPlan, table: ParquetTable, **options: Any
+) -> dict[str, Any]:
     """Return what determines the decisions: the model, the files, the options."""
     return {
         "rejo": __version__,

@@ -99,7 +99,7 @@ class ScoredRows(NamedTuple):
         )
 
 
-class Plan(NamedTuple):
+class ScoringPlan(NamedTuple):
     """How the cases of a table are decided, besides by the model."""
 
     id: str | None  # column that names the cases
@@ -121,7 +121,7 @@ class Plan(NamedTuple):
         audit: float | None = None,
         strict: bool = False,
         reading: Mapping[str, Any] | None = None,
-    ) -> Plan:
+    ) -> ScoringPlan:
         """Return a plan that suits a model; columns that are not given are those of training.
 
         A column given here must be in the table; the one that named the cases in training may be
@@ -156,14 +156,14 @@ class Decider:
     Parameters
     ----------
     opened : Opened
-    plan : Plan
+    plan : ScoringPlan
     drawing : RandomState, default=None
         Gives a number for every row, so that the sample of an audit does not depend on how a file
         is read.
     """
 
     def __init__(
-        self, opened: Opened, plan: Plan, drawing: np.random.RandomState | None = None
+        self, opened: Opened, plan: ScoringPlan, drawing: np.random.RandomState | None = None
     ) -> None:
         self.opened, self.plan = opened, plan
         self.drawing = drawing or np.random.RandomState(0)
