@@ -63,13 +63,13 @@ def separate_cluster(folder):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     address = f"tcp://127.0.0.1:{port}"
-    few = ["--nthreads", "1", "--nworkers", "2", "--death-timeout", "5"]
+    few = ["--nthreads", "1", "--nworkers", "2", "--death-timeout", "20"]
     with (
         _command("scheduler", "--port", port) as process,
         _command("worker", address, *few, "--local-directory", os.fspath(folder)),
-        connect(address, timeout=30) as client,
+        connect(address, timeout=60) as client,
     ):
-        client.wait_for_workers(2, timeout=30)
+        client.wait_for_workers(2, timeout=60)
         yield process, client
 
 

@@ -81,7 +81,7 @@ def read_cases(arguments: argparse.Namespace) -> Cases:
     there = complete(given, len(y))
     frame, y = frame[there], y[there]
     given = {name: values[there] for name, values in given.items()}
-    classes = order_classes(y, arguments.order, f"{path}, column {target!r}")
+    classes = order_classes(Counter(y.tolist()), arguments.order, f"{path}, column {target!r}")
     X = frame.drop(columns=[*text, *arguments.drop, *also])
     if not X.shape[1]:
         raise TableError("no column is left to learn from", where=path)

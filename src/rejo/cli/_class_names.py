@@ -200,12 +200,11 @@ def check_order(order: Sequence[str] | None, exact: bool) -> None:
             )
 
 
-def order_classes(y: Any, order: Sequence[str] | None, where: str) -> list[str]:
-    """Classes in order; refuse what cannot be learned."""
+def order_classes(counts: Mapping[str, int], order: Sequence[str] | None, where: str) -> list[str]:
+    """Classes in order, by how many rows have each; refuse what cannot be learned."""
     from rejo.tables import TableError
     from rejo.tables.errors import did_you_mean
 
-    counts = Counter(y.tolist())
     if long := [label for label in counts if len(label) > MAX_LABEL]:
         raise TableError(
             f"{long[0][:40] + '...'!r} has {len(long[0]):,} characters, too many for a class (at "

@@ -2,6 +2,7 @@
 
 import argparse
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,8 +91,6 @@ def _classes(
     arguments: argparse.Namespace, table: Any, facts: dict[str, Any], lines: list[str]
 ) -> tuple[Any, Any]:
     """Tell of the classes; return the rows that have one, and their classes."""
-    from collections import Counter
-
     from rejo._errors import RejoError
 
     how = {name: getattr(arguments, name) for name in ("order", "missing", "exact")}
@@ -101,7 +100,7 @@ def _classes(
     facts["target"], facts["n_without_class"] = arguments.target, int((~known).sum())
     facts["classes"] = {label: counts[label] for label in in_order(counts)}
     try:
-        order_classes(y, arguments.order, f"{table.path}, column {arguments.target!r}")
+        order_classes(counts, arguments.order, f"{table.path}, column {arguments.target!r}")
         facts["refused"] = None
     except RejoError as error:
         facts["refused"] = error.problem

@@ -2,15 +2,15 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import floor, isnan, log10
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from rejo._io import percent
+from rejo._io import one_line, percent
 from rejo.cli import _options as options
-from rejo.cli._cases import Cases, fingerprint, read_cases
+from rejo.cli._cases import Cases, about_order, fingerprint, read_cases
 from rejo.cli._class_names import respelled, respelled_limits
 from rejo.cli._column_lines import KEY as COLUMNS_READ
 from rejo.cli._column_lines import describe_columns, remarks_on, suspicion, to_keep
@@ -20,6 +20,14 @@ from rejo.cli._hints import hints
 from rejo.cli._mixups import TABLES
 from rejo.cli._model_file import vague
 from rejo.cli._reporting import check_report, judge_training, write_report
+from rejo.cli._streamed_training import (
+    check_options,
+    describe_streamed,
+    is_streamed,
+    read_streamed,
+    respelled_target,
+    train_streamed,
+)
 from rejo.cli._training import Trained, encoder_for, train
 
 MOST_NAMES = 2000  # characters of names of columns in a report
@@ -46,7 +54,7 @@ def add(parser: Any) -> None:
     options.add(parser, "--novelty")
     options.add(parser, "--model")
     options.add_reading(parser)
-    options.add(parser, "--seed", "--n-jobs", "--json")
+    options.add(parser, "--seed", "--n-jobs", "--dask", "--json")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -58,6 +66,9 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError(f"-o {arguments.output} must be a model file, such as loans.rejo")
     path = check_output(arguments.output, overwrite=arguments.overwrite)
     require("skops", "files", "a model file")
+    if is_streamed(arguments):
+        run_streamed(arguments, target, path)
+        return
     check_report(arguments)
     import rejo.persistence
     from rejo.prices import price_matrix
@@ -129,6 +140,83 @@ def run(arguments: argparse.Namespace) -> None:
         result = _result(arguments, cases, trained, encoder, found)
         said = [*cases.notes, *map(say_remark, remarks), *map(suspicion, suspects), *found_out]
         print_json(result | {"remarks": said})
+
+
+def run_streamed(arguments: argparse.Namespace, target: dict[str, Any], path: Path) -> None:
+    """Read in pieces, learn, save, tell."""
+    import rejo.persistence
+    from rejo.distributed.places import place_of
+    from rejo.prices import price_matrix
+
+    check_options(arguments)
+    say = (lambda *_, **__: None) if arguments.json else print
+    tell = stage_lines()
+    with place_of(arguments.dask) as place:
+        cases = read_streamed(arguments, place, tell)
+        counts = ", ".join(f"{label} ({cases.counts[label]:,})" for label in cases.classes)
+        say(
+            f"{cases.path}: {cases.counts.total():,} rows. Classes: {one_line(counts)}.", flush=True
+        )
+        for note in cases.notes:
+            say(note, flush=True)
+        respelled_target(arguments, target, cases)
+        if not cases.ordered:
+            say(about_order(cases.classes), flush=True)
+        encoder = cases.encoder
+        lines = describe_columns(encoder.kinds_, encoder.left_out_)
+        remarks = remarks_on(cases.table.frame, cases.table, encoder.left_out_)
+        say("\n".join([*lines, *map(say_remark, remarks)]), flush=True)
+        trained = train_streamed(cases, target, arguments, tell)
+    model = trained.model
+    say(describe_streamed(trained, "cost_of" in target or "reject_cost" in target), flush=True)
+    roles = ("target", "id", "by", "groups")
+    table: dict[str, Any] = {
+        name: getattr(arguments, name) for name in roles if getattr(arguments, name) is not None
+    }
+    table["ordered"], table[COLUMNS_READ] = cases.ordered, to_keep(lines, remarks)
+    if "cost_of" in target:
+        prices = price_matrix(target["cost_of"], cases.classes, ordered=cases.ordered)
+        table["prices"] = prices.tolist()
+    rejo.persistence.save(
+        model, path, table=table, overwrite=arguments.overwrite,
+        notes=f"rejo train, {trained.name}",
+    )  # fmt: skip
+    say("\n" + _summary(model))
+    if wide := vague(model.n_effective_):
+        say(wide)
+    found = rejo.persistence.inspect(path)
+    say(f"\nModel:  {path} ({_size(path)})", flush=True)
+    if arguments.json:
+        print_json(_streamed_result(arguments, cases, trained, found, map(say_remark, remarks)))
+
+
+def _streamed_result(
+    arguments: argparse.Namespace, cases: Any, trained: Any, found: Any, remarks: Iterable[str]
+) -> dict[str, Any]:
+    from rejo.selection.summary import promise
+
+    model = trained.model
+    return {
+        "model": str(arguments.output),
+        "report": None,
+        "n_cases": cases.counts.total(),
+        "classes": cases.classes,
+        "columns": cases.encoder.kinds_,
+        "left_out": cases.encoder.left_out_,
+        "ordered": cases.ordered,
+        "family": trained.name,
+        "tried": [{"name": name, "cost": cost} for name, cost in trained.costs.items()],
+        "left_out_models": trained.left_out,
+        "reject_cost": float(model.reject_cost_),
+        "operating_point": found.operating_point,
+        "expected": found.expected,
+        "promises": [
+            one._asdict() | {"sentence": promise(one), "assumption": one.assumption}
+            for one in model.guarantees_
+        ],
+        "summary": model.summary(),
+        "remarks": [*cases.notes, *remarks],
+    }
 
 
 def _limits(target: Mapping[str, Any], cases: Cases, *, exact: bool) -> dict[str, Any]:

@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state
-from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from rejo._errors import RejoError
-from rejo.distributed.inputs import Input, input_of
-from rejo.distributed.linear_streams import learn_linear
+from rejo.distributed.inputs import input_of
+from rejo.distributed.learning import Training, learn_encoder, sample_frame
 from rejo.distributed.pace import Tell
-from rejo.distributed.places import Place, place_of
+from rejo.distributed.places import place_of
 from rejo.estimators.boosting import RejoBoost
 from rejo.estimators.file_fits import order_of
 from rejo.estimators.linear import RejoLinear
-from rejo.estimators.out_of_core import (
-    PROVE,
-    STOP,
-    Layout,
-    Scored,
-    Survey,
-    settled,
-    shares_of,
-    words_among,
-)
+from rejo.estimators.out_of_core import Layout, settled, shares_of, words_among
 from rejo.selection import RejectClassifierCV
-from rejo.selection.held_out import Answers, cost_to_fit, settle
-from rejo.tables import TableEncoder, read_table
-from rejo.tables.errors import import_pandas, import_pyarrow
+from rejo.selection.held_out import cost_to_fit
+from rejo.tables import TableEncoder
 
 
 def fit(
@@ -136,12 +121,19 @@ def fit(
                 f"column {target!r} has {found.n_missing:,} missing values", parameter="target",
                 remedy="Leave these rows out.",
             )  # fmt: skip
-        order = order_of(wanted.classifier, len(found.counts))
-        layout = settled(layout, found, order, wanted.classifier.class_weight)
+        classifier, X = wanted.classifier, None
+        order, ordered = order_of(classifier, len(found.counts)), classifier.class_order is not None
+        layout, classes = settled(layout, found, order, classifier.class_weight)
         if wanted.encoder is not None:
-            layout = layout._replace(encoder=learn_encoder(wanted.encoder, found, tell))
-        training = Training(place, source, layout, wanted.classifier.class_order is not None)
-        return wanted.finished(training, training.learn(wanted, tell), found)
+            X = sample_frame(found)
+            layout = layout._replace(encoder=learn_encoder(wanted.encoder, X, tell))
+        if wanted.search is not None:
+            cost = cost_to_fit(wanted.search, classes, ordered=ordered)
+            classifier.set_params(reject_cost=classifier.reject_cost if cost is None else cost)
+        training = Training(place, source, layout, classes, ordered)
+        learnt = training.learn(classifier, tell)
+        model = wanted.pipeline_of(layout.encoder, learnt.classifier)
+        return model if wanted.search is None else training.settle(wanted.search, model, learnt, X)
 
 
 def _quiet(_: str) -> None:
@@ -173,23 +165,12 @@ class Wanted(NamedTuple):
             )
         return cls(search, inner, encoder, _streamed(last))
 
-    def finished(self, training: Training, learned: Learnt, found: Survey) -> Any:
-        """Put the fitted parts together, and find the operating point if there is a target."""
-        model = learned.classifier
-        if self.pipeline is not None:
-            model = Pipeline([
-                (self.pipeline.steps[0][0], training.layout.encoder),
-                (self.pipeline.steps[1][0], model),
-            ])  # fmt: skip
-        if self.search is None:
-            return model
-        search = self.search.set_params(estimator=clone(model))
-        X = sample_frame(found) if self.encoder is not None else None
-        return settle(
-            search, model, learned.answers(STOP, training.layout),
-            learned.answers(PROVE, training.layout), ordered=training.ordered,
-            reject_costs=learned.reject_costs, X=X,
-        )  # fmt: skip
+    def pipeline_of(self, encoder: Any, classifier: Any) -> Any:
+        """The fitted parts, put together as they were."""
+        if self.pipeline is None:
+            return classifier
+        names = [name for name, _ in self.pipeline.steps]
+        return Pipeline(list(zip(names, (encoder, classifier), strict=True)))
 
 
 def _streamed(classifier: Any) -> Any:
@@ -200,95 +181,3 @@ def _streamed(classifier: Any) -> Any:
         parameter="estimator",
         remedy="Give RejoBoost or RejoLinear, or use its own fit on rows that fit into memory.",
     )
-
-
-class Learnt(NamedTuple):
-    """A fitted classifier, and its scores of the rows that were held out."""
-
-    classifier: Any
-    scored: dict[int, Scored]
-
-    @property
-    def reject_costs(self) -> list[float] | None:
-        """Those that it can decide at; None: any."""
-        model = self.classifier
-        return [float(model.reject_cost_)] if isinstance(model, RejoLinear) else None
-
-    def answers(self, part: int, layout: Layout) -> Answers:
-        """What it answers for the rows of a part."""
-        (scores, k, number), model = self.scored[part], self.classifier
-        groups = None if layout.together is None else number
-        if model.decides_by_posteriors:
-            return Answers(k, posteriors=model.posteriors_of(scores), groups=groups)
-        if isinstance(model, RejoLinear):
-            return Answers(k, boundaries=lambda _: scores, groups=groups)
-        return Answers(
-            k, boundaries=lambda cost: model.at(cost).boundaries_of(scores), groups=groups
-        )
-
-
-class Training(NamedTuple):
-    """A table whose classes and columns are known, and where to learn from it."""
-
-    place: Place
-    source: Input
-    layout: Layout
-    ordered: bool  # whether the user gave an order of the classes
-
-    def learn(self, wanted: Wanted, tell: Tell) -> Learnt:
-        """Fit a classifier."""
-        layout, parts = self.layout, self.source.parts
-        assert layout.place is not None
-        classes = np.array(list(layout.place))
-        model = wanted.classifier
-        if wanted.search is not None:
-            cost = cost_to_fit(wanted.search, classes, ordered=self.ordered)
-            model.set_params(reject_cost=model.reject_cost if cost is None else cost)
-        if isinstance(model, RejoLinear):
-            return Learnt(*self.place.alone(learn_linear, model, classes, layout, parts, tell=tell))
-        random = check_random_state(model.random_state)
-        names = self._names()
-        plan = model.plan(classes, self.ordered, random, names=names, categories=layout.categories)
-        if model.form_ == "posteriors":
-            model.set_params(boundaries="posteriors")  # what "auto" takes for these classes
-        stage, scored = self.place.grow(plan, layout, parts, threads_of(model.n_jobs), tell)
-        stop = scored[STOP]
-        weight = None if layout.factors is None else layout.factors[stop.k]
-        model.store(plan, stage, stop.scores, stop.k, weight)
-        return Learnt(model, scored)
-
-    def _names(self) -> Any:
-        """Names of the columns that reach the classifier; of an encoder, only their number."""
-        encoder = self.layout.encoder
-        if encoder is None:
-            return list(self.layout.features)
-        return len(encoder.get_feature_names_out())
-
-
-def threads_of(n_jobs: int | None) -> int:
-    """Number of threads, as in joblib; ``None``: all."""
-    return int(_openmp_effective_n_threads(n_jobs))
-
-
-# ---- encoders -----------------------------------------------------------------------------------
-
-
-def learn_encoder(encoder: TableEncoder, found: Survey, tell: Tell) -> TableEncoder:
-    """Fit an encoder on the sample of a first pass."""
-    X = sample_frame(found)
-    tell(f"The columns are learned from {len(X):,} rows, drawn at random.")
-    return encoder.fit(X)
-
-
-def sample_frame(found: Survey) -> Any:
-    """The sample, with typed columns as :func:`~rejo.tables.read_table` reads them."""
-    if not found.sample:
-        raise RejoError("no row is left to learn from", parameter="held_out", remedy="Lower it.")
-    if hasattr(found.sample[0], "iloc"):
-        return import_pandas().concat(found.sample, ignore_index=True)
-    pa = import_pyarrow()
-    table = pa.concat_tables(found.sample, promote_options="permissive")
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "sample.parquet")
-        pa.parquet.write_table(table, path)
-        return read_table(path).frame

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from rejo._errors import RejoError
 from rejo.estimators.out_of_core import Part
+from rejo.tables.csv_streams import csv_stream
 from rejo.tables.errors import TableError, check_columns
 from rejo.tables.pieces import RowGroup, columns_of, pieces_of
 
@@ -56,6 +57,14 @@ def input_of(data: Any, client: Any) -> Input:
     if not sum(piece.rows for piece in pieces):
         raise TableError("the files have no rows", where=str(data), parameter="data")
     return Input([Part(piece) for piece in pieces], columns_of(data), str(data))
+
+
+def of_csv(path: str, reading: dict[str, Any]) -> Input:
+    """Count the rows of a CSV file, and read its header."""
+    stream, columns = csv_stream(path, **reading)
+    if not stream.rows:
+        raise TableError("the file has no rows", where=path)
+    return Input([Part(stream)], columns, path)
 
 
 def _of_frame(data: Any, client: Any) -> Input:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.utils import check_random_state
 
 from rejo._errors import RejoError
@@ -48,7 +47,7 @@ def fit_files(model: RejoBoost, paths: Any, target: Any, n_threads: int) -> Rejo
         raise TableError("the files have no rows", where=where)
     if not isinstance(target, str):
         raise RejoError(
-            f"y must name the column of the classes if X names files; got a {type(target).__name__}",
+            f"y must name the column of the classes, as X names files; got {type(target).__name__}",
             parameter="y",
         )
     columns = columns_of(paths)
@@ -66,8 +65,8 @@ def fit_files(model: RejoBoost, paths: Any, target: Any, n_threads: int) -> Rejo
             f"column {target!r} has {found.n_missing:,} missing values", parameter="y",
             remedy="Leave these rows out.",
         )  # fmt: skip
-    layout = settled(layout, found, order_of(model, len(found.counts)), model.class_weight)
-    classes = np.array(list(layout.place or ()))
+    order = order_of(model, len(found.counts))
+    layout, classes = settled(layout, found, order, model.class_weight)
     random, ordered = check_random_state(model.random_state), model.class_order is not None
     plan = model.plan(classes, ordered, random, names=list(features), categories=layout.categories)
     rows = StreamedRows(layout, parts)

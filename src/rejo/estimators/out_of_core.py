@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rejo._errors import RejoError
 from rejo._typing import Floats, Indices
@@ -85,9 +86,9 @@ class Rows(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A piece of a table: a row group of a file, or a frame that is in memory."""
+    """A piece of a table: a row group, a whole CSV file, or a frame that is in memory."""
 
-    piece: RowGroup
+    piece: Any  # RowGroup or CsvStream
     frame: Any = None
 
 
@@ -132,7 +133,7 @@ def survey(layout: Layout, part: Part) -> Survey:
         sample = []
         if layout.shares.sample and len(frame):
             rows = np.flatnonzero((number >= 1.0 - layout.shares.sample) & (of == LEARN))
-            sample = [_take(layout, part, done + rows)] if len(rows) else []
+            sample = [_take(layout, part, frame, rows, done)] if len(rows) else []
         missing = int(table[-1].sum())
         found = found.joined(Survey(counts, missing, {}, sample))
         done += len(frame)
@@ -145,7 +146,9 @@ def _other_columns(layout: Layout, part: Part) -> Iterator[Any]:
     elif layout.reading is None:
         yield read_piece(part.piece, layout.others).to_pandas()
     else:
-        yield from read_chunks(part.piece, _NoFeatures(), text=layout.others, **layout.reading)
+        whole = layout.shares.sample and not isinstance(part.piece, RowGroup)  # read it once
+        text = [*layout.others, *layout.features] if whole else layout.others
+        yield from read_chunks(part.piece, _NoFeatures(), text=text, **layout.reading)
 
 
 class _NoFeatures:
@@ -163,11 +166,14 @@ def _numbers(layout: Layout, part: Part, frame: Any, start: int) -> Floats:
     return row_hashes(rows, values)
 
 
-def _take(layout: Layout, part: Part, rows: Indices) -> Any:
+def _take(layout: Layout, part: Part, frame: Any, rows: Indices, start: int) -> Any:
+    """The features of some rows of a frame, which begins at a row of the piece."""
     features = list(layout.features)
     if part.frame is not None:
-        return part.frame[features].iloc[rows]
-    return read_piece(part.piece, features).take(rows)
+        return part.frame[features].iloc[start + rows]
+    if isinstance(part.piece, RowGroup):
+        return read_piece(part.piece, features).take(start + rows)
+    return frame[features].iloc[rows]
 
 
 def words_among(features: Sequence[str], part: Part) -> tuple[str, ...]:
@@ -190,8 +196,10 @@ def _levels(words: Sequence[str], part: Part) -> dict[str, list[Any]]:
     return {name: table[name].unique().drop_null().to_pylist() for name in words}
 
 
-def settled(layout: Layout, found: Survey, class_order: Any, class_weight: Any) -> Layout:
-    """Settle the classes, their weights and the categories, after the first pass."""
+def settled(
+    layout: Layout, found: Survey, class_order: Any, class_weight: Any = None
+) -> tuple[Layout, NDArray[Any]]:
+    """Settle the classes (K,), their weights and the categories, after the first pass."""
     labels = list(found.counts)
     if not labels:
         raise RejoError("no row has a class", parameter="target")
@@ -224,11 +232,12 @@ def settled(layout: Layout, found: Survey, class_order: Any, class_weight: Any) 
             None if level is None else np.asarray(frame.Index(sorted(level)).to_numpy())
             for level in levels
         ]
-    return layout._replace(
+    settled = layout._replace(
         place={label: k for k, label in enumerate(classes.tolist())},
         factors=_factors(class_weight, classes, counts[:, LEARN]),
         categories=categories,
     )
+    return settled, classes
 
 
 def _factors(class_weight: Any, classes: Any, counts: Indices) -> Floats | None:
@@ -277,7 +286,7 @@ def _blocks(layout: Layout, part: Part) -> Iterator[tuple[Any, Any]]:
         )
     elif layout.reading is not None:
         for frame in read_chunks(part.piece, encoder, text=others, **layout.reading):
-            yield frame[others], _encoded(encoder.check(frame).frame, encoder)
+            yield frame[others], _encoded(_readable(frame, encoder), encoder)
     else:
         labels, done = read_piece(part.piece, others).to_pandas(), 0
         for frame in read_chunks(part.piece, encoder):
@@ -287,6 +296,13 @@ def _blocks(layout: Layout, part: Part) -> Iterator[tuple[Any, Any]]:
 
 def _encoded(frame: Any, encoder: Any) -> Any:
     return encoder.transform(frame).astype(np.float32)
+
+
+def _readable(frame: Any, encoder: Any) -> Any:
+    """The frame with cells that cannot be read as missing; where there are any, it has objects."""
+    typed = [name for name, kind in encoder.kinds_.items() if kind != "category"]
+    odd = any(frame[name].dtype == object for name in typed)
+    return encoder.check(frame).frame if odd else frame
 
 
 def _plain(layout: Layout, frame: Any) -> Any:

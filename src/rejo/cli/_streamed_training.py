@@ -1,0 +1,227 @@
+"""``rejo train`` on tables that are read in pieces: patterns, folders, large files, clusters."""
+
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rejo.cli._class_names import order_classes, respelled, respelled_limits, sort_words
+from rejo.cli._files import CommandError
+from rejo.cli._options import reading
+
+LARGE = 1 << 30  # bytes of a file from which it is streamed
+FEW, FEW_SHARE, SHARE = 100_000, 0.3, 0.1  # of the rows that are held out
+MODELS = ("boosting", "logistic")
+DEFAULT_COST = 0.2  # at which models are compared without prices
+WHOLE = {  # options that need all rows at once
+    "report": "--report", "group": "--group", "time": "--time", "novelty": "--novelty",
+    "small_groups": "--small-groups", "group_thresholds": "--group-thresholds",
+}  # fmt: skip
+Tell = Callable[[str], None]
+
+
+def is_streamed(arguments: Namespace) -> bool:
+    """Return whether a table is read in pieces: a pattern, a folder, a large file, a cluster."""
+    from rejo.tables.pieces import is_many
+
+    if arguments.dask is not None or is_many(arguments.data):
+        return True
+    try:
+        path = Path(arguments.data)
+        return path.is_file() and path.stat().st_size >= LARGE
+    except (OSError, ValueError):
+        return False
+
+
+class StreamedCases(NamedTuple):
+    """A table whose classes and columns are known."""
+
+    training: Any  # rejo.distributed.fitting.Training
+    classes: list[str]
+    counts: Counter[str]  # rows of each class
+    ordered: bool
+    notes: list[str]
+    table: Any  # the sample that the columns were learned from, as it was read
+    encoder: Any  # fitted on it
+    path: str
+
+
+class StreamedModel(NamedTuple):
+    """A fitted model, and how it was chosen."""
+
+    model: Any  # RejectClassifierCV
+    name: str
+    costs: dict[str, float]  # mean cost of a held-out row, of each model that was tried
+    left_out: dict[str, str]  # models that were not tried, and why
+    n_compared: int
+
+
+def check_options(arguments: Namespace) -> None:
+    """Refuse options that need all rows at once."""
+    given = [option for name, option in WHOLE.items() if getattr(arguments, name, None)]
+    if given:
+        raise CommandError(
+            f"{given[0]} needs all rows in memory, but {arguments.data} is read in pieces: leave "
+            "it out, or train on one file that is smaller"
+        )
+    names = [name.strip() for name in arguments.model.split(",")]
+    if bad := [name for name in names if name not in ("auto", *MODELS)]:
+        raise CommandError(
+            f"--model {bad[0]} cannot learn from a table that is read in pieces; these can: "
+            f"{', '.join(MODELS)}"
+        )
+
+
+def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases:
+    """Make the first pass over a table: classes, and what its columns hold."""
+    import numpy as np
+
+    from rejo.distributed.inputs import input_of, of_csv
+    from rejo.distributed.learning import Training, learn_encoder, sample_table
+    from rejo.estimators.out_of_core import Layout, settled, shares_of
+    from rejo.tables import TableEncoder
+    from rejo.tables.errors import check_columns
+    from rejo.tables.pieces import ENDINGS, is_many
+
+    how = reading(arguments)
+    client = getattr(place, "client", None)
+    packed = arguments.data.lower().endswith(ENDINGS) or is_many(arguments.data)
+    if not packed and client is not None:
+        raise CommandError(f"--dask reads Parquet files, and {arguments.data} is not one")
+    source = input_of(arguments.data, client) if packed else of_csv(arguments.data, how)
+    roles = [arguments.id, arguments.by, *arguments.drop]
+    others = [name for name in roles if name is not None]
+    check_columns(source.name, [arguments.target, *others], source.columns)
+    features = source.features(arguments.target, arguments.groups, None)
+    features = tuple(name for name in features if name not in others)
+    if not features:
+        raise CommandError(f"{source.name}: no column is left to learn from")
+    share = SHARE if source.n_rows >= FEW else FEW_SHARE
+    shares = shares_of(source.n_rows, share, proves=True, samples=True)
+    layout = Layout(arguments.target, features, shares, arguments.groups, reading=how)
+    found = place.survey(layout, source.parts, tell)
+    where = f"{source.name}, column {arguments.target!r}"
+    words = Counter({word: int(n.sum()) for word, n in found.counts.items()})
+    words[""] += found.n_missing
+    named = {name: getattr(arguments, name) for name in ("order", "missing", "exact")}
+    spelled, notes = sort_words(+words, where, **named)
+    counts: Counter[str] = Counter()
+    for word, label in spelled.items():
+        counts[label] += words[word]
+    classes = order_classes(counts, arguments.order, where)
+    by_class = {label: sum(found.counts[w] for w in spelled if spelled[w] == label and w in
+                           found.counts) for label in classes}  # fmt: skip
+    layout, _ = settled(layout, found._replace(counts=by_class), classes)
+    table = sample_table(found, **how)
+    encoder = learn_encoder(TableEncoder(written=table.written), table.frame, tell)
+    layout = layout._replace(
+        place={word: classes.index(label) for word, label in spelled.items()}, encoder=encoder
+    )
+    ordered = arguments.order is not None or len(classes) == 2
+    training = Training(place, source, layout, np.array(classes), ordered)
+    return StreamedCases(training, classes, counts, ordered, notes, table, encoder, source.name)
+
+
+def respelled_target(arguments: Namespace, target: dict[str, Any], cases: StreamedCases) -> None:
+    """Spell the classes of prices and limits as in the table."""
+    if arguments.costs is not None:
+        target["cost_of"] = respelled(arguments.costs, cases.classes, arguments.exact)
+    for name in ("max_error_by_class", "max_error_by_decision"):
+        if name in target:
+            option = "--" + name.replace("_", "-")
+            target[name] = respelled_limits(
+                target[name], cases.classes, "class", option, exact=arguments.exact
+            )
+
+
+def train_streamed(
+    cases: StreamedCases, target: Mapping[str, Any], arguments: Namespace, tell: Tell
+) -> StreamedModel:
+    """Fit the models that are asked for, choose one on held-out rows, and settle it."""
+    from sklearn.pipeline import Pipeline
+
+    from rejo.cli._training import REVIEW
+    from rejo.estimators.out_of_core import STOP
+    from rejo.selection import RejectClassifierCV
+
+    label = REVIEW
+    while label in cases.classes:
+        label += "_"
+    names = [name.strip() for name in arguments.model.split(",")]
+    asked = MODELS if "auto" in names else tuple(dict.fromkeys(names))
+    prices = _prices(cases, target)
+    learned, left_out = {}, {}
+    for name in asked:
+        estimator = _estimator(name, cases, prices, label, arguments.seed)
+        if isinstance(estimator, str):
+            left_out[name] = estimator
+            continue
+        tell(f"Fitting {name} on {cases.training.source.n_rows:,} rows.")
+        learned[name] = cases.training.learn(estimator, tell)
+    if not learned:
+        name, why = next(iter(left_out.items()))
+        raise CommandError(f"--model {name}: {why}")
+    costs = {name: _mean_cost(one, cases, prices) for name, one in learned.items()}
+    best = min(costs, key=lambda name: costs[name])
+    pipeline = Pipeline([("encode", cases.encoder), ("model", learned[best].classifier)])
+    search = RejectClassifierCV(pipeline, **target, random_state=arguments.seed)
+    model = cases.training.settle(search, pipeline, learned[best], cases.table.frame)
+    return StreamedModel(model, best, costs, left_out, len(learned[best].scored[STOP].k))
+
+
+def _prices(cases: StreamedCases, target: Mapping[str, Any]) -> Any:
+    """Prices (K, K + 1) at which models are compared."""
+    import numpy as np
+
+    from rejo.decisions import uniform_prices
+    from rejo.selection.target import check_prices
+
+    given = {"reject_cost": "auto", **target}
+    classes = np.array(cases.classes)
+    prices = check_prices(given, classes, ordered=cases.ordered, posteriors=True)
+    return uniform_prices(len(classes), DEFAULT_COST) if prices is None else prices
+
+
+def _estimator(name: str, cases: StreamedCases, prices: Any, label: str, seed: int) -> Any:
+    """An estimator, or why there is none for these classes and prices."""
+    from rejo import RejoBoost, RejoLinear
+    from rejo.prices import reject_cost_of
+
+    common: dict[str, Any] = {"class_order": cases.classes, "reject_label": label}
+    if name == "boosting":
+        return RejoBoost(boundaries="posteriors", random_state=seed, **common)
+    cost = reject_cost_of(prices)
+    if not cases.ordered:
+        return "three or more classes need an order: --order"
+    if cost is None or not 0 < cost <= 0.5:
+        return "it takes one price of an error and one of a review, of at most half of it"
+    return RejoLinear(reject_cost=cost, random_state=seed, **common)
+
+
+def _mean_cost(learned: Any, cases: StreamedCases, prices: Any) -> float:
+    """Mean cost of the rows that stop the growth, at these prices."""
+    from rejo.decisions import decide
+    from rejo.estimators.boundaries import judge_scores
+    from rejo.estimators.out_of_core import STOP
+
+    answers = learned.answers(STOP, cases.training.layout)
+    if answers.posteriors is not None:
+        decision = decide(answers.posteriors, prices).decision
+    else:
+        decision = judge_scores(answers.boundaries(0.0), rejects=True).decision
+    return float(prices[answers.k, decision].mean())
+
+
+def describe_streamed(found: StreamedModel, prices_given: bool) -> str:
+    """Say which model was chosen, and from which others."""
+    at = "" if prices_given else f", where an error costs 1 and a review {DEFAULT_COST:g}"
+    lines = [f"Mean cost of a case, on {found.n_compared:,} held-out rows{at}:"]
+    if len(found.costs) == 1:
+        lines = [f"Model: {found.name}."]
+    else:
+        for name, cost in sorted(found.costs.items(), key=lambda item: item[1]):
+            mark = "  <- chosen" if name == found.name else ""
+            lines.append(f"  {name:<10}{cost:.4g}{mark}")
+    lines += [f"  Left out: {name} ({why})." for name, why in found.left_out.items()]
+    return "\n".join(lines)

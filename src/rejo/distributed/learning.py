@@ -1,0 +1,136 @@
+"""Classifiers that learn from a table in pieces, and what they answer for held-out rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+
+from rejo._errors import RejoError
+from rejo.distributed.inputs import Input
+from rejo.distributed.linear_streams import learn_linear
+from rejo.distributed.pace import Tell
+from rejo.distributed.places import Place
+from rejo.estimators.linear import RejoLinear
+from rejo.estimators.out_of_core import PROVE, STOP, Layout, Scored, Survey
+from rejo.selection import RejectClassifierCV
+from rejo.selection.held_out import Answers, settle
+from rejo.tables import Table, TableEncoder, read_table
+from rejo.tables.errors import import_pandas, import_pyarrow
+
+
+class Training(NamedTuple):
+    """A table whose classes and columns are known, and where to learn from it."""
+
+    place: Place
+    source: Input
+    layout: Layout
+    classes: NDArray[Any]  # (K,) in their order
+    ordered: bool  # whether the user gave this order
+
+    def learn(self, classifier: Any, tell: Tell) -> Learnt:
+        """Fit a RejoBoost or a RejoLinear."""
+        layout, parts, classes = self.layout, self.source.parts, self.classes
+        if isinstance(classifier, RejoLinear):
+            found = self.place.alone(learn_linear, classifier, classes, layout, parts, tell=tell)
+            return Learnt(*found)
+        random = check_random_state(classifier.random_state)
+        plan = classifier.plan(
+            classes, self.ordered, random, names=self._names(), categories=layout.categories
+        )
+        if classifier.form_ == "posteriors":
+            classifier.set_params(boundaries="posteriors")  # what "auto" takes for these classes
+        stage, scored = self.place.grow(plan, layout, parts, _threads(classifier.n_jobs), tell)
+        stop = scored[STOP]
+        weight = None if layout.factors is None else layout.factors[stop.k]
+        classifier.store(plan, stage, stop.scores, stop.k, weight)
+        return Learnt(classifier, scored)
+
+    def settle(
+        self, search: RejectClassifierCV, model: Any, learnt: Learnt, X: Any = None
+    ) -> RejectClassifierCV:
+        """Find the operating point of a fitted model; ``X`` are some rows, to know what is typical.
+
+        The model is what was learnt, or a pipeline that ends in it.
+        """
+        return settle(
+            search.set_params(estimator=clone(model)), model,
+            learnt.answers(STOP, self.layout), learnt.answers(PROVE, self.layout),
+            ordered=self.ordered, reject_costs=learnt.reject_costs, X=X,
+        )  # fmt: skip
+
+    def _names(self) -> Any:
+        """Names of the columns that reach the classifier; of an encoder, only their number."""
+        encoder = self.layout.encoder
+        if encoder is None:
+            return list(self.layout.features)
+        return len(encoder.get_feature_names_out())
+
+
+class Learnt(NamedTuple):
+    """A fitted classifier, and its scores of the rows that were held out."""
+
+    classifier: Any
+    scored: dict[int, Scored]
+
+    @property
+    def reject_costs(self) -> list[float] | None:
+        """Those that it can decide at; None: any."""
+        model = self.classifier
+        return [float(model.reject_cost_)] if isinstance(model, RejoLinear) else None
+
+    def answers(self, part: int, layout: Layout) -> Answers:
+        """What it answers for the rows of a part."""
+        (scores, k, number), model = self.scored[part], self.classifier
+        groups = None if layout.together is None else number
+        if model.decides_by_posteriors:
+            return Answers(k, posteriors=model.posteriors_of(scores), groups=groups)
+        if isinstance(model, RejoLinear):
+            return Answers(k, boundaries=lambda _: scores, groups=groups)
+        return Answers(
+            k, boundaries=lambda cost: model.at(cost).boundaries_of(scores), groups=groups
+        )
+
+
+def _threads(n_jobs: int | None) -> int:
+    return int(_openmp_effective_n_threads(n_jobs))
+
+
+# ---- encoders -----------------------------------------------------------------------------------
+
+
+def learn_encoder(encoder: TableEncoder, X: Any, tell: Tell) -> TableEncoder:
+    """Fit an encoder on a sample."""
+    tell(f"The columns are learned from {len(X):,} rows, drawn at random.")
+    return encoder.fit(X)
+
+
+def sample_frame(found: Survey) -> Any:
+    """The sample of a first pass; what comes from files is typed as by ``read_table``."""
+    if found.sample and hasattr(found.sample[0], "iloc"):
+        return import_pandas().concat(found.sample, ignore_index=True)
+    return sample_table(found).frame
+
+
+def sample_table(found: Survey, **reading: Any) -> Table:
+    """The sample of a first pass over files, read as :func:`~rejo.tables.read_table` reads a file.
+
+    Rows of a CSV file are frames of words here.
+    """
+    if not found.sample:
+        raise RejoError("no row is left to learn from", parameter="held_out", remedy="Lower it.")
+    with TemporaryDirectory() as folder:
+        if hasattr(found.sample[0], "iloc"):
+            path = Path(folder, "sample.csv")
+            frame = import_pandas().concat(found.sample, ignore_index=True)
+            frame.to_csv(path, sep="\t", index=False)
+            return read_table(path, **{**reading, "sep": "\t", "encoding": None})
+        path, pa = Path(folder, "sample.parquet"), import_pyarrow()
+        table = pa.concat_tables(found.sample, promote_options="permissive")
+        pa.parquet.write_table(table, path)
+        return read_table(path, **reading)
