@@ -9,7 +9,7 @@ CODE := src tests benchmarks docs setup.py conftest.py
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test cluster slow fuzz torch lint types imports bench docs sanitize all clean
+.PHONY: demo test cluster slow fuzz torch spark lint types imports bench docs sanitize all clean
 
 demo: $(INSTALLED)
 	$(BIN)/rejo demo --overwrite
@@ -56,6 +56,14 @@ bench: $(INSTALLED)
 torch: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet "torch==2.13.0"
 	$(BIN)/python -m pytest tests/test_torch.py src/rejo/torch.py
+
+# The section on Spark of the guide; needs Java. pyspark is too large (490 MB) for every CI run, and stays
+# outside the environment.
+SPARK := build/spark
+spark: $(INSTALLED)
+	test -d $(SPARK)/pyspark || $(BIN)/python -m pip install --quiet --target $(SPARK) "pyspark>=4.0"
+	PYTHONPATH=$(abspath $(SPARK)) $(BIN)/python -m tests.cluster_setup $(BIN)/python -m pytest \
+		-m cluster tests/distributed/test_spark.py
 
 docs: $(INSTALLED)
 	$(BIN)/python docs/pictures.py

@@ -12,7 +12,7 @@ import numpy as np
 from rejo._errors import RejoError
 from rejo.distributed._sent_model import packed_model, receive
 from rejo.estimators.pipelines import final_classifier
-from rejo.scoring.deciding import DecidedRows, Decider, Plan
+from rejo.scoring.deciding import DecidedRows, Decider, ScoringPlan
 from rejo.scoring.decision_frame import decision_frame
 from rejo.scoring.opened import Opened
 from rejo.scoring.ranking import URGENCY, ranks_of
@@ -81,7 +81,7 @@ class FrameDecider:
                 parameter="id",
                 remedy="Give the column that names them.",
             )
-        self._plan = Plan.of(opened, id=named, group=group, why=why, reading=reading)
+        self._plan = ScoringPlan.of(opened, id=named, group=group, why=why, reading=reading)
         needed = [*opened.encoder.kinds_, named, self._plan.group]
         self.columns = [name for name in dict.fromkeys(needed) if name is not None]
         self.schema = ", ".join(
