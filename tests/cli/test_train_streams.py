@@ -1,0 +1,190 @@
+"""``rejo train`` on tables that are read in pieces: patterns, folders and large files."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rejo import make_synthetic_1
+from rejo.persistence import inspect, load
+from rejo.tables import read_table
+
+pytest.importorskip("xgboost")
+pytest.importorskip("pyarrow")
+
+ASKED = ("--target", "repaid", "--id", "loan", "-o", "m.rejo")
+
+
+def loans(n=4000, seed=0):
+    X, y = make_synthetic_1(n, random_state=seed)
+    random = np.random.RandomState(seed)
+    return pd.DataFrame({
+        "loan": [f"{i:06d}" for i in range(n)],
+        "a": X[:, 0].round(4),
+        "b": np.where(random.uniform(size=n) < 0.05, np.nan, X[:, 1].round(4)),
+        "ab": (X[:, 0] * X[:, 1]).round(4),
+        "job": random.choice(["clerk", "cook", "smith"], n),
+        "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(random.randint(0, 900, n), "D"),
+        "customer": np.arange(n) // 2,
+        "repaid": np.where(y > 0, "yes", "no"),
+    })  # fmt: skip
+
+
+@pytest.fixture
+def pieces():
+    """Two Parquet files with five row groups."""
+    frame = loans()
+    Path("loans").mkdir()
+    frame[:1500].to_parquet("loans/1.parquet", row_group_size=800)
+    frame[1500:].to_parquet("loans/2.parquet", row_group_size=900)
+    return "loans"
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """Any file is large."""
+    monkeypatch.setattr("rejo.cli._streamed_training.LARGE", 1)
+
+
+def same(one, other):
+    """Whether two model files decide the same new cases alike."""
+    new = loans(500, seed=5)
+    return np.array_equal(load(one).predict(new), load(other).predict(new))
+
+
+def test_a_pattern_gives_a_model_that_all_commands_know(run, pieces):
+    code, out, err = run("train", "loans/*.parquet", *ASKED, "--review-budget", "0.2")
+    assert (code, err) == (0, "")
+    assert "loans/*.parquet: 4,000 rows. Classes: no (" in out
+    assert "4 numbers: a, b, ab, customer" in out
+    assert "<- chosen" in out
+    found = inspect("m.rejo")
+    assert found.table["target"] == "repaid"
+    assert found.table["id"] == "loan"
+    loans(600, seed=1).to_csv("new.csv", index=False)
+    assert run("predict", "m.rejo", "new.csv", "-o", "decided.csv")[::2] == (0, "")
+    decided = pd.read_csv("decided.csv", dtype=str)
+    assert abs((decided["decision"] == "review").mean() - 0.2) < 0.07
+    code, out, err = run("evaluate", "m.rejo", "new.csv")
+    assert (code, err) == (0, "")
+    assert "You asked for at most 20 % of the cases to review" in out
+    assert run("inspect", "m.rejo")[0] == 0
+
+
+def test_a_folder_a_pattern_and_large_files_of_any_format_are_the_same_table(run, pieces, large):
+    frame = pd.concat([pd.read_parquet(f"loans/{i}.parquet") for i in (1, 2)])
+    frame.to_csv("loans.csv", index=False)
+    frame.to_csv("semicolon.csv", index=False, sep=";", decimal=",")
+    frame.to_csv("packed.csv.gz", index=False)
+    frame.to_parquet("whole.parquet", row_group_size=10_000)
+    how = ("--target", "repaid", "--id", "loan", "--model", "boosting", "--max-error", "0.1")
+    tables = "loans", "loans/*.parquet", "loans.csv", "semicolon.csv", "packed.csv.gz"
+    for i, table in enumerate((*tables, "whole.parquet")):
+        assert run("train", table, *how, "-o", f"{i}.rejo")[::2] == (0, ""), table
+        assert same("0.rejo", f"{i}.rejo"), table
+
+
+def test_progress_has_rows_a_second_and_the_time_left(pieces, capsys):
+    from rejo import cli
+
+    words = ["train", pieces, *ASKED, "--review-budget", "0.2", "--model", "boosting"]
+    assert cli.main(words) == 0
+    err = capsys.readouterr().err
+    assert "First pass: 4,000 of 4,000 rows, " in err
+    assert "rows a second each, at most " in err
+    assert "The columns are learned from " in err
+
+
+def test_a_promise_is_proved_by_rows_of_other_customers(run, pieces):
+    words = ["train", pieces, *ASKED, "--max-error", "0.15", "--confidence", "0.9", "--json"]
+    code, out, err = run(*words, "--groups", "customer", "--model", "boosting")
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    (promise,) = result["promises"]
+    assert promise["target"] == 0.15
+    assert promise["rests_on"] == "one_each"
+    assert result["columns"].keys() == {"a", "b", "ab", "job", "since"}
+    assert result["family"] == "boosting"
+
+
+@pytest.mark.parametrize("chosen", ["boosting", "logistic"])
+def test_one_model_may_be_asked_for(run, pieces, chosen):
+    words = ["train", pieces, *ASKED, "--model", chosen, "--reject-cost", "0.2"]
+    code, out, err = run(*words)
+    assert (code, err) == (0, "")
+    assert f"Model: {chosen}." in out
+
+
+def test_the_better_model_is_chosen_on_held_out_rows(run, pieces):
+    code, out, _ = run("train", pieces, *ASKED, "--reject-cost", "0.2", "--json")
+    tried = {one["name"]: one["cost"] for one in json.loads(out)["tried"]}
+    assert code == 0
+    assert json.loads(out)["family"] == min(tried, key=tried.get)
+    assert 0 < min(tried.values()) < 0.2
+
+
+def test_prices_of_each_error_are_for_boosting(run, pieces, refused):
+    prices = "no>yes=5,yes>no=1,review=0.4"
+    code, out, err = run("train", pieces, *ASKED, "--costs", prices)
+    assert (code, err) == (0, "")
+    assert "Left out: logistic (it takes one price" in out
+    said = refused(
+        2, "train", pieces, *ASKED, "--costs", prices, "--model", "logistic", "--overwrite"
+    )
+    assert "--model logistic: it takes one price" in said
+
+
+def test_classes_are_read_as_from_one_table(run, tmp_path):
+    """Spellings are one class, and rows without a class are left out."""
+    frame = loans(2000)
+    frame.loc[::50, "repaid"] = "YES "
+    frame.loc[::77, "repaid"] = None
+    Path("odd").mkdir()
+    frame.to_parquet("odd/1.parquet", row_group_size=700)
+    code, out, err = run("train", "odd", *ASKED, "--review-budget", "0.1")
+    assert code == 0
+    assert "26 of 2,000 rows have no class" in err
+    assert "'yes' and 'YES' are the same class" in out
+    assert load("m.rejo").classes_.tolist() == ["no", "yes"]
+    table = read_table("odd/1.parquet", text=["repaid"]).frame
+    assert f"{table['repaid'].notna().sum():,} rows" in out
+
+
+def test_cells_that_are_no_numbers_count_as_missing(run, large):
+    frame = loans(2500).astype({"a": str})
+    frame.loc[2000, "a"] = "oops"
+    frame.to_csv("t.csv", index=False)
+    code, _, err = run("train", "t.csv", *ASKED, "--review-budget", "0.1")
+    kinds = load("m.rejo").best_estimator_[0].kinds_ if code == 0 else {}
+    assert (code, err) == (0, "")
+    assert kinds["a"] in ("number", "category")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--report", "r.html"], "--report needs all rows in memory"),
+        (["--novelty", "0.01"], "--novelty needs all rows in memory"),
+        (["--time", "since", "--confidence", "0.9"], "--time needs all rows in memory"),
+        (["--model", "svm"], "--model svm cannot learn from a table that is read in pieces"),
+        (["--drop", "agee"], "no column 'agee'"),
+    ],
+)
+def test_what_needs_all_rows_is_refused(refused, pieces, words, said):
+    code = 3 if "agee" in words else 2
+    asked = ("--review-budget", "0.1", *words)
+    assert said in refused(code, "train", pieces, *ASKED, *asked)
+    assert not Path("m.rejo").exists()
+
+
+def test_wrong_tables_are_refused(refused, pieces):
+    how = ("--review-budget", "0.1")
+    assert "no Parquet file" in refused(3, "train", "nothing/*.parquet", *ASKED, *how)
+    said = refused(3, "train", pieces, "--target", "paid", "-o", "m.rejo", *how)
+    assert "no column 'paid'" in said
+    frame = loans(300).assign(repaid="yes")
+    Path("one").mkdir()
+    frame.to_parquet("one/1.parquet")
+    assert "all rows have the same class, 'yes'" in refused(3, "train", "one", *ASKED, *how)
