@@ -68,7 +68,7 @@ def same(one, many, path="whole.parquet", folder="paid"):
     return one.replace(path, folder) == many
 
 
-@pytest.mark.parametrize("options", [(), ("--by", "job"), ("--costs", "error=5,review=1")])
+@pytest.mark.parametrize("options", [(), ("--by", "job", "--costs", "error=5,review=1")])
 def test_many_files_are_tested_as_one(run, promising, paid, options):
     one = run("evaluate", promising, "whole.parquet", *options)
     many = run("evaluate", promising, "paid", *options)
@@ -77,7 +77,7 @@ def test_many_files_are_tested_as_one(run, promising, paid, options):
     assert "rows have no class" in one[2]
     assert one[2] == many[2]
     one = run("evaluate", promising, "whole.parquet", *options, "--json")[1]
-    many = run("evaluate", promising, "paid/*.parquet", *options, "--json", "--n-jobs", 2)[1]
+    many = run("evaluate", promising, "paid/*.parquet", *options, "--json")[1]
     assert json.loads(one) == json.loads(many)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 import rejo
 from rejo._errors import RejoError
 from rejo.distributed import predict
-from rejo.distributed._output_folder import MANIFEST
+from rejo.distributed._output_folder import MANIFEST, WORK, OutputFolder
 from rejo.persistence import load
 from rejo.tables import TableError
 
@@ -192,6 +193,51 @@ def test_files_without_rows(model, data, tmp_path):
     assert (found.folder / MANIFEST).exists()
 
 
+def test_files_in_a_store_that_fsspec_opens(model, data, tmp_path):
+    fsspec = pytest.importorskip("fsspec")
+    for path in data.iterdir():
+        fsspec.filesystem("memory").pipe_file(f"/new/{path.name}", path.read_bytes())
+    there = predict(model, "memory://new/*.parquet", tmp_path / "there")
+    here = predict(model, data, tmp_path / "here")
+    assert contents(there.folder) == contents(here.folder)
+
+
+def test_progress_in_rows(model, data, tmp_path, capsys):
+    predict(model, data, tmp_path / "quiet")
+    assert capsys.readouterr().err == ""
+    predict(model, data, tmp_path / "told", show_progress=True)
+    err = capsys.readouterr().err
+    assert "deciding: 2,600 of 2,600 rows, " in err
+    assert " a second, 0:00 left" in err
+    assert "writing: 2,600 of 2,600 rows, " in err
+
+
+def test_a_worker_that_does_not_see_the_folder(model, data, tmp_path, monkeypatch):
+    begin = OutputFolder.begin
+
+    def elsewhere(folder, **options):
+        begin(folder, **options)
+        shutil.rmtree(folder.work)
+
+    monkeypatch.setattr(OutputFolder, "begin", elsewhere)
+    with pytest.raises(RejoError, match=r"this worker does not see .*decided. The folder must be"):
+        predict(model, data, tmp_path / "decided")
+
+
+def test_decisions_that_were_being_replaced(model, data, tmp_path):
+    """A run that is killed while it removes the files of another one can be repeated."""
+    out = tmp_path / "decided"
+    predict(model, data, out)
+    (out / WORK).mkdir()
+    os.replace(out / MANIFEST, out / WORK / "replaced.json")
+    (out / "a-0000.parquet").unlink()
+    with pytest.raises(RejoError, match="decisions of another run"):
+        predict(model, data, out, capacity=5)
+    found = predict(model, data, out, capacity=5, overwrite=True)
+    assert found.manifest["counts"]["n_cases"] == len(decisions(out)) == 2600
+    assert WORK not in os.listdir(out)
+
+
 # ---- a driver that is killed -----------------------------------------------------------------
 
 DRIVER = """
@@ -216,7 +262,7 @@ predict(model, data, out, audit=0.1, capacity=80)
 
 @pytest.mark.parametrize(
     ("ending", "n"),
-    [(".decided", 1), (".decided", 5), (".parquet", 1), (".parquet", 6), (".json", 2)],
+    [(".decided", 5), (".parquet", 1), (".parquet", 6), (".json", 2)],
 )
 def test_a_killed_driver_goes_on(model, data, tmp_path, ending, n):
     undisturbed = predict(model, data, tmp_path / "whole", audit=0.1, capacity=80)

@@ -51,7 +51,7 @@ def test_a_run_that_is_complete(run, model, data):
 
 
 def test_a_file_and_a_folder_for_its_parts(run, model, data):
-    assert run("predict", model, data / "b.parquet", "-o", "decided/", "--n-jobs", 2)[0] == 0
+    assert run("predict", model, data / "b.parquet", "-o", "decided/")[0] == 0
     assert sorted(os.listdir("decided")) == ["_rejo.json", "b-0000.parquet", "b-0001.parquet"]
 
 

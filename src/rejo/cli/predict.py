@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from rejo._io import progress, without_password
@@ -172,14 +173,15 @@ def _explained() -> Iterator[None]:
 
 def _counted(chunks: Any) -> Any:
     """Pass the chunks on; on a terminal, show how many cases have been decided."""
-    done = 0
+    start, done = monotonic(), 0
     show = sys.stderr.isatty()
     try:
         for chunk in chunks:
             yield chunk
             done += len(chunk)
             if show:
-                sys.stderr.write(f"\rdeciding: {done:,} cases \033[K")
+                pace = done / max(monotonic() - start, 1e-9)
+                sys.stderr.write(f"\rdeciding: {done:,} cases, {pace:,.0f} a second \033[K")
                 sys.stderr.flush()
     finally:
         if show:
