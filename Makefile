@@ -84,7 +84,7 @@ sanitize: $(INSTALLED)
 	REJO_SANITIZE=1 $(BIN)/python setup.py -q build --build-base $(SANITIZED) --build-lib $(SANITIZED)/lib
 	ls $(SANITIZED)/lib/rejo/solvers/_svm*.so $(SANITIZED)/lib/rejo/solvers/_trees*.so
 	$(SANITIZER) $(BIN)/python -m pytest -n 2 tests/solvers/test_entry_points.py \
-		tests/solvers/test_engines.py tests/solvers/test_margins.py tests/solvers/test_trees.py \
+		tests/solvers/test_engines.py tests/solvers/test_margins.py tests/solvers/test_boosted_trees.py \
 		tests/solvers/test_boosting.py
 	@found="$$($(SANITIZER) $(BIN)/python -c 'from rejo.solvers import _svm; print(*_svm.architectures())')"; \
 	for engine in baseline avx2 avx512; do \

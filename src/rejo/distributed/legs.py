@@ -18,7 +18,7 @@ import numpy as np
 
 from rejo.cluster import ClusterError, WorkerInfo, WorkerLost, together, workers
 from rejo.distributed.pace import Tell
-from rejo.estimators.growing import Grower, Plan, Stage, grown_from, import_xgboost
+from rejo.estimators.growing import Grower, Growth, Plan, grown_from, import_xgboost
 from rejo.estimators.out_of_core import PROVE, STOP, Layout, Part, Scored, StreamedRows
 from rejo.tables.pieces import RowGroup
 
@@ -37,14 +37,14 @@ class Leg(NamedTuple):
     plan: Plan
     layout: Layout
     pieces: list[RowGroup]
-    stage: Stage | None
+    stage: Growth | None
     rounds: int
 
 
 class Left(NamedTuple):
     """What a rank leaves behind after a leg."""
 
-    stage: Stage | None  # of the first rank only: all have the same
+    stage: Growth | None  # of the first rank only: all have the same
     scored: dict[int, Scored] | None  # of the rows that it has kept, if the growth is finished
     seconds: float
     address: str  # of a worker of Dask
@@ -53,10 +53,10 @@ class Left(NamedTuple):
 
 def grow_together(
     client: Any, plan: Plan, layout: Layout, shares: Sequence[Sequence[Part]], tell: Tell
-) -> tuple[Stage, dict[int, Scored]]:
+) -> tuple[Growth, dict[int, Scored]]:
     """Grow trees on as many workers as there are shares; scores of the rows that were held out."""
     job, tries, rounds = uuid4().hex, 0, FIRST_ROUNDS
-    stage: Stage | None = None
+    stage: Growth | None = None
     team: list[WorkerInfo] | None = None
     try:
         while True:
@@ -90,7 +90,7 @@ def next_rounds(rounds: int, seconds: float) -> int:
     return int(np.clip(round(rounds * SECONDS / max(seconds, 1e-3)), 1, MOST_ROUNDS))
 
 
-def about(stage: Stage, plan: Plan, n_rows: int, rounds: int, seconds: float) -> str:
+def about(stage: Growth, plan: Plan, n_rows: int, rounds: int, seconds: float) -> str:
     """Say how far the growth is after some rounds, and how long the rest takes at most."""
     n = len(stage.losses)
     if stage.finished:
@@ -100,7 +100,7 @@ def about(stage: Stage, plan: Plan, n_rows: int, rounds: int, seconds: float) ->
     return f"{n} rounds, {rate:,.0f} rows a second each, at most {left:,.0f} s left."
 
 
-def _rounds(stage: Stage | None) -> str:
+def _rounds(stage: Growth | None) -> str:
     return f"the leg from round {0 if stage is None else len(stage.losses)}"
 
 
@@ -114,7 +114,7 @@ def _given_up(error: WorkerLost) -> ClusterError:
 
 def _leg(
     client: Any, job: str, plan: Plan, layout: Layout, shares: Sequence[Sequence[Part]],
-    stage: Stage | None, rounds: int, team: list[WorkerInfo] | None,
+    stage: Growth | None, rounds: int, team: list[WorkerInfo] | None,
 ) -> list[Left]:  # fmt: skip
     error = import_xgboost().core.XGBoostError
     with tracker(len(shares), host_of(client)) as args:
@@ -216,7 +216,7 @@ def run_rank(rank: int, leg: Leg, frames: Sequence[Any] | None = None, n_threads
     return Left(stage if rank == 0 else None, scored, seconds, "", grower.n_rows)
 
 
-def score(plan: Plan, stage: Stage, rows: StreamedRows) -> dict[int, Scored]:
+def score(plan: Plan, stage: Growth, rows: StreamedRows) -> dict[int, Scored]:
     """Scores of the rows that prove, and of those that stop."""
     grown = grown_from(plan, stage)
     walker = grown.walker(plan)

@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 from rejo.cluster import connect, hand_out, workers
 from rejo.distributed.legs import FIRST_ROUNDS, about, grow_together, next_rounds, score
 from rejo.distributed.pace import Pace, Tell, n_rows
-from rejo.estimators.growing import Grower, Plan, Stage
+from rejo.estimators.growing import Grower, Growth, Plan
 from rejo.estimators.out_of_core import (
     NOTHING,
     Layout,
@@ -24,7 +24,7 @@ from rejo.estimators.out_of_core import (
 from rejo.tables.pieces import share
 
 LEAST_ROWS = 1000  # of a rank
-Grown = tuple[Stage, dict[int, Scored]]
+Grown = tuple[Growth, dict[int, Scored]]
 
 
 @runtime_checkable

@@ -34,8 +34,8 @@ from rejo.estimators.growing import FORMS
 from rejo.estimators.matrices import Categories, categories_of, encoded, without_zeros
 from rejo.estimators.posteriors import PosteriorsMixin, judge_posteriors
 from rejo.estimators.priced import PricedClassifier
+from rejo.solvers.boosted_trees import BoostedTrees, Walker, ready
 from rejo.solvers.boosting import ScoreTable, best_thresholds
-from rejo.solvers.trees import BoostedTrees, Walker, ready
 
 
 def _counts_boundaries(model: BoostedModel) -> bool:

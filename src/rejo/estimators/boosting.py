@@ -22,9 +22,9 @@ from rejo.estimators.file_fits import are_files, fit_files
 from rejo.estimators.growing import (
     FORMS,
     Grower,
+    Growth,
     Plan,
     Scored,
-    Stage,
     grown_from,
     joined,
     no_scores,
@@ -213,7 +213,7 @@ class RejoBoost(BoostedModel):
 
     def _grow(
         self, plan: Plan, X: Any, k: Indices, v: Floats | None, held_out: Any = None
-    ) -> tuple[Stage, Scored]:
+    ) -> tuple[Growth, Scored]:
         """Grow on the rows that are not held out (n,); what was grown, and scores of the others."""
         train = rest = None
         if held_out is not None:
@@ -312,7 +312,7 @@ class RejoBoost(BoostedModel):
         )
 
     def store(
-        self, plan: Plan, stage: Stage, scores: Floats, indices: Indices, weight: Floats | None
+        self, plan: Plan, stage: Growth, scores: Floats, indices: Indices, weight: Floats | None
     ) -> Self:
         """Keep what was grown, with the scores (n, S) of held-out rows, their classes and weights.
 

@@ -1,7 +1,7 @@
 """Growing trees with XGBoost, block by block: on one machine, or as one of several ranks.
 
 Nothing here knows labels, files or clusters.  A :class:`Plan` says what to grow, a :class:`Grower`
-holds the rows of one process, and a :class:`Stage` is what is left between two legs of rounds: it
+holds the rows of one process, and a :class:`Growth` is what is left between two legs of rounds: it
 is all that is needed to go on, here or elsewhere.  Ranks of one collective call the same methods in
 the same order; on one machine there is one, and no sockets.
 """
@@ -18,8 +18,8 @@ from scipy.sparse import issparse
 from scipy.special import logit
 
 from rejo._typing import Floats, Indices
+from rejo.solvers.boosted_trees import BoostedTrees, Walker, from_xgboost
 from rejo.solvers.boosting import first_thresholds, newton_step, slopes, total_loss
-from rejo.solvers.trees import BoostedTrees, Walker, from_xgboost
 
 FORMS = ("parallel", "replicas", "posteriors")
 HELD_OUT = "held_out"  # name, to XGBoost, of the rows that stop the growth
@@ -69,7 +69,7 @@ class Plan(NamedTuple):
         return any(self.settings.get(name, 1.0) < 1.0 for name in ("subsample", "colsample_bytree"))
 
 
-class Stage(NamedTuple):
+class Growth(NamedTuple):
     """What has been grown so far."""
 
     model: bytes  # of XGBoost
@@ -153,14 +153,14 @@ class Grower:
             blocks = self._iterator(_never_empty(held_out, len(plan.categories)), types)
             self._held_out = self._xgb.QuantileDMatrix(blocks, ref=self._train, **how)
         self._rows_of: dict[int, tuple[NDArray[np.int32], NDArray[np.float32] | None]] = {}
-        self._last: tuple[Stage | None, Any] = None, None
+        self._last: tuple[Growth | None, Any] = None, None
 
     @property
     def n_rows(self) -> int:
         """Number of rows to learn from, or of their copies."""
         return int(self._train.num_row())
 
-    def grow(self, stage: Stage | None = None, rounds: int | None = None) -> Stage:
+    def grow(self, stage: Growth | None = None, rounds: int | None = None) -> Growth:
         """Grow some more rounds, or all; ends early if the held-out rows say so.
 
         In how many legs the rounds are grown does not matter: the trees are the same to the bit.
@@ -176,11 +176,11 @@ class Grower:
             booster.update(self._train, len(losses), objective)
             losses.append(self._loss(booster, len(losses), thresholds))
         finished = len(losses) >= plan.max_rounds or _stale(losses, plan.patience)
-        grown = Stage(bytes(booster.save_raw("ubj")), thresholds.b, tuple(losses), finished)
+        grown = Growth(bytes(booster.save_raw("ubj")), thresholds.b, tuple(losses), finished)
         self._last = grown, booster
         return grown
 
-    def _booster_at(self, stage: Stage | None) -> Any:
+    def _booster_at(self, stage: Growth | None) -> Any:
         """The booster that this grower left at a stage, which knows the scores of all rows."""
         last, booster = self._last
         same = stage is not None and last is not None and last.model == stage.model
@@ -200,7 +200,7 @@ class Grower:
         said = booster.eval_set([(self._held_out, HELD_OUT)], number)  # "[1]\theld_out-logloss:0.5"
         return float(said.rpartition(":")[2])
 
-    def held_out_scores(self, stage: Stage) -> Scored:
+    def held_out_scores(self, stage: Growth) -> Scored:
         """Scores of the held-out rows of this rank; if none are, of those that it learned from."""
         grown = grown_from(self.plan, stage)
         walker = grown.walker(self.plan)
@@ -263,7 +263,7 @@ class Grown(NamedTuple):
         return Walker(self.trees, len(plan.categories), len(self.intercepts), known)
 
 
-def grown_from(plan: Plan, stage: Stage) -> Grown:
+def grown_from(plan: Plan, stage: Growth) -> Grown:
     """Take the trees out of XGBoost's model; two classes with a logistic loss have a base rate."""
     booster = import_xgboost().Booster(model_file=bytearray(stage.model))
     trees, base = from_xgboost(json.loads(bytes(booster.save_raw("json"))), stage.n_rounds)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rejo.solvers.trees import BoostedTrees
+from rejo.solvers.boosted_trees import BoostedTrees
 
 SUM, NO_TRANSFORM, AT_MOST = 1, 0, 0  # how ONNX numbers them
 

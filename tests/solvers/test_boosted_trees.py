@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rejo._state import StateError, check_fitted, fitted_of
-from rejo.solvers import trees as module
-from rejo.solvers.trees import BoostedTrees, Walker, from_xgboost
+from rejo.solvers import boosted_trees as module
+from rejo.solvers.boosted_trees import BoostedTrees, Walker, from_xgboost
 
 xgb = pytest.importorskip("xgboost")
 
