@@ -56,6 +56,7 @@ def paid(tmp_path):
     frame.loc[1::40, "grade"] = frame.loc[1::40, "grade"].str.upper()
     frame.loc[::60, "job"] = "astronaut"
     frame.loc[::90, "region"] = "west"
+    frame.loc[3::70, "region"] = "NORTH "
     folder = tmp_path / "paid"
     folder.mkdir()
     write(folder / "a.parquet", frame[:700], [300, 400])

@@ -79,19 +79,16 @@ def _needing(columns: LabelColumns) -> Iterator[None]:
 def decided_table(arguments: Namespace, opened: Opened, columns: LabelColumns) -> Tested:
     """Test one table, which is read whole."""
     import numpy as np
-    import pandas as pd
 
     from rejo.scoring.doubt_counts import DoubtCounts
-    from rejo.scoring.tested import judge_tested, texts
+    from rejo.scoring.tested import judge_tested
 
     frame, y, spellings = _read(arguments, opened, columns)
     by = columns.by if columns.by in frame.columns else None
     tested = judge_tested(opened, frame, columns.group, SHARES if arguments.report else ())
     classes = np.array(opened.classes, dtype=object)
     seen = fingerprint(tested.X, opened.encoder.kinds_, classes[y])
-    values = None
-    if by is not None:
-        values = texts(frame[by] if by != columns.group else pd.Series(tested.group))
+    values = None if by is None else tested.values(frame, columns)
     doubts = DoubtCounts()
     doubts.add(tested.doubts)
     return Tested(
@@ -119,7 +116,7 @@ def decided_files(arguments: Namespace, opened: Opened, columns: LabelColumns) -
             opened, arguments.data, columns, partial(class_codes, **how),
             required=_required(arguments, columns), reading=options.reading(arguments),
             prints=known is not None, client=arguments.dask, n_jobs=arguments.n_jobs or 1,
-            show_progress=None,
+            show_progress=None, **options.opening(arguments),
         )  # fmt: skip
     if not found.words.total():
         raise TableError("the table has no rows", where=arguments.data)

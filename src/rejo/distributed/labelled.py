@@ -6,7 +6,7 @@ Of each case only a few numbers are kept: its class, the decision, and what it i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from rejo.distributed._sent_model import SentModel, packed_model
 from rejo.scoring.doubt_counts import DoubtCounts
 from rejo.scoring.names import hashes_of
 from rejo.scoring.opened import Opened
-from rejo.scoring.tested import LabelColumns, judge_tested, row_prints, texts
+from rejo.scoring.tested import LabelColumns, judge_tested, row_prints
 from rejo.tables import TableError, read_chunks
 from rejo.tables.errors import check_columns, shown
 from rejo.tables.pieces import ParquetTable, RowGroup, absolute
@@ -60,7 +60,6 @@ class LabelledRows(NamedTuple):
         for part in parts:
             doubts.merge(part.doubts)
             words.update(part.words)
-
         found: dict[str, Any] = {}
         for name, type in ARRAYS.items():
             arrays = [getattr(part, name) for part in parts]
@@ -81,13 +80,15 @@ def judge_labelled(
     prints: bool = False,
     client: Any = None,
     n_jobs: int = 1,
+    trusted: Collection[str] = (),
+    max_bytes: int | None = None,
     show_progress: bool | None = False,
 ) -> LabelledRows:
     """Decide cases of Parquet files whose classes are known.
 
     Parameters
     ----------
-    model, data, client, n_jobs, show_progress
+    model, data, client, n_jobs, trusted, max_bytes, show_progress
         As for :func:`rejo.distributed.predict`.
     columns : LabelColumns
     classify : callable
@@ -104,7 +105,7 @@ def judge_labelled(
     TableError
         If a file cannot be read, lacks a column, or has a class that the model does not know.
     """
-    opened, sent, file = packed_model(model)
+    opened, sent, file = packed_model(model, trusted, max_bytes)
     table = ParquetTable.of(absolute(data))
     needed = [*opened.encoder.kinds_, columns.target, *required]
     check_columns(without_password(table.files[0].path), needed, table.columns)
@@ -169,7 +170,7 @@ def _judged(
     small = {name: getattr(tested.point, name).astype(np.int16) for name in ("decision", "forced")}
     found = found._replace(y=y, **small)
     if columns.by is not None:
-        found = found._replace(by=_words(texts(frame[columns.by])))
+        found = found._replace(by=_words(tested.values(frame, columns)))
     if columns.group is not None:
         found = found._replace(group=_words(tested.group))
     if columns.groups is not None:

@@ -41,6 +41,18 @@ class TestedRows(NamedTuple):
         """What the model itself decides."""
         return self.points[self.chosen]
 
+    def values(self, frame: Any, columns: LabelColumns) -> NDArray[np.object_]:
+        """Values (n,) to count by, as strings; those of groups as training spelled them."""
+        from pandas import Series
+
+        same = columns.by == columns.group
+        column = Series(self.group, dtype=object) if same else frame[columns.by]
+        words = column.astype(object).where(column.notna(), "(missing)").map(str)
+        if column.dtype.kind == "f":  # a feature
+            words = words.str.removesuffix(".0")
+        found: NDArray[np.object_] = words.to_numpy(object)
+        return found
+
 
 def judge_tested(
     opened: Opened, frame: Any, group: str | None = None, shares: Sequence[float] = ()
@@ -103,12 +115,3 @@ def row_prints(X: Any, kinds: Mapping[str, str], y: Any) -> NDArray[np.uint64]:
 def fingerprint(prints: NDArray[np.uint64]) -> str:
     """Return a hash of cases by those of each: the same for the same cases in any order."""
     return sha256(np.sort(prints).astype("<u8").tobytes()).hexdigest()
-
-
-def texts(column: Any) -> NDArray[np.object_]:
-    """Values of a column (n,) as strings, even if it is a feature."""
-    words = column.astype(object).where(column.notna(), "(missing)").map(str)
-    if column.dtype.kind == "f":
-        words = words.str.removesuffix(".0")
-    found: NDArray[np.object_] = words.to_numpy(object)
-    return found
