@@ -58,6 +58,8 @@ def add(parser: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, decide, rank, write."""
+    from rejo.scoring.deciding import ScoringPlan
+
     many = is_many(arguments)
     check_apart(arguments.model, arguments.data, arguments.output)
     if arguments.json and arguments.output == "-":
@@ -67,8 +69,6 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         _check_output(arguments.output, overwrite=arguments.overwrite)
     opened = open_model(arguments)
-    from rejo.scoring.deciding import ScoringPlan
-
     given = {name: getattr(arguments, name) for name in ("id", "group", "why", "audit", "strict")}
     plan = ScoringPlan.of(opened, reading=options.reading(arguments), **given)
     with _explained(), needing(plan.group):

@@ -12,6 +12,7 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 from typing import Any, NamedTuple
 
 from rejo._errors import RejoError
@@ -20,6 +21,7 @@ from rejo.scoring.opened import Opened, open_scorer
 
 _received: dict[str, bytes] = {}  # files that a driver has sent, by their hashes
 _opened: dict[str, Opened] = {}  # the last model
+_opening = Lock()
 
 
 class SentModel(NamedTuple):
@@ -32,12 +34,13 @@ class SentModel(NamedTuple):
 
     def open(self) -> Opened:
         """Return the model, opened at the first call in a process."""
-        if self.sha256 not in _opened:
-            if self.sha256 not in _received:
-                raise RejoError(f"this worker has not received {self.name}")
-            _opened.clear()
-            _opened[self.sha256] = self._open(_received[self.sha256])
-        return _opened[self.sha256]
+        with _opening:  # a worker may have several threads
+            if self.sha256 not in _opened:
+                if self.sha256 not in _received:
+                    raise RejoError(f"this worker has not received {self.name}")
+                _opened.clear()
+                _opened[self.sha256] = self._open(_received[self.sha256])
+            return _opened[self.sha256]
 
     def _open(self, data: bytes) -> Opened:
         with TemporaryDirectory() as folder:
