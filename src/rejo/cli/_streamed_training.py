@@ -37,7 +37,7 @@ def is_streamed(arguments: Namespace) -> bool:
 class StreamedCases(NamedTuple):
     """A table whose classes and columns are known."""
 
-    training: Any  # rejo.distributed.fitting.Training
+    training: Any  # rejo.distributed.fitting.StreamedTraining
     classes: list[str]
     counts: Counter[str]  # rows of each class
     ordered: bool
@@ -77,9 +77,9 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
     """Make the first pass over a table: classes, and what its columns hold."""
     import numpy as np
 
-    from rejo.distributed.inputs import input_of, of_csv
-    from rejo.distributed.learning import Training, learn_encoder, sample_table
-    from rejo.estimators.out_of_core import Layout, settled, shares_of
+    from rejo.distributed.learning import StreamedTraining, learn_encoder, sample_table
+    from rejo.distributed.row_sources import input_of, of_csv
+    from rejo.estimators.out_of_core import RowLayout, settled, shares_of
     from rejo.tables import TableEncoder
     from rejo.tables.errors import check_columns
     from rejo.tables.pieces import ENDINGS, is_many
@@ -99,7 +99,7 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
         raise CommandError(f"{source.name}: no column is left to learn from")
     share = SHARE if source.n_rows >= FEW else FEW_SHARE
     shares = shares_of(source.n_rows, share, proves=True, samples=True)
-    layout = Layout(arguments.target, features, shares, arguments.groups, reading=how)
+    layout = RowLayout(arguments.target, features, shares, arguments.groups, reading=how)
     found = place.survey(layout, source.parts, tell)
     where = f"{source.name}, column {arguments.target!r}"
     words = Counter({word: int(n.sum()) for word, n in found.counts.items()})
@@ -119,7 +119,7 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
         place={word: classes.index(label) for word, label in spelled.items()}, encoder=encoder
     )
     ordered = arguments.order is not None or len(classes) == 2
-    training = Training(place, source, layout, np.array(classes), ordered)
+    training = StreamedTraining(place, source, layout, np.array(classes), ordered)
     return StreamedCases(training, classes, counts, ordered, notes, table, encoder, source.name)
 
 

@@ -145,7 +145,7 @@ def run(arguments: argparse.Namespace) -> None:
 def run_streamed(arguments: argparse.Namespace, target: dict[str, Any], path: Path) -> None:
     """Read in pieces, learn, save, tell."""
     import rejo.persistence
-    from rejo.distributed.places import place_of
+    from rejo.distributed.engines import place_of
     from rejo.prices import price_matrix
 
     check_options(arguments)

@@ -9,14 +9,14 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from rejo._errors import RejoError
-from rejo.distributed.inputs import input_of
-from rejo.distributed.learning import Training, learn_encoder, sample_frame
+from rejo.distributed.engines import place_of
+from rejo.distributed.learning import StreamedTraining, learn_encoder, sample_frame
 from rejo.distributed.pace import Tell
-from rejo.distributed.places import place_of
+from rejo.distributed.row_sources import input_of
 from rejo.estimators.boosting import RejoBoost
 from rejo.estimators.file_fits import order_of
 from rejo.estimators.linear import RejoLinear
-from rejo.estimators.out_of_core import Layout, settled, shares_of, words_among
+from rejo.estimators.out_of_core import RowLayout, settled, shares_of, words_among
 from rejo.selection import RejectClassifierCV
 from rejo.selection.held_out import cost_to_fit
 from rejo.tables import TableEncoder
@@ -111,7 +111,7 @@ def fit(
             proves=wanted.search is not None, samples=wanted.encoder is not None,
         )  # fmt: skip
         features = source.features(target, together, columns)
-        layout = Layout(target, features, shares, together)
+        layout = RowLayout(target, features, shares, together)
         some = next(part for part in source.parts if part.piece.rows)
         if wanted.encoder is None and not hasattr(some.frame, "key"):  # a future tells nothing
             layout = layout._replace(words=words_among(features, some))
@@ -130,7 +130,7 @@ def fit(
         if wanted.search is not None:
             cost = cost_to_fit(wanted.search, classes, ordered=ordered)
             classifier.set_params(reject_cost=classifier.reject_cost if cost is None else cost)
-        training = Training(place, source, layout, classes, ordered)
+        training = StreamedTraining(place, source, layout, classes, ordered)
         learnt = training.learn(classifier, tell)
         model = wanted.pipeline_of(layout.encoder, learnt.classifier)
         return model if wanted.search is None else training.settle(wanted.search, model, learnt, X)

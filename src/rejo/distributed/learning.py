@@ -12,24 +12,24 @@ from sklearn.utils import check_random_state
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from rejo._errors import RejoError
-from rejo.distributed.inputs import Input
-from rejo.distributed.linear_streams import learn_linear
+from rejo.distributed.engines import Engine
+from rejo.distributed.linear_fits import learn_linear
 from rejo.distributed.pace import Tell
-from rejo.distributed.places import Place
+from rejo.distributed.row_sources import Input
 from rejo.estimators.linear import RejoLinear
-from rejo.estimators.out_of_core import PROVE, STOP, Layout, Scored, Survey
+from rejo.estimators.out_of_core import PROVE, STOP, RowLayout, Scored, Survey
 from rejo.selection import RejectClassifierCV
 from rejo.selection.held_out import Answers, settle
 from rejo.tables import Table, TableEncoder, read_table
 from rejo.tables.errors import import_pandas, import_pyarrow
 
 
-class Training(NamedTuple):
+class StreamedTraining(NamedTuple):
     """A table whose classes and columns are known, and where to learn from it."""
 
-    place: Place
+    place: Engine
     source: Input
-    layout: Layout
+    layout: RowLayout
     classes: NDArray[Any]  # (K,) in their order
     ordered: bool  # whether the user gave this order
 
@@ -84,7 +84,7 @@ class Learnt(NamedTuple):
         model = self.classifier
         return [float(model.reject_cost_)] if isinstance(model, RejoLinear) else None
 
-    def answers(self, part: int, layout: Layout) -> Answers:
+    def answers(self, part: int, layout: RowLayout) -> Answers:
         """What it answers for the rows of a part."""
         (scores, k, number), model = self.scored[part], self.classifier
         groups = None if layout.together is None else number

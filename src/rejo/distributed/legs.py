@@ -19,7 +19,7 @@ import numpy as np
 from rejo.cluster import ClusterError, WorkerInfo, WorkerLost, together, workers
 from rejo.distributed.pace import Tell
 from rejo.estimators.growing import Grower, Growth, Plan, grown_from, import_xgboost
-from rejo.estimators.out_of_core import PROVE, STOP, Layout, Part, Scored, StreamedRows
+from rejo.estimators.out_of_core import PROVE, STOP, Part, RowLayout, Scored, StreamedRows
 from rejo.tables.pieces import RowGroup
 
 FIRST_ROUNDS = 10  # of a leg, until it is known how long a round takes; always, with samples
@@ -35,7 +35,7 @@ class Leg(NamedTuple):
     job: str
     tracker: dict[str, Any]
     plan: Plan
-    layout: Layout
+    layout: RowLayout
     pieces: list[RowGroup]
     stage: Growth | None
     rounds: int
@@ -52,7 +52,7 @@ class Left(NamedTuple):
 
 
 def grow_together(
-    client: Any, plan: Plan, layout: Layout, shares: Sequence[Sequence[Part]], tell: Tell
+    client: Any, plan: Plan, layout: RowLayout, shares: Sequence[Sequence[Part]], tell: Tell
 ) -> tuple[Growth, dict[int, Scored]]:
     """Grow trees on as many workers as there are shares; scores of the rows that were held out."""
     job, tries, rounds = uuid4().hex, 0, FIRST_ROUNDS
@@ -113,7 +113,7 @@ def _given_up(error: WorkerLost) -> ClusterError:
 
 
 def _leg(
-    client: Any, job: str, plan: Plan, layout: Layout, shares: Sequence[Sequence[Part]],
+    client: Any, job: str, plan: Plan, layout: RowLayout, shares: Sequence[Sequence[Part]],
     stage: Growth | None, rounds: int, team: list[WorkerInfo] | None,
 ) -> list[Left]:  # fmt: skip
     error = import_xgboost().core.XGBoostError

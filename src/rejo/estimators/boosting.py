@@ -24,7 +24,7 @@ from rejo.estimators.growing import (
     Grower,
     Growth,
     Plan,
-    Scored,
+    RowScores,
     grown_from,
     joined,
     no_scores,
@@ -213,7 +213,7 @@ class RejoBoost(BoostedModel):
 
     def _grow(
         self, plan: Plan, X: Any, k: Indices, v: Floats | None, held_out: Any = None
-    ) -> tuple[Growth, Scored]:
+    ) -> tuple[Growth, RowScores]:
         """Grow on the rows that are not held out (n,); what was grown, and scores of the others."""
         train = rest = None
         if held_out is not None:

@@ -11,8 +11,8 @@ from rejo._errors import RejoError
 from rejo.estimators.growing import Grower
 from rejo.estimators.out_of_core import (
     NOTHING,
-    Layout,
     Part,
+    RowLayout,
     StreamedRows,
     settled,
     shares_of,
@@ -56,7 +56,7 @@ def fit_files(model: RejoBoost, paths: Any, target: Any, n_threads: int) -> Rejo
     held_out = model.validation if isinstance(model.validation, float) else HELD_OUT
     n_rows = sum(part.piece.rows for part in parts)
     shares = shares_of(n_rows, held_out, proves=False, samples=False)
-    layout = Layout(target, features, shares, words=words_among(features, parts[0]))
+    layout = RowLayout(target, features, shares, words=words_among(features, parts[0]))
     found = NOTHING
     for part in parts:
         found = found.joined(survey(layout, part))

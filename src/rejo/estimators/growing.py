@@ -83,7 +83,7 @@ class Growth(NamedTuple):
         return 1 + int(np.argmin(self.losses)) if any(self.losses) else len(self.losses)
 
 
-class Scored(NamedTuple):
+class RowScores(NamedTuple):
     """Scores of rows, their classes and their weights."""
 
     scores: Floats  # (n, S)
@@ -91,17 +91,17 @@ class Scored(NamedTuple):
     v: Floats | None  # (n,)
 
 
-def joined(parts: Sequence[Scored]) -> Scored:
+def joined(parts: Sequence[RowScores]) -> RowScores:
     """Put rows together; all of them have weights, or none has."""
     scores, k, v = zip(*parts, strict=True)
     weights = [one for one in v if one is not None]
-    return Scored(np.concatenate(scores), np.concatenate(k),
+    return RowScores(np.concatenate(scores), np.concatenate(k),
                   np.concatenate(weights) if weights else None)  # fmt: skip
 
 
-def no_scores(plan: Plan) -> Scored:
+def no_scores(plan: Plan) -> RowScores:
     """Scores of no rows."""
-    return Scored(np.empty((0, plan.n_scores)), np.empty(0, dtype=np.intp), None)
+    return RowScores(np.empty((0, plan.n_scores)), np.empty(0, dtype=np.intp), None)
 
 
 def import_xgboost() -> Any:
@@ -200,13 +200,14 @@ class Grower:
         said = booster.eval_set([(self._held_out, HELD_OUT)], number)  # "[1]\theld_out-logloss:0.5"
         return float(said.rpartition(":")[2])
 
-    def held_out_scores(self, stage: Growth) -> Scored:
+    def held_out_scores(self, stage: Growth) -> RowScores:
         """Scores of the held-out rows of this rank; if none are, of those that it learned from."""
         grown = grown_from(self.plan, stage)
         walker = grown.walker(self.plan)
         for blocks in reversed(self._blocks):
             found = [
-                Scored(walker.scores(as_dense(X)) + grown.intercepts, k, v) for X, k, v in blocks()
+                RowScores(walker.scores(as_dense(X)) + grown.intercepts, k, v)
+                for X, k, v in blocks()
             ]
             if found:
                 return joined(found)

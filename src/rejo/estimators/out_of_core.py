@@ -57,7 +57,7 @@ def shares_of(n_rows: int, held_out: float, *, proves: bool, samples: bool) -> S
     return Shares(prove, each, sample)
 
 
-class Layout(NamedTuple):
+class RowLayout(NamedTuple):
     """What to read of each piece; the same for all who read."""
 
     target: str
@@ -77,7 +77,7 @@ class Layout(NamedTuple):
         return [self.target] if self.together is None else [self.target, self.together]
 
 
-class Rows(NamedTuple):
+class NumberedRows(NamedTuple):
     """Some rows, as a classifier sees them."""
 
     X: Any  # (n, p) float32
@@ -119,7 +119,7 @@ class Survey(NamedTuple):
 NOTHING = Survey({}, 0, {}, [])
 
 
-def survey(layout: Layout, part: Part) -> Survey:
+def survey(layout: RowLayout, part: Part) -> Survey:
     """Count the classes of a piece, collect categories, and draw a sample of the rows."""
     pd = import_pandas()
     found, done = NOTHING, 0
@@ -140,7 +140,7 @@ def survey(layout: Layout, part: Part) -> Survey:
     return found.joined(Survey({}, 0, _levels(layout.words, part), []))
 
 
-def _other_columns(layout: Layout, part: Part) -> Iterator[Any]:
+def _other_columns(layout: RowLayout, part: Part) -> Iterator[Any]:
     if part.frame is not None:
         yield part.frame[layout.others]
     elif layout.reading is None:
@@ -159,14 +159,14 @@ class _NoFeatures:
         self.written_: dict[str, dict[str, str]] = {}
 
 
-def _numbers(layout: Layout, part: Part, frame: Any, start: int) -> Floats:
+def _numbers(layout: RowLayout, part: Part, frame: Any, start: int) -> Floats:
     """Numbers (n,) of the rows of a frame that begins at a row of the piece."""
     rows = part.piece._replace(rows=len(frame), start=part.piece.start + start)
     values = None if layout.together is None else frame[layout.together]
     return row_hashes(rows, values)
 
 
-def _take(layout: Layout, part: Part, frame: Any, rows: Indices, start: int) -> Any:
+def _take(layout: RowLayout, part: Part, frame: Any, rows: Indices, start: int) -> Any:
     """The features of some rows of a frame, which begins at a row of the piece."""
     features = list(layout.features)
     if part.frame is not None:
@@ -197,8 +197,8 @@ def _levels(words: Sequence[str], part: Part) -> dict[str, list[Any]]:
 
 
 def settled(
-    layout: Layout, found: Survey, class_order: Any, class_weight: Any = None
-) -> tuple[Layout, NDArray[Any]]:
+    layout: RowLayout, found: Survey, class_order: Any, class_weight: Any = None
+) -> tuple[RowLayout, NDArray[Any]]:
     """Settle the classes (K,), their weights and the categories, after the first pass."""
     labels = list(found.counts)
     if not labels:
@@ -253,7 +253,7 @@ def _factors(class_weight: Any, classes: Any, counts: Indices) -> Floats | None:
 # ---- rows ---------------------------------------------------------------------------------------
 
 
-def read_rows(layout: Layout, part: Part) -> Iterator[Rows]:
+def read_rows(layout: RowLayout, part: Part) -> Iterator[NumberedRows]:
     """Yield the rows of a piece that have a class, as numbers."""
     pd = import_pandas()
     if layout.place is None:
@@ -266,13 +266,13 @@ def read_rows(layout: Layout, part: Part) -> Iterator[Rows]:
         number = _numbers(layout, part, frame, done)
         known = k >= 0
         if known.all():
-            yield Rows(X, k, number)
+            yield NumberedRows(X, k, number)
         else:
-            yield Rows(X[known], k[known], number[known])
+            yield NumberedRows(X[known], k[known], number[known])
         done += len(frame)
 
 
-def _blocks(layout: Layout, part: Part) -> Iterator[tuple[Any, Any]]:
+def _blocks(layout: RowLayout, part: Part) -> Iterator[tuple[Any, Any]]:
     """Yield the other columns of some rows, and the features (n, p) in single precision."""
     encoder, others = layout.encoder, layout.others
     if part.frame is not None:
@@ -305,12 +305,12 @@ def _readable(frame: Any, encoder: Any) -> Any:
     return encoder.check(frame).frame if odd else frame
 
 
-def _plain(layout: Layout, frame: Any) -> Any:
+def _plain(layout: RowLayout, frame: Any) -> Any:
     features = list(layout.features)
     return encoded(frame[features], layout.categories or [None] * len(features))
 
 
-def _columns(layout: Layout, table: Any) -> Any:
+def _columns(layout: RowLayout, table: Any) -> Any:
     """Columns of a table of pyarrow (n, p) in single precision, one after the other."""
     if layout.categories is not None:
         return _plain(layout, table.to_pandas())
@@ -347,14 +347,14 @@ class StreamedRows:
 
     Parameters
     ----------
-    layout : Layout
+    layout : RowLayout
     parts : sequence of Part
     tell : callable, default=None
         Gets the number of rows of every block that has been read.
     """
 
     def __init__(
-        self, layout: Layout, parts: Sequence[Part], tell: Callable[[int], None] | None = None
+        self, layout: RowLayout, parts: Sequence[Part], tell: Callable[[int], None] | None = None
     ) -> None:
         self.layout, self.parts, self._tell = layout, parts, tell
         self._kept: dict[int, Kept] | None = None
@@ -362,7 +362,7 @@ class StreamedRows:
     def learning(self) -> Iterator[Block]:
         """Yield the rows to learn from; the first complete pass keeps the others."""
         layout = self.layout
-        kept: dict[int, list[Rows]] = {PROVE: [], STOP: []}
+        kept: dict[int, list[NumberedRows]] = {PROVE: [], STOP: []}
         for part in self.parts:
             for rows in read_rows(layout, part):
                 of = layout.shares.part_of(rows.number)
@@ -371,7 +371,9 @@ class StreamedRows:
                     for number, found in kept.items():
                         here = of == number
                         if here.any() or not found:  # an empty one, for the shape
-                            found.append(Rows(rows.X[here], rows.k[here], rows.number[here]))
+                            found.append(
+                                NumberedRows(rows.X[here], rows.k[here], rows.number[here])
+                            )
                 if self._tell is not None:
                     self._tell(len(rows.k))
                 if learn.any():
@@ -392,7 +394,7 @@ class StreamedRows:
         return [self.kept(STOP).block(self.layout.factors)]
 
 
-def _joined(found: list[Rows]) -> Kept:
+def _joined(found: list[NumberedRows]) -> Kept:
     return Kept(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
 
 

@@ -14,8 +14,8 @@ from rejo.distributed.pace import Pace, Tell, n_rows
 from rejo.estimators.growing import Grower, Growth, Plan
 from rejo.estimators.out_of_core import (
     NOTHING,
-    Layout,
     Part,
+    RowLayout,
     Scored,
     StreamedRows,
     Survey,
@@ -28,14 +28,14 @@ Grown = tuple[Growth, dict[int, Scored]]
 
 
 @runtime_checkable
-class Place(Protocol):
+class Engine(Protocol):
     """Where the work is done."""
 
-    def survey(self, layout: Layout, parts: Sequence[Part], tell: Tell) -> Survey:
+    def survey(self, layout: RowLayout, parts: Sequence[Part], tell: Tell) -> Survey:
         """Make the first pass over all rows."""
 
     def grow(
-        self, plan: Plan, layout: Layout, parts: Sequence[Part], n_threads: int, tell: Tell
+        self, plan: Plan, layout: RowLayout, parts: Sequence[Part], n_threads: int, tell: Tell
     ) -> Grown:
         """Grow trees; they, and the scores of the rows that were held out."""
 
@@ -44,9 +44,9 @@ class Place(Protocol):
 
 
 @contextmanager
-def place_of(client: Any) -> Iterator[Place]:
+def place_of(client: Any) -> Iterator[Engine]:
     """Here without a client, else on its cluster; or what is given, if it is a place."""
-    if client is None or isinstance(client, Place):
+    if client is None or isinstance(client, Engine):
         yield client or Here()
         return
     with connect(client) as connected:
@@ -56,7 +56,7 @@ def place_of(client: Any) -> Iterator[Place]:
 class Here:
     """The process that calls."""
 
-    def survey(self, layout: Layout, parts: Sequence[Part], tell: Tell) -> Survey:
+    def survey(self, layout: RowLayout, parts: Sequence[Part], tell: Tell) -> Survey:
         """Make the first pass over all rows."""
         found, pace = NOTHING, Pace("First pass", n_rows(parts), tell)
         for part in parts:
@@ -65,7 +65,7 @@ class Here:
         return found
 
     def grow(
-        self, plan: Plan, layout: Layout, parts: Sequence[Part], n_threads: int, tell: Tell
+        self, plan: Plan, layout: RowLayout, parts: Sequence[Part], n_threads: int, tell: Tell
     ) -> Grown:
         """Grow trees; they, and the scores of the rows that were held out."""
         tell(f"Reading {n_rows(parts):,} rows, about four times.")
@@ -91,7 +91,7 @@ class OnCluster:
     def __init__(self, client: Any) -> None:
         self.client = client
 
-    def survey(self, layout: Layout, parts: Sequence[Part], tell: Tell) -> Survey:
+    def survey(self, layout: RowLayout, parts: Sequence[Part], tell: Tell) -> Survey:
         """Make the first pass over all rows; whichever worker is free reads the next piece."""
         found, pace = {}, Pace("First pass", n_rows(parts), tell)
         items = [(number, *part) for number, part in enumerate(parts)]
@@ -104,7 +104,7 @@ class OnCluster:
         return whole
 
     def grow(
-        self, plan: Plan, layout: Layout, parts: Sequence[Part], n_threads: int, tell: Tell
+        self, plan: Plan, layout: RowLayout, parts: Sequence[Part], n_threads: int, tell: Tell
     ) -> Grown:
         """Grow trees on all workers that have something to read."""
         shares = rank_shares(parts, len(workers(self.client)))
@@ -125,7 +125,7 @@ def rank_shares(parts: Sequence[Part], most: int) -> list[list[Part]]:
     return [[some[piece] for piece in pieces] for pieces in share(list(some), n_ranks)]
 
 
-def _survey(layout: Layout, item: Any) -> Survey:
+def _survey(layout: RowLayout, item: Any) -> Survey:
     _, piece, frame = item
     return survey(layout, Part(piece, frame))
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from rejo.distributed.pace import Pace, Tell, n_rows
 from rejo.estimators.linear import RejoLinear
-from rejo.estimators.out_of_core import PROVE, STOP, Layout, Part, Scored, StreamedRows
+from rejo.estimators.out_of_core import PROVE, STOP, Part, RowLayout, Scored, StreamedRows
 
 
 def learn_linear(
-    model: RejoLinear, classes: NDArray[Any], layout: Layout, parts: Sequence[Part], tell: Tell
+    model: RejoLinear, classes: NDArray[Any], layout: RowLayout, parts: Sequence[Part], tell: Tell
 ) -> tuple[RejoLinear, dict[int, Scored]]:
     """Learn from all parts by ``partial_fit``; the scores of the rows that were held out."""
     rows = StreamedRows(layout, parts, Pace("Learning", n_rows(parts), tell))
