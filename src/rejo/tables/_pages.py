@@ -11,6 +11,7 @@ Anything wrong is an exception of any kind, and means that the file is damaged.
 
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, BinaryIO, NamedTuple
 
 from rejo.tables.limits import size_of
@@ -57,11 +58,16 @@ def footer_of(stream: BinaryIO, size: int) -> bytes:
     return stream.read(length)
 
 
+@lru_cache(maxsize=1)  # a file may be read one row group after the other
+def _row_groups(footer: bytes) -> Any:
+    return _Thrift(footer).struct(FOOTER)[ROW_GROUPS]
+
+
 def pages_of(
     stream: BinaryIO, size: int, columns: Collection[int], groups: Sequence[int] | None = None
 ) -> Iterator[Page]:
     """Yield the pages of some columns, and of some row groups or all, of a file of this size."""
-    found = _Thrift(footer_of(stream, size)).struct(FOOTER)[ROW_GROUPS]
+    found = _row_groups(footer_of(stream, size))
     for group in found if groups is None else map(found.__getitem__, groups):
         for i in columns:
             for unpacked, is_simple in _pages(stream, group[COLUMNS][i][COLUMN]):
