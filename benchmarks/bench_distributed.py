@@ -1,9 +1,9 @@
-"""Training from Parquet files, on workers of this machine: ``python -m benchmarks.bench_distributed``.
+"""Training from Parquet files on workers of this machine, and how it grows with the rows.
 
-Files with 1e5, 1e6 and 1e7 rows by 30 columns are made in a temporary folder.  Two Dask workers with
-one thread and a memory limit of 1.5 GB each train a ``RejoBoost`` on each of them for a review
-budget; printed are the seconds of ``fit``, the peak memory of the workers and of this process, and
-how the time grows with the rows.  On 1e6 rows one worker, and this process without any, train too.
+Files with 1e5, 1e6 and 1e7 rows by 30 columns are made in a temporary folder.  Two Dask workers,
+each with one thread and a memory limit of 1.5 GB, train a ``RejoBoost`` on each of them for a
+review budget; printed are the seconds of ``fit``, the peak memory of the workers and of this
+process, and how the time grows.  On 1e6 rows one worker, and this process without any, train too.
 
     python -m benchmarks.bench_distributed [--rows 1e5 1e6 1e7] [--rounds 100] [--limit 1.5GB]
 """
