@@ -53,7 +53,7 @@ def folder(frame, tmp_path_factory):
 
 def parts_of(folder, frame, held_out, proves=True, together=None):
     """The part of every row, as ``fit`` must see it."""
-    shares = shares_of(len(frame), held_out, proves=proves, samples=False)
+    shares = shares_of(len(frame), held_out, proves=proves)
     numbers = []
     for piece in pieces_of(folder):
         rows = slice(piece.start, piece.start + piece.rows)

@@ -98,7 +98,7 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
     if not features:
         raise CommandError(f"{source.name}: no column is left to learn from")
     share = SHARE if source.n_rows >= FEW else FEW_SHARE
-    shares = shares_of(source.n_rows, share, proves=True, samples=True)
+    shares = shares_of(source.n_rows, share, proves=True)
     layout = RowLayout(arguments.target, features, shares, arguments.groups, reading=how)
     found = place.survey(layout, source.parts, tell)
     where = f"{source.name}, column {arguments.target!r}"
@@ -119,7 +119,8 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
         place={word: classes.index(label) for word, label in spelled.items()}, encoder=encoder
     )
     ordered = arguments.order is not None or len(classes) == 2
-    training = StreamedTraining(place, source, layout, np.array(classes), ordered)
+    sample = encoder.transform(table.frame)
+    training = StreamedTraining(place, source, layout, np.array(classes), ordered, sample)
     return StreamedCases(training, classes, counts, ordered, notes, table, encoder, source.name)
 
 

@@ -16,7 +16,7 @@ from rejo.distributed.row_sources import input_of
 from rejo.estimators.boosting import RejoBoost
 from rejo.estimators.file_fits import order_of
 from rejo.estimators.linear import RejoLinear
-from rejo.estimators.out_of_core import RowLayout, settled, shares_of, words_among
+from rejo.estimators.out_of_core import RowLayout, sample_matrix, settled, shares_of, words_among
 from rejo.selection import RejectClassifierCV
 from rejo.selection.held_out import cost_to_fit
 from rejo.tables import TableEncoder
@@ -55,7 +55,7 @@ def fit(
         of its scheduler: workers read the files themselves, so they must see them under the same
         names.
     held_out : float, default=0.1
-        Share of the rows that is held out, but at most two million; without a target, one million,
+        Share of the rows that is held out, but at most a million; without a target, half a million,
         which stop the growth and set thresholds.
     together : str, default=None
         A column, such as the customer, whose rows are held out together, and count as one case.
@@ -78,8 +78,9 @@ def fit(
     Notes
     -----
     Memory: about a byte for each value of the encoded table, one row group, and the held-out rows
-    as numbers in single precision; on a cluster, each worker holds its share.  An encoder learns
-    from 200,000 rows, drawn by the same hash.  ``RejoLinear`` learns in one pass by
+    as numbers in single precision; on a cluster, each worker holds its share.  Encoders, and the
+    bins of trees, are learned from 200,000 rows, drawn by the same hash: however many workers there
+    are, models agree but for rounding.  ``RejoLinear`` learns in one pass by
     :meth:`~rejo.RejoLinear.partial_fit`, on a cluster by one worker.
 
     XGBoost's workers listen on all interfaces, unauthenticated, while trees grow: use a cluster in
@@ -106,10 +107,7 @@ def fit(
     tell = tell or _quiet
     with place_of(client) as place:
         source = input_of(data, getattr(place, "client", None))
-        shares = shares_of(
-            source.n_rows, held_out,
-            proves=wanted.search is not None, samples=wanted.encoder is not None,
-        )  # fmt: skip
+        shares = shares_of(source.n_rows, held_out, proves=wanted.search is not None)
         features = source.features(target, together, columns)
         layout = RowLayout(target, features, shares, together)
         some = next(part for part in source.parts if part.piece.rows)
@@ -127,10 +125,11 @@ def fit(
         if wanted.encoder is not None:
             X = sample_frame(found)
             layout = layout._replace(encoder=learn_encoder(wanted.encoder, X, tell))
+        sample = sample_matrix(layout, found) if X is None else layout.encoder.transform(X)
         if wanted.search is not None:
             cost = cost_to_fit(wanted.search, classes, ordered=ordered)
             classifier.set_params(reject_cost=classifier.reject_cost if cost is None else cost)
-        training = StreamedTraining(place, source, layout, classes, ordered)
+        training = StreamedTraining(place, source, layout, classes, ordered, sample)
         learnt = training.learn(classifier, tell)
         model = wanted.pipeline_of(layout.encoder, learnt.classifier)
         return model if wanted.search is None else training.settle(wanted.search, model, learnt, X)

@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
@@ -16,12 +17,15 @@ from rejo.distributed.engines import Engine
 from rejo.distributed.linear_fits import learn_linear
 from rejo.distributed.pace import Tell
 from rejo.distributed.row_sources import Input
+from rejo.estimators.fixed_bins import edges_of
 from rejo.estimators.linear import RejoLinear
 from rejo.estimators.out_of_core import PROVE, STOP, RowLayout, Scored, Survey
 from rejo.selection import RejectClassifierCV
 from rejo.selection.held_out import Answers, settle
 from rejo.tables import Table, TableEncoder, read_table
 from rejo.tables.errors import import_pandas, import_pyarrow
+
+MOST_CHOOSING = 200_000  # rows that choose an operating point
 
 
 class StreamedTraining(NamedTuple):
@@ -32,6 +36,7 @@ class StreamedTraining(NamedTuple):
     layout: RowLayout
     classes: NDArray[Any]  # (K,) in their order
     ordered: bool  # whether the user gave this order
+    sample: Any  # (n, p) some rows as they reach a classifier
 
     def learn(self, classifier: Any, tell: Tell) -> Learnt:
         """Fit a RejoBoost or a RejoLinear."""
@@ -45,7 +50,9 @@ class StreamedTraining(NamedTuple):
         )
         if classifier.form_ == "posteriors":
             classifier.set_params(boundaries="posteriors")  # what "auto" takes for these classes
-        stage, scored = self.place.grow(plan, layout, parts, _threads(classifier.n_jobs), tell)
+        edges = edges_of(self.sample.astype(np.float32), classifier.max_bin, layout.categories)
+        binned = layout._replace(edges=edges)
+        stage, scored = self.place.grow(plan, binned, parts, _threads(classifier.n_jobs), tell)
         stop = scored[STOP]
         weight = None if layout.factors is None else layout.factors[stop.k]
         classifier.store(plan, stage, stop.scores, stop.k, weight)
@@ -87,6 +94,9 @@ class Learnt(NamedTuple):
     def answers(self, part: int, layout: RowLayout) -> Answers:
         """What it answers for the rows of a part."""
         (scores, k, number), model = self.scored[part], self.classifier
+        if part == STOP and len(k) > MOST_CHOOSING:  # more would not choose better
+            few = number < np.partition(number, MOST_CHOOSING)[MOST_CHOOSING]
+            scores, k, number = scores[few], k[few], number[few]
         groups = None if layout.together is None else number
         if model.decides_by_posteriors:
             return Answers(k, posteriors=model.posteriors_of(scores), groups=groups)

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils import check_random_state
 
 from rejo._errors import RejoError
+from rejo.estimators.fixed_bins import edges_of
 from rejo.estimators.growing import Grower
 from rejo.estimators.out_of_core import (
     NOTHING,
     Part,
     RowLayout,
     StreamedRows,
+    sample_matrix,
     settled,
     shares_of,
     survey,
@@ -39,7 +41,7 @@ def fit_files(model: RejoBoost, paths: Any, target: Any, n_threads: int) -> Rejo
     """Fit on the columns of Parquet files: numbers, and categories (dictionaries).
 
     Rows are held out by a hash of their place.  Memory: about a byte for each value, one row group
-    and the held-out rows, at most a million.
+    and the held-out rows, at most half a million.
     """
     parts = [Part(piece) for piece in pieces_of(paths) if piece.rows]
     where = str(paths)
@@ -55,7 +57,7 @@ def fit_files(model: RejoBoost, paths: Any, target: Any, n_threads: int) -> Rejo
     features = tuple(name for name in columns if name != target)
     held_out = model.validation if isinstance(model.validation, float) else HELD_OUT
     n_rows = sum(part.piece.rows for part in parts)
-    shares = shares_of(n_rows, held_out, proves=False, samples=False)
+    shares = shares_of(n_rows, held_out, proves=False)
     layout = RowLayout(target, features, shares, words=words_among(features, parts[0]))
     found = NOTHING
     for part in parts:
@@ -69,7 +71,8 @@ def fit_files(model: RejoBoost, paths: Any, target: Any, n_threads: int) -> Rejo
     layout, classes = settled(layout, found, order, model.class_weight)
     random, ordered = check_random_state(model.random_state), model.class_order is not None
     plan = model.plan(classes, ordered, random, names=list(features), categories=layout.categories)
-    rows = StreamedRows(layout, parts)
+    edges = edges_of(sample_matrix(layout, found), model.max_bin, layout.categories)
+    rows = StreamedRows(layout._replace(edges=edges), parts)
     grower = Grower(plan, rows.learning, rows.stopping, n_threads)
     stage = grower.grow()
     return model.store(plan, stage, *grower.held_out_scores(stage))

@@ -18,14 +18,15 @@ from numpy.typing import NDArray
 from rejo._errors import RejoError
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import encode_classes, times_class_weight
+from rejo.estimators.fixed_bins import Edges, at_edges
 from rejo.estimators.growing import Block, Grown
 from rejo.estimators.matrices import Categories, encoded, in_single_precision
 from rejo.tables import read_chunks
 from rejo.tables.errors import check_columns, import_pandas, import_pyarrow
 from rejo.tables.pieces import RowGroup, read_piece, row_hashes
 
-MOST_KEPT = 1_000_000  # rows of a part that stays in memory
-SAMPLE = 200_000  # rows that an encoder learns from
+MOST_KEPT = 500_000  # rows of a part that stays in memory
+SAMPLE = 200_000  # rows that encoders and bins are learned from
 PARTS = 3
 PROVE, STOP, LEARN = range(PARTS)
 
@@ -35,7 +36,7 @@ class Shares(NamedTuple):
 
     prove: float
     stop: float
-    sample: float = 0.0  # of the rows, of those to learn from, for an encoder
+    sample: float = 0.0  # of the rows, of those to learn from, for encoders and bins
 
     def part_of(self, number: Floats) -> Indices:
         """Part (n,) of rows by their numbers (n,)."""
@@ -43,8 +44,8 @@ class Shares(NamedTuple):
         return found
 
 
-def shares_of(n_rows: int, held_out: float, *, proves: bool, samples: bool) -> Shares:
-    """Hold out a share of the rows, at most a million for each purpose."""
+def shares_of(n_rows: int, held_out: float, *, proves: bool) -> Shares:
+    """Hold out a share of the rows, at most half a million for each purpose."""
     if not 0 < held_out < 1:
         raise RejoError(
             f"held_out={held_out!r} must be a share of the rows between 0 and 1, such as 0.1",
@@ -53,8 +54,7 @@ def shares_of(n_rows: int, held_out: float, *, proves: bool, samples: bool) -> S
     most = MOST_KEPT / max(1, n_rows)
     each = min(held_out / 2 if proves else held_out, most)
     prove = each if proves else 0.0
-    sample = min(SAMPLE / max(1, n_rows), 1.0 - prove - each) if samples else 0.0
-    return Shares(prove, each, sample)
+    return Shares(prove, each, min(SAMPLE / max(1, n_rows), 1.0 - prove - each))
 
 
 class RowLayout(NamedTuple):
@@ -68,6 +68,7 @@ class RowLayout(NamedTuple):
     factors: Floats | None = None  # (K,) weights of the classes
     words: tuple[str, ...] = ()  # features that are categories, without an encoder
     categories: Categories | None = None  # of each feature
+    edges: Edges | None = None  # of the bins of each column, for trees
     encoder: Any = None  # a fitted TableEncoder
     reading: dict[str, Any] | None = None  # how to read words; None: labels as they are stored
 
@@ -250,6 +251,15 @@ def _factors(class_weight: Any, classes: Any, counts: Indices) -> Floats | None:
     return times_class_weight(np.ones(K), class_weight, classes, np.arange(K))
 
 
+def sample_matrix(layout: RowLayout, found: Survey) -> Any:
+    """The sample (n, p) in single precision, as a classifier sees it without an encoder."""
+    tables = [
+        _plain(layout, one) if hasattr(one, "iloc") else _columns(layout, one)
+        for one in found.sample
+    ]
+    return np.concatenate(tables) if tables else np.empty((0, len(layout.features)), np.float32)
+
+
 # ---- rows ---------------------------------------------------------------------------------------
 
 
@@ -377,7 +387,9 @@ class StreamedRows:
                 if self._tell is not None:
                     self._tell(len(rows.k))
                 if learn.any():
-                    yield Kept(rows.X[learn], rows.k[learn], rows.number).block(layout.factors)
+                    X = rows.X[learn]
+                    X = X if layout.edges is None else at_edges(X, layout.edges)
+                    yield Kept(X, rows.k[learn], rows.number).block(layout.factors)
         if self._kept is None:
             self._kept = {number: _joined(found) for number, found in kept.items()}
 
