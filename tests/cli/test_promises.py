@@ -207,7 +207,7 @@ def test_the_column_of_the_groups_is_needed(run, refused, predict, grouped, new)
 
 def test_a_group_of_a_model_without_promises(run, refused, model, cases):
     line = refused(2, "predict", model, "t.csv", "--group", "sex")
-    assert "promises nothing by group: leave out --group" in line
+    assert "promises nothing by group. Leave out --group." in line
     assert "\nsex\n  f " in run("evaluate", model, "t.csv", "--group", "sex")[1]
 
 
