@@ -1,5 +1,6 @@
 """RejoBoost: three forms, one contract."""
 
+import signal
 import subprocess
 import sys
 
@@ -411,3 +412,79 @@ def test_wrong_parameters_are_named(options, said):
     X, y = two_classes(100)
     with pytest.raises(ValueError, match=said):
         RejoBoost(**options).fit(X, y)
+
+
+# ---- mistakes --------------------------------------------------------------------------------
+
+
+def test_ctrl_c_while_rows_are_read_ends_the_fit():
+    """XGBoost asks for rows from compiled code, which would lose the exception."""
+    X, y = two_classes(200)
+    k = (y > 0).astype(int)
+    plan = quick().plan(np.arange(2), True, np.random.RandomState(0), names=2)
+    for number in range(1, 12):
+        read = iter(range(1, 1000))
+
+        def blocks(read=read, number=number):
+            for part in (slice(0, 100), slice(100, 200)):
+                if next(read) == number:
+                    signal.raise_signal(signal.SIGINT)
+                yield Block(X[part].astype(np.float32), k[part])
+
+        with pytest.raises(KeyboardInterrupt):
+            Grower(plan, blocks, blocks, 1)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_array_for_a_model_with_categories_is_refused():
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame({"town": pd.Categorical(["a", "b"] * 50)})
+    model = quick().fit(X, [0, 1] * 50)
+    with pytest.raises(ValueError, match="must be a DataFrame"):
+        model.predict(np.zeros((3, 1)))
+
+
+@pytest.mark.parametrize("beside", [{}, {"town": ["a", "b"] * 50}])
+def test_days_and_words_are_refused_with_a_remedy(beside):
+    pd = pytest.importorskip("pandas")
+    more = {name: pd.Categorical(values) for name, values in beside.items()}
+    days = pd.DataFrame({"since": pd.date_range("2024-01-01", periods=100), **more})
+    words = pd.DataFrame({"since": ["x", "y"] * 50, **more})
+    for X in (days, words):
+        with pytest.raises(ValueError, match=r"column 'since' holds .*TableEncoder"):
+            quick().fit(X, [0, 1] * 50)
+
+
+def test_categories_may_come_back_as_numbers_or_words():
+    pd = pytest.importorskip("pandas")
+    y = np.array([0, 1] * 200)
+    words, numbers = (
+        pd.DataFrame({"code": values}) for values in (["10", "20"] * 200, [10, 20] * 200)
+    )
+    for one, other in ((words, numbers), (numbers, words)):
+        model = quick().fit(one.astype("category"), y)
+        assert (model.predict_forced(other) == y).all()
+
+
+def test_weights_that_leave_no_split_are_told():
+    X, y = two_classes()
+    with pytest.warns(UserWarning, match="No tree has a split"):
+        quick().fit(X, y, sample_weight=np.full(len(y), 1e-4))
+    for weight in (1e-30, 1e30):
+        with pytest.raises(ValueError, match="mean of 1"):
+            quick().fit(X, y, sample_weight=np.full(len(y), weight))
+
+
+def test_more_mistakes_are_named():
+    pd = pytest.importorskip("pandas")
+    X, y = two_classes()
+    with pytest.raises(ValueError, match="each of the 2 features"):
+        quick(monotone_constraints=[0.5, 0]).fit(X, y)
+    towns = pd.DataFrame({"town": pd.Categorical(["a", "b"] * 300)})
+    with pytest.raises(ValueError, match="no direction"):
+        quick(monotone_constraints=[1]).fit(towns, y)
+    for costs in ([], [None, 0.2]):
+        with pytest.raises(ValueError, match="reject_costs must be numbers"):
+            quick().fit_path(X, y, reject_costs=costs)
+    with pytest.raises(ValueError, match="too large"):
+        quick().fit(sparse.csr_matrix(np.where(X > 0.9, 1e300, X)), y)

@@ -31,7 +31,14 @@ from rejo._state import (
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import Judgement
 from rejo.estimators.growing import FORMS
-from rejo.estimators.matrices import Categories, categories_of, encoded, without_zeros
+from rejo.estimators.inner import is_frame
+from rejo.estimators.matrices import (
+    Categories,
+    categories_of,
+    check_numbers,
+    encoded,
+    without_zeros,
+)
 from rejo.estimators.posteriors import PosteriorsMixin, judge_posteriors
 from rejo.estimators.priced import PricedClassifier
 from rejo.solvers.boosted_trees import BoostedTrees, Walker, ready
@@ -201,8 +208,15 @@ class BoostedModel(PosteriorsMixin, PricedClassifier):
             self._set_categories(categories)
             self._zeros_missing = issparse(X)
         if categories is not None:
+            if not is_frame(X):
+                raise ValueError(
+                    "X must be a DataFrame: the model was fitted on one, with categories, and an "
+                    f"array does not say what these are; got {type(X).__name__}."
+                )
             validate_data(self, X, reset=reset, skip_check_array=True)
             return encoded(X, categories)
+        if is_frame(X):
+            check_numbers(X)
         X = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
             ensure_all_finite="allow-nan",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ from rejo.solvers.boosting import score_table
 BINS = 1024  # scores of held-out rows that are kept, to find thresholds for other reject costs
 MANY = 20_000  # rows from which a share of them is enough to hold out
 SHARE, FOLDS = 0.1, 5
+SMALLEST, LARGEST = 1e-12, 1e12  # weights
 SMALL = 1 << 17  # numbers to learn from that are not worth a second thread
 
 
@@ -196,6 +198,11 @@ class RejoBoost(BoostedModel):
         if targets.rows is not None:
             X = X[targets.rows]
         k, v = targets.indices, targets.weight
+        if v is not None and not SMALLEST < v.max() < LARGEST:
+            raise ValueError(
+                f"sample_weight reaches {v.max():.1e}, with the class weights, which trees in "
+                "single precision cannot add up. Scale the weights to a mean of 1."
+            )
         ordered = self.class_order is not None or is_ordered(y)
         plan = self.plan(targets.classes, ordered, random)
         parts = self._validation_parts(k, random)
@@ -253,8 +260,13 @@ class RejoBoost(BoostedModel):
         -------
         models : list of fitted classifiers
         """
-        costs = [self.reject_cost] if reject_costs is None else list(reject_costs)
-        middle = sorted(costs, key=lambda w: w or 0.0)[len(costs) // 2]
+        costs: list[Any] = [self.reject_cost] if reject_costs is None else list(reject_costs)
+        if not costs or None in costs:
+            raise ValueError(
+                f"reject_costs must be numbers, one or more; got {costs!r:.80}. For a model that "
+                "never rejects, fit one with reject_cost=None."
+            )
+        middle = sorted(costs)[len(costs) // 2]
         model = copy(self).set_params(reject_cost=middle).fit(X, y, sample_weight)
         return [model.at(cost) for cost in costs]
 
@@ -320,6 +332,13 @@ class RejoBoost(BoostedModel):
         These rows set the thresholds.
         """
         self.trees_, self.intercepts_ = grown_from(plan, stage)
+        if weight is not None and (self.trees_.feature < 0).all():
+            warnings.warn(
+                "No tree has a split: the weights are so small that no leaf reaches "
+                f"min_child_weight={self.min_child_weight:g}. Scale sample_weight to a mean of 1.",
+                UserWarning,
+                stacklevel=3,
+            )
         table = score_table(scores, indices, weight, plan.n_classes, BINS)
         self._held_out, self._mass = table
         self._set_thresholds()
@@ -351,6 +370,7 @@ class RejoBoost(BoostedModel):
         given = self.monotone_constraints
         if given is None:
             return None
+        known = self._categories or [None] * self.n_features_in_
         names = getattr(self, "feature_names_in_", np.empty(0)).tolist()
         if isinstance(given, dict):
             if unknown := [name for name in given if name not in names]:
@@ -359,7 +379,7 @@ class RejoBoost(BoostedModel):
                     "X as a DataFrame with this column, or the constraints as a list."
                 )
             given = [given.get(name, 0) for name in names]
-        signs = [int(sign) for sign in given]
+        signs = list(given)
         if len(signs) != self.n_features_in_ or not set(signs) <= {-1, 0, 1}:
             raise ValueError(
                 f"monotone_constraints must be -1, 0 or 1 for each of the {self.n_features_in_} "
@@ -370,7 +390,11 @@ class RejoBoost(BoostedModel):
                 "monotone_constraints have no meaning for the posteriors of three or more classes. "
                 "Use boundaries='parallel' or 'replicas', for classes in an order."
             )
-        return tuple(signs)
+        if any(sign and one is not None for sign, one in zip(signs, known, strict=True)):
+            raise ValueError(
+                "monotone_constraints is for numbers: a feature of categories has no direction."
+            )
+        return tuple(int(sign) for sign in signs)
 
     def _validation_parts(
         self, k: Indices, random: np.random.RandomState

@@ -9,7 +9,10 @@ the same order; on one machine there is one, and no sockets.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Event, current_thread, main_thread
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -147,11 +150,14 @@ class Grower:
             "enable_categorical": True,
         }
         self._blocks = train, held_out
-        self._train = self._xgb.QuantileDMatrix(self._iterator(train, types), **how)
         self._held_out = None
-        if plan.patience is not None:
-            blocks = self._iterator(_never_empty(held_out, len(plan.categories)), types)
-            self._held_out = self._xgb.QuantileDMatrix(blocks, ref=self._train, **how)
+        with _interrupts_at_blocks() as stopped:
+            rows = self._iterator(train, types, stopped)
+            self._train = self._xgb.QuantileDMatrix(rows, **how)
+            if plan.patience is not None:
+                some = _never_empty(held_out, len(plan.categories))
+                rows = self._iterator(some, types, stopped)
+                self._held_out = self._xgb.QuantileDMatrix(rows, ref=self._train, **how)
         self._rows_of: dict[int, tuple[NDArray[np.int32], NDArray[np.float32] | None]] = {}
         self._last: tuple[Growth | None, Any] = None, None
 
@@ -229,7 +235,7 @@ class Grower:
             self._rows_of[id(data)] = found
         return self._rows_of[id(data)]
 
-    def _iterator(self, blocks: Blocks, types: list[str]) -> Any:
+    def _iterator(self, blocks: Blocks, types: list[str], stopped: Event) -> Any:
         plan = self.plan
 
         class Rows(self._xgb.DataIter):  # type: ignore[name-defined]
@@ -240,6 +246,8 @@ class Grower:
                 super().__init__(release_data=True)
 
             def next(self, input_data: Any) -> bool:
+                if stopped.is_set():
+                    raise InterruptedError
                 block = next(self._left, None)
                 if block is None:
                     return False
@@ -273,6 +281,28 @@ def grown_from(plan: Plan, stage: Growth) -> Grown:
     if plan.form == "replicas":
         return Grown(trees, np.full(plan.n_replicas, logit(base[0])))
     return Grown(trees, logit(base) if plan.n_classes == 2 else base)
+
+
+@contextmanager
+def _interrupts_at_blocks() -> Iterator[Event]:
+    """Let Ctrl-C end the reading of rows between two blocks.
+
+    XGBoost asks for blocks from compiled code, where an exception of Python is lost.
+    """
+    stopped = Event()
+    if current_thread() is not main_thread():
+        yield stopped
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: stopped.set())
+    try:
+        yield stopped
+    except Exception:
+        if not stopped.is_set():
+            raise
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if stopped.is_set():
+        raise KeyboardInterrupt
 
 
 def _objective(plan: Plan) -> dict[str, Any]:

@@ -41,19 +41,31 @@ def encoded(X: Any, categories: Categories) -> Floats:
     found = np.empty(X.shape, dtype=np.float32)
     for j, known in enumerate(categories):
         column = X.iloc[:, j]
-        if known is not None:
+        if known is None:
+            found[:, j] = in_single_precision(_as_numbers(column, X.columns[j]))
+        else:
             found[:, j] = _codes(column, known)
-            continue
-        try:
-            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"column {X.columns[j]!r} holds {column.dtype}, not numbers. Make it a category, "
-                f"by X[{X.columns[j]!r}].astype('category'), or put a rejo.tables.TableEncoder "
-                "before this classifier."
-            ) from None
-        found[:, j] = in_single_precision(values)
     return found
+
+
+def check_numbers(X: Any) -> None:
+    """Refuse a pandas frame with a column that is neither numbers nor categories."""
+    for j, kind in enumerate(X.dtypes):
+        if not hasattr(kind, "categories") and getattr(kind, "kind", "O") not in "biuf":
+            _as_numbers(X.iloc[:, j], X.columns[j])
+
+
+def _as_numbers(column: Any, name: Any) -> Floats:
+    try:
+        if getattr(column.dtype, "kind", "O") in "mM":  # days count as nanoseconds
+            raise TypeError
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"column {name!r} holds {column.dtype}, not numbers. Make it a category, by "
+            f"X[{name!r}].astype('category'), or put a rejo.tables.TableEncoder before this "
+            "classifier."
+        ) from None
 
 
 def in_single_precision(values: NDArray[Any]) -> NDArray[np.float32]:
@@ -79,7 +91,8 @@ def blocks_of(X: Any, k: Indices, v: Floats | None, rows: Indices | None = None)
             part = rows[part]
         x = X[part]
         if issparse(x):
-            x = x.astype(np.float32)
+            x = x.copy()
+            x.data = in_single_precision(x.data)
         else:
             x = x if x.dtype == np.float32 else in_single_precision(x)
         yield Block(x, k[part], None if v is None else v[part])
@@ -103,13 +116,24 @@ def _plain(categories: NDArray[Any]) -> NDArray[Any]:
     return np.array([str(category) for category in categories.tolist()], dtype=object)
 
 
+def _like(categories: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
+    """Categories as strings or numbers, as the known ones are; as they are if that fails."""
+    if known.dtype == object or categories.dtype != object:
+        texts = [str(category) for category in categories.tolist()]
+        return np.array(texts, dtype=object) if known.dtype == object else categories
+    try:
+        return categories.astype(np.float64)
+    except ValueError:
+        return categories
+
+
 def _codes(column: Any, known: NDArray[Any]) -> Floats:
     """Place of each entry among the known categories (n,); NaN if it is missing or another."""
     import pandas as pd
 
     if not isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype("category")
-    own = _plain(np.asarray(column.cat.categories))
+    own = _like(_plain(np.asarray(column.cat.categories)), known)
     place = {category: code for code, category in enumerate(known.tolist())}
     codes = np.array([place.get(category, np.nan) for category in own.tolist()] + [np.nan])
     return codes[column.cat.codes.to_numpy()]
