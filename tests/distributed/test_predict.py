@@ -238,6 +238,32 @@ def test_decisions_that_were_being_replaced(model, data, tmp_path):
     assert WORK not in os.listdir(out)
 
 
+@pytest.mark.parametrize("fails", ["placing", "decide_part", "_rank_tasks"])
+def test_old_decisions_stay_until_new_ones_are_ready(model, data, tmp_path, monkeypatch, fails):
+    out = tmp_path / "decided"
+    predict(model, data, out)
+    before = contents(out)
+
+    def broken(*_, **__):
+        raise RejoError("no cluster is there")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(f"rejo.distributed.predicting.{fails}", broken)
+        with pytest.raises(RejoError, match="no cluster"):
+            predict(model, data, out, capacity=5, overwrite=True)
+        with pytest.raises(RejoError, match="no cluster"):
+            predict(model, data, tmp_path / "new", capacity=5)
+    if fails == "_rank_tasks":  # all is decided: the old ones have gone, and the run goes on
+        assert MANIFEST not in contents(out)
+    else:
+        assert contents(out) == before
+        assert not (tmp_path / "new").exists()
+        predict(model, data, tmp_path / "new")  # other options are no other run
+    again = predict(model, data, out, capacity=5, overwrite=True)
+    assert again.manifest["counts"]["over_capacity"] > 0
+    assert len(decisions(out)) == 2600
+
+
 # ---- a driver that is killed -----------------------------------------------------------------
 
 DRIVER = """

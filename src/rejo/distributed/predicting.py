@@ -114,7 +114,7 @@ def predict(
         How strings in the files are read: ``decimal``, ``thousands``, ``missing`` and ``exact`` of
         :func:`rejo.tables.read_chunks`.
     overwrite : bool, default=False
-        Replace the decisions of another run in the folder.
+        Replace the decisions of another run in the folder.  They stay until all cases are decided.
     client : distributed.Client or str, default=None
         A Dask cluster, or the address of its scheduler; ``None``: this machine.
     n_jobs : int, default=1
@@ -167,13 +167,16 @@ def predict(
     parts = parts_of(table.pieces)
     about = _about(opened, plan, table, capacity=capacity, random_state=random_state)
     folder = OutputFolder(out, _hash(about), [part.name for part in parts])
-    done = folder.begin(overwrite=overwrite)
-    if done is not None:
+    if (done := folder.finished()) is not None:
         return DecidedFolder(folder.path, done, None)
+    folder.check(overwrite=overwrite)
 
     job = Job(str(folder.path), str(folder.work), sent, plan)
     drawing = np.random.RandomState(random_state) if audit else None
-    with placing(client, n_jobs, sent, file) as run:
+    with (
+        placing(client, n_jobs, sent, file) as run,
+        folder.working(overwrite=overwrite),  # once the cluster has answered
+    ):
         shown = partial(row_progress, total=table.rows, show=show_progress)
         tasks = _decide_tasks(parts, drawing)
         decided: dict[str, DecidedPart] = {}
@@ -185,6 +188,7 @@ def predict(
         counts.has_ids = has_ids
         limit = capacity_of(capacity, counts.n_cases)
         candidates = [decided.pop(part.name).candidates for part in parts]
+        folder.replace()
         ranking = _rank_tasks(parts, candidates, limit, plan.id if has_ids else None, counts)
         for _, ranked in shown(run(partial(rank_part, job), ranking), _rows, title="writing"):
             counts.merge(ranked)
