@@ -95,6 +95,10 @@ def test_progress_has_rows_a_second_and_the_time_left(pieces, capsys):
     assert "First pass: 4,000 of 4,000 rows, " in err
     assert "rows a second each, at most " in err
     assert "The columns are learned from " in err
+    (fitting,) = [line for line in err.splitlines() if "Fitting boosting on" in line]
+    numbers = [int(word.replace(",", "")) for word in fitting.split() if word[0].isdigit()]
+    assert sum(numbers[-2:]) == 4000
+    assert 0.2 < numbers[-1] / 4000 < 0.4
 
 
 def test_a_promise_is_proved_by_rows_of_other_customers(run, pieces):
@@ -170,6 +174,7 @@ def test_cells_that_are_no_numbers_count_as_missing(run, large):
         (["--time", "since", "--confidence", "0.9"], "--time needs all rows in memory"),
         (["--model", "svm"], "--model svm cannot learn from a table that is read in pieces"),
         (["--drop", "agee"], "no column 'agee'"),
+        (["--dask", "tcp://127.0.0.1:1", "--n-jobs", "2"], "leave one of them out"),
     ],
 )
 def test_what_needs_all_rows_is_refused(refused, pieces, words, said):
@@ -177,6 +182,39 @@ def test_what_needs_all_rows_is_refused(refused, pieces, words, said):
     asked = ("--review-budget", "0.1", *words)
     assert said in refused(code, "train", pieces, *ASKED, *asked)
     assert not Path("m.rejo").exists()
+
+
+def test_ragged_lines_of_a_large_file_are_refused(refused, large):
+    lines = loans(2500).to_csv(index=False).splitlines()
+    for wrong in ("1,2", lines[7] + ",9"):
+        Path("t.csv").write_text("\n".join([*lines[:1200], wrong, *lines[1200:]]) + "\n")
+        said = refused(3, "train", "t.csv", *ASKED, "--review-budget", "0.1")
+        assert "line 1201" in said.replace(",", "")
+
+
+def test_files_whose_types_differ_are_refused(refused, pieces):
+    odd = pd.read_parquet("loans/2.parquet").astype({"ab": str})
+    odd.to_parquet("loans/2.parquet")
+    said = refused(3, "train", pieces, *ASKED, "--review-budget", "0.1")
+    assert "loans/2.parquet: column 'ab' holds " in said
+    assert "but double in loans/1.parquet" in said
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_jobs_are_threads_of_this_machine(run, pieces, monkeypatch, n_jobs):
+    from rejo.distributed.engines import Here
+
+    grow, seen = Here.grow, []
+
+    def spy(self, plan, layout, parts, n_threads, tell):
+        seen.append(n_threads)
+        return grow(self, plan, layout, parts, n_threads, tell)
+
+    monkeypatch.setattr(Here, "grow", spy)
+    words = ["train", pieces, *ASKED, "--review-budget", "0.1", "--model", "boosting"]
+    assert run(*words, "--n-jobs", str(n_jobs))[::2] == (0, "")
+    assert seen == [n_jobs]
+    assert load("m.rejo").best_estimator_[-1].n_jobs is None
 
 
 def test_wrong_tables_are_refused(refused, pieces):

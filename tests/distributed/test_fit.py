@@ -1,5 +1,6 @@
 """Training on Parquet files, row group by row group, on this machine."""
 
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
+from sklearn.utils._param_validation import InvalidParameterError
 
 from rejo import RejoBoost, RejoLinear, make_synthetic_1, make_synthetic_4
 from rejo.distributed import fit
@@ -247,7 +249,106 @@ def test_a_dask_frame_is_taken_part_by_part(frame):
     assert (model.predict_forced(kept[NUMBERS]) == kept["repaid"]).mean() > 0.8
 
 
+def test_an_index_of_pandas_is_no_feature(frame, tmp_path):
+    kept = frame[[*NUMBERS, "repaid"]].sort_values("a")  # its index is stored
+    write(kept, tmp_path)
+    assert "__index_level_0__" in pq.read_schema(tmp_path / "0.parquet").names
+    for model in (fit(boost(), tmp_path, target="repaid"), boost().fit(str(tmp_path), "repaid")):
+        assert model.feature_names_in_.tolist() == NUMBERS
+
+
+def test_a_worker_that_does_not_answer_holds_nobody_up(monkeypatch):
+    from threading import Event
+
+    from rejo.distributed import legs
+
+    frozen, asked = Event(), []
+
+    class Client:
+        def run(self, function, job, workers):
+            asked.append((job, workers))
+            frozen.wait(60)
+
+    monkeypatch.setattr(legs, "FORGETTING", 0.01)
+    legs.forget(Client(), "job", ["tcp://127.0.0.1:1"])
+    assert asked == [("job", ["tcp://127.0.0.1:1"])]
+    assert not frozen.is_set()
+    frozen.set()
+
+
 class TestRefusals:
+    @pytest.mark.parametrize(
+        ("wrong", "name"),
+        [
+            (boost(boundaries="paralel"), "boundaries"),
+            (RejoBoost(n_estimators=0), "n_estimators"),
+            (RejoBoost(max_depth=-1), "max_depth"),
+            (Pipeline([("e", TableEncoder()), ("m", RejoBoost(learning_rate=5))]), "learning_rate"),
+            (RejectClassifierCV(RejoLinear(max_iter=0)), "max_iter"),
+            (RejectClassifierCV(boost(), confidence=3), "confidence"),
+        ],
+    )
+    def test_of_parameters_before_anything_is_read(self, wrong, name):
+        with pytest.raises(InvalidParameterError, match=f"'{name}' parameter"):
+            fit(wrong, "nothing/*.parquet", target="repaid")
+
+    def test_of_folds(self, folder):
+        for call in (
+            lambda: fit(boost(validation=3), folder, target="repaid", columns=NUMBERS),
+            lambda: boost(validation=3).fit(str(folder), "repaid"),
+        ):
+            with pytest.raises(ValueError, match="validation=3 asks for folds"):
+                call()
+
+    def test_of_frames_in_memory(self, frame):
+        with pytest.raises(ValueError, match=r"got DataFrame. For a table in memory, use the meth"):
+            fit(boost(), frame, target="repaid")
+
+    def test_of_columns_with_too_many_values(self, frame, folder, tmp_path, monkeypatch):
+        with pytest.raises(ValueError, match="'ab' has more than 1,000 different values"):
+            fit(boost(), folder, target="ab", columns=["a", "b"])
+        words = frame.assign(customer=frame["customer"].astype(str).astype("category"))
+        write(words[["a", "customer", "repaid"]], tmp_path, rows=100)
+        monkeypatch.setattr(out_of_core, "CATEGORIES", 300)
+        with pytest.raises(ValueError, match="'customer' has more than 300 categories"):
+            fit(boost(), tmp_path, target="repaid")
+        with pytest.raises(ValueError, match="'customer' has more than 300 categories"):
+            boost().fit(str(tmp_path), "repaid")
+
+    def test_of_gaps_for_linear_models(self, frame, tmp_path):
+        write(frame[["a", "b", "repaid"]].assign(b=frame["b"].where(frame["b"] > 0.5)), tmp_path)
+        with pytest.raises(
+            ValueError, match=r"column 'b' has missing values, .*TableEncoder.*Boost"
+        ):
+            fit(RejoLinear(), tmp_path, target="repaid")
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ([0.5, 1.5], ["x", "y"]),
+            (pd.Categorical(["u", "v"]), [1.5, 2.5]),
+            (pd.to_datetime(["2020-01-01", "2021-01-01"]), ["x", "y"]),
+            (pd.to_datetime(["2020-01-01"] * 2), pd.to_datetime(["2020-01-01"] * 2, utc=True)),
+            (pd.Categorical(["u", "v"]), ["u", "v"]),
+            ([date(2020, 1, 1)] * 2, pd.to_datetime(["2020-01-01"] * 2)),
+            ([True, False], [1, 2]),
+        ],
+    )
+    def test_of_files_whose_types_differ(self, frame, tmp_path, one, other):
+        for name, values in {"1": one, "2": other}.items():
+            odd = pd.Series(values).take(np.arange(1000) % 2).reset_index(drop=True)
+            frame[:1000].assign(odd=odd).to_parquet(tmp_path / f"{name}.parquet")
+        pipeline = Pipeline([("columns", TableEncoder()), ("model", boost())])
+        with pytest.raises(ValueError, match=r"2.parquet: column 'odd' holds .*, but .* in .*1.p"):
+            fit(pipeline, tmp_path, target="repaid", columns=["a", "odd"])
+
+    def test_of_lists_names_the_files(self, frame, tmp_path):
+        frame[:1000].assign(odd=[[1.0]] * 1000).to_parquet(tmp_path / "1.parquet")
+        pipeline = Pipeline([("columns", TableEncoder()), ("model", boost())])
+        with pytest.raises(ValueError, match="odd") as caught:
+            fit(pipeline, tmp_path, target="repaid", columns=["a", "odd"])
+        assert str(tmp_path) in caught.value.where
+
     @pytest.mark.parametrize(
         ("estimator", "said"),
         [
@@ -269,6 +370,7 @@ class TestRefusals:
             ({"target": "repaid", "columns": ["a", "repaid"]}, "has the target"),
             ({"target": "repaid", "columns": NUMBERS, "held_out": 1.5}, "held_out=1.5"),
             ({"target": "repaid", "columns": NUMBERS, "together": "person"}, "no column 'person'"),
+            ({"target": "repaid", "columns": NUMBERS, "together": "repaid"}, "is the target too"),
         ],
     )
     def test_of_options(self, how, said, folder):

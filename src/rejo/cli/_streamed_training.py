@@ -45,6 +45,7 @@ class StreamedCases(NamedTuple):
     table: Any  # the sample that the columns were learned from, as it was read
     encoder: Any  # fitted on it
     path: str
+    n_learning: int  # rows with a class that are not held out
 
 
 class StreamedModel(NamedTuple):
@@ -65,6 +66,11 @@ def check_options(arguments: Namespace) -> None:
             f"{given[0]} needs all rows in memory, but {arguments.data} is read in pieces: leave "
             "it out, or train on one file that is smaller"
         )
+    if arguments.dask is not None and arguments.n_jobs is not None:
+        raise CommandError(
+            "--n-jobs is for this machine, and with --dask the workers use all their threads: "
+            "leave one of them out"
+        )
     names = [name.strip() for name in arguments.model.split(",")]
     if bad := [name for name in names if name not in ("auto", *MODELS)]:
         raise CommandError(
@@ -79,7 +85,7 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
 
     from rejo.distributed.learning import StreamedTraining, learn_encoder, sample_table
     from rejo.distributed.row_sources import input_of, of_csv
-    from rejo.estimators.out_of_core import RowLayout, settled, shares_of
+    from rejo.estimators.out_of_core import LEARN, RowLayout, settled, shares_of
     from rejo.tables import TableEncoder
     from rejo.tables.errors import check_columns
     from rejo.tables.pieces import ENDINGS, is_many
@@ -113,7 +119,7 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
     by_class = {label: sum(found.counts[w] for w in spelled if spelled[w] == label and w in
                            found.counts) for label in classes}  # fmt: skip
     layout, _ = settled(layout, found._replace(counts=by_class), classes)
-    table = sample_table(found, **how)
+    table = sample_table(found, source.name, **how)
     encoder = learn_encoder(TableEncoder(written=table.written), table.frame, tell)
     layout = layout._replace(
         place={word: classes.index(label) for word, label in spelled.items()}, encoder=encoder
@@ -121,7 +127,10 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
     ordered = arguments.order is not None or len(classes) == 2
     sample = encoder.transform(table.frame)
     training = StreamedTraining(place, source, layout, np.array(classes), ordered, sample)
-    return StreamedCases(training, classes, counts, ordered, notes, table, encoder, source.name)
+    n_learning = int(sum(n[LEARN] for n in by_class.values()))
+    return StreamedCases(
+        training, classes, counts, ordered, notes, table, encoder, source.name, n_learning
+    )
 
 
 def respelled_target(arguments: Namespace, target: dict[str, Any], cases: StreamedCases) -> None:
@@ -154,12 +163,15 @@ def train_streamed(
     prices = _prices(cases, target)
     learned, left_out = {}, {}
     for name in asked:
-        estimator = _estimator(name, cases, prices, label, arguments.seed)
+        estimator = _estimator(name, cases, prices, label, arguments)
         if isinstance(estimator, str):
             left_out[name] = estimator
             continue
-        tell(f"Fitting {name} on {cases.training.source.n_rows:,} rows.")
+        held_out = cases.counts.total() - cases.n_learning
+        tell(f"Fitting {name} on {cases.n_learning:,} rows; {held_out:,} are held out.")
         learned[name] = cases.training.learn(estimator, tell)
+        if name == "boosting":
+            estimator.set_params(n_jobs=None)  # how many cores there are is not of the model
     if not learned:
         name, why = next(iter(left_out.items()))
         raise CommandError(f"--model {name}: {why}")
@@ -184,20 +196,24 @@ def _prices(cases: StreamedCases, target: Mapping[str, Any]) -> Any:
     return uniform_prices(len(classes), DEFAULT_COST) if prices is None else prices
 
 
-def _estimator(name: str, cases: StreamedCases, prices: Any, label: str, seed: int) -> Any:
+def _estimator(
+    name: str, cases: StreamedCases, prices: Any, label: str, arguments: Namespace
+) -> Any:
     """An estimator, or why there is none for these classes and prices."""
     from rejo import RejoBoost, RejoLinear
     from rejo.prices import reject_cost_of
 
-    common: dict[str, Any] = {"class_order": cases.classes, "reject_label": label}
+    common: dict[str, Any] = {
+        "class_order": cases.classes, "reject_label": label, "random_state": arguments.seed,
+    }  # fmt: skip
     if name == "boosting":
-        return RejoBoost(boundaries="posteriors", random_state=seed, **common)
+        return RejoBoost(boundaries="posteriors", n_jobs=arguments.n_jobs, **common)
     cost = reject_cost_of(prices)
     if not cases.ordered:
         return "three or more classes need an order: --order"
     if cost is None or not 0 < cost <= 0.5:
         return "it takes one price of an error and one of a review, of at most half of it"
-    return RejoLinear(reject_cost=cost, random_state=seed, **common)
+    return RejoLinear(reject_cost=cost, **common)
 
 
 def _mean_cost(learned: Any, cases: StreamedCases, prices: Any) -> float:

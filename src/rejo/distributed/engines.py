@@ -19,6 +19,7 @@ from rejo.estimators.out_of_core import (
     Scored,
     StreamedRows,
     Survey,
+    check_size,
     survey,
 )
 from rejo.tables.pieces import share
@@ -61,6 +62,7 @@ class Here:
         found, pace = NOTHING, Pace("First pass", n_rows(parts), tell)
         for part in parts:
             found = found.joined(survey(layout, part))
+            check_size(layout, found)
             pace(part.piece.rows)
         return found
 
@@ -95,20 +97,24 @@ class OnCluster:
         """Make the first pass over all rows; whichever worker is free reads the next piece."""
         found, pace = {}, Pace("First pass", n_rows(parts), tell)
         items = [(number, *part) for number, part in enumerate(parts)]
+        seen = NOTHING
         for item, one in hand_out(self.client, partial(_survey, layout), items):
-            found[item[0]] = one
+            found[item[0]] = one._replace(levels={})
+            seen = seen.joined(one._replace(sample=[]))
+            check_size(layout, seen)
             pace(item[1].rows)
         whole = NOTHING
         for number in sorted(found):  # the same whoever came first
             whole = whole.joined(found[number])
-        return whole
+        return whole._replace(levels=seen.levels)  # they are sorted later
 
     def grow(
         self, plan: Plan, layout: RowLayout, parts: Sequence[Part], n_threads: int, tell: Tell
     ) -> Grown:
         """Grow trees on all workers that have something to read."""
         shares = rank_shares(parts, len(workers(self.client)))
-        tell(f"{len(shares)} workers read {n_rows(parts):,} rows, about four times.")
+        who = "1 worker reads" if len(shares) == 1 else f"{len(shares)} workers read"
+        tell(f"{who} {n_rows(parts):,} rows, about four times.")
         return grow_together(self.client, plan, layout, shares, tell)
 
     def alone(self, function: Callable[..., Any], *args: Any, tell: Tell) -> Any:

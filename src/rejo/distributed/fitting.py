@@ -14,9 +14,9 @@ from rejo.distributed.learning import StreamedTraining, learn_encoder, sample_fr
 from rejo.distributed.pace import Tell
 from rejo.distributed.row_sources import input_of
 from rejo.estimators.boosting import RejoBoost
-from rejo.estimators.file_fits import order_of
+from rejo.estimators.file_fits import check_validation, order_of
 from rejo.estimators.linear import RejoLinear
-from rejo.estimators.out_of_core import RowLayout, sample_matrix, settled, shares_of, words_among
+from rejo.estimators.out_of_core import RowLayout, sample_matrix, settled, shares_of
 from rejo.selection import RejectClassifierCV
 from rejo.selection.held_out import cost_to_fit
 from rejo.tables import TableEncoder
@@ -37,7 +37,8 @@ def fit(
 
     Rows are held out by a hash of their place, the same in every run.  Half of them stop the growth
     of trees, set thresholds and choose the operating point.  The other half say what to expect of
-    the model and prove what is promised; they do nothing else.
+    the model and prove what is promised.  With ``confidence``, these test the operating points in
+    an order that the first half settles, and the last one that is proved is taken; that is valid.
 
     Parameters
     ----------
@@ -47,7 +48,8 @@ def fit(
         but those by group.  It is not changed.
     data : str, path-like, list of these, or dask.dataframe.DataFrame
         ``"loans/*.parquet"``, a folder, files, or URLs that fsspec can open.  Of a Dask DataFrame,
-        all partitions must fit into the memory of the workers.
+        all partitions must fit into the memory of the workers; without a client, they are computed
+        here, and must fit into this memory.
     target : str
         The column of the classes.
     client : distributed.Client, cluster or str, default=None
@@ -56,7 +58,7 @@ def fit(
         names.
     held_out : float, default=0.1
         Share of the rows that is held out, but at most a million; without a target, half a million,
-        which stop the growth and set thresholds.
+        which stop the growth and set thresholds.  It takes the place of ``validation``.
     together : str, default=None
         A column, such as the customer, whose rows are held out together, and count as one case.
     columns : sequence of str, default=None
@@ -77,7 +79,8 @@ def fit(
 
     Notes
     -----
-    Memory: about a byte for each value of the encoded table, one row group, and the held-out rows
+    Memory: about a byte for each value of the encoded table (two if ``max_bin`` is above 256; times
+    the number of boundaries if ``boundaries="parallel"``), one row group, and the held-out rows
     as numbers in single precision; on a cluster, each worker holds its share.  Encoders, and the
     bins of trees, are learned from 200,000 rows, drawn by the same hash: however many workers there
     are, models agree but for rounding.  ``RejoLinear`` learns in one pass by
@@ -110,9 +113,8 @@ def fit(
         shares = shares_of(source.n_rows, held_out, proves=wanted.search is not None)
         features = source.features(target, together, columns)
         layout = RowLayout(target, features, shares, together)
-        some = next(part for part in source.parts if part.piece.rows)
-        if wanted.encoder is None and not hasattr(some.frame, "key"):  # a future tells nothing
-            layout = layout._replace(words=words_among(features, some))
+        if wanted.encoder is None:
+            layout = layout._replace(words=source.words(features))
         found = place.survey(layout, source.parts, tell)
         if found.n_missing:
             raise RejoError(
@@ -123,7 +125,7 @@ def fit(
         order, ordered = order_of(classifier, len(found.counts)), classifier.class_order is not None
         layout, classes = settled(layout, found, order, classifier.class_weight)
         if wanted.encoder is not None:
-            X = sample_frame(found)
+            X = sample_frame(found, source.name)
             layout = layout._replace(encoder=learn_encoder(wanted.encoder, X, tell))
         sample = sample_matrix(layout, found) if X is None else layout.encoder.transform(X)
         if wanted.search is not None:
@@ -149,7 +151,17 @@ class Wanted(NamedTuple):
 
     @classmethod
     def of(cls, estimator: Any) -> Wanted:
-        """Take an estimator apart; refuse what cannot be streamed."""
+        """Take an estimator apart; refuse what cannot be streamed, and values that are invalid."""
+        found = cls._taken_apart(estimator)
+        for part in (found.search, found.encoder, found.classifier):
+            if part is not None:
+                part._validate_params()
+        if isinstance(found.classifier, RejoBoost):
+            check_validation(found.classifier)
+        return found
+
+    @classmethod
+    def _taken_apart(cls, estimator: Any) -> Wanted:
         search = clone(estimator) if isinstance(estimator, RejectClassifierCV) else None
         inner = clone(estimator) if search is None else search.estimator
         if not isinstance(inner, Pipeline):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -19,11 +20,11 @@ from rejo.distributed.pace import Tell
 from rejo.distributed.row_sources import Input
 from rejo.estimators.fixed_bins import edges_of
 from rejo.estimators.linear import RejoLinear
-from rejo.estimators.out_of_core import PROVE, STOP, RowLayout, Scored, Survey
+from rejo.estimators.out_of_core import FILE, PROVE, STOP, RowLayout, Scored, Survey
 from rejo.selection import RejectClassifierCV
 from rejo.selection.held_out import Answers, settle
-from rejo.tables import Table, TableEncoder, read_table
-from rejo.tables.errors import import_pandas, import_pyarrow
+from rejo.tables import Table, TableEncoder, TableError, read_table
+from rejo.tables.errors import import_pandas, import_pyarrow, shown
 
 MOST_CHOOSING = 200_000  # rows that choose an operating point
 
@@ -120,17 +121,17 @@ def learn_encoder(encoder: TableEncoder, X: Any, tell: Tell) -> TableEncoder:
     return encoder.fit(X)
 
 
-def sample_frame(found: Survey) -> Any:
+def sample_frame(found: Survey, name: str) -> Any:
     """The sample of a first pass; what comes from files is typed as by ``read_table``."""
     if found.sample and hasattr(found.sample[0], "iloc"):
         return import_pandas().concat(found.sample, ignore_index=True)
-    return sample_table(found).frame
+    return sample_table(found, name).frame
 
 
-def sample_table(found: Survey, **reading: Any) -> Table:
+def sample_table(found: Survey, name: str, **reading: Any) -> Table:
     """The sample of a first pass over files, read as :func:`~rejo.tables.read_table` reads a file.
 
-    Rows of a CSV file are frames of words here.
+    Rows of a CSV file are frames of words here.  ``name`` is that of the files, for messages.
     """
     if not found.sample:
         raise RejoError("no row is left to learn from", parameter="held_out", remedy="Lower it.")
@@ -139,8 +140,41 @@ def sample_table(found: Survey, **reading: Any) -> Table:
             path = Path(folder, "sample.csv")
             frame = import_pandas().concat(found.sample, ignore_index=True)
             frame.to_csv(path, sep="\t", index=False)
-            return read_table(path, **{**reading, "sep": "\t", "encoding": None})
-        path, pa = Path(folder, "sample.parquet"), import_pyarrow()
-        table = pa.concat_tables(found.sample, promote_options="permissive")
-        pa.parquet.write_table(table, path)
-        return read_table(path, **reading)
+            reading = {**reading, "sep": "\t", "encoding": None}
+        else:
+            path = Path(folder, "sample.parquet")
+            import_pyarrow().parquet.write_table(_one_table(found.sample), path)
+        try:
+            return read_table(path, **reading)
+        except TableError as error:
+            if error.where is not None:
+                error.where = error.where.replace(str(path), name)
+            raise
+
+
+def _one_table(tables: Sequence[Any]) -> Any:
+    """Tables of files as one; numbers of different sizes, and words, have a type in common."""
+    pa = import_pyarrow()
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        first = tables[0].schema
+        for other in (table.schema for table in tables[1:]):
+            for field in other:
+                try:
+                    one = pa.schema([first.field(field.name)])
+                    pa.unify_schemas([one, pa.schema([field])], promote_options="permissive")
+                except (pa.ArrowInvalid, pa.ArrowTypeError):
+                    raise _types_differ(first, other, field.name) from None
+        raise
+
+
+def _types_differ(first: Any, other: Any, column: str) -> TableError:
+    files = [schema.metadata[FILE].decode() for schema in (first, other)]
+    types = [schema.field(column).type for schema in (first, other)]
+    return TableError(
+        f"column {shown(column)} holds {types[1]}, but {types[0]} in {files[0]}",
+        where=files[1],
+        parameter="data",
+        remedy="Write the column with the same type in all files, or leave it out.",
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from threading import Thread
 from time import monotonic
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -26,6 +27,7 @@ FIRST_ROUNDS = 10  # of a leg, until it is known how long a round takes; always,
 SECONDS = 20.0  # that a leg should take
 MOST_ROUNDS = 200  # of a leg
 TRIES = 3  # times that one leg is repeated
+FORGETTING = 10.0  # seconds in which workers should free their memory
 TIMEOUT = 1800  # seconds in which a rank must be where the others are: loading may take long
 
 
@@ -81,8 +83,19 @@ def grow_together(
                 rounds = next_rounds(rounds, found[0].seconds)
     finally:
         if team and client.status == "running":
-            with suppress(Exception):  # the workers may be gone, and their memory with them
-                client.run(_forget, job, workers=[one.address for one in team])
+            forget(client, job, [one.address for one in team])
+
+
+def forget(client: Any, job: str, addresses: list[str]) -> None:
+    """Let workers free the memory of a job; one that does not answer is not waited for."""
+
+    def run() -> None:
+        with suppress(Exception):  # the workers may be gone, and their memory with them
+            client.run(_forget, job, workers=addresses)
+
+    asking = Thread(target=run, daemon=True)
+    asking.start()
+    asking.join(FORGETTING)
 
 
 def next_rounds(rounds: int, seconds: float) -> int:

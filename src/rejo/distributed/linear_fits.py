@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo._errors import RejoError
 from rejo.distributed.pace import Pace, Tell, n_rows
 from rejo.estimators.linear import RejoLinear
 from rejo.estimators.out_of_core import PROVE, STOP, Part, RowLayout, Scored, StreamedRows
@@ -21,6 +22,8 @@ def learn_linear(
     weights = model.class_weight
     model.set_params(class_weight=None)  # the blocks have them
     for block in rows.learning():
+        if (gaps := np.isnan(block.X).any(axis=0)).any():
+            raise _missing(layout, int(np.argmax(gaps)))
         model.partial_fit(block.X, classes[block.k], classes, block.v)
     model.set_params(class_weight=weights)
     scored = {}
@@ -31,3 +34,12 @@ def learn_linear(
     if layout.encoder is None:
         model.feature_names_in_ = np.array(layout.features, dtype=object)
     return model, scored
+
+
+def _missing(layout: RowLayout, column: int) -> RejoError:
+    named = f"column {layout.features[column]!r}" if layout.encoder is None else "the table"
+    return RejoError(
+        f"{named} has missing values, which RejoLinear does not take",
+        parameter="data",
+        remedy="Put a rejo.tables.TableEncoder before it, in a pipeline, or use RejoBoost.",
+    )

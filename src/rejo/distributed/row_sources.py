@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rejo._errors import RejoError
-from rejo.estimators.out_of_core import Part
+from rejo.estimators.file_fits import INDEX
+from rejo.estimators.out_of_core import Part, words_among
 from rejo.tables.csv_streams import csv_stream
 from rejo.tables.errors import TableError, check_columns
 from rejo.tables.pieces import RowGroup, columns_of, pieces_of
@@ -18,6 +19,13 @@ class Input(NamedTuple):
     parts: list[Part]
     columns: list[str]
     name: str  # for messages
+    dtypes: Any = None  # of the columns of a DataFrame, by name
+
+    def words(self, features: Sequence[str]) -> tuple[str, ...]:
+        """Features that are categories."""
+        if self.dtypes is not None:
+            return tuple(name for name in features if hasattr(self.dtypes[name], "categories"))
+        return words_among(features, next(part for part in self.parts if part.piece.rows))
 
     @property
     def n_rows(self) -> int:
@@ -28,10 +36,16 @@ class Input(NamedTuple):
         self, target: str, together: str | None, columns: Sequence[str] | None
     ) -> tuple[str, ...]:
         """The columns to learn from: those that are named, or all that have no other role."""
+        if together == target:
+            raise RejoError(
+                f"together={together!r} is the target too",
+                parameter="together",
+                remedy="Give the column of what belongs together, such as the customer.",
+            )
         others = [target] if together is None else [target, together]
         check_columns(self.name, others, self.columns)
         if columns is None:
-            found = [name for name in self.columns if name not in others]
+            found = [name for name in self.columns if name not in others and not INDEX.match(name)]
         else:
             found = [columns] if isinstance(columns, str) else list(columns)
             check_columns(self.name, found, self.columns)
@@ -47,13 +61,15 @@ def input_of(data: Any, client: Any) -> Input:
     if hasattr(data, "map_partitions") and hasattr(data, "divisions"):
         return _of_frame(data, client)
     try:
-        pieces = pieces_of(data)
+        pieces = None if hasattr(data, "shape") else pieces_of(data)  # a frame iterates over names
     except TypeError:
+        pieces = None
+    if pieces is None:
         raise RejoError(
             f"data must name Parquet files or be a Dask DataFrame; got {type(data).__name__}",
             parameter="data",
             remedy="For a table in memory, use the method fit of the estimator.",
-        ) from None
+        )
     if not sum(piece.rows for piece in pieces):
         raise TableError("the files have no rows", where=str(data), parameter="data")
     return Input([Part(piece) for piece in pieces], columns_of(data), str(data))
@@ -81,4 +97,4 @@ def _of_frame(data: Any, client: Any) -> Input:
         start += size
     if not start:
         raise TableError("the DataFrame has no rows", where="data", parameter="data")
-    return Input(parts, [str(name) for name in data.columns], "data")
+    return Input(parts, [str(name) for name in data.columns], "data", data.dtypes)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from sklearn.utils import check_random_state
@@ -15,6 +17,7 @@ from rejo.estimators.out_of_core import (
     Part,
     RowLayout,
     StreamedRows,
+    check_size,
     sample_matrix,
     settled,
     shares_of,
@@ -27,6 +30,7 @@ from rejo.tables.pieces import columns_of, pieces_of
 if TYPE_CHECKING:
     from rejo.estimators.boosting import RejoBoost
 
+INDEX = re.compile(r"__index_level_\d+__$")  # how pandas stores an index without a name
 HELD_OUT = 0.1  # share of the rows, unless the model says another one
 
 
@@ -43,6 +47,7 @@ def fit_files(model: RejoBoost, paths: Any, target: Any, n_threads: int) -> Rejo
     Rows are held out by a hash of their place.  Memory: about a byte for each value, one row group
     and the held-out rows, at most half a million.
     """
+    check_validation(model)
     parts = [Part(piece) for piece in pieces_of(paths) if piece.rows]
     where = str(paths)
     if not parts:
@@ -54,7 +59,7 @@ def fit_files(model: RejoBoost, paths: Any, target: Any, n_threads: int) -> Rejo
         )
     columns = columns_of(paths)
     check_columns(where, [target], columns)
-    features = tuple(name for name in columns if name != target)
+    features = tuple(name for name in columns if name != target and not INDEX.match(name))
     held_out = model.validation if isinstance(model.validation, float) else HELD_OUT
     n_rows = sum(part.piece.rows for part in parts)
     shares = shares_of(n_rows, held_out, proves=False)
@@ -62,6 +67,7 @@ def fit_files(model: RejoBoost, paths: Any, target: Any, n_threads: int) -> Rejo
     found = NOTHING
     for part in parts:
         found = found.joined(survey(layout, part))
+        check_size(layout, found)
     if found.n_missing:
         raise RejoError(
             f"column {target!r} has {found.n_missing:,} missing values", parameter="y",
@@ -76,6 +82,16 @@ def fit_files(model: RejoBoost, paths: Any, target: Any, n_threads: int) -> Rejo
     grower = Grower(plan, rows.learning, rows.stopping, n_threads)
     stage = grower.grow()
     return model.store(plan, stage, *grower.held_out_scores(stage))
+
+
+def check_validation(model: RejoBoost) -> None:
+    """Refuse folds: rows that are streamed are held out once."""
+    if isinstance(model.validation, Integral):
+        raise RejoError(
+            f"validation={model.validation} asks for folds, which need all rows in memory",
+            parameter="validation",
+            remedy='Leave it at "auto", or give a share of the rows, such as 0.1.',
+        )
 
 
 def order_of(model: Any, n_classes: int) -> Any:

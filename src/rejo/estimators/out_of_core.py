@@ -8,7 +8,6 @@ two parts stay in memory.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -16,17 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._errors import RejoError
+from rejo._io import without_password
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import encode_classes, times_class_weight
 from rejo.estimators.fixed_bins import Edges, at_edges
 from rejo.estimators.growing import Block, Grown
-from rejo.estimators.matrices import Categories, encoded, in_single_precision
+from rejo.estimators.matrices import CATEGORIES, Categories, encoded, in_single_precision
 from rejo.tables import read_chunks
-from rejo.tables.errors import check_columns, import_pandas, import_pyarrow
+from rejo.tables.errors import import_pandas, import_pyarrow
 from rejo.tables.pieces import RowGroup, read_piece, row_hashes
 
 MOST_KEPT = 500_000  # rows of a part that stays in memory
 SAMPLE = 200_000  # rows that encoders and bins are learned from
+MOST_LABELS = 1000  # of the classes, in all spellings
+FILE = b"rejo.file"  # the file of a sample, in the metadata of its table
 PARTS = 3
 PROVE, STOP, LEARN = range(PARTS)
 
@@ -123,7 +125,7 @@ NOTHING = Survey({}, 0, {}, [])
 def survey(layout: RowLayout, part: Part) -> Survey:
     """Count the classes of a piece, collect categories, and draw a sample of the rows."""
     pd = import_pandas()
-    found, done = NOTHING, 0
+    found, done = Survey({}, 0, _levels(layout.words, part), []), 0
     for frame in _other_columns(layout, part):
         number = _numbers(layout, part, frame, done)
         of = layout.shares.part_of(number)
@@ -137,8 +139,24 @@ def survey(layout: RowLayout, part: Part) -> Survey:
             sample = [_take(layout, part, frame, rows, done)] if len(rows) else []
         missing = int(table[-1].sum())
         found = found.joined(Survey(counts, missing, {}, sample))
+        check_size(layout, found)
         done += len(frame)
-    return found.joined(Survey({}, 0, _levels(layout.words, part), []))
+    return found
+
+
+def check_size(layout: RowLayout, found: Survey) -> None:
+    """Refuse a target that is no column of classes, and words that do not repeat."""
+    if len(found.counts) > MOST_LABELS:
+        raise RejoError(
+            f"column {layout.target!r} has more than {MOST_LABELS:,} different values",
+            parameter="target", remedy="Name a column of classes, or put its values into a few.",
+        )  # fmt: skip
+    for name, levels in found.levels.items():
+        if len(levels) > CATEGORIES:
+            raise RejoError(
+                f"column {name!r} has more than {CATEGORIES:,} categories", parameter="data",
+                remedy="Is it an id? Leave it out.",
+            )  # fmt: skip
 
 
 def _other_columns(layout: RowLayout, part: Part) -> Iterator[Any]:
@@ -173,7 +191,9 @@ def _take(layout: RowLayout, part: Part, frame: Any, rows: Indices, start: int) 
     if part.frame is not None:
         return part.frame[features].iloc[start + rows]
     if isinstance(part.piece, RowGroup):
-        return read_piece(part.piece, features).take(start + rows)
+        table = read_piece(part.piece, features).take(start + rows)
+        file = without_password(part.piece.path)
+        return table.replace_schema_metadata({**(table.schema.metadata or {}), FILE: file})
     return frame[features].iloc[rows]
 
 
@@ -427,10 +447,3 @@ class Scored(NamedTuple):
     def joined(cls, parts: Sequence[Scored]) -> Scored:
         """Put the rows of several ranks together."""
         return cls(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-
-
-def check_table(columns: Sequence[str], layout_columns: Sequence[str], where: str) -> None:
-    """Refuse columns that are not there, or are named twice."""
-    check_columns(where, layout_columns, columns)
-    if twice := [name for name, n in Counter(layout_columns).items() if n > 1]:
-        raise RejoError(f"column {twice[0]!r} is named twice", parameter="columns")

@@ -42,7 +42,7 @@ def csv_stream(
     with open_csv(path, sep=sep, decimal=mark, encoding=encoding, missing=missing) as file:
         names = [name for name in file.names if name]
         block, rows = None, 0
-        for block in file.blocks(ROWS, keep_ragged=True):
+        for block in file.blocks(ROWS):
             rows = block.row
         if block is not None:
             rows += len(file.parse(block, names[:1], {names[0]: object}))
