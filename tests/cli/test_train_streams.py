@@ -60,6 +60,7 @@ def test_a_pattern_gives_a_model_that_all_commands_know(run, pieces):
     assert "loans/*.parquet: 4,000 rows. Classes: no (" in out
     assert "4 numbers: a, b, ab, customer" in out
     assert "<- chosen" in out
+    assert "rejo evaluate cannot tell them from new ones" in out
     found = inspect("m.rejo")
     assert found.table["target"] == "repaid"
     assert found.table["id"] == "loan"

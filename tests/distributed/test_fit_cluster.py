@@ -142,7 +142,7 @@ def test_more_workers_than_row_groups_and_ranks_without_a_class(client, tmp_path
     (tmp_path / "2.parquet").unlink()
     lines = []
     one = fit(boost(), tmp_path, target="y", client=client, tell=lines.append)
-    assert any(line.startswith("1 workers read") for line in lines)
+    assert any(line.startswith("1 worker reads") for line in lines)
     assert bits(one) == bits(fit(boost(), tmp_path, target="y"))
 
 
@@ -156,6 +156,16 @@ def test_linear_models_and_frames_of_dask(client, folder):
     assert np.array_equal(here.predict(rows), there.predict(rows))
     found = fit(boost(), dd.from_pandas(frame, npartitions=3), target="y", client=client)
     assert (found.predict_forced(rows) == frame["y"]).mean() > 0.8
+
+
+def test_categories_of_a_frame_of_dask(client):
+    dd = pytest.importorskip("dask.dataframe")
+    job = np.repeat(["a", "b", "c"], 1000)
+    frame = pd.DataFrame({"job": pd.Categorical(job), "x": np.arange(3000) % 7, "y": job == "b"})
+    frame = frame.sample(frac=1, random_state=0, ignore_index=True)
+    data = dd.from_pandas(frame, npartitions=3)
+    model = fit(boost(), data, target="y", client=client)
+    assert (model.predict_forced(frame[["job", "x"]]) == frame["y"]).all()
 
 
 def test_what_a_rank_raises_reaches_the_caller(client, folder, tmp_path):

@@ -185,6 +185,7 @@ def run_streamed(arguments: argparse.Namespace, target: dict[str, Any], path: Pa
     if wide := vague(model.n_effective_):
         say(wide)
     found = rejo.persistence.inspect(path)
+    say("The file has no fingerprint of these rows: rejo evaluate cannot tell them from new ones.")
     say(f"\nModel:  {path} ({_size(path)})", flush=True)
     if arguments.json:
         print_json(_streamed_result(arguments, cases, trained, found, map(say_remark, remarks)))

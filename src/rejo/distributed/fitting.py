@@ -80,7 +80,7 @@ def fit(
     Notes
     -----
     Memory: about a byte for each value of the encoded table (two if ``max_bin`` is above 256; times
-    the number of boundaries if ``boundaries="parallel"``), one row group, and the held-out rows
+    the number of boundaries if ``boundaries="replicas"``), one row group, and the held-out rows
     as numbers in single precision; on a cluster, each worker holds its share.  Encoders, and the
     bins of trees, are learned from 200,000 rows, drawn by the same hash: however many workers there
     are, models agree but for rounding.  ``RejoLinear`` learns in one pass by
