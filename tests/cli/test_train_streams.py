@@ -174,6 +174,7 @@ def test_cells_that_are_no_numbers_count_as_missing(run, large):
         (["--novelty", "0.01"], "--novelty needs all rows in memory"),
         (["--time", "since", "--confidence", "0.9"], "--time needs all rows in memory"),
         (["--model", "svm"], "--model svm cannot learn from a table that is read in pieces"),
+        (["--groups", "repaid"], "--target and --groups must name different columns"),
         (["--drop", "agee"], "no column 'agee'"),
         (["--dask", "tcp://127.0.0.1:1", "--n-jobs", "2"], "leave one of them out"),
     ],

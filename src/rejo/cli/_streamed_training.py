@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from rejo.cli._class_names import order_classes, respelled, respelled_limits, sort_words
 from rejo.cli._files import CommandError
+from rejo.cli._group_columns import check_roles
 from rejo.cli._options import reading
 
 LARGE = 1 << 30  # bytes of a file from which it is streamed
@@ -71,6 +72,7 @@ def check_options(arguments: Namespace) -> None:
             "--n-jobs is for this machine, and with --dask the workers use all their threads: "
             "leave one of them out"
         )
+    check_roles(arguments)
     names = [name.strip() for name in arguments.model.split(",")]
     if bad := [name for name in names if name not in ("auto", *MODELS)]:
         raise CommandError(
