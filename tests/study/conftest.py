@@ -48,6 +48,7 @@ def make_rows(
                             "n_test": n - round(share * n),
                             "seconds": 0.1,
                             "params": "{}",
+                            "code": "rejo 0.1.0, files 0",
                         }
                     )
     return rows

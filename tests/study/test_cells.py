@@ -22,7 +22,6 @@ from rejo.study._cells import GRIDS
 from rejo.study._data import StudyTable, make_task
 from rejo.study._kernel_methods import FEW_STARTS, LOGISTIC
 from rejo.study._methods import compute
-from rejo.study._store import COLUMNS
 from rejo.study._tuning import Tried, row_of
 from rejo.study.paper import DATA, REJECT_COSTS
 
@@ -94,7 +93,7 @@ def test_rows_of_every_method(method):
     rows = run_cell(study, cell)
     assert [row["reject_cost"] for row in rows] == list(COSTS)
     for row in rows:
-        assert list(row) == list(COLUMNS)
+        assert list(row) == list(Study.COLUMNS)
         assert Cell(*(row[name] for name in Cell._fields)) == cell
         assert row["risk"] == row["reject_cost"] * row["R"] + row["E"]
         assert 0 <= row["R"] <= 1

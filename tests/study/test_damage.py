@@ -16,8 +16,10 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from rejo.study import Study, StudyFileError, read_rows, read_study, run
-from rejo.study import _run as driver
-from rejo.study._store import COLUMNS, open_store
+from rejo.study._code import current_code
+from rejo.study._store import open_store
+
+COLUMNS = Study.COLUMNS
 
 STUDY = Study(["syntheticI"], [0.1], 40, ["SVM-1C/rbf"], [0.1, 0.3], grid="coarse")
 AGAIN = "Choose another name, or delete the file and run the study again"
@@ -30,6 +32,7 @@ def made_up(cell):
     for w in STUDY.reject_costs:
         row = {name: luck.random() for name, kind in COLUMNS.items() if kind is float}
         row |= {"n_train": 40, "n_test": 360, "params": f'{{"C": {luck.random()}}}'}
+        row["code"] = current_code()
         rows.append({name: (row | cell._asdict() | {"reject_cost": w})[name] for name in COLUMNS})
     return rows
 
@@ -49,7 +52,7 @@ def complete(tmp_path_factory):
 @pytest.fixture
 def database(complete, tmp_path, monkeypatch):
     """A complete file; cells that are missing are computed at once."""
-    monkeypatch.setattr(driver, "compute", lambda study, cell, table: made_up(cell))
+    monkeypatch.setattr(Study, "compute", lambda study, cell, table: made_up(cell))
     path = shutil.copy(complete, tmp_path / "study.db")
     assert run(STUDY, path) == 0
     assert read_rows(path) == ROWS
@@ -142,7 +145,7 @@ def test_rows_do_not_pass_for_those_of_another_study(database, tmp_path):
         (["ALTER TABLE results RENAME TO r", "CREATE VIEW results AS SELECT * FROM r"],
          "its tables are not those", AGAIN),
         (["PRAGMA application_id = 7"], "another SQLite file", "Choose another name"),
-        (["PRAGMA user_version = 3"], "has format 3, but this version .* format 2", AGAIN),
+        (["PRAGMA user_version = 4"], "has format 4, but this version .* format 3", AGAIN),
     ],
 )  # fmt: skip
 def test_files_that_were_changed_otherwise_are_refused(database, statements, problem, remedy):
@@ -332,6 +335,7 @@ def test_a_disk_that_refuses_to_write_keeps_what_is_there(tmp_path, database):
 READ_ONLY = """
 import os
 from rejo.study import Study, StudyFileError, read_rows, read_study, run
+from rejo.study._code import current_code
 if os.geteuid() == 0:  # who may write anywhere
     os.setuid(65534)
 study = read_study("study.db")

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from rejo.study import Study, run, run_cell
-from rejo.study import _run as driver
 
 sys.path.insert(0, os.fspath(Path(__file__).parent))
 from tiny import n_rows, rows_of, tiny_study
@@ -94,14 +93,14 @@ def test_ctrl_c_keeps_what_is_done(undisturbed, tmp_path):
 
 
 def test_one_cell_that_fails_does_not_end_the_study(undisturbed, tmp_path, monkeypatch):
-    database, compute = tmp_path / "study.db", driver.compute
+    database, compute = tmp_path / "study.db", Study.compute
 
     def fail_once(study, cell, table):
         if cell.method == "rejoNN" and cell.repetition == 1:
             raise ArithmeticError("no luck")
         return compute(study, cell, table)
 
-    monkeypatch.setattr(driver, "compute", fail_once)
+    monkeypatch.setattr(Study, "compute", fail_once)
     with pytest.raises(RuntimeError, match=r"2 of 60 cells failed.*rejoNN.*no luck"):
         run(tiny_study(), database)
     monkeypatch.undo()

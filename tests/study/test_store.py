@@ -5,7 +5,9 @@ import sqlite3
 import pytest
 
 from rejo.study import Study, StudyFileError, read_rows, read_study, run, run_cell
-from rejo.study._store import COLUMNS, open_store
+from rejo.study._store import open_store
+
+COLUMNS = Study.COLUMNS
 
 
 def small(**changes):

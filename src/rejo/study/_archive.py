@@ -11,27 +11,28 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from rejo.study._store import COLUMNS, KEY, OPTIONAL, StudyFileError
+from rejo.study._cells import Study
+from rejo.study._store import StudyFileError
 
 MAX_BYTES = 2**28  # of text; the rows of the whole paper take 30 MB
 
 
-def archive(rows: Iterable[Mapping[str, Any]]) -> bytes:
+def archive(rows: Iterable[Mapping[str, Any]], plan: type[Any] = Study) -> bytes:
     """Return rows as a compressed CSV file, in the order of their cells, each once.
 
     All numbers but ``seconds`` are read back exactly.
     """
-    cells = {tuple(row[name] for name in KEY): row for row in rows}
+    cells = {tuple(row[name] for name in plan.KEY): row for row in rows}
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(plan.COLUMNS)
     for key in sorted(cells):
         row = dict(cells[key]) | {"seconds": round(cells[key]["seconds"], 3)}
-        writer.writerow("" if row[name] is None else row[name] for name in COLUMNS)
+        writer.writerow("" if row[name] is None else row[name] for name in plan.COLUMNS)
     return lzma.compress(text.getvalue().encode(), preset=9)
 
 
-def read_archive(path: str | Path) -> list[dict[str, Any]]:
+def read_archive(path: str | Path, plan: type[Any] = Study) -> list[dict[str, Any]]:
     """Read rows that :func:`archive` packed, in the form of ``read_rows``."""
     try:
         with lzma.open(path) as file:
@@ -40,9 +41,9 @@ def read_archive(path: str | Path) -> list[dict[str, Any]]:
             raise ValueError(f"it holds more than {MAX_BYTES // 2**20} MB")
         reader = csv.reader(StringIO(content.decode()), strict=True)
         names = next(reader, [])
-        if names != list(COLUMNS):
-            raise ValueError(f"its columns are {names}, not {list(COLUMNS)}")
-        return [_row(values, reader.line_num) for values in reader]
+        if names != list(plan.COLUMNS):
+            raise ValueError(f"its columns are {names}, not {list(plan.COLUMNS)}")
+        return [_row(plan, values, reader.line_num) for values in reader]
     except (lzma.LZMAError, EOFError, csv.Error, ValueError) as error:
         raise StudyFileError(
             f"is not an archive of study rows, or is damaged: {error}",
@@ -51,10 +52,10 @@ def read_archive(path: str | Path) -> list[dict[str, Any]]:
         ) from None
 
 
-def _row(values: list[str], line: int) -> dict[str, Any]:
+def _row(plan: Any, values: list[str], line: int) -> dict[str, Any]:
     row: dict[str, Any] = {}
-    for (name, kind), text in zip(COLUMNS.items(), values, strict=True):
-        if text == "" and name not in OPTIONAL:
+    for (name, kind), text in zip(plan.COLUMNS.items(), values, strict=True):
+        if text == "" and name not in plan.OPTIONAL:
             raise ValueError(f"{name} is empty in line {line}")
         row[name] = None if text == "" else kind(text)
         if kind is float and text and not isfinite(row[name]):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from itertools import product
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from rejo.catalogue import METHODS as CATALOGUE
 from rejo.study.paper import DATA, REJECT_COSTS, REPETITIONS, SHARES, SPLITS, label
@@ -99,6 +100,29 @@ class Study:
     True
     """
 
+    KIND: ClassVar[str] = "paper"
+    CELL: ClassVar[type[Cell]] = Cell
+    KEY: ClassVar[tuple[str, ...]] = (*Cell._fields, "reject_cost")
+    OPTIONAL: ClassVar[tuple[str, ...]] = ("crossing_rate",)
+    COLUMNS: ClassVar[Mapping[str, type]] = {
+        "dataset": str,
+        "split": str,
+        "share": float,
+        "repetition": int,
+        "method": str,
+        "reject_cost": float,
+        "R": float,
+        "E": float,
+        "risk": float,
+        "ordinal_risk": float,
+        "crossing_rate": float,
+        "n_train": int,
+        "n_test": int,
+        "seconds": float,
+        "params": str,
+        "code": str,
+    }
+
     datasets: Sequence[str] = tuple(DATA)
     shares: Sequence[float] = SHARES
     repetitions: int = REPETITIONS
@@ -134,6 +158,18 @@ class Study:
                 splits = [split for split in self.splits if split in DATA[dataset].splits]
                 for split, share, method in product(splits, self.shares, methods):
                     yield Cell(dataset, split, share, repetition, method)
+
+    def load(self, dataset: str, data_home: str | os.PathLike[str] | None = None) -> Any:
+        """Read the table of a data set; ``None`` for synthetic data."""
+        from rejo.study._data import load
+
+        return load(dataset, data_home)
+
+    def compute(self, cell: Cell, table: Any) -> list[dict[str, Any]]:
+        """Compute a cell, given the table of its data set."""
+        from rejo.study._methods import compute
+
+        return compute(self, cell, table)
 
     def params(self) -> dict[str, Any]:
         """Return all parameters in a form that JSON can hold."""

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from rejo.study._cells import GRIDS, Cell, Study, seed_of
+from rejo.study._code import signed
 from rejo.study._data import StudyTable, load, make_task
 from rejo.study._kernel_methods import KERNEL_METHODS
 from rejo.study._network_methods import NETWORKS
@@ -40,9 +41,10 @@ def run_cell(
         ``reject_cost``; ``R`` and ``E``, the rejection rate and the error rate on the test part;
         ``risk``, which is ``reject_cost * R + E``; ``ordinal_risk``, the mean of a loss that
         grows with the distance between the classes; ``crossing_rate``, the share of points where
-        boundaries cross, or None; ``n_train``, ``n_test``, ``seconds`` and ``params`` (JSON).
+        boundaries cross, or None; ``n_train``, ``n_test``, ``seconds``, ``params`` (JSON) and
+        ``code``, the version of rejo.
     """
-    return compute(study, cell, load(cell.dataset, data_home))
+    return signed(compute(study, cell, load(cell.dataset, data_home)))
 
 
 def compute(study: Study, cell: Cell, table: StudyTable | None) -> list[dict[str, Any]]:

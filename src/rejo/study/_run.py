@@ -14,10 +14,11 @@ from joblib import Parallel, delayed, parallel_config
 from rejo._errors import renamed
 from rejo._io import progress
 from rejo.cluster import connect, hand_out
-from rejo.study._cells import Cell, Study
-from rejo.study._data import StudyTable, load
-from rejo.study._methods import compute
-from rejo.study._store import open_store
+from rejo.study._code import current_code, files_of, signed
+from rejo.study._plan import Cell, Plan
+from rejo.study._store import Store, StudyFileError, open_store
+
+OTHER_CODE = ("refuse", "keep", "replace")
 
 
 class Result(NamedTuple):
@@ -30,12 +31,13 @@ class Result(NamedTuple):
 
 @renamed(jobs="n_jobs", progress="verbose")
 def run(
-    study: Study,
+    study: Plan,
     database: str | os.PathLike[str],
     n_jobs: int = 1,
     dask: str | None = None,
     data_home: str | os.PathLike[str] | None = None,
     verbose: bool | None = None,
+    other_code: str = "refuse",
 ) -> int:
     """Compute the missing cells of a study, and write each to a file as it is done.
 
@@ -59,6 +61,10 @@ def run(
         The data folder of the real tables.  ``None``: the environment variable ``REJO_DATA``.
     verbose : bool, default=None
         Show the progress and the time left on stderr.  ``None``: only on a terminal.
+    other_code : {"refuse", "keep", "replace"}, default="refuse"
+        What to do with cells in the file that other code than this has computed, an older version
+        of rejo for example: raise an error, keep them beside the new ones, or compute them again.
+        Each row says which code it comes from.
 
     Returns
     -------
@@ -76,11 +82,14 @@ def run(
     """
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
         raise ValueError(f"n_jobs={n_jobs!r} must be a number of processes, or -1 for all cores.")
+    if other_code not in OTHER_CODE:
+        raise ValueError(f"other_code={other_code!r} must be one of {', '.join(OTHER_CODE)}.")
     tables = _tables(study, data_home)
     with open_store(database, study) as store:
         if n_damaged := store.remove_damaged():
             note = f"computing {n_damaged} damaged cells again"
             print(f"study: {os.fspath(database)}: {note}", file=sys.stderr)
+        _settle_code(store, other_code, os.fspath(database))
         done = store.done()
         cells = [c for c in study.cells() if c.dataset in tables and c not in done]
         if dask is not None:
@@ -91,6 +100,7 @@ def run(
         # Closing a generator ends what it has started, also after Ctrl-C.
         with closing(computed) as results:
             for result in progress(results, len(cells), "study", show=verbose):
+                result = _checked(result, other_code)
                 if result.error is None:
                     store.add(result.rows)
                 else:
@@ -103,30 +113,57 @@ def run(
     return len(cells)
 
 
-def attempt(study: Study, cell: Cell, table: StudyTable | None) -> Result:
+def attempt(study: Plan, cell: Cell, table: Any) -> Result:
     """Compute a cell; an error is a result, so that one cell does not end a study of days."""
     try:
-        return Result(cell, compute(study, cell, table))
+        return Result(cell, signed(study.compute(cell, table)))
     except Exception as error:
         return Result(cell, [], f"{type(error).__name__}: {error}")
 
 
-Tables = dict[str, StudyTable | None]
+Tables = dict[str, Any]
 Results = Generator[Result, None, None]
 
 
-def _tables(study: Study, data_home: Any) -> Tables:
+def _settle_code(store: Store, other_code: str, file: str) -> None:
+    """Refuse or remove the cells that other code has computed, or leave them there."""
+    others = store.by_other_code(current_code())
+    if not others or other_code == "keep":
+        return
+    if other_code == "replace":
+        store.remove_other_code(current_code())
+        return
+    found = "; ".join(f"{n} by {code}" for code, n in others.items())
+    raise StudyFileError(
+        f"holds cells computed by other code ({found}; this is {current_code()})",
+        where=file,
+        remedy="Choose another name, or give other_code='replace' to compute them again, or "
+        "other_code='keep' to mix them.",
+    )
+
+
+def _checked(result: Result, other_code: str) -> Result:
+    """Return the result, as an error if a worker has computed it with other code than this."""
+    codes = {row["code"] for row in result.rows}
+    strange = [code for code in codes if files_of(code) != files_of(current_code())]
+    if not strange or other_code == "keep":
+        return result
+    error = f"a worker has other code ({strange[0]}; here {current_code()}): install the same there"
+    return Result(result.cell, [], error)
+
+
+def _tables(study: Plan, data_home: Any) -> Tables:
     """Return the table of each data set that is available."""
     tables: Tables = {}
     for dataset in study.datasets:
         try:
-            tables[dataset] = load(dataset, data_home)
+            tables[dataset] = study.load(dataset, data_home)
         except FileNotFoundError as error:
             print(f"study: skipped {error}", file=sys.stderr)
     return tables
 
 
-def _in_processes(study: Study, cells: list[Cell], tables: Tables, n_jobs: int) -> Results:
+def _in_processes(study: Plan, cells: list[Cell], tables: Tables, n_jobs: int) -> Results:
     if n_jobs == 1:
         yield from (attempt(study, cell, tables[cell.dataset]) for cell in cells)
         return
@@ -145,10 +182,10 @@ def _in_processes(study: Study, cells: list[Cell], tables: Tables, n_jobs: int) 
                     raise
 
 
-Job = tuple[Study, Cell, StudyTable | None]
+Job = tuple[Plan, Cell, Any]
 
 
-def _on_cluster(study: Study, cells: list[Cell], tables: Tables, address: str) -> Results:
+def _on_cluster(study: Plan, cells: list[Cell], tables: Tables, address: str) -> Results:
     jobs: Iterator[Job] = ((study, cell, tables[cell.dataset]) for cell in cells)
     with (
         connect(address) as client,

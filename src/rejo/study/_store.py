@@ -18,31 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from rejo._errors import RejoError
-from rejo.study._cells import Cell, Study
+from rejo.study._cells import Study
+from rejo.study._code import files_of
+from rejo.study._plan import Cell, Plan
 
-COLUMNS = {
-    "dataset": str,
-    "split": str,
-    "share": float,
-    "repetition": int,
-    "method": str,
-    "reject_cost": float,
-    "R": float,
-    "E": float,
-    "risk": float,
-    "ordinal_risk": float,
-    "crossing_rate": float,
-    "n_train": int,
-    "n_test": int,
-    "seconds": float,
-    "params": str,
-}
-OPTIONAL = ("crossing_rate",)
-KEY = (*Cell._fields, "reject_cost")  # the first columns
-N_NAMES = len(Cell._fields)
-SAME_CELL = " AND ".join(f"{name} = ?" for name in Cell._fields)
-
-FORMAT = 2
+FORMAT = 3
 APPLICATION = int.from_bytes(b"rejo", "big")  # marks the files of a study among those of SQLite
 TIMEOUT = 60  # seconds to wait for another process
 AGAIN = "Choose another name, or delete the file and run the study again."
@@ -68,7 +48,7 @@ PROBLEMS = {
 TROUBLE = ("cannot be read or written", "Check the disk and run again: the study continues.")
 
 Database = str | os.PathLike[str]
-Values = tuple[Any, ...]  # of a row, in the order of COLUMNS
+Values = tuple[Any, ...]  # of a row, in the order of the plan's columns
 
 
 class StudyFileError(RejoError):
@@ -82,46 +62,68 @@ class StudyFileError(RejoError):
 class Store:
     """The rows of one study; several processes may write."""
 
-    def __init__(self, connection: sqlite3.Connection, file: str, study: Study) -> None:
-        self._connection, self._file = connection, file
-        self._identity = _identity(study.params())
+    def __init__(self, connection: sqlite3.Connection, file: str, plan: Plan) -> None:
+        self._connection, self._file, self._plan = connection, file, plan
+        self._identity = _identity(plan.params())
 
     def done(self) -> set[Cell]:
         """Return the cells whose rows are in the file, as they were written."""
-        with _transaction(self._connection, self._file, "BEGIN"):
-            sound, _ = _read(self._connection, self._identity)
-        return set(sound)
+        return set(self._read()[0])
 
     def remove_damaged(self) -> int:
         """Remove the cells whose rows are not as they were written; return their number."""
         with _transaction(self._connection, self._file):
-            sound, n_damaged = _read(self._connection, self._identity)
+            sound, n_damaged = _read(self._connection, self._plan, self._identity)
             if n_damaged:
-                # The keys of damaged rows cannot be trusted to find them: keep only the others.
-                self._connection.execute("DELETE FROM results")
-                self._connection.execute("DELETE FROM cells")
-                for cell, rows in sound.items():
-                    self._write(cell, rows)
+                self._keep_only(sound)
         return n_damaged
+
+    def by_other_code(self, code: str) -> dict[str, int]:
+        """Return the other codes that computed cells of the file, and the number of cells."""
+        counts: dict[str, int] = {}
+        for rows in self._read()[0].values():
+            other = rows[0][-1]
+            if files_of(other) != files_of(code):
+                counts[other] = counts.get(other, 0) + 1
+        return counts
+
+    def remove_other_code(self, code: str) -> None:
+        """Remove the cells that other code has computed."""
+        with _transaction(self._connection, self._file):
+            sound, _ = _read(self._connection, self._plan, self._identity)
+            ours = {c: rows for c, rows in sound.items() if files_of(rows[0][-1]) == files_of(code)}
+            self._keep_only(ours)
 
     def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write all rows of a cell, in place of those that are there."""
-        cell = Cell(*(rows[0][name] for name in Cell._fields))
+        cell = self._plan.CELL(*(rows[0][name] for name in self._plan.CELL._fields))
         with _transaction(self._connection, self._file):
-            self._connection.execute(f"DELETE FROM results WHERE {SAME_CELL}", cell)
-            self._write(cell, [tuple(row[name] for name in COLUMNS) for row in rows])
+            self._connection.execute(f"DELETE FROM results WHERE {_same_cell(self._plan)}", cell)
+            self._write(cell, [tuple(row[name] for name in self._plan.COLUMNS) for row in rows])
+
+    def _read(self) -> tuple[dict[Cell, list[Values]], int]:
+        with _transaction(self._connection, self._file, "BEGIN"):
+            return _read(self._connection, self._plan, self._identity)
+
+    def _keep_only(self, cells: Mapping[Cell, Sequence[Values]]) -> None:
+        """Write the file's rows anew: the keys of damaged ones cannot be trusted to find them."""
+        self._connection.execute("DELETE FROM results")
+        self._connection.execute("DELETE FROM cells")
+        for cell, rows in cells.items():
+            self._write(cell, rows)
 
     def _write(self, cell: Cell, rows: Sequence[Values]) -> None:
-        execute = self._connection.execute
-        self._connection.executemany(f"INSERT INTO results VALUES ({_marks(COLUMNS)})", rows)
+        plan, execute = self._plan, self._connection.execute
+        self._connection.executemany(f"INSERT INTO results VALUES ({_marks(plan.COLUMNS)})", rows)
         # As they are read: SQLite has no -0.0, for example.
-        query = f"SELECT * FROM results WHERE {SAME_CELL} ORDER BY reject_cost"
+        order = ", ".join(plan.KEY)
+        query = f"SELECT * FROM results WHERE {_same_cell(plan)} ORDER BY {order}"
         checksum = _checksum(self._identity, execute(query, cell).fetchall())
         execute(f"INSERT OR REPLACE INTO cells VALUES ({_marks(cell)}, ?)", (*cell, checksum))
 
 
 @contextmanager
-def open_store(database: Database, study: Study) -> Iterator[Store]:
+def open_store(database: Database, plan: Plan) -> Iterator[Store]:
     """Open or create the file of a study; refuse the file of another study.
 
     Only the number of repetitions may be larger than before.
@@ -130,26 +132,28 @@ def open_store(database: Database, study: Study) -> Iterator[Store]:
     with closing(_connect(file)) as connection:
         with _transaction(connection, file):
             if _is_new(connection):
-                _create(connection)
-                _set_params(connection, study.params())
+                _create(connection, plan)
+                _set_params(connection, plan)
             else:
-                _check(connection, file)
-                _agree(connection, study, file)
+                _check(connection, plan, file)
+                _agree(connection, plan, file)
         # A log, so that readers do not wait for writers, nor a cell for the disk.
         _set_journal(connection, "WAL")
         try:
-            yield Store(connection, file, study)
+            yield Store(connection, file, plan)
         finally:  # one file again, which can be read in a folder without write permission
             _set_journal(connection, "DELETE")
 
 
-def read_rows(database: str | os.PathLike[str]) -> list[dict[str, Any]]:
+def read_rows(database: str | os.PathLike[str], plan: type[Any] = Study) -> list[dict[str, Any]]:
     """Read the rows of a study, even while it runs.
 
     Parameters
     ----------
     database : str or path
         File that :func:`run` writes.
+    plan : type, default=Study
+        The kind of study.
 
     Returns
     -------
@@ -159,10 +163,10 @@ def read_rows(database: str | os.PathLike[str]) -> list[dict[str, Any]]:
     Raises
     ------
     StudyFileError
-        If the file is not that of a study, or if rows in it are not as they were written.
+        If the file is not that of such a study, or if rows in it are not as they were written.
     """
-    with _reading(database) as (connection, file):
-        sound, n_damaged = _read(connection, _identity(_params(connection, file)))
+    with _reading(database, plan) as (connection, file):
+        sound, n_damaged = _read(connection, plan, _identity(_params(connection, plan, file)))
     if n_damaged:
         raise StudyFileError(
             f"the rows of {n_damaged} of {len(sound) + n_damaged} cells are not as they were "
@@ -170,16 +174,20 @@ def read_rows(database: str | os.PathLike[str]) -> list[dict[str, Any]]:
             where=file,
             remedy="Run the study again: it computes those cells anew.",
         )
-    return [dict(zip(COLUMNS, values, strict=True)) for rows in sound.values() for values in rows]
+    return [
+        dict(zip(plan.COLUMNS, values, strict=True)) for rows in sound.values() for values in rows
+    ]
 
 
-def read_study(database: str | os.PathLike[str]) -> Study:
+def read_study(database: str | os.PathLike[str], plan: type[Any] = Study) -> Any:
     """Read the parameters of the study in a file.
 
     Parameters
     ----------
     database : str or path
         File that :func:`run` writes.
+    plan : type, default=Study
+        The kind of study.
 
     Returns
     -------
@@ -188,14 +196,14 @@ def read_study(database: str | os.PathLike[str]) -> Study:
     Raises
     ------
     StudyFileError
-        If the file is not that of a study, or is damaged.
+        If the file is not that of such a study, or is damaged.
     """
-    with _reading(database) as (connection, file):
-        return Study(**_params(connection, file))
+    with _reading(database, plan) as (connection, file):
+        return plan(**_params(connection, plan, file))
 
 
 @contextmanager
-def _reading(database: Database) -> Iterator[tuple[sqlite3.Connection, str]]:
+def _reading(database: Database, plan: type[Any]) -> Iterator[tuple[sqlite3.Connection, str]]:
     """Open a file and check it; all that is read belongs to the same moment."""
     file = os.fspath(database)
     if not Path(file).exists():
@@ -203,7 +211,7 @@ def _reading(database: Database) -> Iterator[tuple[sqlite3.Connection, str]]:
     with closing(_connect(file)) as connection, _transaction(connection, file, "BEGIN"):
         if _is_new(connection):
             raise StudyFileError("is not the file of a study: it is empty", where=file)
-        _check(connection, file)
+        _check(connection, plan, file)
         yield connection, file
 
 
@@ -270,18 +278,18 @@ def _mark(connection: sqlite3.Connection) -> tuple[int, int]:
     return application, number
 
 
-def _tables() -> dict[str, str]:
+def _tables(plan: Any) -> dict[str, str]:
     """Return the statement that makes each table."""
     kinds = {str: "TEXT", int: "INTEGER", float: "REAL"}
     columns = [
-        f"{name} {kinds[kind]}" + " NOT NULL" * (name not in OPTIONAL)
-        for name, kind in COLUMNS.items()
+        f"{name} {kinds[kind]}" + " NOT NULL" * (name not in plan.OPTIONAL)
+        for name, kind in plan.COLUMNS.items()
     ]
-    checksum = "checksum TEXT NOT NULL"
+    names, checksum = plan.CELL._fields, "checksum TEXT NOT NULL"
     return {
-        "results": _keyed_table("results", columns, KEY),
-        "cells": _keyed_table("cells", [*columns[:N_NAMES], checksum], Cell._fields),
-        "study": f"CREATE TABLE study (params TEXT NOT NULL, {checksum})",
+        "results": _keyed_table("results", columns, plan.KEY),
+        "cells": _keyed_table("cells", [*columns[: len(names)], checksum], names),
+        "study": f"CREATE TABLE study (kind TEXT NOT NULL, params TEXT NOT NULL, {checksum})",
     }
 
 
@@ -290,14 +298,14 @@ def _keyed_table(name: str, columns: Sequence[str], key: Sequence[str]) -> str:
     return f"CREATE TABLE {name} ({', '.join(parts)}) WITHOUT ROWID"
 
 
-def _create(connection: sqlite3.Connection) -> None:
-    for statement in _tables().values():
+def _create(connection: sqlite3.Connection, plan: Plan) -> None:
+    for statement in _tables(plan).values():
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
-def _check(connection: sqlite3.Connection, file: str) -> None:
+def _check(connection: sqlite3.Connection, plan: Any, file: str) -> None:
     """Refuse files of another kind or format, and those whose pages are damaged."""
     tables = dict(connection.execute("SELECT name, sql FROM sqlite_master").fetchall())
     application, number = _mark(connection)
@@ -309,34 +317,39 @@ def _check(connection: sqlite3.Connection, file: str) -> None:
     if number != FORMAT:
         problem = f"has format {number}, but this version of rejo reads and writes format {FORMAT}"
         raise StudyFileError(problem, where=file, remedy=AGAIN)
-    if tables != _tables():
+    if tables.get("study") == _tables(plan)["study"]:
+        kinds = [kind for (kind,) in connection.execute("SELECT kind FROM study")]
+        if len(kinds) == 1 and kinds[0] != plan.KIND:
+            problem = f"holds a study of another kind ({kinds[0]!r}, not {plan.KIND!r})"
+            raise StudyFileError(problem, where=file, remedy="Choose another name.")
+    if tables != _tables(plan):
         raise _damaged(file, "its tables are not those that rejo makes")
     [[found], *_] = connection.execute("PRAGMA integrity_check(1)")
     if found != "ok":
         raise _damaged(file, " ".join(str(found).split()))
 
 
-def _params(connection: sqlite3.Connection, file: str) -> dict[str, Any]:
+def _params(connection: sqlite3.Connection, plan: Any, file: str) -> dict[str, Any]:
     """Return the parameters of the study."""
     found = connection.execute("SELECT params, checksum FROM study").fetchall()
     if len(found) != 1 or _checksum(found[0][0]) != found[0][1]:
         raise _damaged(file, "the parameters of its study are not as they were written")
     try:
         params = json.loads(found[0][0])
-        return Study(**params).params() | params
+        return plan(**params).params() | params
     except (TypeError, ValueError, RecursionError) as error:
         raise _damaged(file, str(error)) from None
 
 
-def _set_params(connection: sqlite3.Connection, params: Mapping[str, Any]) -> None:
-    text = json.dumps(params)
+def _set_params(connection: sqlite3.Connection, plan: Plan) -> None:
+    text = json.dumps(plan.params())
     connection.execute("DELETE FROM study")
-    connection.execute("INSERT INTO study VALUES (?, ?)", (text, _checksum(text)))
+    connection.execute("INSERT INTO study VALUES (?, ?, ?)", (plan.KIND, text, _checksum(text)))
 
 
-def _agree(connection: sqlite3.Connection, study: Study, file: str) -> None:
+def _agree(connection: sqlite3.Connection, plan: Plan, file: str) -> None:
     """Compare the parameters with those in the file."""
-    before, wanted = _params(connection, file), study.params()
+    before, wanted = _params(connection, type(plan), file), plan.params()
     other = [
         name
         for name in wanted
@@ -358,22 +371,29 @@ def _agree(connection: sqlite3.Connection, study: Study, file: str) -> None:
             remedy="Give at least as many, or choose another name.",
         )
     if wanted != before:
-        _set_params(connection, wanted)
+        _set_params(connection, plan)
 
 
-def _read(connection: sqlite3.Connection, identity: str) -> tuple[dict[Cell, list[Values]], int]:
+def _read(
+    connection: sqlite3.Connection, plan: Any, identity: str
+) -> tuple[dict[Cell, list[Values]], int]:
     """Return the cells whose rows are as they were written, in order, and how many are not."""
-    cells = connection.execute(f"SELECT * FROM cells ORDER BY {', '.join(Cell._fields)}")
-    checksums = {Cell(*names): checksum for *names, checksum in cells}
+    names = plan.CELL._fields
+    cells = connection.execute(f"SELECT * FROM cells ORDER BY {', '.join(names)}")
+    checksums = {plan.CELL(*values): checksum for *values, checksum in cells}
     found: dict[Cell, list[Values]] = {cell: [] for cell in checksums}
-    for values in connection.execute(f"SELECT * FROM results ORDER BY {', '.join(KEY)}"):
-        found.setdefault(Cell(*values[:N_NAMES]), []).append(values)
+    for values in connection.execute(f"SELECT * FROM results ORDER BY {', '.join(plan.KEY)}"):
+        found.setdefault(plan.CELL(*values[: len(names)]), []).append(values)
     sound = {
         cell: rows
         for cell, rows in found.items()
         if rows and _checksum(identity, rows) == checksums.get(cell)
     }
     return sound, len(found) - len(sound)
+
+
+def _same_cell(plan: Plan) -> str:
+    return " AND ".join(f"{name} = ?" for name in plan.CELL._fields)
 
 
 def _identity(params: Mapping[str, Any]) -> str:
