@@ -252,3 +252,71 @@ def test_adam_in_two_halves_is_adam_in_one_go():
         theta = half.theta
     assert_array_equal(half.theta, whole.theta)
     assert half.moments.n_steps == whole.moments.n_steps == 18
+
+
+# ---- several networks at once ------------------------------------------------------------
+
+
+def several(n_classes=3, costs=(0.05, 0.2, 0.2, 0.45), **settings):
+    """The data of one network for each reject cost, and of all of them."""
+    each = [problem(n_classes, w, **settings) for w in costs]
+    signs, prices = (np.stack([getattr(d, name) for d in each]) for name in ("signs", "costs"))
+    return each, each[0]._replace(signs=signs, costs=prices)
+
+
+@pytest.mark.parametrize("hidden", [(), (4,), (5, 3)])
+@pytest.mark.parametrize("activation", ["tanh", "relu", "logistic"])
+@pytest.mark.parametrize("loss", ["logistic", "squared_error"])
+def test_objectives_of_several_networks_are_those_of_each(hidden, activation, loss):
+    each, together = several()
+    net = network(each[0], hidden, activation=activation, loss=loss, alpha=0.7, h=0.6)
+    theta = np.stack([start(net, data, seed) for seed, data in enumerate(each)])
+    J, gradient = mlp.objectives(theta, together, net)
+    for b, data in enumerate(each):
+        alone, slope = objective(theta[b], data, net)
+        assert J[b] == pytest.approx(alone, rel=1e-12)
+        assert_allclose(gradient[b], slope, rtol=1e-9, atol=1e-13)
+    g = forward(together.X, *unpack(theta, net), activation)
+    for b in range(len(each)):
+        alone = forward(together.X, *unpack(theta[b], net), activation)
+        assert_allclose(g[b], alone, rtol=1e-9, atol=1e-13)
+
+
+def test_several_networks_start_from_the_same_weights_and_their_own_thresholds():
+    each, together = several()
+    net = network(each[0])
+    theta = initialise(net, together, np.random.RandomState(0))
+    for b, data in enumerate(each):
+        assert_array_equal(theta[b], initialise(net, data, np.random.RandomState(0)))
+    assert_array_equal(theta[1], theta[2])
+    assert not np.array_equal(theta[0, -4:], theta[1, -4:])
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+@pytest.mark.parametrize("loss", ["logistic", "squared_error"])
+def test_rprop_of_several_networks_is_that_of_each(loss, size, monkeypatch):
+    each, together = several(n=40)
+    net = network(each[0], (6,), loss=loss, alpha=0.01)
+    monkeypatch.setattr(mlp, "TOGETHER", 40 * 6 * size)
+    theta = initialise(net, together, np.random.RandomState(0))
+    copy = theta.copy()
+    found = mlp.rprop_together(theta, together, net, 15)
+    assert_array_equal(theta, copy)
+    for b, data in enumerate(each):
+        alone = minimise(
+            theta[b], data, net, solver="rprop", max_iter=15, tol=0.0, n_iter_no_change=np.inf
+        )
+        assert_allclose(found[b], alone.theta, rtol=1e-9, atol=1e-12)
+        assert value(found[b], data, net) == pytest.approx(min(alone.loss_curve), rel=1e-12)
+
+
+def test_several_networks_keep_their_best_parameters():
+    """More steps never leave a network worse, though single steps may."""
+    each, together = several()
+    net = network(each[0], (), alpha=1.0)
+    theta = initialise(net, together, np.random.RandomState(0))
+    values = [
+        [value(t, data, net) for t, data in zip(found, each, strict=True)]
+        for found in (mlp.rprop_together(theta, together, net, n) for n in range(1, 12))
+    ]
+    assert (np.diff(values, axis=0) <= 1e-15).all()

@@ -10,12 +10,16 @@ is elementwise, sees the replicas:
 
 where the costs ``c`` are divided by the sum ``W`` of the sample weights.  All parameters are one
 vector: the weights of each layer, the biases of the hidden layers, the thresholds.
+
+Several networks of one shape on the same points are a leading axis of the parameters, signs and
+costs.  Small ones are trained many times faster this way, by ``rprop_together``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +32,7 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam
 GROW, SHRINK, FIRST_STEP, LEAST_STEP, LARGEST_STEP = 1.2, 0.5, 0.07, 1e-8, 50.0  # Rprop
 LARGEST_START = 5.0  # of a threshold
 CHUNK = 2048  # points in a forward pass
+TOGETHER = 1 << 16  # outputs of a layer, of all points and networks that are trained at a time
 
 
 class Network(NamedTuple):
@@ -45,8 +50,8 @@ class Data(NamedTuple):
     """Points, and what each of their replicas should be."""
 
     X: Any  # (n, p) dense or sparse
-    signs: Floats  # (Q, n) +1 or -1
-    costs: Floats  # (Q, n) sample weights included
+    signs: Floats  # (Q, n) +1 or -1; (B, Q, n) for B networks, and dense points
+    costs: Floats  # (Q, n), or (B, Q, n); sample weights included
     total: float  # sum of the sample weights
 
     def rows(self, rows: Any, total: float | None = None) -> Data:
@@ -87,85 +92,102 @@ def unpack(theta: Floats, net: Network) -> tuple[list[Floats], list[Floats]]:
     """Weights and biases of each layer, as views; the last biases are the thresholds."""
     coefs, intercepts, start = [], [], 0
     for rows, columns in pairwise(net.units):
-        coefs.append(theta[start : start + rows * columns].reshape(rows, columns))
+        W = theta[..., start : start + rows * columns]
+        coefs.append(W.reshape(*theta.shape[:-1], rows, columns))
         start += rows * columns
     for size in (*net.units[1:-1], net.n_replicas):
-        intercepts.append(theta[start : start + size])
+        intercepts.append(theta[..., start : start + size])
         start += size
     return coefs, intercepts
 
 
 def initialise(net: Network, data: Data, rng: np.random.RandomState) -> Floats:
-    """Random weights after Glorot and Bengio; thresholds as if ``G`` were 0."""
+    """Random weights after Glorot and Bengio; thresholds as if ``G`` were 0.
+
+    Several networks have the same weights, and each its own thresholds.
+    """
     coefs, biases = [], []
     for fan_in, fan_out in pairwise(net.units):
         bound = np.sqrt((2.0 if net.activation == "logistic" else 6.0) / (fan_in + fan_out))
         coefs.append(rng.uniform(-bound, bound, fan_in * fan_out))
         biases.append(rng.uniform(-bound, bound, fan_out))
-    return np.concatenate([*coefs, *biases[:-1], constant(net, data)[-net.n_replicas :]])
+    theta = constant(net, data)
+    theta[..., : -net.n_replicas] = np.concatenate([*coefs, *biases[:-1]])
+    return theta
 
 
 def constant(net: Network, data: Data) -> Floats:
     """Parameters of a network that puts out 0, with its best thresholds (but for the decay)."""
-    above = np.where(data.signs > 0, data.costs, 0.0).sum(axis=1)
-    below = np.where(data.signs < 0, data.costs, 0.0).sum(axis=1)
+    above = np.where(data.signs > 0, data.costs, 0.0).sum(axis=-1)
+    below = np.where(data.signs < 0, data.costs, 0.0).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         b = np.log(above) - np.log(below)
     b[np.isnan(b)] = 0.0  # no point takes part
     b = np.clip(b, -LARGEST_START, LARGEST_START) * (1.0 if net.loss == "logistic" else 0.5)
-    n_others = sum(rows * columns for rows, columns in pairwise(net.units)) + sum(net.units[1:-1])
-    return np.concatenate([np.zeros(n_others), b])
+    n_others = sum(map(prod, pairwise(net.units))) + sum(net.units[1:-1])
+    return np.concatenate([np.zeros((*b.shape[:-1], n_others)), b], axis=-1)
 
 
 def forward(X: Any, coefs: list[Floats], intercepts: list[Floats], activation: str) -> Floats:
-    """``G`` (n,) at the rows of ``X``, some at a time, that the layers may stay in the cache."""
-    g = np.empty(X.shape[0])
-    for start in range(0, len(g), CHUNK):
+    """``G`` (n,) at the rows of ``X``, some at a time, that the layers may stay in the cache.
+
+    Of several networks: (B, n).
+    """
+    g = np.empty((*intercepts[-1].shape[:-1], X.shape[0]))
+    for start in range(0, X.shape[0], CHUNK):
         a = X[start : start + CHUNK]
         for W, c in zip(coefs[:-1], intercepts[:-1], strict=True):
             a = a @ W
-            a += c
+            a += c[..., None, :]
             ACTIVATIONS[activation](a)
-        g[start : start + CHUNK] = a @ coefs[-1][:, 0]
+        g[..., start : start + CHUNK] = (a @ coefs[-1])[..., 0]
     return g
 
 
 def objective(theta: Floats, data: Data, net: Network) -> tuple[float, Floats]:
     """``J`` and its gradient."""
+    J, gradient = objectives(theta, data, net)
+    return float(J), gradient
+
+
+def objectives(theta: Floats, data: Data, net: Network) -> tuple[Floats, Floats]:
+    """``J`` and its gradient, or those (B,), (B, parameters) of several networks."""
     coefs, intercepts = unpack(theta, net)
-    layers = [data.X]  # outputs of each layer (n, units)
+    layers = [data.X]  # outputs of each layer (..., n, units)
     for W, c in zip(coefs[:-1], intercepts[:-1], strict=True):
         layers.append(layers[-1] @ W)
-        layers[-1] += c
+        layers[-1] += c[..., None, :]
         ACTIVATIONS[net.activation](layers[-1])
-    w, b = coefs[-1][:, 0], intercepts[-1]
+    w, b = coefs[-1], intercepts[-1]
 
-    losses, slopes = LOSSES[net.loss](data.signs, layers[-1] @ w + b[:, None])  # (Q, n)
+    f = (layers[-1] @ w)[..., None, :, 0] + b[..., None]  # (..., Q, n)
+    losses, slopes = LOSSES[net.loss](data.signs, f)
     slopes *= data.costs
     slopes /= data.total
-    apart = (b - b[0]) / net.h**2
+    apart = (b - b[..., :1]) / net.h**2
     decay = net.alpha / data.total
-    weights = theta[: sum(W.size for W in coefs)]
-    J = np.vdot(losses, data.costs) / data.total
-    J += 0.5 * decay * (weights @ weights + apart @ (b - b[0]))
+    weights = theta[..., : sum(map(prod, pairwise(net.units)))]
+    J = np.einsum("...qn,...qn->...", losses, data.costs) / data.total
+    J += 0.5 * decay * ((weights**2).sum(axis=-1) + (apart * (b - b[..., :1])).sum(axis=-1))
 
     gradient = np.empty_like(theta)
     coef_slopes, intercept_slopes = unpack(gradient, net)
-    slopes.sum(axis=1, out=intercept_slopes[-1])
+    slopes.sum(axis=-1, out=intercept_slopes[-1])
     intercept_slopes[-1] += decay * apart
-    intercept_slopes[-1][0] -= decay * apart.sum()
-    slope = slopes.sum(axis=0)  # (n,) of G
-    coef_slopes[-1][:, 0] = layers[-1].T @ slope
+    intercept_slopes[-1][..., 0] -= decay * apart.sum(axis=-1)
+    slope = slopes.sum(axis=-2)[..., None]  # (..., n, 1) of G
+    coef_slopes[-1][:] = _transpose(layers[-1]) @ slope
     if len(layers) > 1:
-        delta = slope[:, None] * w  # (n, units)
+        delta, ones = slope * _transpose(w), np.ones(slope.shape[-2])  # (..., n, units), (n,)
         for i in range(len(layers) - 1, 0, -1):
-            delta *= DERIVATIVES[net.activation](layers[i])
-            coef_slopes[i - 1][:] = layers[i - 1].T @ delta
-            delta.sum(axis=0, out=intercept_slopes[i - 1])
+            DERIVATIVES[net.activation](layers[i])  # whose outputs have had their use
+            delta *= layers[i]
+            coef_slopes[i - 1][:] = _transpose(layers[i - 1]) @ delta
+            intercept_slopes[i - 1][:] = ones @ delta  # faster than a sum of short rows
             if i > 1:
-                delta = delta @ coefs[i - 1].T
-    gradient[: weights.size] += decay * weights
-    return float(J), gradient
+                delta = delta @ _transpose(coefs[i - 1])
+    gradient[..., : weights.shape[-1]] += decay * weights
+    return J, gradient
 
 
 def value(theta: Floats, data: Data, net: Network) -> float:
@@ -183,6 +205,11 @@ def data_loss(theta: Floats, data: Data, net: Network) -> float:
     return float(np.vdot(LOSSES[net.loss](data.signs, f)[0], data.costs) / data.total)
 
 
+def _transpose(A: Any) -> Any:
+    """Swap the last two axes; points may be sparse."""
+    return A.T if A.ndim == 2 else A.swapaxes(-1, -2)
+
+
 # ---- elementwise functions ---------------------------------------------------------------
 
 
@@ -198,10 +225,17 @@ ACTIVATIONS: dict[str, Callable[[Floats], Any]] = {  # in place
     "relu": lambda z: np.maximum(z, 0.0, out=z),
     "logistic": _logistic,
 }
-DERIVATIVES: dict[str, Callable[[Floats], Any]] = {  # from the output
-    "tanh": lambda a: 1.0 - a * a,
-    "relu": lambda a: a > 0,
-    "logistic": lambda a: a * (1.0 - a),
+
+
+def _tanh_derivative(a: Floats) -> None:
+    a *= a
+    np.subtract(1.0, a, out=a)
+
+
+DERIVATIVES: dict[str, Callable[[Floats], Any]] = {  # from the output, in place
+    "tanh": _tanh_derivative,
+    "relu": lambda a: np.greater(a, 0.0, out=a),
+    "logistic": lambda a: np.multiply(a, 1.0 - a, out=a),
 }
 
 
@@ -326,23 +360,57 @@ def _lbfgs(
 def _rprop(
     theta: Floats, data: Data, net: Network, trace: _Trace, max_iter: int, tol: float
 ) -> tuple[Floats, bool]:
-    """Steps by the sign of each derivative (iRprop-, Igel and Hüsken 2003), full batch."""
+    """Steps by the sign of each derivative, full batch."""
     theta = theta.copy()
     steps, before = np.full_like(theta, FIRST_STEP), np.zeros_like(theta)
     _, gradient = objective(theta, data, net)
     converged = False
     for _ in range(max_iter):
-        turned = gradient * before
-        steps *= np.where(turned > 0, GROW, np.where(turned < 0, SHRINK, 1.0))
-        steps.clip(LEAST_STEP, LARGEST_STEP, out=steps)
-        gradient[turned < 0] = 0.0
-        theta -= np.sign(gradient) * steps
+        _rprop_step(theta, steps, gradient, before)
         before = gradient
         loss, gradient = objective(theta, data, net)
         converged = trace.step(theta, loss) or bool(np.abs(gradient).max() <= tol)
         if converged:
             break
     return theta, converged
+
+
+def rprop_together(theta: Floats, data: Data, net: Network, max_iter: int) -> Floats:
+    """Train several networks by so many steps of Rprop; return the best parameters of each.
+
+    ``theta`` is (B, parameters).  Each network gets the parameters that ``minimise`` finds for it
+    alone, but for rounding, if that does not stop early.
+    """
+    found = np.empty_like(theta)
+    size = max(1, TOGETHER // (len(data.X) * max(net.units[1:])))  # layers stay in the cache
+    with np.errstate(all="ignore"):
+        for start in range(0, len(theta), size):
+            some = slice(start, start + size)
+            part = data._replace(signs=data.signs[some], costs=data.costs[some])
+            found[some] = _best_of_rprop(theta[some].copy(), part, net, max_iter)
+    return found
+
+
+def _best_of_rprop(theta: Floats, data: Data, net: Network, max_iter: int) -> Floats:
+    best, least = theta.copy(), np.full(len(theta), np.inf)
+    steps, before = np.full_like(theta, FIRST_STEP), np.zeros_like(theta)
+    _, gradient = objectives(theta, data, net)
+    for _ in range(max_iter):
+        _rprop_step(theta, steps, gradient, before)
+        before = gradient
+        losses, gradient = objectives(theta, data, net)
+        better = losses < least
+        best[better], least[better] = theta[better], losses[better]
+    return best
+
+
+def _rprop_step(theta: Floats, steps: Floats, gradient: Floats, before: Floats) -> None:
+    """Step and adapt the steps, all in place (iRprop-, Igel and Hüsken 2003)."""
+    turned = gradient * before
+    steps *= np.where(turned > 0, GROW, np.where(turned < 0, SHRINK, 1.0))
+    steps.clip(LEAST_STEP, LARGEST_STEP, out=steps)
+    gradient[turned < 0] = 0.0
+    theta -= np.sign(gradient) * steps
 
 
 def _adam(

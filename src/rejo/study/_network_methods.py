@@ -1,22 +1,25 @@
 """Neural networks as the authors trained them: one hidden layer, tanh, Rprop, 15 epochs.
 
-All are :class:`rejo.RejoMLP` without a penalty, so that ``h`` has no effect, and from the same
-seed.
+They are :class:`rejo.RejoMLP` without a penalty, so that ``h`` has no effect.  All networks of a
+cell that have the same number of units start from the same weights, and those of a fold (all reject
+costs, all boundaries) are trained together: the solver has them as one more axis of its arrays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import product
 
 import numpy as np
 
 from rejo._typing import Floats, Mask
-from rejo.estimators import RejoMLP
-from rejo.replication import replica_costs
+from rejo.replication import replica_costs, replica_labels
+from rejo.solvers.mlp import Data, Network, forward, initialise, rprop_together, unpack
 from rejo.study._cells import TuningGrid
 from rejo.study._data import Task
+from rejo.study._posterior_rules import CHOW, tune_posteriors
 from rejo.study._tuning import Params, TrainTest, Tried, tune, tune_cutoffs
+
+EPOCHS = 15
 
 
 def rejo_nn(task: Task, costs: Sequence[float], grid: TuningGrid, seed: int) -> list[Tried]:
@@ -25,53 +28,105 @@ def rejo_nn(task: Task, costs: Sequence[float], grid: TuningGrid, seed: int) -> 
     def boundaries(
         part: TrainTest, costs: Sequence[float], grid: Sequence[Params]
     ) -> Iterator[tuple[int, int, Mask]]:
-        for (i, w), (j, params) in product(enumerate(costs), enumerate(grid)):
-            model = network(params["units"], w, seed).fit(part.X, part.k)
-            yield i, j, model.boundary_scores(part.X_new) > 0
+        signs, tables = _replicas(part, costs)
+        for j, params in enumerate(grid):
+            for i, scores in enumerate(_train(part, signs, tables, params["units"], seed)):
+                yield i, j, scores > 0
 
     return tune(task, costs, _points(grid), boundaries)
 
 
 def two_networks(task: Task, costs: Sequence[float], grid: TuningGrid, seed: int) -> list[Tried]:
-    """MLP-2C: an independent network for each of the two boundaries."""
+    """MLP-2C, and FH-MLP-2C for more classes: an independent network for each boundary."""
 
     def boundaries(
         part: TrainTest, costs: Sequence[float], grid: Sequence[Params]
     ) -> Iterator[tuple[int, int, Mask]]:
-        for (i, w), (j, params) in product(enumerate(costs), enumerate(grid)):
-            weights = replica_costs(2, w)[part.k].T  # (2, n)
-            model = network(params["units"], None, seed)
-            scores = [model.fit(part.X, part.k, v).boundary_scores(part.X_new) for v in weights]
-            yield i, j, np.hstack(scores) > 0
+        signs, tables = _replicas(part, costs)
+        alone = (len(costs) * len(signs), 1, len(part.k))  # each boundary is a network
+        signs, tables = np.tile(signs, (len(costs), 1)).reshape(alone), tables.reshape(alone)
+        for j, params in enumerate(grid):
+            scores = _train(part, signs, tables, params["units"], seed)[..., 0]
+            for i, each in enumerate(np.split(scores, len(costs))):
+                yield i, j, each.T > 0
 
     return tune(task, costs, _points(grid), boundaries)
 
 
 def one_network(task: Task, costs: Sequence[float], grid: TuningGrid, seed: int) -> list[Tried]:
-    """MLP-1C: a network without costs, and two cut-offs on its score."""
+    """MLP-1C: a network without costs, and two cut-offs on its score for each boundary."""
+    classes = np.unique(task.k)
 
     def scores(part: TrainTest, grid: Sequence[Params]) -> Iterator[tuple[int, Floats]]:
+        known, k = np.unique(part.k, return_inverse=True)
+        signs = replica_labels(len(known), reject=False)[k].T
+        n_below = np.searchsorted(known, classes[:-1], side="right")  # of the known classes
         for j, params in enumerate(grid):
-            model = network(params["units"], None, seed).fit(part.X, part.k)
-            yield j, model.boundary_scores(part.X_new)
+            [found] = _train(part, signs, np.ones((1, *signs.shape)), params["units"], seed)
+            # A boundary with a missing class at it is that of the next ones; beyond all others
+            # only one side has been seen.
+            ends = np.ones((len(found), 1))
+            yield j, np.hstack([ends, found, -ends])[:, n_below]
 
     return tune_cutoffs(task, costs, _points(grid), scores)
 
 
-def network(units: int, reject_cost: float | None, seed: int) -> RejoMLP:
-    """Return the authors' network with so many hidden units."""
-    return RejoMLP(
-        (units,), loss="squared_error", solver="rprop", alpha=0.0, max_iter=15, tol=0.0,
-        n_iter_no_change=np.inf, reject_cost=reject_cost, random_state=seed,
-    )  # fmt: skip
+def split_networks(task: Task, costs: Sequence[float], grid: TuningGrid, seed: int) -> list[Tried]:
+    """FH-MLP-1C: a network without costs for each split of the classes, with two cut-offs."""
+    return tune_cutoffs(task, costs, _points(grid), _SplitNetworks(task, seed))
 
 
-def _points(grid: TuningGrid) -> list[Params]:
-    return [{"units": units} for units in grid.units]
+def chow_network(task: Task, costs: Sequence[float], grid: TuningGrid, seed: int) -> list[Tried]:
+    """Chow-MLP: Chow's rule on the posteriors of the networks of all splits."""
+    return tune_posteriors(task, costs, _points(grid), _SplitNetworks(task, seed), CHOW)
 
 
 NETWORKS: dict[str, Callable[..., list[Tried]]] = {
     "rejoNN": rejo_nn,
     "MLP-1C": one_network,
+    "FH-MLP-1C": split_networks,
     "MLP-2C": two_networks,
+    "FH-MLP-2C": two_networks,
+    "Chow-MLP": chow_network,
 }
+
+
+class _SplitNetworks:
+    """Scores (m, K-1) of plain networks, one for each split of the classes into low and high."""
+
+    def __init__(self, task: Task, seed: int) -> None:
+        self.classes, self.seed = np.unique(task.k), seed
+
+    def __call__(self, part: TrainTest, grid: Sequence[Params]) -> Iterator[tuple[int, Floats]]:
+        signs = np.where(part.k > self.classes[:-1, None], 1.0, -1.0)[:, None]  # (K-1, 1, n)
+        sides = signs.mean(axis=2)  # 1 or -1: a class is missing, only one side has been seen
+        seen = np.abs(sides[:, 0]) < 1
+        for j, params in enumerate(grid):
+            scores = np.tile(sides, (1, len(part.X_new)))  # (K-1, m)
+            fitted = _train(
+                part, signs[seen], np.ones_like(signs[seen]), params["units"], self.seed
+            )
+            scores[seen] = fitted[..., 0]
+            yield j, scores.T
+
+
+def _replicas(part: TrainTest, costs: Sequence[float]) -> tuple[Floats, Floats]:
+    """Labels (Q, n) of the points in the replicas, and their costs (n_costs, Q, n)."""
+    classes, k = np.unique(part.k, return_inverse=True)
+    tables = [replica_costs(len(classes), w)[k].T for w in costs]
+    return replica_labels(len(classes))[k].T, np.stack(tables)
+
+
+def _train(part: TrainTest, signs: Floats, costs: Floats, units: int, seed: int) -> Floats:
+    """Scores (B, m, Q) of the new points by B networks for labels and costs (B, Q, n)."""
+    data = Data(part.X, np.broadcast_to(signs, costs.shape), costs, float(len(part.k)))
+    net = Network((part.X.shape[1], units, 1), costs.shape[1], loss="squared_error")
+    start = initialise(net, data, np.random.RandomState(seed))
+    coefs, intercepts = unpack(rprop_together(start, data, net, EPOCHS), net)
+    g = forward(part.X_new, coefs, intercepts, net.activation)
+    # Sorted, so that the boundaries of a network do not cross; it changes no count.
+    return g[..., None] - np.sort(-intercepts[-1], axis=-1)[:, None]
+
+
+def _points(grid: TuningGrid) -> list[Params]:
+    return [{"units": units} for units in grid.units]
