@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from rejo._typing import Floats, Indices, Mask
+from rejo._typing import Floats, Mask
 from rejo.baselines import EmbeddedRejectSVC
-from rejo.baselines.calibration import calibrated, fit_calibrator
 from rejo.estimators import RejoKernelLogistic
 from rejo.replication import replica_costs, replica_labels
 from rejo.selection import RejoSVCCV
@@ -23,18 +22,8 @@ from rejo.solvers.reference import gram
 from rejo.solvers.svm import Kernel, Problem, Step, path_order
 from rejo.study._cells import TuningGrid
 from rejo.study._data import Task
-from rejo.study._tuning import (
-    Params,
-    TrainTest,
-    Tried,
-    by_boundaries,
-    count,
-    first_least,
-    score_held_out,
-    score_test,
-    tune,
-    tune_cutoffs,
-)
+from rejo.study._posterior_rules import CHOW, ORDINAL, tune_posteriors
+from rejo.study._tuning import Params, TrainTest, Tried, by_boundaries, tune, tune_cutoffs
 
 DEGREE, COEF0 = 2, 1.0  # (gamma x.x' + 1)^2: all terms up to the second order
 TOL = 1e-3
@@ -113,26 +102,15 @@ def one_classifier(
 
 
 def chow(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) -> list[Tried]:
-    """Chow's rule on the posteriors of a plain machine, by Platt's sigmoid.
+    """Chow's rule on the posteriors of plain machines, one for each pair of classes."""
+    return tune_posteriors(task, costs, _points(grid), _pairs(task, kernel), CHOW)
 
-    More than two classes are told apart pair by pair, and the posteriors are those of a logistic
-    regression on the scores of all pairs.  ``C`` and ``gamma`` minimise the risk of each cost on
-    the held-out posteriors.
-    """
-    classes, k = np.unique(task.k, return_inverse=True)
-    pairs = combinations(range(len(classes)), 2)
-    labels = np.column_stack([(k == j) * 1.0 - (k == i) for i, j in pairs])  # 0: takes no part
-    machines, points = _Machines(task, kernel, labels), _points(grid)
-    scores = score_held_out(task, points, machines)
-    maps = [fit_calibrator(s, k, np.ones(len(k)), "sigmoid") for s in scores]
-    posteriors = [calibrated(m, s) for m, s in zip(maps, scores, strict=True)]
-    risks = [[count(_chow(p, w, classes), task.k).risk(w) for p in posteriors] for w in costs]
-    best = first_least(np.array(risks)).tolist()
-    tested = score_test(task, points, machines, best)
-    return [
-        Tried(_chow(calibrated(maps[j], tested[j]), w, classes), points[j])
-        for j, w in zip(best, costs, strict=True)
-    ]
+
+def ordinal_posteriors(
+    task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str
+) -> list[Tried]:
+    """Ordinal-SVC: the same posteriors, and the output with the least expected ordinal loss."""
+    return tune_posteriors(task, costs, _points(grid), _pairs(task, kernel), ORDINAL)
 
 
 def fumera(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) -> list[Tried]:
@@ -162,6 +140,7 @@ KERNEL_METHODS: dict[str, Callable[..., list[Tried]]] = {
     "FH-2C": two_classifiers,
     "Fumera": fumera,
     "Chow-SVC": chow,
+    "Ordinal-SVC": ordinal_posteriors,
     "rejoLogistic": rejo_logistic,
 }
 
@@ -221,6 +200,14 @@ class _Machines:
             yield from zip(places, np.stack(scores, axis=2), strict=True)
 
 
+def _pairs(task: Task, kernel: str) -> _Machines:
+    """Machines that tell two classes apart, for every pair."""
+    classes, k = np.unique(task.k, return_inverse=True)
+    pairs = combinations(range(len(classes)), 2)
+    labels = np.column_stack([(k == j) * 1.0 - (k == i) for i, j in pairs])  # 0: takes no part
+    return _Machines(task, kernel, labels)
+
+
 def _solve_path(problem: Problem, between: Floats, y: Floats, caps: list[Floats]) -> Floats:
     """Scores (n_caps, m) of a machine for the labels (n,) and each of the caps (n, 1).
 
@@ -247,10 +234,3 @@ def _by_gamma(grid: Sequence[Params]) -> Iterator[tuple[float, list[int]]]:
     order = sorted(range(len(grid)), key=lambda j: grid[j]["gamma"])
     for gamma, places in groupby(order, key=lambda j: grid[j]["gamma"]):
         yield gamma, list(places)
-
-
-def _chow(p: Floats, reject_cost: float, classes: Indices) -> Indices:
-    """Outputs: the likeliest class, or a rejection on that side of it where the second is."""
-    top, second = np.argsort(-p, axis=1, kind="stable")[:, :2].T
-    rejected = p.max(axis=1) < 1.0 - reject_cost
-    return 2 * classes[top] + np.where(rejected, np.sign(second - top), 0)
