@@ -25,7 +25,13 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rejo
-from rejo.baselines import FrankHallReject, NoveltyReject, ThresholdRejectClassifier
+from rejo.baselines import (
+    BagEmbedding,
+    FrankHallReject,
+    NoveltyReject,
+    ThresholdRejectClassifier,
+)
+from rejo.baselines.bags import bag_array
 from rejo.estimators import (
     RejectClassifier,
     RejoBoost,
@@ -63,6 +69,7 @@ WRAPPED = [
 NETWORK = {"alpha": 0.01, "max_iter": 100}
 
 SETTINGS = {
+    "BagEmbedding": [{}, {"n_prototypes": 7, "gamma": 0.5, "scale": False, "by_class": True}],
     "BlendClassifier": [
         {"estimators": [("linear", LINEAR), ("tree", WRAPPED[2])], "cv": 2},
         {
@@ -172,8 +179,10 @@ def settings_of(kind):
 ESTIMATORS = [
     kind(**settings) for kind in public_estimators().values() for settings in settings_of(kind)
 ]
-# An encoder of tables takes DataFrames only; scikit-learn's checks give arrays.
-ON_ARRAYS = [estimator for estimator in ESTIMATORS if type(estimator).__name__ != "TableEncoder"]
+# An encoder of tables takes DataFrames only, and one of bags only bags; scikit-learn's checks give
+# arrays.
+ON_OTHERS = ("TableEncoder", "BagEmbedding")
+ON_ARRAYS = [estimator for estimator in ESTIMATORS if type(estimator).__name__ not in ON_OTHERS]
 CLASSIFIERS = [estimator for estimator in ESTIMATORS if isinstance(estimator, RejectClassifier)]
 
 
@@ -332,12 +341,16 @@ def problem(estimator):
     t = X["age"] + 0.5 * X["dose"] + 0.4 * rng.normal(size=len(X))
     many = not is_classifier(estimator) or get_tags(estimator).classifier_tags.multi_class
     cuts = np.quantile(t, [1 / 3, 2 / 3] if many else [1 / 2])
+    if isinstance(estimator, BagEmbedding):  # bags of one, two or three points
+        X = bag_array([X.iloc[i : i + i % 3 + 1] for i in range(len(X))])
     return X, np.searchsorted(cuts, t)
 
 
 def points(estimator):
     """Points as the estimator takes them: arrays, if it takes those."""
     X, y = problem(estimator)
+    if isinstance(estimator, BagEmbedding):
+        return bag_array([bag.to_numpy() for bag in X]), y
     return (X if estimator not in ON_ARRAYS else X.to_numpy()), y
 
 
@@ -452,7 +465,7 @@ def test_a_frame_gives_the_same_answers_and_its_names(estimator, model):
     X, _ = problem(estimator)
     named = fit_named(estimator)
     assert named.n_features_in_ == model.n_features_in_ == 3
-    assert_array_equal(named.feature_names_in_, X.columns)
+    assert_array_equal(named.feature_names_in_, ["age", "dose", "weight"])
     pairs = zip(answers(named, X), answers(model, points(estimator)[0]), strict=True)
     for left, right in pairs:  # a frame is stored by columns: sums may be rounded differently
         assert_allclose(left, right, rtol=1e-9)

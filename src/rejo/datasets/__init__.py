@@ -2,9 +2,10 @@
 
 ``make_synthetic_1`` to ``make_synthetic_4`` draw the four synthetic problems of the paper. Their
 ``posterior`` is known, and so are the best rates that any classifier can reach: ``bayes_risk`` and
-``bayes_rates``. ``load_breast_cancer_binary`` and ``load_diabetes_ordinal`` need no file and no
-network. ``load_table`` loads your own CSV or Parquet file. ``fetch`` gets the public tables of
-``CATALOGUE``: from a data folder if they are there (``available``), else from OpenML.
+``bayes_rates``. ``make_bags`` draws bags of points. ``load_breast_cancer_binary`` and
+``load_diabetes_ordinal`` need no file and no network. ``load_table`` loads your own CSV or Parquet
+file. ``fetch`` gets the public tables of ``CATALOGUE``: from a data folder if they are there
+(``available``), else from OpenML.
 
 No table is part of this package. The data folder is given by the environment variable ``REJO_DATA``
 or by the argument ``data_home``.
@@ -21,6 +22,7 @@ from rejo.datasets.synthetic import (
     make_synthetic_3,
     make_synthetic_4,
 )
+from rejo.datasets.synthetic_bags import make_bags
 
 __all__ = [
     "CATALOGUE",
@@ -33,6 +35,7 @@ __all__ = [
     "load_breast_cancer_binary",
     "load_diabetes_ordinal",
     "load_table",
+    "make_bags",
     "make_synthetic_1",
     "make_synthetic_2",
     "make_synthetic_3",

@@ -104,7 +104,7 @@ def _draw_zones(n_samples: int, seed: Seed, cuts: tuple[float, ...]) -> Sample:
     Zone z lies below ``cuts[z]``. An even zone belongs to class z / 2. An odd zone, from a to b,
     lies between the classes (z - 1) / 2 and (z + 1) / 2: the upper one if uniform(a, b) < alpha.
     """
-    n_samples = _size(n_samples)
+    n_samples = checked_size(n_samples)
     rng = check_random_state(seed)
     X = rng.uniform(size=(n_samples, 2))
     alpha = alpha_of(X)
@@ -116,7 +116,7 @@ def _draw_zones(n_samples: int, seed: Seed, cuts: tuple[float, ...]) -> Sample:
 
 def _draw_clouds(n_samples: int, seed: Seed, n_classes: int) -> Sample:
     """Draw points (n, 2) of Gaussian clouds of equal size, and their class indices (n,)."""
-    n_samples = _size(n_samples)
+    n_samples = checked_size(n_samples)
     rng = check_random_state(seed)
     k = rng.permutation(np.resize(np.arange(n_classes), n_samples))
     column = k[:, None]  # (n_samples, 1)
@@ -124,9 +124,10 @@ def _draw_clouds(n_samples: int, seed: Seed, n_classes: int) -> Sample:
     return X + rng.uniform(*SHIFT, size=X.shape) * (column < N_SHIFTED), k.astype(np.int64)
 
 
-def _size(n_samples: int) -> int:
-    if isinstance(n_samples, bool) or not isinstance(n_samples, Integral):
-        raise TypeError(f"n_samples must be an integer, got {n_samples!r}")
-    if n_samples < 1:
-        raise ValueError(f"n_samples must be positive, got {n_samples!r}")
-    return int(n_samples)
+def checked_size(n: int, name: str = "n_samples") -> int:
+    """Return a number of cases to draw; refuse anything but a positive integer."""
+    if isinstance(n, bool) or not isinstance(n, Integral):
+        raise TypeError(f"{name} must be an integer, got {n!r}")
+    if n < 1:
+        raise ValueError(f"{name} must be positive, got {n!r}")
+    return int(n)

@@ -20,6 +20,7 @@ from scipy.sparse import csr_array, issparse
 
 import rejo
 from rejo._io import percent, printable
+from rejo.baselines.bags import is_bags
 from rejo.persistence._container import HEADER, Bytes, parse_json, payload_hash
 from rejo.persistence._refusals import ensure
 from rejo.persistence._schema import Node, Schema, type_name
@@ -242,7 +243,7 @@ def data_hash(X: Any, y: Any) -> str:
 
     Parameters
     ----------
-    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features), or bags
     y : array-like of shape (n_samples,)
 
     Returns
@@ -251,7 +252,7 @@ def data_hash(X: Any, y: Any) -> str:
         64 hexadecimal digits.  They depend on values, types, order and names of columns.
     """
     digest = hashlib.sha256()
-    for part in (X, y):
+    for part in (*(X if is_bags(X) else [X]), y):
         if hasattr(part, "columns") and hasattr(part, "iloc"):
             for i, name in enumerate(part.columns):
                 digest.update(f"column {name!r}\n".encode())

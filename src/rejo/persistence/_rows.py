@@ -25,6 +25,7 @@ from sklearn.utils import _safe_indexing
 
 from rejo._state import is_fitted
 from rejo._typing import Floats, Indices
+from rejo.baselines.bags import is_bags
 from rejo.persistence._arrays import check_array, read_array, read_sparse
 from rejo.persistence._container import SCHEMA, Bytes
 
@@ -69,8 +70,10 @@ def count_rows(members: Mapping[str, Bytes], model: Any, X: Any) -> int | None:
     Returns
     -------
     n_rows : int or None
-        At most ``n_samples``.  None: the model does not take this table.
+        At most ``n_samples``.  None: the model does not take this table, or ``X`` are bags.
     """
+    if is_bags(X):
+        return None
     X = X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2 or 0 in X.shape:
         return None

@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.utils import get_tags
 
+from rejo.baselines.bags import BagEmbedding, bag_array
 from rejo.persistence._refusals import ModelFileError, ensure, first_line
 from rejo.tables import TableEncoder
 
@@ -68,11 +69,16 @@ def made_up_cases(model: Any) -> Any:
         return csr_matrix((N_CASES, p)) if sparse else None
     names = getattr(model, "feature_names_in_", getattr(first, "feature_names_in_", None))
     X = _values(first, p)
-    if X is None or names is None:
-        return X
-    import pandas as pd
+    if X is not None and names is not None:
+        import pandas as pd
 
-    return pd.DataFrame({name: X[:, j] for j, name in enumerate(names)}).infer_objects()
+        X = pd.DataFrame({name: X[:, j] for j, name in enumerate(names)}).infer_objects()
+    return _bags(X) if isinstance(first, BagEmbedding) else X
+
+
+def _bags(X: Any) -> Any:
+    """Cases as bags, each with the rows up to its own."""
+    return bag_array([X[: i + 1] for i in range(N_CASES)])
 
 
 def _first(model: Any) -> Any:
