@@ -11,6 +11,7 @@ from pathlib import Path
 from rejo.study import read_archive
 from rejo.study.figures import render
 from rejo.study.page import make_report
+from rejo.study.panels import ORDINAL_RISK
 from rejo.study.paper import choose_figures, label
 from rejo.study.verdict import FAILS, HOLDS, OPEN
 
@@ -39,10 +40,15 @@ def claims(report):
     for judgement in report.judgements:
         counts = " | ".join(str(judgement.count(v)) for v in (HOLDS, FAILS, OPEN))
         lines.append(f'| "{judgement.claim.quote}" | **{judgement.verdict}** | {counts} |')
-    if report.by_patient:
-        lines += ["", "The same claims on BCCT with the rows of a patient kept together:", ""]
-        lines += lines[2:4]
-        for judgement in report.by_patient:
+    others = {
+        "The same claims on ordered classes, by the ordinal loss that is trained:": report.by_loss,
+        "The same claims on BCCT with the rows of a patient kept together:": report.by_patient,
+    }
+    head = lines[2:4]
+    for title, judgements in others.items():
+        if judgements:
+            lines += ["", title, "", *head]
+        for judgement in judgements:
             counts = " | ".join(str(judgement.count(v)) for v in (HOLDS, FAILS, OPEN))
             lines.append(f'| "{judgement.claim.quote}" | {judgement.verdict} | {counts} |')
     if report.leak:
@@ -51,31 +57,41 @@ def claims(report):
 
 
 def section(item):
-    lines = [f"## {item.figure.title}", "", f"The paper: *{item.figure.caption}*"]
+    caption = item.figure.caption
+    said = f"The paper: *{caption}*" if caption else "Not shown in the paper."
+    lines = [f"## {item.figure.title}", "", said]
     for block in item.blocks:
         if len(item.blocks) > 1:
             lines += ["", f"### {block.title[0].upper()}{block.title[1:]}"]
         for name in block.canvases:
             lines += ["", f"![{name}]({name}.png)"]
-        table = block.tables[-1]
-        shown = [i for i, cost in enumerate(table.costs) if cost in SHOWN_COSTS]
-        lines += [
-            "",
-            f"Mean risk with {table.share:.0%} of the data for training; ▲ and ▼: significantly "
-            f"above and below {label(item.figure.methods[0])}.",
-            "",
-            "| method | " + " | ".join(f"{table.costs[i]}" for i in shown) + " |",
-            "|---|" + "---|" * len(shown),
-        ]
-        if table.bayes is not None:
-            lines.append("| *best possible* | " + cells(table.bayes[i] for i in shown))
-        for method, values in table.rows:
-            marked = (f"{values[i][0]}{values[i][1]}" for i in shown)
-            lines.append(f"| {method} | " + cells(marked))
+        largest = max(table.share for table in block.tables)
+        for table in block.tables:
+            if table.share == largest:
+                lines += risks(table, label(item.figure.methods[0]))
         lines += ["", "Tests behind the verdicts:", ""]
         for claim, trial in block.trials:
             lines.append(f"- *{claim.name}*, {trial.share:.0%}: {trial.verdict}. {trial.numbers}.")
     return "\n".join(lines)
+
+
+def risks(table, reference):
+    shown = [i for i, cost in enumerate(table.costs) if cost in SHOWN_COSTS]
+    measure = "ordinal loss" if table.measure == ORDINAL_RISK else "risk"
+    lines = [
+        "",
+        f"Mean {measure} with {table.share:.0%} of the data for training; ▲ and ▼: significantly "
+        f"above and below {reference}.",
+        "",
+        "| method | " + " | ".join(f"{table.costs[i]}" for i in shown) + " |",
+        "|---|" + "---|" * len(shown),
+    ]
+    if table.bayes is not None:
+        lines.append("| *best possible* | " + cells(table.bayes[i] for i in shown))
+    for method, values in table.rows:
+        marked = (f"{values[i][0]}{values[i][1]}" for i in shown)
+        lines.append(f"| {method} | " + cells(marked))
+    return lines
 
 
 def explained(report):

@@ -337,7 +337,8 @@ _POSTERIORS = (
     Method(
         name="mlp-posterior", label="neural network, posteriors and prices",
         build=_by_posteriors(_network), unordered=True,
-        standard=True, max_samples=5_000, max_features=200, **_BY_POSTERIORS,
+        standard=True, max_samples=5_000, max_features=200, paper=("", "Chow-MLP"),
+        **_BY_POSTERIORS,
     ),
     Method(
         name="boosting-posterior", label="gradient boosting, posteriors and prices",
@@ -360,8 +361,8 @@ _RIVALS = (
     _rival(_SVM, "pair", standard=True, paper=("SVM-2C", "FH-2C")),
     _rival(_SVM, "posterior", standard=True, paper=("Chow-SVC", "Chow-SVC")),
     _rival(_SVM, "class"),
-    _rival(_MLP, "cutoffs", paper=("MLP-1C", "")),
-    _rival(_MLP, "pair", standard=True, paper=("MLP-2C", "")),
+    _rival(_MLP, "cutoffs", paper=("MLP-1C", "FH-MLP-1C")),
+    _rival(_MLP, "pair", standard=True, paper=("MLP-2C", "FH-MLP-2C")),
     _rival(_MLP, "class"),
     *(
         _rival(learner, way)

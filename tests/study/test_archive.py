@@ -39,7 +39,7 @@ def test_other_and_damaged_files_are_refused_by_name(tmp_path, rows_of):
         packed(head + line.replace(b"0.04", b"")): "reject_cost is empty in line 2",
         packed(head + line + line.replace(b"0.04", b"nan")): "reject_cost is nan in line 3",
         packed(head + line.partition(b',"rejo')[0]): "argument 2 is shorter",
-        packed(head + b'"' + line): "unexpected end of data",
+        packed(head + b'"' + head): "unexpected end of data",
     }.items():
         path = tmp_path / "rows.csv.xz"
         path.write_bytes(content)

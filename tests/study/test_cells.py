@@ -18,7 +18,7 @@ from rejo.baselines import (
 from rejo.baselines.cutoffs import best_cutoffs
 from rejo.replication import loss_from_costs, replica_costs
 from rejo.study import METHODS, Cell, Study, run_cell
-from rejo.study._cells import GRIDS
+from rejo.study._cells import BINARY, GRIDS
 from rejo.study._data import StudyTable, make_task
 from rejo.study._kernel_methods import FEW_STARTS, LOGISTIC
 from rejo.study._methods import compute
@@ -52,7 +52,9 @@ def test_default_is_the_paper():
         methods = {c.method.partition("/")[0] for c in cells if c.dataset == dataset}
         common = {"rejoSVM", "rejoNN", "rejoLogistic", "Chow-SVC"}
         two = {"SVM-1C", "SVM-2C", "Fumera", "MLP-1C", "MLP-2C"}
-        assert methods == common | (two if data.n_classes == 2 else {"FH-1C", "FH-2C"})
+        more = {"FH-1C", "FH-2C", "Ordinal-SVC"}
+        more |= {"MLP-1C", "FH-MLP-1C", "FH-MLP-2C", "Chow-MLP"}
+        assert methods == common | (two if data.n_classes == 2 else more)
 
 
 def test_a_name_without_kernel_means_all_kernels_and_order_does_not_matter():
@@ -88,7 +90,7 @@ def test_errors_name_the_parameter(parameters, message):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_rows_of_every_method(method):
-    dataset = "syntheticIII" if method.startswith("FH") else "syntheticI"
+    dataset = "syntheticI" if method.partition("/")[0] in BINARY else "syntheticIII"
     study, cell = one_cell(method, dataset)
     rows = run_cell(study, cell)
     assert [row["reject_cost"] for row in rows] == list(COSTS)

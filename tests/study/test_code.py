@@ -32,7 +32,9 @@ def codes(database):
 
 def test_rows_of_other_code_are_refused(database):
     before = read_rows(database)
-    with pytest.raises(StudyFileError, match=rf"1 by {OTHER}; this is .*'replace'.*'keep'"):
+    with pytest.raises(
+        StudyFileError, match=rf"1 by {OTHER}; this is .*other_code=replace.*other_code=keep"
+    ):
         run(small(repetitions=3), database)
     assert read_rows(database) == before
 

@@ -3,15 +3,17 @@
 import numpy as np
 import pytest
 
-from rejo.datasets import bayes_rates
+from rejo.datasets import bayes_rates, make_synthetic_3
+from rejo.replication import loss_from_costs, replica_costs
 from rejo.study.figures import (
     LeakRow,
     accuracy_reject_figure,
+    both_risks_figure,
     leak_figure,
     render,
     risk_difference_figure,
 )
-from rejo.study.panels import index_rows, make_panel
+from rejo.study.panels import ORDINAL_RISK, RISK, index_rows, make_panel
 from rejo.study.paper import FIGURES
 
 FIGURE = FIGURES["syntheticI-svm"]
@@ -20,11 +22,12 @@ METHODS = (*FIGURE.methods, *FIGURE.beside)
 
 @pytest.fixture
 def panels(rows_of):
-    def make(figure=FIGURE, split="random", **options):
+    def make(figure=FIGURE, split="random", measure=RISK, **options):
         methods = (*figure.methods, *figure.beside)
         excess = {method: 0.005 * i for i, method in enumerate(methods)}
         indexed = index_rows(rows_of(figure.dataset, excess, split=split, **options))
-        return [make_panel(indexed, figure.dataset, split, s, methods) for s in figure.shares]
+        key = figure.dataset, split
+        return [make_panel(indexed, *key, s, methods, measure) for s in figure.shares]
 
     return make
 
@@ -85,6 +88,32 @@ def test_differences_are_those_of_the_risk(panels):
     assert any(np.allclose(y, 1000 * wanted) for y in drawn)
     low, high = ax.get_ylim()
     assert low < 1000 * wanted.min() < 1000 * wanted.max() < high
+
+
+@pytest.mark.parametrize("name", ["syntheticIII-svm", "bcct-nn"])
+def test_both_risks_are_shares_of_reviewing_everything(panels, name):
+    figure = FIGURES[name]
+    made, ordinal = panels(figure), panels(figure, measure=ORDINAL_RISK)
+    axes = both_risks_figure(figure, made, ordinal).axes
+    assert len(axes) == 6
+    method = figure.methods[1]
+    for ax, panel in zip(axes, made + ordinal, strict=True):
+        assert lines(ax)["review everything"].get_ydata() == [1, 1]
+        expected = panel.risk[method].mean(axis=0) / panel.review_all
+        np.testing.assert_allclose(lines(ax)[method.partition("/")[0]].get_ydata(), expected)
+    for panel in made:
+        np.testing.assert_array_equal(panel.review_all, panel.costs)
+
+
+def test_reviewing_everything_by_the_ordinal_loss(panels):
+    """The best of the four places between five classes, by brute force over a sample of them."""
+    [panel, *_] = panels(FIGURES["syntheticIII-svm"], measure=ORDINAL_RISK)
+    y = make_synthetic_3(20_000, random_state=1)[1] - 1
+    for w, found in zip(panel.costs, panel.review_all, strict=True):
+        loss = loss_from_costs(replica_costs(5, w))
+        assert found == pytest.approx(min(loss[y, o].mean() for o in (1, 3, 5, 7)), rel=0.03)
+        assert found > w  # which is what a person would cost
+    assert panel.bayes is None  # the best possible is known for the other risk only
 
 
 def test_no_panels_is_an_error():

@@ -12,7 +12,7 @@ from rejo.study.paper import DATA, FIGURES, choose_figures
 
 pytest.importorskip("jinja2")
 
-NAMES = ["syntheticI", "syntheticI-svm", "bcct-binary-nn"]
+NAMES = ["syntheticI", "syntheticI-svm", "bcct-binary-nn", "syntheticIV-nn"]
 PICTURE = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
 
 
@@ -60,7 +60,7 @@ class Reader(HTMLParser):
 def test_the_report_has_what_was_asked_for(report):
     assert [item.figure.name for item in report.explanations] == ["syntheticI"]
     assert [section.figure.name for section in report.sections] == NAMES[1:]
-    assert [len(section.blocks) for section in report.sections] == [1, 2]
+    assert [len(section.blocks) for section in report.sections] == [1, 2, 1]
     assert set(report.canvases) == {
         "syntheticI",
         "syntheticI-svm",
@@ -70,6 +70,9 @@ def test_the_report_has_what_was_asked_for(report):
         "bcct-binary-nn-by-patient",
         "bcct-binary-nn-by-patient-risk",
         "bcct-leak",
+        "syntheticIV-nn",
+        "syntheticIV-nn-risk",
+        "syntheticIV-nn-both",
     }
     assert all(row.group > row.random for row in report.leak)
     assert {row.dataset for row in report.leak} == {"bcct-binary"}
@@ -80,6 +83,13 @@ def test_the_paper_is_judged_by_its_own_protocol(report):
         assert {trial.split for trial in judgement.trials} <= {"random"}
     for judgement in report.by_patient:
         assert {trial.split for trial in judgement.trials} == {"group"}
+    for judgement in report.by_loss:
+        assert {trial.dataset for trial in judgement.trials} <= {"syntheticIV"}
+
+
+def test_ordered_classes_have_two_tables_of_risks(report):
+    measures = [[t.measure for b in s.blocks for t in b.tables] for s in report.sections]
+    assert measures == [["risk"] * 3, ["risk"] * 6, ["risk"] * 3 + ["ordinal_risk"] * 3]
 
 
 def test_the_page_is_whole_and_needs_nothing_else(html, report):

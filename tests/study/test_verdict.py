@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rejo.study.panels import index_rows, make_panel
+from rejo.study.panels import ORDINAL_RISK, RISK, index_rows, make_panel
 from rejo.study.paper import CLAIMS
 from rejo.study.verdict import FAILS, HOLDS, OPEN, UNTESTED, contrasts, holm, judge
 
@@ -129,8 +129,40 @@ def test_without_rows_nothing_is_tested(rows_of):
     assert judge(BEST, []).verdict == UNTESTED
     rows = rows_of("syntheticI", {"SVM-1C/poly": 0})
     assert judge(BEST, panels(rows, SVMS)).verdict == UNTESTED
-    [claim] = [claim for claim in CLAIMS if claim.kind == "untested"]
-    assert judge(claim, panels(rows, SVMS)).verdict == UNTESTED
+    assert judge(CLAIM["networks on ordered classes"], panels(rows, SVMS)).verdict == UNTESTED
+
+
+@pytest.mark.parametrize(
+    ("svm", "network", "verdict"),
+    [
+        (0.05, 0.05, HOLDS),
+        (-0.05, -0.05, HOLDS),
+        (0.05, -0.05, FAILS),
+        (0.05, 0.0, OPEN),
+        (0.0, 0.0, OPEN),
+    ],
+)
+def test_networks_are_alike_where_the_same_method_is_better(rows_of, svm, network, verdict):
+    claim = CLAIM["networks on ordered classes"]
+    excess = {"rejoSVM/poly": 0, "FH-1C/poly": svm, "rejoNN": 0.1, "FH-MLP-1C": 0.1 + network}
+    rows = rows_of("syntheticIII", excess)
+    result = judge(claim, panels(rows, claim.methods, "syntheticIII"))
+    assert [trial.verdict for trial in result.trials] == [verdict] * 3  # one pair, three shares
+    assert result.verdict == verdict
+    methods = {"rejoSVM/poly", "FH-1C/poly", "rejoNN", "FH-MLP-1C"}
+    assert set(result.trials[0].methods) == methods
+    assert result.trials[0].numbers.count("thousandths") == 2
+
+
+def test_verdicts_by_the_ordinal_loss_use_that_loss(rows_of):
+    rows = rows_of("syntheticIII", {"rejoSVM/poly": 0, "FH-1C/poly": 0.05, "FH-2C/poly": 0.05})
+    for row in rows:
+        if row["method"] != "rejoSVM/poly":
+            row["ordinal_risk"] -= 0.1
+    indexed = index_rows(rows)
+    for measure, verdict in ((RISK, HOLDS), (ORDINAL_RISK, FAILS)):
+        panel = make_panel(indexed, "syntheticIII", "random", 0.25, BEST.methods, measure)
+        assert judge(BEST, [panel]).verdict == verdict
 
 
 def test_one_repetition_decides_nothing(rows_of):

@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
@@ -56,7 +57,7 @@ def add(parser: Any) -> None:
     declare("--data", type=Path, metavar="DIR", help=tables)
     folder = f"folder for the results (default: {FOLDER})"
     options.add(parser, "--output", default=FOLDER, metavar="DIR", help=folder)
-    options.add(parser, "--seed")
+    options.add(parser, "--seed", "--other-code")
     declare("--list", action="store_true", help="list the figures and exit")
 
 
@@ -97,10 +98,13 @@ def run(arguments: argparse.Namespace) -> None:
         pictures[name] = render(canvas, "svg")
         write_file(folder / f"{name}.svg", pictures[name])
         write_file(folder / f"{name}.png", render(canvas, "png", dpi=110))
+    codes = Counter(row["code"] for row in rows)
+    if len(codes) > 1:
+        notices.insert(0, f"The rows come from {len(codes)} versions of the code; see the end.")
     if mode is QUICK:
         notices.insert(0, "This is a quick run with few repetitions and hardly any tuning. It "
                        "shows that everything works, not how the methods compare.")  # fmt: skip
-    provenance = _provenance(arguments, mode, rows, perf_counter() - started)
+    provenance = _provenance(arguments, mode, rows, codes, perf_counter() - started)
     write_file(folder / "index.html", make_page(report, pictures, provenance, notices))
     write_file(folder / "rows.csv.xz", archive(rows))
     _print_verdicts(report)
@@ -154,7 +158,7 @@ def _compute(
         )
         started = perf_counter()
         try:
-            how = {"n_jobs": arguments.n_jobs, "dask": arguments.dask}
+            how = {name: getattr(arguments, name) for name in ("n_jobs", "dask", "other_code")}
             n_cells = run_study(study, database, **how, data_home=arguments.data)
             seconds = perf_counter() - started
             print(f"{figure.name}: {n_cells} cells computed in {_time(seconds)}", flush=True)
@@ -187,13 +191,15 @@ def _print_verdicts(report: "StudyReport") -> None:
 
 
 def _provenance(
-    arguments: argparse.Namespace, mode: Mode, rows: list[dict[str, Any]], seconds: float
+    arguments: argparse.Namespace,
+    mode: Mode,
+    rows: list[dict[str, Any]],
+    codes: "Counter[str]",
+    seconds: float,
 ) -> dict[str, str]:
     """Describe how the results were computed, without names of machines or folders."""
     import platform
     from importlib.metadata import version
-
-    from rejo import __version__
 
     words = ["rejo reproduce", mode.option]
     words += [f"--figure {name}" for name in arguments.figure or ()]
@@ -210,7 +216,8 @@ def _provenance(
         "over all processes",
         "This run": f"{_time(seconds)}, using earlier results where there were any",
         "Machine": f"{machine} (and a Dask cluster)" if arguments.dask else machine,
-        "Versions": f"Python {platform.python_version()}, rejo {__version__}, "
+        "Code": "; ".join(f"{code} ({n:,} rows)" for code, n in codes.most_common()),
+        "Versions": f"Python {platform.python_version()}, "
         + ", ".join(f"{name} {version(name)}" for name in packages),
     }
 

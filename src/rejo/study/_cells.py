@@ -13,12 +13,15 @@ from typing import Any, ClassVar, NamedTuple
 from rejo.catalogue import METHODS as CATALOGUE
 from rejo.study.paper import DATA, REJECT_COSTS, REPETITIONS, SHARES, SPLITS, label
 
-KERNELS = {**dict.fromkeys(("rejoNN", "MLP-1C", "MLP-2C"), ("",)), "Fumera": ("/poly",)}
+NETWORKS = ("rejoNN", "MLP-1C", "MLP-2C", "FH-MLP-1C", "FH-MLP-2C", "Chow-MLP")
+KERNELS = {**dict.fromkeys(NETWORKS, ("",)), "Fumera": ("/poly",)}
 # Names in the paper, for two classes and for more. With more than two, the splits of Frank and Hall
 # stand for one and for two classifiers.
 BINARY, ORDINAL = (
     tuple(method.paper[i] for method in CATALOGUE.values() if method.paper[i]) for i in (0, 1)
 )
+# Only in the study: thresholds on one ordinal network, and posteriors decided by the ordinal loss.
+ORDINAL = (*ORDINAL, "MLP-1C", "Ordinal-SVC")
 METHODS = tuple(
     name + kernel
     for name in dict.fromkeys((*BINARY, *ORDINAL))

@@ -136,9 +136,10 @@ def _settle_code(store: Store, other_code: str, file: str) -> None:
     found = "; ".join(f"{n} by {code}" for code, n in others.items())
     raise StudyFileError(
         f"holds cells computed by other code ({found}; this is {current_code()})",
+        parameter="other_code",
         where=file,
-        remedy="Choose another name, or give other_code='replace' to compute them again, or "
-        "other_code='keep' to mix them.",
+        remedy="Choose another name, or give other_code=replace to compute them again or "
+        "other_code=keep to mix them.",
     )
 
 

@@ -32,15 +32,16 @@ STYLES: dict[str, tuple[str, Any, str, float]] = {
     "rejoSVM": _PROPOSED,
     "rejoNN": _PROPOSED,
     **dict.fromkeys(("SVM-1C", "MLP-1C", "FH-1C"), _ONE),
-    **dict.fromkeys(("SVM-2C", "MLP-2C", "FH-2C"), _TWO),
-    "Fumera": (LINE_COLOURS[3], _DASH_DOT, "D", 1.4),
+    **dict.fromkeys(("SVM-2C", "MLP-2C", "FH-2C", "FH-MLP-2C"), _TWO),
+    **dict.fromkeys(("Fumera", "FH-MLP-1C"), (LINE_COLOURS[3], _DASH_DOT, "D", 1.4)),
     "rejoLogistic": (LINE_COLOURS[5], (0, (9, 2)), "v", 1.4),
-    "Chow-SVC": (LINE_COLOURS[4], (0, (3, 1, 1, 1, 1, 1)), "p", 1.4),
+    **dict.fromkeys(("Chow-SVC", "Chow-MLP"), (LINE_COLOURS[4], (0, (3, 1, 1, 1, 1, 1)), "p", 1.4)),
+    "Ordinal-SVC": (LINE_COLOURS[6], (0, (2, 2)), "h", 1.4),
 }
-OTHER = (LINE_COLOURS[6], "-", "x", 1.4)
+OTHER = ("0.5", "-", "x", 1.4)
 
 QUARTILES = (0.25, 0.75)
-BEST = "best possible (Bayes)"
+BEST, REVIEW_ALL = "best possible (Bayes)", "review everything"
 SIZE = (11.0, 4.3)  # inches
 
 
@@ -98,6 +99,35 @@ def risk_difference_figure(figure: PaperFigure, panels: Sequence[Panel]) -> "Fig
     return canvas
 
 
+def both_risks_figure(
+    figure: PaperFigure, panels: Sequence[Panel], ordinal: Sequence[Panel]
+) -> "Figure":
+    """Two risks as shares of that of rejecting every point: ``w R + E`` above, the ordinal below.
+
+    Above the line at 100 % a method costs more than sending every case to a person.
+    """
+    canvas, axes = _canvas(figure, panels, n_rows=2)
+    titles = ("$w_r R + E$", "the ordinal loss")
+    for row, (measure, chosen) in enumerate(zip(titles, (panels, ordinal), strict=True)):
+        for ax, panel in zip(axes[row * len(panels) :], chosen, strict=False):
+            ax.axhline(1, color="0.35", linewidth=1.4, linestyle=(0, (6, 3)), label=REVIEW_ALL)
+            if panel.bayes is not None:
+                share = panel.bayes[2] / panel.review_all
+                ax.plot(panel.costs, share, color="black", linewidth=1, label=BEST, zorder=2.5)
+            for method in panel.methods:
+                share = panel.risk[method].mean(axis=0) / panel.review_all
+                ax.plot(panel.costs, share, label=label(method), **_look(method))
+            percent(ax.yaxis)
+            ax.set_ylim(0, None)
+        axes[row * len(panels)].set_ylabel(
+            f"{measure}, as a share of\nthat of reviewing everything"
+        )
+    for ax in axes[len(panels) :]:
+        ax.set_xlabel("reject cost $w_r$")
+    _legend(canvas, axes, "above 100 %: it would cost less to review everything")
+    return canvas
+
+
 class LeakRow(NamedTuple):
     """Mean risk over the reject costs, split at random and by patient."""
 
@@ -149,17 +179,21 @@ def render(canvas: "Figure", kind: str, dpi: int = 150) -> bytes:
     return file.getvalue()
 
 
-def _canvas(figure: PaperFigure, panels: Sequence[Panel]) -> tuple["Figure", "list[Axes]"]:
+def _canvas(
+    figure: PaperFigure, panels: Sequence[Panel], n_rows: int = 1
+) -> tuple["Figure", "list[Axes]"]:
     if not panels:
         raise ValueError(f"panels is empty: there are no rows for the figure {figure.name!r}")
     require_matplotlib("a figure of the study")
     from matplotlib.figure import Figure
 
     width = SIZE[0] if len(panels) > 1 else 6.0
-    canvas = Figure(figsize=(width, SIZE[1]), layout="constrained")
-    axes = list(canvas.subplots(1, len(panels), squeeze=False)[0])
-    for ax, panel in zip(axes, panels, strict=True):
+    height = SIZE[1] if n_rows == 1 else 1.4 + 2.7 * n_rows
+    canvas = Figure(figsize=(width, height), layout="constrained")
+    axes = list(canvas.subplots(n_rows, len(panels), squeeze=False, sharex="col").flat)
+    for ax in axes:
         sober(ax)
+    for ax, panel in zip(axes, panels, strict=False):
         ax.set_title(f"{panel.share:.0%} of the data for training ({panel.n_train:.0f})", size=10)
     first = panels[0]
     split = " split by patient," if first.split == "group" else ""

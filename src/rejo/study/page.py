@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rejo.study.explain import crossing_frequency, explain
-from rejo.study.figures import LeakRow, accuracy_reject_figure, leak_figure, risk_difference_figure
-from rejo.study.panels import Cells, Key, Panel, index_rows, make_panel
+from rejo.study.figures import (
+    LeakRow,
+    accuracy_reject_figure,
+    both_risks_figure,
+    leak_figure,
+    risk_difference_figure,
+)
+from rejo.study.panels import ORDINAL_RISK, RISK, Cells, Key, Panel, index_rows, make_panel
 from rejo.study.paper import CLAIMS, DATA, FIGURES, Claim, PaperFigure, label
 from rejo.study.verdict import FAILS, HOLDS, OPEN, UNTESTED, Trial, Verdict, contrasts, judge
 
@@ -41,6 +47,7 @@ NOTES = {
 class RiskTable(NamedTuple):
     """Mean risks of one panel."""
 
+    measure: str
     share: float
     costs: list[str]
     bayes: list[str] | None
@@ -79,6 +86,7 @@ class StudyReport(NamedTuple):
     sections: list[Section]
     judgements: list[Verdict]  # on the paper's protocol
     by_patient: list[Verdict]  # the same claims on BCCT split by patient
+    by_loss: list[Verdict]  # the same claims on ordered classes by the loss that is trained
     leak: list[LeakRow]  # what splitting rows at random adds to the results on BCCT
 
     @property
@@ -122,7 +130,13 @@ def make_report(rows: Iterable[Mapping[str, Any]], figures: Sequence[PaperFigure
     ]
     leak = [row for figure in figures for row in _leak(indexed, figure)]
     by_patient = [verdict for verdict in verdicts["group"] if verdict.trials]
-    return StudyReport(explanations, sections, verdicts["random"], by_patient, leak)
+    by_loss = [
+        judge(claim, _claim_panels(indexed, claim, names, "random", ORDINAL_RISK))
+        for claim in claims
+        if claim.kind != "crossing"  # which is about no risk
+    ]
+    by_loss = [verdict for verdict in by_loss if verdict.trials]
+    return StudyReport(explanations, sections, verdicts["random"], by_patient, by_loss, leak)
 
 
 def make_page(
@@ -189,7 +203,7 @@ def risk_table(panel: Panel, reference: str) -> RiskTable:
         cells = zip(map(_risk, risks), marks[method], (risks == least).tolist(), strict=True)
         rows.append((label(method), list(cells)))
     best = None if panel.bayes is None else [_risk(value) for value in panel.bayes[2]]
-    return RiskTable(panel.share, [f"{w:g}" for w in panel.costs], best, rows)
+    return RiskTable(panel.measure, panel.share, [f"{w:g}" for w in panel.costs], best, rows)
 
 
 def _blocks(
@@ -205,6 +219,11 @@ def _blocks(
             file: accuracy_reject_figure(figure, panels),
             f"{file}-risk": risk_difference_figure(figure, panels),
         }
+        tables = [risk_table(panel, figure.methods[0]) for panel in panels]
+        if DATA[figure.dataset].n_classes > 2:
+            ordinal = _panels(indexed, figure, split, ORDINAL_RISK)
+            canvases[f"{file}-both"] = both_risks_figure(figure, panels, ordinal)
+            tables += [risk_table(panel, figure.methods[0]) for panel in ordinal]
         trials = [
             (judgement.claim, trial)
             for judgement in verdicts[split]
@@ -212,27 +231,33 @@ def _blocks(
             for trial in judgement.trials
             if trial.dataset == figure.dataset and set(trial.methods) & set(figure.methods)
         ]
-        tables = [risk_table(panel, figure.methods[0]) for panel in panels]
         blocks.append(SplitBlock(split, SPLIT_TITLES[split], canvases, tables, trials))
     return blocks
 
 
-def _panels(indexed: Mapping[Key, Cells], figure: PaperFigure, split: str) -> list[Panel]:
+def _panels(
+    indexed: Mapping[Key, Cells], figure: PaperFigure, split: str, measure: str = RISK
+) -> list[Panel]:
     methods = (*figure.methods, *figure.beside)
-    found = (make_panel(indexed, figure.dataset, split, s, methods) for s in figure.shares)
+    found = (make_panel(indexed, figure.dataset, split, s, methods, measure) for s in figure.shares)
     return [panel for panel in found if panel is not None]
 
 
 def _claim_panels(
-    indexed: Mapping[Key, Cells], claim: Claim, names: set[str], split: str
+    indexed: Mapping[Key, Cells], claim: Claim, names: set[str], split: str, measure: str = RISK
 ) -> list[Panel]:
-    """Return the panels of the chosen figures that a claim is about, with all its methods."""
+    """Return the panels of the chosen figures that a claim is about, with all its methods.
+
+    Only ordered classes have an ordinal loss of their own.
+    """
     datasets = {FIGURES[name].dataset for name in names & set(claim.figures)}
+    if measure == ORDINAL_RISK:
+        datasets = {dataset for dataset in datasets if DATA[dataset].n_classes > 2}
     keys = sorted(
         (key for key in indexed if key[1] == split and key[0] in datasets),
         key=lambda key: (list(DATA).index(key[0]), key[2]),
     )
-    found = (make_panel(indexed, *key, claim.methods) for key in keys)
+    found = (make_panel(indexed, *key, claim.methods, measure) for key in keys)
     return [panel for panel in found if panel is not None]
 
 

@@ -139,6 +139,8 @@ def judge(claim: Claim, panels: Iterable[Panel]) -> Verdict:
         for (panel, _), found in zip(setups, joint_contrasts(setups), strict=True):
             if claim.kind == "pairs":
                 trials += (_pair_trial(panel, contrast) for contrast in found)
+            elif claim.kind == "alike":
+                trials += _parallel_trials(claim, panel, found)
             elif found:
                 trials.append(_best_trial(claim, panel, found))
     return Verdict(claim, _overall(trials), tuple(trials))
@@ -158,7 +160,9 @@ def _corrected(tests: list[Paired]) -> list[Paired]:
 
 def _pairs(claim: Claim, panel: Panel) -> list[Pair]:
     """The pairs of a claim whose methods were run."""
-    pairs = claim.pairs or [(claim.method, rival) for rival in claim.rivals]
+    pairs: Iterable[Pair] = claim.pairs or [(claim.method, rival) for rival in claim.rivals]
+    if claim.kind == "alike":
+        pairs = [pair for two in claim.parallels for pair in two]
     return [pair for pair in pairs if set(pair) <= set(panel.methods)]
 
 
@@ -182,6 +186,21 @@ def _pair_trial(panel: Panel, contrast: Contrast) -> Trial:
     verdict = (OPEN, HOLDS, FAILS)[contrast.mean.sign]
     words = f"{label(contrast.method)} {_gain(contrast)}"
     return _trial(panel, verdict, (contrast.method, contrast.rival), words)
+
+
+def _parallel_trials(claim: Claim, panel: Panel, found: tuple[Contrast, ...]) -> list[Trial]:
+    """Test whether the better of one pair is also that of the pair that it corresponds to."""
+    by_pair = {(contrast.method, contrast.rival): contrast for contrast in found}
+    trials = []
+    for two in claim.parallels:
+        if not set(two) <= set(by_pair):
+            continue
+        one, other = (by_pair[pair] for pair in two)
+        # Only two significant differences can agree or contradict each other.
+        verdict = (OPEN, HOLDS, FAILS)[one.mean.sign * other.mean.sign]
+        words = "; ".join(f"{label(c.method)} {_gain(c)}" for c in (one, other))
+        trials.append(_trial(panel, verdict, (*two[0], *two[1]), words))
+    return trials
 
 
 def _crossing(claim: Claim, panel: Panel) -> list[Trial]:
