@@ -15,9 +15,9 @@ import numpy as np
 
 from rejo._typing import Floats, Mask
 from rejo.baselines import EmbeddedRejectSVC
-from rejo.estimators import RejoKernelLogistic
 from rejo.replication import replica_costs, replica_labels
 from rejo.selection import RejoSVCCV
+from rejo.solvers.kernel_logistic import LogisticProblem
 from rejo.solvers.reference import gram
 from rejo.solvers.svm import Kernel, Problem, Step, path_order
 from rejo.study._cells import TuningGrid
@@ -50,19 +50,25 @@ def rejo_svm(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) 
 
 
 def rejo_logistic(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) -> list[Tried]:
-    """rejoLogistic: :class:`rejo.RejoKernelLogistic` on the kernel matrices."""
+    """rejoLogistic: the solver of :class:`rejo.RejoKernelLogistic` on the kernel matrices."""
     grams = Grams(task, kernel)
-    model = RejoKernelLogistic(kernel="precomputed", **LOGISTIC)
 
     def boundaries(
         part: TrainTest, costs: Sequence[float], grid: Sequence[Params]
     ) -> Iterator[tuple[int, int, Mask]]:
+        classes, k = np.unique(part.k, return_inverse=True)
+        labels = replica_labels(len(classes))
+        tables = [replica_costs(len(classes), w) for w in costs]  # (K, Q)
         for gamma, places in _by_gamma(grid):
             K, between = grams.matrices(part, gamma)
-            Cs = [grid[j]["C"] for j in places]
-            models = model.fit_path(K, part.k, reject_costs=costs, Cs=Cs)
-            for (i, j), each in zip(product(range(len(costs)), places), models, strict=True):
-                yield i, j, each.boundary_scores(between) > 0
+            order = [(i, places[c]) for i, c, _ in path_order(len(costs), len(places))]
+            steps = [Step(labels, grid[j]["C"] * tables[i], LOGISTIC["h"]) for i, j in order]
+            problem = LogisticProblem(K, Kernel("precomputed"), k)
+            found = list(problem.solve_path(steps, tol=LOGISTIC["tol"]))
+            # All functions are carried by the same points.
+            g = between[:, found[0].pivots] @ np.column_stack([each.coef for each in found])
+            for (i, j), values, each in zip(order, g.T, found, strict=True):
+                yield i, j, values[:, None] > np.sort(-each.b)
 
     return tune(task, costs, _points(grid), boundaries)
 
