@@ -42,6 +42,8 @@ class Tuner:
     X, y : cases
     splits : list of (train, test)
         Folds to try them in.
+    prepared : list of Fold, default=None
+        The cases of these folds, if they are prepared already; ``X`` is not used then.
 
     Examples
     --------
@@ -57,11 +59,12 @@ class Tuner:
     """
 
     def __init__(
-        self, estimator: Any, points: Sequence[Point], X: Any, y: Any, splits: Splits
-    ) -> None:
+        self, estimator: Any, points: Sequence[Point], X: Any, y: Any, splits: Splits,
+        prepared: list[Fold] | None = None,
+    ) -> None:  # fmt: skip
         self.estimator, self.points = estimator, points
         self.X, self.y, self.splits = X, y, splits
-        self._prepared: dict[str, list[Fold]] = {}
+        self._prepared = {} if prepared is None else {repr({}): prepared}
 
     def by_log_loss(self) -> dict[str, Any]:
         """Return the point with the lowest log loss of all test parts together."""

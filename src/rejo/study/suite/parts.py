@@ -1,0 +1,159 @@
+"""One random split of a table: a training part with its folds, and a test part, as numbers.
+
+The training part is at most 60 % of a table and at most a given number of rows, stratified by
+class.  Rows that belong together, such as those of a patient, are never separated: not by the
+split, not by the folds for tuning, and not by the folds in which a method chooses its own cut-offs
+or calibrates its scores (:class:`GroupFolds`).
+
+Columns are encoded as ``rejo train`` does it.  What the encoder learns, it learns from the rows to
+train on: of a fold for the choice of parameters, of the training part for the final fit.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+
+from rejo._typing import Indices
+from rejo.catalogue import ProblemSize
+from rejo.selection.folds import Fold, Splits, split_shuffled
+from rejo.study._cells import seed_of
+from rejo.study.suite.roster import SuiteTable
+from rejo.tables import TableEncoder
+
+SHARE = 0.6  # of a table, at most, to train on
+DRAWS = 200  # attempts to draw a training part with all classes in all folds
+
+
+class Parts(NamedTuple):
+    """A training part with its folds, and a test part."""
+
+    X: Any  # DataFrame: the training part as it was read
+    y: Indices  # (n_train,)
+    groups: Indices | None  # (n_train,)
+    X_test: Any
+    y_test: Indices
+    splits: Splits  # folds of the training part
+    folds: list[Fold]  # the same, encoded
+    whole: Fold  # both parts, encoded
+    problem: ProblemSize
+
+
+class GroupFolds:
+    """A splitter that keeps groups together, for classifiers that only know ``split(X, y)``.
+
+    It knows the groups of some training parts by their rows.  In each of them the groups of one
+    class, by their first row, are dealt out to the folds in turn, so that folds differ by no more
+    than one group of a class.
+    """
+
+    def __init__(self, n_folds: int = 5) -> None:
+        self.n_folds = n_folds
+        self._groups: dict[bytes, Indices] = {}
+
+    def add(self, X: Any, groups: Indices) -> None:
+        """Remember the groups (n,) of these rows."""
+        self._groups[_digest(X)] = groups
+
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
+        """Yield the rows to train on and those held out, for each fold."""
+        found = self._groups.get(_digest(X))
+        if found is None:
+            raise ValueError("the groups of these rows are not known: call add() first.")
+        _, first, group = np.unique(found, return_index=True, return_inverse=True)
+        fold = np.empty(len(first), dtype=np.intp)
+        order = np.lexsort((first, np.asarray(y)[first]))
+        fold[order] = np.arange(len(first)) % self.n_folds
+        for f in range(self.n_folds):
+            held = fold[group] == f
+            yield np.flatnonzero(~held), np.flatnonzero(held)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds."""
+        return self.n_folds
+
+    def __sklearn_clone__(self) -> GroupFolds:
+        return self  # it knows rows, which are the same for all clones
+
+    def __repr__(self) -> str:
+        return f"GroupFolds({self.n_folds})"
+
+
+def make_parts(
+    table: SuiteTable, key: tuple[Any, ...], ordered: bool, n_train: int, n_test: int, n_folds: int
+) -> Parts:
+    """Draw a split, which depends only on the table, the key and the sizes."""
+    n_classes = int(table.y.max()) + 1
+    for attempt in range(DRAWS):
+        seed = seed_of("split", *key, attempt)
+        train, test = _draw(table, n_train, n_test, seed)
+        y, groups = table.y[train], None if table.groups is None else table.groups[train]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a class with fewer cases than folds
+            splits = split_shuffled(n_folds, np.zeros(len(y)), y, groups, seed)
+        if all(_enough(y[part], None if groups is None else groups[part], n_classes)
+               for part, _ in splits):  # fmt: skip
+            break
+    else:
+        raise ValueError(
+            f"no split of {len(y)} rows was found whose {n_folds} folds have two cases of each "
+            "class to learn from. Raise n_train."
+        )
+    X, X_test = table.X.iloc[train], table.X.iloc[test]
+    folds = [_encoded(X.iloc[a], y[a], X.iloc[b]) for a, b in splits]
+    whole = _encoded(X, y, X_test)
+    problem = ProblemSize(n_classes, whole.X_train.shape[1], len(y), seed_of(*key), ordered)
+    return Parts(X, y, groups, X_test, table.y[test], splits, folds, whole, problem)
+
+
+def group_folds(parts: Parts) -> GroupFolds | None:
+    """Folds for the methods' own use that keep groups together; ``None`` without groups."""
+    if parts.groups is None:
+        return None
+    known = GroupFolds()
+    known.add(parts.whole.X_train, parts.groups)
+    for fold, (train, _) in zip(parts.folds, parts.splits, strict=True):
+        known.add(fold.X_train, parts.groups[train])
+    return known
+
+
+def _draw(table: SuiteTable, n_train: int, n_test: int, seed: int) -> tuple[Indices, Indices]:
+    """Rows to train on and to test on, ascending."""
+    y, groups = table.y, table.groups
+    if groups is None:
+        groups = np.arange(len(y))
+    names, first, group, sizes = np.unique(
+        groups, return_index=True, return_inverse=True, return_counts=True
+    )
+    share = min(SHARE, n_train / len(y))
+    units = np.arange(len(names))
+    inside, others = train_test_split(
+        units, train_size=int(share * len(units)), stratify=y[first], random_state=seed
+    )
+    others = others[np.cumsum(sizes[others]) <= n_test]  # they are shuffled
+    return _rows(group, inside), _rows(group, others)
+
+
+def _rows(group: Indices, chosen: Indices) -> Indices:
+    return np.flatnonzero(np.isin(group, chosen))
+
+
+def _enough(y: Indices, groups: Indices | None, n_classes: int) -> bool:
+    """Return whether two cases, of two groups, of each class are there to learn from."""
+    units = np.arange(len(y)) if groups is None else groups
+    return all(len(np.unique(units[y == k])) >= 2 for k in range(n_classes))
+
+
+def _encoded(X: Any, y: Indices, X_test: Any) -> Fold:
+    encoder = TableEncoder().fit(X)
+    return Fold(encoder.transform(X), y, None, encoder.transform(X_test))
+
+
+def _digest(X: NDArray[Any]) -> bytes:
+    return blake2b(np.ascontiguousarray(X, dtype=np.float64).tobytes(), digest_size=16).digest()

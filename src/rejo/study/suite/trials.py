@@ -1,0 +1,255 @@
+"""A cell: a family of methods on one split of a table, tuned, fitted and tried at all costs.
+
+A family is a learner and the rivals around its ordinary classifier, which share fits.  Every method
+is tuned once, by the folds of the training part, on its grid in the catalogue: by log loss if it
+decides by posteriors, else by its cost at one reject cost.  It is then fitted for each of the
+reject costs; what decides by posteriors is fitted once.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.model_selection import ParameterGrid
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from rejo import metrics
+from rejo._io import one_line
+from rejo._typing import Floats, Indices
+from rejo.catalogue import METHODS
+from rejo.decisions import uniform_prices
+from rejo.estimators.pipelines import cost_parameter
+from rejo.estimators.posteriors import judge_posteriors
+from rejo.selection.auto import Choice, choose_model
+from rejo.selection.compared import DECIDE_ALL
+from rejo.selection.folds import by_posteriors, candidate, fit_path
+from rejo.selection.grids import Tuner, quiet
+from rejo.selection.outcomes import look
+from rejo.study.suite.parts import Parts, group_folds
+from rejo.study.suite.sharing import FitMemory
+from rejo.tables import TableEncoder
+
+AUTO, BLEND = "auto", "blend"
+BUDGETS = {"E05": 0.05, "E10": 0.1, "E20": 0.2, "E30": 0.3}  # columns of rows, and shares
+LONGEST = 300  # characters of a reason
+
+Row = dict[str, Any]
+
+
+class Tried(NamedTuple):
+    """What a method made of the test part at one reject cost."""
+
+    decision: Indices  # (n_test,) -1: rejected
+    forced: Indices  # (n_test,) decision without rejection
+    sureness: Floats  # (n_test,)
+    params: Mapping[str, Any]
+    seconds: float  # of all reject costs together, these add up to the time of the method
+
+
+class Settings(NamedTuple):
+    """What all methods are given."""
+
+    reject_costs: Sequence[float]
+    tuning_cost: float  # at which methods that are trained for one reject cost are tuned
+
+
+def family_of(method: str) -> str:
+    """Return the family of a method: a learner, or what stands alone.
+
+    Examples
+    --------
+    >>> from rejo.study.suite.trials import family_of
+    >>> [family_of(name) for name in ("svm", "svm-pair", "forest-posterior", "blend")]
+    ['svm', 'svm', 'forest-posterior', 'auto']
+    """
+    learner = method.rpartition("-")[0]
+    if method in (AUTO, BLEND):
+        return AUTO
+    return learner if learner in METHODS else method
+
+
+def try_family(methods: Sequence[str], parts: Parts, settings: Settings) -> Iterator[Row]:
+    """Yield a row for each method and reject cost; one with a ``problem`` if the method fails."""
+    memory, race = FitMemory(), _Race(parts, settings)
+    # More threads do not help with so few rows, and would sum in another order.
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of points that do not converge, rare classes, and so on
+        for name in methods:
+            try:
+                raced = name in (AUTO, BLEND)
+                tried = race.run(name) if raced else run_method(name, parts, settings, memory)
+                rows = [
+                    {"method": name, "reject_cost": w, **measured(found, parts.y_test, w)}
+                    for w, found in zip(settings.reject_costs, tried, strict=True)
+                ]
+            except Exception as error:  # of one method: the others go on
+                yield from failed(name, settings, f"{type(error).__name__}: {error}")
+                continue
+            yield from rows
+            if name == AUTO:
+                for w, found in zip(settings.reject_costs, tried, strict=True):
+                    everything = found._replace(decision=found.forced)
+                    row = {"method": DECIDE_ALL, "reject_cost": w}
+                    yield row | measured(everything, parts.y_test, w)
+
+
+def failed(method: str, settings: Settings, problem: str) -> Iterator[Row]:
+    """Yield the rows of a method that could not be fitted."""
+    nothing = dict.fromkeys(MEASURES)
+    for w in settings.reject_costs:
+        row = {"method": method, "reject_cost": w, **nothing, "seconds": 0.0, "params": "{}"}
+        yield row | {"problem": one_line(problem)[:LONGEST]}
+
+
+def run_method(
+    name: str, parts: Parts, settings: Settings, memory: FitMemory | None = None
+) -> list[Tried]:
+    """Tune, fit and try a method of the catalogue, at each reject cost."""
+    memory = FitMemory() if memory is None else memory
+    clock = _Clock(memory)
+    built = METHODS[name].build(parts.problem)
+    model = memory.sharing(built.estimator)
+    folds = group_folds(parts)
+    if folds is not None and "cv" in model.get_params(deep=False):
+        model.set_params(cv=folds)
+    points = list(ParameterGrid(built.grid))
+    at = cost_parameter(model) or "reject_cost"
+    posteriors, chosen = by_posteriors(model), points[0]
+    if len(points) > 1:
+        tuner = Tuner(model, points, None, parts.y, parts.splits, parts.folds)
+        chosen = tuner.by_log_loss() if posteriors else tuner.by_score({at: settings.tuning_cost})
+    costs = settings.reject_costs
+    shared = clock.lap() / len(costs)
+    if posteriors:
+        with quiet():
+            fitted = candidate(model, chosen).fit(parts.whole.X_train, parts.y)
+        p = fitted.predict_proba(parts.whole.X_test)
+        return _by_prices(p, costs, chosen, shared + clock.lap() / len(costs))
+    tried = []
+    with quiet():
+        for fitted in fit_path(candidate(model, chosen), list(costs), parts.whole):
+            found = look(fitted, parts.whole.X_test, np.arange(parts.problem.n_classes))
+            arrays = found.decision[0], found.forced[0], found.sureness[0]
+            tried.append(Tried(*arrays, chosen, shared + clock.lap()))
+    return tried
+
+
+class _Race:
+    """What ``rejo train`` would choose, and the blend of the models in the same race."""
+
+    def __init__(self, parts: Parts, settings: Settings) -> None:
+        self.parts, self.settings = parts, settings
+        self._found: tuple[Choice, float] | None = None
+
+    def run(self, name: str) -> list[Tried]:
+        """Try "auto" or "blend" at each reject cost."""
+        choice, seconds = self._choice()
+        if name == BLEND and BLEND in [entry.name for entry in choice.tried]:
+            choice = replace(choice, name=BLEND)
+        clock, costs, parts = _Clock(), self.settings.reject_costs, self.parts
+        params = {"model": choice.name, **choice.chosen.params}
+        model, shared = choice.estimator, seconds / len(costs)
+        if choice.crossfit is not None:
+            with quiet():
+                p = model.fit(parts.X, parts.y).predict_proba(parts.X_test)
+            return _by_prices(p, costs, params, shared + clock.lap() / len(costs))
+        tried = []
+        for w in costs:
+            with quiet():
+                fitted = candidate(model, {"model__reject_cost": w}).fit(parts.X, parts.y)
+            found = look(fitted, parts.X_test, np.arange(parts.problem.n_classes))
+            arrays = found.decision[0], found.forced[0], found.sureness[0]
+            tried.append(Tried(*arrays, params, shared + clock.lap()))
+        return tried
+
+    def _choice(self) -> tuple[Choice, float]:
+        if self._found is None:
+            clock, parts = _Clock(), self.parts
+            K = parts.problem.n_classes
+            choice = choose_model(
+                TableEncoder(), parts.X, parts.y,
+                prices=[uniform_prices(K, w) for w in self.settings.reject_costs],
+                class_order=list(range(K)), ordered=parts.problem.ordered, groups=parts.groups,
+                random_state=parts.problem.random_state,
+            )  # fmt: skip
+            self._found = choice, clock.lap()
+        return self._found
+
+
+class _Clock:
+    """Seconds since the last lap, with those that a memory saved."""
+
+    def __init__(self, memory: FitMemory | None = None) -> None:
+        self._memory = memory
+        self._last = self._now()
+
+    def lap(self) -> float:
+        now = self._now()
+        seconds, self._last = now - self._last, now
+        return seconds
+
+    def _now(self) -> float:
+        return perf_counter() + (0.0 if self._memory is None else self._memory.saved)
+
+
+def _by_prices(
+    p: Floats, costs: Sequence[float], params: Mapping[str, Any], seconds: float
+) -> list[Tried]:
+    """Decide by posteriors (n_test, K) at each reject cost."""
+    tried = []
+    for w in costs:
+        found = judge_posteriors(p, uniform_prices(p.shape[1], w))
+        tried.append(Tried(found.decision, found.forced, found.sureness, params, seconds))
+    return tried
+
+
+MEASURES = ("R", "E", "risk", "forced_E", "auarc", "augrc", "aurc", *BUDGETS)
+
+
+def measured(tried: Tried, y: Indices, reject_cost: float) -> Row:
+    """Return the measures of a row: of the decisions, and of the ranking by sureness."""
+    found, ranked = metrics.tally(tried.decision, y), (y, tried.forced, tried.sureness)
+    wrong = tried.forced != y
+    return {
+        "R": float(found.rejection_rate),
+        "E": float(found.error_rate),
+        "risk": float(found.risk(reject_cost)),
+        "forced_E": float(wrong.mean()),
+        "auarc": metrics.auarc(*ranked),
+        "augrc": metrics.augrc(*ranked),
+        "aurc": metrics.aurc(*ranked),
+        **{name: error_within(wrong, tried.sureness, b) for name, b in BUDGETS.items()},
+        "seconds": tried.seconds,
+        "params": json.dumps(dict(tried.params)),
+        "problem": None,
+    }
+
+
+def error_within(wrong: Any, sureness: Floats, budget: float) -> float:
+    """Errors among the decided cases, if the least sure share of all cases is reviewed.
+
+    Cases of equal sureness at the edge count by the share of them that is decided: the mean over
+    all ways to choose among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rejo.study.suite.trials import error_within
+    >>> wrong, sureness = np.array([1, 0, 1, 0]), np.array([0.1, 0.5, 0.5, 0.9])
+    >>> [error_within(wrong, sureness, budget) for budget in (0, 0.25, 0.5)]
+    [0.5, 0.3333333333333333, 0.25]
+    """
+    n = len(sureness)
+    n_decided = n - round(budget * n)
+    if n_decided == 0:
+        return 0.0
+    edge = np.sort(sureness)[n - n_decided]  # the least sure that is decided
+    above, level = sureness > edge, sureness == edge
+    share = (n_decided - above.sum()) / level.sum()
+    return float((np.sum(wrong[above]) + share * np.sum(wrong[level])) / n_decided)
