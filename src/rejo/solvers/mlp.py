@@ -162,19 +162,13 @@ def objectives(theta: Floats, data: Data, net: Network) -> tuple[Floats, Floats]
 
     f = (layers[-1] @ w)[..., None, :, 0] + b[..., None]  # (..., Q, n)
     losses, slopes = LOSSES[net.loss](data.signs, f)
+    J = np.einsum("...qn,...qn->...", losses, data.costs) / data.total
     slopes *= data.costs
     slopes /= data.total
-    apart = (b - b[..., :1]) / net.h**2
-    decay = net.alpha / data.total
-    weights = theta[..., : sum(map(prod, pairwise(net.units)))]
-    J = np.einsum("...qn,...qn->...", losses, data.costs) / data.total
-    J += 0.5 * decay * ((weights**2).sum(axis=-1) + (apart * (b - b[..., :1])).sum(axis=-1))
 
     gradient = np.empty_like(theta)
     coef_slopes, intercept_slopes = unpack(gradient, net)
     slopes.sum(axis=-1, out=intercept_slopes[-1])
-    intercept_slopes[-1] += decay * apart
-    intercept_slopes[-1][..., 0] -= decay * apart.sum(axis=-1)
     slope = slopes.sum(axis=-2)[..., None]  # (..., n, 1) of G
     coef_slopes[-1][:] = _transpose(layers[-1]) @ slope
     if len(layers) > 1:
@@ -186,7 +180,14 @@ def objectives(theta: Floats, data: Data, net: Network) -> tuple[Floats, Floats]
             intercept_slopes[i - 1][:] = ones @ delta  # faster than a sum of short rows
             if i > 1:
                 delta = delta @ _transpose(coefs[i - 1])
-    gradient[..., : weights.shape[-1]] += decay * weights
+    if net.alpha:
+        decay = net.alpha / data.total
+        weights = theta[..., : sum(map(prod, pairwise(net.units)))]
+        apart = (b - b[..., :1]) / net.h**2
+        J += 0.5 * decay * ((weights**2).sum(axis=-1) + (apart * (b - b[..., :1])).sum(axis=-1))
+        gradient[..., : weights.shape[-1]] += decay * weights
+        intercept_slopes[-1] += decay * apart
+        intercept_slopes[-1][..., 0] -= decay * apart.sum(axis=-1)
     return J, gradient
 
 
