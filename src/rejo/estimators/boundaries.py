@@ -247,7 +247,7 @@ class PathMixin(ParallelBoundaries):
         """
         unfitted: Self = clone(self)
         data = unfitted._prepare(X, y, sample_weight)
-        if reject_costs is not None and self.loss_matrix is not None:
+        if reject_costs is not None and getattr(self, "loss_matrix", None) is not None:
             raise ValueError("reject_costs has no effect with a loss_matrix; give one of the two.")
         costs = [self.reject_cost] if reject_costs is None else list(reject_costs)
         values = [self.C] if Cs is None else list(Cs)

@@ -7,7 +7,9 @@ where it is wrong.  Steps become sigmoids ``s`` of slope ``k``, and ``a`` pulls 
     J(w, b, eps) = 1/2 |w|^2 + sum_i c_i { w_C s(k (1 - z_i)) + (w_r - w_C) s(k (eps - z_i))
                    + (1 - w_r) s(k (-eps - z_i)) + a max(0, 1 - z_i)^2 },     0 <= eps <= 1.
 
-J is not convex.  It is minimised from several starts while the slope grows to 100.
+J is not convex.  It is minimised from several starts while the slope grows to 100.  Dense rows
+go down in ``_embedded.cpp``; what stands here in NumPy is to read first, and runs for sparse rows
+and where that was not built.
 """
 
 from __future__ import annotations
@@ -26,6 +28,11 @@ from rejo._typing import Floats
 from rejo.solvers.svm import Problem
 from rejo.solvers.types import Kernel
 
+try:
+    from rejo.solvers import _embedded
+except ImportError:  # built without a compiler
+    _embedded = None  # type: ignore[assignment]
+
 SLOPES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 # Flat sigmoids blur J so much that all starts meet in one place, often one where everything is
 # rejected: every start also enters where the slope is this, and sees J as it is.
@@ -34,6 +41,11 @@ SCALES, EPSILONS = (1.0, 0.5, 2.0), (0.5, 0.05, 0.95)  # of the SVM's function; 
 CURVATURE = 0.2  # of the cost of a point, by f: that of a max(0, 1 - z)^2 with a = 0.1
 FINISH = 1e-3  # factor of the tolerance with which the best is finished
 SAME = 1e-2  # two points that are closer than this, relative to their size, have met
+# The compiled descents are quick enough to go on: hops, from the lowest of DRAWS points near the
+# lowest end, at a distance that moves f by about this.
+FIRST_HOPS, HOPS = 30, 10  # and for each start
+HOP_SIZES, DRAWS = (0.15, 0.3, 0.6), 4
+MOST_ITERATIONS = 2**31 - 1  # what the compiled descents can count
 START_TOL, START_ITERATIONS = 1e-5, 100_000  # of the SVM that the starts come from
 
 
@@ -57,61 +69,89 @@ class Embedded(NamedTuple):
     trace: list[tuple[float, float, float]]  # slope, J before and J after of each descent
 
 
-def solve(
-    Z: Any,  # (n, r) rows, dense or sparse
-    y: Floats,  # (n,) of +1 and -1
-    c: Floats,  # (n,) C * weight of the point
-    costs: Costs,
-    *,
-    n_starts: int = 9,
-    tol: float = 1e-6,
-    max_iter: int = 1000,
-    rng: np.random.RandomState | None = None,
-) -> Embedded:
-    """Minimise J; a descent ends where a step gains less than ``tol`` of it."""
-    # b is free: centred columns change nothing but the conditioning.
-    mean = np.zeros(Z.shape[1]) if issparse(Z) else np.average(Z, axis=0, weights=c)
-    Z = Z if issparse(Z) else Z - mean
-    # The first point as positive: flipped labels then flip the starts, and with them all paths.
-    svm = Problem(Z, Kernel("linear")).solve(
-        y[0] * y[:, None], c[:, None], tol=START_TOL, max_iter=START_ITERATIONS
-    )
-    first = starts(y[0] * np.asarray(svm.weights), float(y[0] * svm.b[0]), n_starts, rng)
-    scale = _scale(Z, c)  # (r + 2,) the paths run in u = scale * (w, b, eps)
-    bounds = [(None, None)] * (Z.shape[1] + 1) + [(0.0, scale[-1])]
-    trace: list[tuple[float, float, float]] = []
-    n_iter = 0
+class SmoothedCost:
+    """J on a training set, prepared once and minimised for many costs of a rejection."""
 
-    def descend(u: Floats, slope: float, tol: float) -> Any:
-        nonlocal n_iter
+    def __init__(
+        self,
+        Z: Any,  # (n, r) rows, dense or sparse
+        y: Floats,  # (n,) of +1 and -1
+        c: Floats,  # (n,) C * weight of the point
+    ) -> None:
+        # b is free: centred columns change nothing but the conditioning.
+        self._mean = np.zeros(Z.shape[1]) if issparse(Z) else np.average(Z, axis=0, weights=c)
+        self._Z, self._y, self._c = Z if issparse(Z) else Z - self._mean, y, c
+        # The first point as positive: flipped labels then flip the starts, and with them all paths.
+        svm = Problem(self._Z, Kernel("linear")).solve(
+            y[0] * y[:, None], c[:, None], tol=START_TOL, max_iter=START_ITERATIONS
+        )
+        self._w, self._b = y[0] * np.asarray(svm.weights), float(y[0] * svm.b[0])
+        self._scale = _scale(self._Z, c)  # (r + 2,) the paths run in u = scale * (w, b, eps)
+        finite = not issparse(Z) and np.isfinite(self._Z).all() and np.isfinite(self._scale).all()
+        self._rows = _embedded.Rows(self._Z, y, c) if _embedded is not None and finite else None
 
-        def value(u: Floats) -> tuple[float, Floats]:
-            J, gradient = objective(u / scale, slope, Z, y, c, costs)
-            return J, gradient / scale
+    def solve(
+        self,
+        costs: Costs,
+        *,
+        n_starts: int = 9,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        rng: np.random.RandomState | None = None,
+    ) -> Embedded:
+        """Minimise J; a descent ends where a step gains less than ``tol`` of it."""
+        first = np.array(starts(self._w, self._b, n_starts, rng))
+        if self._rows is not None and np.isfinite(first).all():
+            v, J, n_iter, converged, trace = self._rows.minimise(
+                first, self._scale, np.array(SLOPES), np.array(ENTRIES), *costs,
+                same=SAME, finish=FINISH, tol=tol, max_iter=min(max_iter, MOST_ITERATIONS),
+                n_hops=FIRST_HOPS + HOPS * n_starts, hop_sizes=np.array(HOP_SIZES), n_draws=DRAWS,
+            )  # fmt: skip
+        else:
+            v, J, n_iter, converged, trace = self._minimise(first, costs, tol, max_iter)
+        nothing, _ = objective(np.zeros(len(v)), SLOPES[-1], self._Z, self._y, self._c, costs)
+        converged = converged and nothing >= J  # else the numbers are too large
+        w, b, epsilon = v[:-2], float(v[-2] - v[:-2] @ self._mean), float(v[-1])
+        return Embedded(w, b, epsilon, J, n_iter, bool(converged), trace)
 
-        found = minimize(
-            value, u, jac=True, method="L-BFGS-B", bounds=bounds,
-            options={"ftol": tol, "gtol": 1e-10, "maxiter": max_iter, "maxfun": 20 * max_iter},
-        )  # fmt: skip
-        trace.append((slope, value(u)[0], float(found.fun)))
-        n_iter += found.nit
-        return found
+    def _minimise(
+        self, first: Floats, costs: Costs, tol: float, max_iter: int
+    ) -> tuple[Floats, float, int, bool, list[tuple[float, float, float]]]:
+        """The compiled descents in NumPy, and by SciPy's L-BFGS-B."""
+        scale = self._scale
+        bounds = [(None, None)] * (len(scale) - 1) + [(0.0, scale[-1])]
+        trace: list[tuple[float, float, float]] = []
+        n_iter = 0
 
-    paths: list[Floats] = []
-    # Threads cost more than such products save; an overflow shows in the result.
-    with threadpool_limits(1, "blas"), np.errstate(over="ignore", invalid="ignore"):
-        for slope in SLOPES:
-            entering = [scale * v for v in first] if slope in ENTRIES else []
-            ends = [descend(u, slope, tol) for u in paths + entering]
-            paths = _apart([end.x for end in sorted(ends, key=lambda end: end.fun)])
-        best = descend(paths[0], SLOPES[-1], FINISH * tol)
-        nothing, _ = objective(np.zeros(len(scale)), SLOPES[-1], Z, y, c, costs)
-    *w, b, epsilon = best.x / scale
-    w = np.array(w)
-    converged = best.status != 1 and best.fun <= nothing  # else the numbers are too large
-    return Embedded(
-        w, float(b - w @ mean), float(epsilon), float(best.fun), n_iter, bool(converged), trace
-    )
+        def descend(u: Floats, slope: float, tol: float) -> Any:
+            nonlocal n_iter
+
+            def value(u: Floats) -> tuple[float, Floats]:
+                J, gradient = objective(u / scale, slope, self._Z, self._y, self._c, costs)
+                return J, gradient / scale
+
+            found = minimize(
+                value, u, jac=True, method="L-BFGS-B", bounds=bounds,
+                options={"ftol": tol, "gtol": 1e-10, "maxiter": max_iter, "maxfun": 20 * max_iter},
+            )  # fmt: skip
+            trace.append((slope, value(u)[0], float(found.fun)))
+            n_iter += found.nit
+            return found
+
+        paths: list[Floats] = []
+        # Threads cost more than such products save; an overflow shows in the result.
+        with threadpool_limits(1, "blas"), np.errstate(over="ignore", invalid="ignore"):
+            for slope in SLOPES:
+                entering = [scale * v for v in first] if slope in ENTRIES else []
+                ends = [descend(u, slope, tol) for u in paths + entering]
+                paths = _apart([end.x for end in sorted(ends, key=lambda end: end.fun)])
+            best = descend(paths[0], SLOPES[-1], FINISH * tol)
+        return best.x / scale, float(best.fun), n_iter, best.status != 1, trace
+
+
+def solve(Z: Any, y: Floats, c: Floats, costs: Costs, **params: Any) -> Embedded:
+    """Minimise J once: see :class:`SmoothedCost` and its ``solve``."""
+    return SmoothedCost(Z, y, c).solve(costs, **params)
 
 
 def objective(

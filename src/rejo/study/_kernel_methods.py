@@ -130,9 +130,12 @@ def fumera(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) ->
         part: TrainTest, costs: Sequence[float], grid: Sequence[Params]
     ) -> Iterator[tuple[int, int, Mask]]:
         more = {} if part.fold is None else FEW_STARTS
-        for (i, w), (j, params) in product(enumerate(costs), enumerate(grid)):
-            model = EmbeddedRejectSVC(second_order=True, reject_cost=w, **params, **more)
-            yield i, j, model.fit(part.X, part.k).boundary_scores(part.X_new) > 0
+        model = EmbeddedRejectSVC(second_order=True, **more)
+        Cs = [params["C"] for params in grid]
+        models = model.fit_path(part.X, part.k, reject_costs=costs, Cs=Cs)
+        places = product(range(len(costs)), range(len(grid)))
+        for (i, j), each in zip(places, models, strict=True):
+            yield i, j, each.boundary_scores(part.X_new) > 0
 
     tried = tune(task, costs, [{"C": C} for C in grid.Cs], boundaries)
     return [one._replace(crossing_rate=None) for one in tried]  # two cut-offs on one score
