@@ -8,9 +8,9 @@ cell depends only on its name, so :func:`run_cell` gives the same rows anywhere 
 file; a study that was stopped continues from there.
 
 In reading order: ``_cells`` (what there is to do), ``_data`` (draws, splits, folds), ``_tuning``
-(from folds to parameters, from decisions to numbers), the methods (``_kernel_methods``,
-``_network_methods``), ``_methods`` (one cell), ``_store`` and ``_archive`` (the
-files) and ``_run``.
+(from folds to parameters, from decisions to numbers), ``_posterior_rules`` (decisions from
+posteriors), the methods (``_kernel_methods``, ``_network_methods``), ``_methods`` (one cell),
+``_store`` and ``_archive`` (the files) and ``_run``.
 """
 
 from rejo.study._archive import archive, read_archive
