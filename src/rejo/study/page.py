@@ -4,7 +4,6 @@
 with the pictures inside. The page loads nothing from elsewhere and has no script.
 """
 
-from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +20,7 @@ from rejo.study.figures import (
 )
 from rejo.study.panels import ORDINAL_RISK, RISK, Cells, Key, Panel, index_rows, make_panel
 from rejo.study.paper import CLAIMS, DATA, FIGURES, Claim, PaperFigure, label
+from rejo.study.self_contained import environment
 from rejo.study.verdict import FAILS, HOLDS, OPEN, UNTESTED, Trial, Verdict, contrasts, judge
 
 if TYPE_CHECKING:
@@ -157,16 +157,9 @@ def make_page(
     notices : sequence of str, default=()
         Sentences for the top of the page, for example which data were missing.
     """
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ImportError as error:
-        raise ImportError('the page needs Jinja2: pip install "rejo[report]"') from error
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"percent": lambda share: f"{100 * share:.0f} %", "label": label}
-    environment.globals |= {
-        "picture": lambda name: _data_address(pictures[name]),
+    template_set = environment(pictures)
+    template_set.filters |= {"percent": lambda share: f"{100 * share:.0f} %", "label": label}
+    template_set.globals |= {
         "copies": copies_in_training,
         "patients": patients_in_training,
         "sign": SIGNS.__getitem__,
@@ -175,7 +168,7 @@ def make_page(
         "data": DATA,
         "split_titles": SPLIT_TITLES,
     }
-    template = environment.from_string((files("rejo.study") / "page.html").read_text("utf-8"))
+    template = template_set.from_string((files("rejo.study") / "page.html").read_text("utf-8"))
     return template.render(report=report, provenance=provenance, notices=notices)
 
 
@@ -292,8 +285,3 @@ def _note(name: str) -> str:
 
 def _risk(value: float) -> str:
     return f"{value:.4f}".removeprefix("0")
-
-
-def _data_address(file: bytes) -> str:
-    kind = "png" if file.startswith(b"\x89PNG") else "svg+xml"
-    return f"data:image/{kind};base64,{b64encode(file).decode('ascii')}"

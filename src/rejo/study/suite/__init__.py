@@ -10,8 +10,8 @@ In reading order: ``roster`` (the tables), ``parts`` (a split, its folds, its en
 and ``suite_page`` (one page with all of it).
 """
 
-from rejo.study.suite.table_suite import REJECT_COSTS, SUITE_METHODS, SuiteCell, TableSuite
 from rejo.study.suite.roster import BUNDLED, TABLES, SuiteTable, TableEntry
+from rejo.study.suite.table_suite import REJECT_COSTS, SUITE_METHODS, SuiteCell, TableSuite
 
 __all__ = [
     "BUNDLED",

@@ -100,8 +100,9 @@ class TableSuite:
         """Check the values; the same suite is always written in the same way."""
         self._set("datasets", _known("datasets", self.datasets, tuple(TABLES)))
         self._set("methods", _known("methods", self.methods, SUITE_METHODS))
-        costs = [self.reject_costs] if isinstance(self.reject_costs, Real) else self.reject_costs
-        if not costs or not all(isinstance(w, Real) and 0 < w <= 0.5 for w in costs):
+        given: Any = self.reject_costs
+        costs = [given] if isinstance(given, Real) else list(given)
+        if not costs or not all(isinstance(w, Real) and 0 < float(w) <= 0.5 for w in costs):
             raise ValueError(
                 f"reject_costs={self.reject_costs!r} must be numbers above 0 and at most 0.5."
             )

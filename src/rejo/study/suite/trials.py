@@ -22,10 +22,11 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from rejo import metrics
 from rejo._io import one_line
 from rejo._typing import Floats, Indices
-from rejo.catalogue import METHODS
+from rejo.catalogue import METHODS, ProblemSize
 from rejo.decisions import uniform_prices
 from rejo.estimators.pipelines import cost_parameter
 from rejo.estimators.posteriors import judge_posteriors
+from rejo.replication import loss_from_costs, replica_costs
 from rejo.selection.auto import Choice, choose_model
 from rejo.selection.compared import DECIDE_ALL
 from rejo.selection.folds import by_posteriors, candidate, fit_path
@@ -47,6 +48,7 @@ class Tried(NamedTuple):
 
     decision: Indices  # (n_test,) -1: rejected
     forced: Indices  # (n_test,) decision without rejection
+    lower: Indices  # (n_test,) lower of the two neighbouring classes that it lies between
     sureness: Floats  # (n_test,)
     params: Mapping[str, Any]
     seconds: float  # of all reject costs together, these add up to the time of the method
@@ -85,7 +87,11 @@ def try_family(methods: Sequence[str], parts: Parts, settings: Settings) -> Iter
                 raced = name in (AUTO, BLEND)
                 tried = race.run(name) if raced else run_method(name, parts, settings, memory)
                 rows = [
-                    {"method": name, "reject_cost": w, **measured(found, parts.y_test, w)}
+                    {
+                        "method": name,
+                        "reject_cost": w,
+                        **measured(found, parts.y_test, w, parts.problem),
+                    }
                     for w, found in zip(settings.reject_costs, tried, strict=True)
                 ]
             except Exception as error:  # of one method: the others go on
@@ -96,7 +102,7 @@ def try_family(methods: Sequence[str], parts: Parts, settings: Settings) -> Iter
                 for w, found in zip(settings.reject_costs, tried, strict=True):
                     everything = found._replace(decision=found.forced)
                     row = {"method": DECIDE_ALL, "reject_cost": w}
-                    yield row | measured(everything, parts.y_test, w)
+                    yield row | measured(everything, parts.y_test, w, parts.problem)
 
 
 def failed(method: str, settings: Settings, problem: str) -> Iterator[Row]:
@@ -134,9 +140,8 @@ def run_method(
     tried = []
     with quiet():
         for fitted in fit_path(candidate(model, chosen), list(costs), parts.whole):
-            found = look(fitted, parts.whole.X_test, np.arange(parts.problem.n_classes))
-            arrays = found.decision[0], found.forced[0], found.sureness[0]
-            tried.append(Tried(*arrays, chosen, shared + clock.lap()))
+            found = _looked(fitted, parts.whole.X_test, chosen, parts.problem.n_classes)
+            tried.append(found._replace(seconds=shared + clock.lap()))
     return tried
 
 
@@ -163,9 +168,8 @@ class _Race:
         for w in costs:
             with quiet():
                 fitted = candidate(model, {"model__reject_cost": w}).fit(parts.X, parts.y)
-            found = look(fitted, parts.X_test, np.arange(parts.problem.n_classes))
-            arrays = found.decision[0], found.forced[0], found.sureness[0]
-            tried.append(Tried(*arrays, params, shared + clock.lap()))
+            found = _looked(fitted, parts.X_test, params, parts.problem.n_classes)
+            tried.append(found._replace(seconds=shared + clock.lap()))
         return tried
 
     def _choice(self) -> tuple[Choice, float]:
@@ -198,6 +202,14 @@ class _Clock:
         return perf_counter() + (0.0 if self._memory is None else self._memory.saved)
 
 
+def _looked(model: Any, X: Any, params: Mapping[str, Any], n_classes: int) -> Tried:
+    """Judge test cases by a model that is trained for one reject cost."""
+    found = look(model, X, np.arange(n_classes))
+    arrays = found.decision, found.forced, found.lower, found.sureness
+    decision, forced, lower, sureness = (array[0] for array in arrays)
+    return Tried(decision, forced, lower, sureness, params, 0.0)
+
+
 def _by_prices(
     p: Floats, costs: Sequence[float], params: Mapping[str, Any], seconds: float
 ) -> list[Tried]:
@@ -205,21 +217,30 @@ def _by_prices(
     tried = []
     for w in costs:
         found = judge_posteriors(p, uniform_prices(p.shape[1], w))
-        tried.append(Tried(found.decision, found.forced, found.sureness, params, seconds))
+        arrays = found.decision, found.forced, found.lower, found.sureness
+        tried.append(Tried(*arrays, params, seconds))
     return tried
 
 
-MEASURES = ("R", "E", "risk", "forced_E", "auarc", "augrc", "aurc", *BUDGETS)
+MEASURES = ("R", "E", "risk", "ordinal_risk", "forced_E", "auarc", "augrc", "aurc", *BUDGETS)
 
 
-def measured(tried: Tried, y: Indices, reject_cost: float) -> Row:
-    """Return the measures of a row: of the decisions, and of the ranking by sureness."""
+def measured(tried: Tried, y: Indices, reject_cost: float, problem: ProblemSize) -> Row:
+    """Return the measures of a row: of the decisions, and of the ranking by sureness.
+
+    ``risk`` counts every error as 1; ``ordinal_risk``, of ordered classes, is the loss that data
+    replication minimises, which grows with the distance between the classes.
+    """
+    K = problem.n_classes
+    output = np.where(tried.decision >= 0, 2 * tried.decision, 2 * tried.lower + 1)
+    loss = loss_from_costs(replica_costs(K, reject_cost=reject_cost))[y, output]
     found, ranked = metrics.tally(tried.decision, y), (y, tried.forced, tried.sureness)
     wrong = tried.forced != y
     return {
         "R": float(found.rejection_rate),
         "E": float(found.error_rate),
         "risk": float(found.risk(reject_cost)),
+        "ordinal_risk": float(loss.mean()) if problem.ordered else None,
         "forced_E": float(wrong.mean()),
         "auarc": metrics.auarc(*ranked),
         "augrc": metrics.augrc(*ranked),
