@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 
 import rejo
 from rejo.baselines import BagEmbedding, EmbeddedRejectSVC, ThresholdRejectClassifier
-from rejo.baselines import bags as room
+from rejo.baselines import bag_embedding as room
 from rejo.baselines.bags import bag_array, bags_of, is_bags
 from rejo.datasets import make_bags
 from rejo.estimators import RejoSVC

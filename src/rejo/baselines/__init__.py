@@ -8,10 +8,10 @@ posteriors (``calibration``) and an exact search for cut-offs (``cutoffs``).  Tw
 machines (``binary_machine``) minimise other losses: a convex surrogate of the risk
 (``surrogate``), and the smoothed risk itself (``embedded``).  ``blend`` averages the posteriors of
 several classifiers.  ``novelty`` adds a detector of cases unlike those of training to any of them.
-``bags`` turns bags of instances into rows for any of them.
+``bag_embedding`` turns bags of instances (``bags``) into rows for any of them.
 """
 
-from rejo.baselines.bags import BagEmbedding
+from rejo.baselines.bag_embedding import BagEmbedding
 from rejo.baselines.blend import BlendClassifier
 from rejo.baselines.embedded import EmbeddedRejectSVC
 from rejo.baselines.frank_hall import FrankHallReject
