@@ -1,16 +1,22 @@
 """``rejo reproduce``: run the paper's experiments, draw its figures, test its claims."""
 
 import argparse
-import os
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rejo.cli import _options as options
-from rejo.cli._files import CommandError, make_folder, require, write_file
+from rejo.cli._files import CommandError, write_file
+from rejo.cli._study_runs import (
+    about_code,
+    about_machine,
+    begun,
+    open_folder,
+    time_words,
+    write_pictures,
+)
 
 if TYPE_CHECKING:
     from rejo.study.page import StudyReport
@@ -42,6 +48,8 @@ FULL = Mode("--full", 100, "authors", 1)
 def add(parser: Any) -> None:
     """Declare the options."""
     declare = parser.add_argument
+    suite = "the paper's experiments, or a benchmark of all methods on real tables (default: paper)"
+    declare("--suite", choices=("paper", "tables"), default="paper", help=suite)
     one = "draw only this figure; can be repeated (default: all; see --list)"
     declare("--figure", action="append", metavar="NAME", help=one)
     size = parser.add_mutually_exclusive_group()
@@ -63,6 +71,10 @@ def add(parser: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Compute, draw, judge, write."""
+    if arguments.suite == "tables":
+        from rejo.cli._suite_command import run_suite
+
+        return run_suite(arguments, None if arguments.output is FOLDER else arguments.output)
     from rejo.study.paper import choose_figures
 
     try:
@@ -74,14 +86,8 @@ def run(arguments: argparse.Namespace) -> None:
             methods = ", ".join(figure.methods) or "a sample and a fit made on the spot"
             print(f"{figure.name:<20} {figure.title}\n{'':<20} {methods}")
         return
-    require("matplotlib", "plot", "this")
-    require("jinja2", "report", "this")
     folder: Path = arguments.output
-    if (folder / "index.html").exists() and not (folder / "rows").is_dir():
-        raise CommandError(
-            f"{folder} holds another page, which would be overwritten: give another folder with -o"
-        )
-    make_folder(folder, "rows")
+    open_folder(folder)
     started = perf_counter()
     mode = QUICK if arguments.quick else FULL if arguments.full else USUAL
     rows, notices = _compute(arguments, mode, figures, folder / "rows")
@@ -89,22 +95,16 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError("nothing to show: none of the figures has rows")
 
     from rejo.study import archive
-    from rejo.study.figures import render
     from rejo.study.page import make_page, make_report
 
     report = make_report(rows, figures)
-    pictures = {}
-    for name, canvas in report.canvases.items():
-        pictures[name] = render(canvas, "svg")
-        write_file(folder / f"{name}.svg", pictures[name])
-        write_file(folder / f"{name}.png", render(canvas, "png", dpi=110))
-    codes = Counter(row["code"] for row in rows)
-    if len(codes) > 1:
-        notices.insert(0, f"The rows come from {len(codes)} versions of the code; see the end.")
+    pictures = write_pictures(folder, report.canvases)
+    code, several = about_code(rows)
+    notices[:0] = several
     if mode is QUICK:
         notices.insert(0, "This is a quick run with few repetitions and hardly any tuning. It "
                        "shows that everything works, not how the methods compare.")  # fmt: skip
-    provenance = _provenance(arguments, mode, rows, codes, perf_counter() - started)
+    provenance = _provenance(arguments, mode, rows, code, perf_counter() - started)
     write_file(folder / "index.html", make_page(report, pictures, provenance, notices))
     write_file(folder / "rows.csv.xz", archive(rows))
     _print_verdicts(report)
@@ -142,10 +142,10 @@ def _compute(
         # A file for each figure: a figure that is asked for alone runs no other methods.
         database = folder / f"{figure.name}.sqlite"
         repetitions = arguments.repetitions or mode.repetitions
-        if (begun := _begun(database)) > repetitions:
-            note = f"continuing with the {begun} repetitions it was started with"
+        if (before := begun(database)) > repetitions:
+            note = f"continuing with the {before} repetitions it was started with"
             print(f"{figure.name}: {note}", flush=True)
-            repetitions = begun
+            repetitions = before
         study = Study(
             datasets=[figure.dataset],
             shares=figure.shares,
@@ -161,7 +161,7 @@ def _compute(
             how = {name: getattr(arguments, name) for name in ("n_jobs", "dask", "other_code")}
             n_cells = run_study(study, database, **how, data_home=arguments.data)
             seconds = perf_counter() - started
-            print(f"{figure.name}: {n_cells} cells computed in {_time(seconds)}", flush=True)
+            print(f"{figure.name}: {n_cells} cells computed in {time_words(seconds)}", flush=True)
         except ValueError as error:
             raise CommandError(options.explain(error)) from None
         except RuntimeError as error:  # some cells failed; the others are in the file
@@ -169,16 +169,6 @@ def _compute(
             notices.append(f"{figure.name} is incomplete: some of its fits failed.")
         rows += read_rows(database)
     return rows, notices
-
-
-def _begun(database: Path) -> int:
-    """Return the number of repetitions of the study in a file; 0 if there is none."""
-    from rejo.study import read_study
-
-    try:
-        return read_study(database).repetitions if database.exists() else 0
-    except ValueError:
-        return 0  # killed before it was a study, or a file of another kind, which the run reports
 
 
 def _print_verdicts(report: "StudyReport") -> None:
@@ -194,36 +184,22 @@ def _provenance(
     arguments: argparse.Namespace,
     mode: Mode,
     rows: list[dict[str, Any]],
-    codes: "Counter[str]",
+    code: str,
     seconds: float,
 ) -> dict[str, str]:
     """Describe how the results were computed, without names of machines or folders."""
-    import platform
-    from importlib.metadata import version
-
     words = ["rejo reproduce", mode.option]
     words += [f"--figure {name}" for name in arguments.figure or ()]
     if arguments.repetitions:
         words.append(f"--repetitions {arguments.repetitions}")
     words.append(f"--seed {arguments.seed}")
-    packages = ("numpy", "scipy", "scikit-learn", "matplotlib")
-    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     return {
         "Command": " ".join(filter(None, words)),
         "Repetitions": str(len({row["repetition"] for row in rows})),
         "Grid": ("" if mode.grid == "authors" else "a few points of ") + "the authors' grid",
-        "Computing": f"{_time(sum(row['seconds'] for row in rows))} for {len(rows):,} rows, summed "
-        "over all processes",
-        "This run": f"{_time(seconds)}, using earlier results where there were any",
-        "Machine": f"{machine} (and a Dask cluster)" if arguments.dask else machine,
-        "Code": "; ".join(f"{code} ({n:,} rows)" for code, n in codes.most_common()),
-        "Versions": f"Python {platform.python_version()}, "
-        + ", ".join(f"{name} {version(name)}" for name in packages),
+        "Computing": f"{time_words(sum(row['seconds'] for row in rows))} for {len(rows):,} rows, "
+        "summed over all processes",
+        "This run": f"{time_words(seconds)}, using earlier results where there were any",
+        "Code": code,
+        **about_machine(arguments.dask),
     }
-
-
-def _time(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,72 @@
+"""What the commands that run a study share: the folder of a page, its pictures, its provenance."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rejo.cli._files import CommandError, make_folder, require, write_file
+
+
+def open_folder(folder: Path) -> None:
+    """Check that a page can be made, and make its folder; refuse one that holds another page."""
+    require("matplotlib", "plot", "this")
+    require("jinja2", "report", "this")
+    if (folder / "index.html").exists() and not (folder / "rows").is_dir():
+        raise CommandError(
+            f"{folder} holds another page, which would be overwritten: give another folder with -o"
+        )
+    make_folder(folder, "rows")
+
+
+def begun(database: Path, *plan: type[Any]) -> int:
+    """Return the number of repetitions of the study in a file; 0 if there is none."""
+    from rejo.study import read_study
+
+    try:
+        return int(read_study(database, *plan).repetitions) if database.exists() else 0
+    except ValueError:
+        return 0  # killed before it was a study, or a file of another kind, which the run reports
+
+
+def write_pictures(folder: Path, canvases: Mapping[str, Any]) -> dict[str, bytes]:
+    """Write each picture as an SVG and a PNG file; return the SVG files."""
+    from rejo.study.figures import render
+
+    pictures = {}
+    for name, canvas in canvases.items():
+        pictures[name] = render(canvas, "svg")
+        write_file(folder / f"{name}.svg", pictures[name])
+        write_file(folder / f"{name}.png", render(canvas, "png", dpi=110))
+    return pictures
+
+
+def about_code(rows: Iterable[Mapping[str, Any]]) -> tuple[str, list[str]]:
+    """Return the code that computed rows, in words, and a notice if there are several."""
+    codes = Counter(row["code"] for row in rows)
+    several = [f"The rows come from {len(codes)} versions of the code; see the end."]
+    words = "; ".join(f"{code} ({n:,} rows)" for code, n in codes.most_common())
+    return words, several if len(codes) > 1 else []
+
+
+def about_machine(dask: str | None) -> dict[str, str]:
+    """Describe the machine and the packages, without names of machines or folders."""
+    import platform
+    from importlib.metadata import version
+
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    packages = ("numpy", "scipy", "scikit-learn", "matplotlib")
+    return {
+        "Machine": f"{machine} (and a Dask cluster)" if dask else machine,
+        "Versions": f"Python {platform.python_version()}, "
+        + ", ".join(f"{name} {version(name)}" for name in packages),
+    }
+
+
+def time_words(seconds: float) -> str:
+    """Write a time in seconds, minutes or hours."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{seconds / 3600:.1f} h"
