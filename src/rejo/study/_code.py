@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from functools import cache
 from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,7 @@ def current_code() -> str:
     differ from it.  The digest is over the files of the package, so that code without a commit, or
     after a commit that only changed the documentation, can be compared too.
     """
-    from rejo import __version__
-
-    parts = [f"rejo {__version__}", *_commit(PACKAGE), f"files {_digest(PACKAGE)}"]
+    parts = [f"rejo {version('rejo')}", *_commit(PACKAGE), f"files {_digest(PACKAGE)}"]
     return ", ".join(parts)
 
 

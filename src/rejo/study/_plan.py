@@ -11,7 +11,7 @@ Cell = (
 )
 
 
-class Plan(Protocol):
+class StudyPlan(Protocol):
     """An experiment: a frozen dataclass whose parameters JSON can hold.
 
     ``KIND`` tells its files from those of other experiments.  ``CELL`` is the type of its cells.

@@ -15,7 +15,7 @@ from rejo._errors import renamed
 from rejo._io import progress
 from rejo.cluster import connect, hand_out
 from rejo.study._code import current_code, files_of, signed
-from rejo.study._plan import Cell, Plan
+from rejo.study._plan import Cell, StudyPlan
 from rejo.study._store import Store, StudyFileError, open_store
 
 OTHER_CODE = ("refuse", "keep", "replace")
@@ -31,7 +31,7 @@ class Result(NamedTuple):
 
 @renamed(jobs="n_jobs", progress="verbose")
 def run(
-    study: Plan,
+    study: StudyPlan,
     database: str | os.PathLike[str],
     n_jobs: int = 1,
     dask: str | None = None,
@@ -113,7 +113,7 @@ def run(
     return len(cells)
 
 
-def attempt(study: Plan, cell: Cell, table: Any) -> Result:
+def attempt(study: StudyPlan, cell: Cell, table: Any) -> Result:
     """Compute a cell; an error is a result, so that one cell does not end a study of days."""
     try:
         return Result(cell, signed(study.compute(cell, table)))
@@ -153,7 +153,7 @@ def _checked(result: Result, other_code: str) -> Result:
     return Result(result.cell, [], error)
 
 
-def _tables(study: Plan, data_home: Any) -> Tables:
+def _tables(study: StudyPlan, data_home: Any) -> Tables:
     """Return the table of each data set that is available."""
     tables: Tables = {}
     for dataset in study.datasets:
@@ -164,7 +164,7 @@ def _tables(study: Plan, data_home: Any) -> Tables:
     return tables
 
 
-def _in_processes(study: Plan, cells: list[Cell], tables: Tables, n_jobs: int) -> Results:
+def _in_processes(study: StudyPlan, cells: list[Cell], tables: Tables, n_jobs: int) -> Results:
     if n_jobs == 1:
         yield from (attempt(study, cell, tables[cell.dataset]) for cell in cells)
         return
@@ -183,10 +183,10 @@ def _in_processes(study: Plan, cells: list[Cell], tables: Tables, n_jobs: int) -
                     raise
 
 
-Job = tuple[Plan, Cell, Any]
+Job = tuple[StudyPlan, Cell, Any]
 
 
-def _on_cluster(study: Plan, cells: list[Cell], tables: Tables, address: str) -> Results:
+def _on_cluster(study: StudyPlan, cells: list[Cell], tables: Tables, address: str) -> Results:
     jobs: Iterator[Job] = ((study, cell, tables[cell.dataset]) for cell in cells)
     with (
         connect(address) as client,

@@ -20,7 +20,7 @@ from typing import Any
 from rejo._errors import RejoError
 from rejo.study._cells import Study
 from rejo.study._code import files_of
-from rejo.study._plan import Cell, Plan
+from rejo.study._plan import Cell, StudyPlan
 
 FORMAT = 3
 APPLICATION = int.from_bytes(b"rejo", "big")  # marks the files of a study among those of SQLite
@@ -62,7 +62,7 @@ class StudyFileError(RejoError):
 class Store:
     """The rows of one study; several processes may write."""
 
-    def __init__(self, connection: sqlite3.Connection, file: str, plan: Plan) -> None:
+    def __init__(self, connection: sqlite3.Connection, file: str, plan: StudyPlan) -> None:
         self._connection, self._file, self._plan = connection, file, plan
         self._identity = _identity(plan.params())
 
@@ -123,7 +123,7 @@ class Store:
 
 
 @contextmanager
-def open_store(database: Database, plan: Plan) -> Iterator[Store]:
+def open_store(database: Database, plan: StudyPlan) -> Iterator[Store]:
     """Open or create the file of a study; refuse the file of another study.
 
     Only the number of repetitions may be larger than before.
@@ -298,7 +298,7 @@ def _keyed_table(name: str, columns: Sequence[str], key: Sequence[str]) -> str:
     return f"CREATE TABLE {name} ({', '.join(parts)}) WITHOUT ROWID"
 
 
-def _create(connection: sqlite3.Connection, plan: Plan) -> None:
+def _create(connection: sqlite3.Connection, plan: StudyPlan) -> None:
     for statement in _tables(plan).values():
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -341,13 +341,13 @@ def _params(connection: sqlite3.Connection, plan: Any, file: str) -> dict[str, A
         raise _damaged(file, str(error)) from None
 
 
-def _set_params(connection: sqlite3.Connection, plan: Plan) -> None:
+def _set_params(connection: sqlite3.Connection, plan: StudyPlan) -> None:
     text = json.dumps(plan.params())
     connection.execute("DELETE FROM study")
     connection.execute("INSERT INTO study VALUES (?, ?, ?)", (plan.KIND, text, _checksum(text)))
 
 
-def _agree(connection: sqlite3.Connection, plan: Plan, file: str) -> None:
+def _agree(connection: sqlite3.Connection, plan: StudyPlan, file: str) -> None:
     """Compare the parameters with those in the file."""
     before, wanted = _params(connection, type(plan), file), plan.params()
     other = [
@@ -392,7 +392,7 @@ def _read(
     return sound, len(found) - len(sound)
 
 
-def _same_cell(plan: Plan) -> str:
+def _same_cell(plan: StudyPlan) -> str:
     return " AND ".join(f"{name} = ?" for name in plan.CELL._fields)
 
 
