@@ -270,7 +270,8 @@ def test_the_hash_in_a_file_depends_on_every_value(drawn, tmp_path):
     changed = [bag.copy() for bag in X]
     changed[3][700, 1] += 1.0
     hashes = []
-    for i, bags in enumerate((X, list(X), changed)):
+    lists = [bag.tolist() for bag in X]
+    for i, bags in enumerate((X, lists, changed)):
         rejo.save(fitted, path := tmp_path / f"{i}.rejo", X=bags, y=y)
         hashes.append(inspect(path).data_hash)
     assert hashes[0] == hashes[1] != hashes[2]
@@ -329,6 +330,7 @@ def test_bags_are_told_from_tables():
     bags = [GOOD, GOOD[:1]]
     assert all(map(is_bags, (bags, tuple(bags), bag_array(bags), pd.Series(bags), [GOOD, GOOD])))
     assert is_bags(np.zeros((4, 2, 3)))
+    assert is_bags([[[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]]])
     assert bag_array([GOOD, GOOD]).shape == (2,)
     tables = (GOOD, GOOD.tolist(), pd.DataFrame(GOOD), csr_matrix(GOOD), [], None, [1, 2], GOOD[0])
     assert not any(map(is_bags, tables))

@@ -92,6 +92,8 @@ def is_bags(X: Any) -> bool:
     if not sequence or issparse(X) or len(X) == 0:
         return False
     first = X.iloc[0] if hasattr(X, "iloc") else X[0]
+    if isinstance(first, (list, tuple)) and len(first):
+        return isinstance(first[0], (list, tuple, np.ndarray))
     return len(getattr(first, "shape", ())) == 2
 
 
