@@ -9,8 +9,8 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 from rejo.catalogue import METHODS
-from rejo.study.suite.parts import make_parts
 from rejo.study.suite.roster import TABLES, SuiteTable, TableEntry, load_entry
+from rejo.study.suite.table_splits import make_parts
 from rejo.study.suite.trials import AUTO, MEASURES, Settings, family_of, try_family
 
 SUITE_METHODS = (AUTO, *METHODS)

@@ -32,8 +32,8 @@ from rejo.selection.compared import DECIDE_ALL
 from rejo.selection.folds import by_posteriors, candidate, fit_path
 from rejo.selection.grids import Tuner, quiet
 from rejo.selection.outcomes import look
-from rejo.study.suite.parts import Parts, group_folds
 from rejo.study.suite.sharing import FitMemory
+from rejo.study.suite.table_splits import Parts, group_folds
 from rejo.tables import TableEncoder
 
 AUTO, BLEND = "auto", "blend"
@@ -43,7 +43,7 @@ LONGEST = 300  # characters of a reason
 Row = dict[str, Any]
 
 
-class Tried(NamedTuple):
+class TriedOnce(NamedTuple):
     """What a method made of the test part at one reject cost."""
 
     decision: Indices  # (n_test,) -1: rejected
@@ -115,7 +115,7 @@ def failed(method: str, settings: Settings, problem: str) -> Iterator[Row]:
 
 def run_method(
     name: str, parts: Parts, settings: Settings, memory: FitMemory | None = None
-) -> list[Tried]:
+) -> list[TriedOnce]:
     """Tune, fit and try a method of the catalogue, at each reject cost."""
     memory = FitMemory() if memory is None else memory
     clock = _Clock(memory)
@@ -152,7 +152,7 @@ class _Race:
         self.parts, self.settings = parts, settings
         self._found: tuple[Choice, float] | None = None
 
-    def run(self, name: str) -> list[Tried]:
+    def run(self, name: str) -> list[TriedOnce]:
         """Try "auto" or "blend" at each reject cost."""
         choice, seconds = self._choice()
         if name == BLEND and BLEND in [entry.name for entry in choice.tried]:
@@ -202,30 +202,30 @@ class _Clock:
         return perf_counter() + (0.0 if self._memory is None else self._memory.saved)
 
 
-def _looked(model: Any, X: Any, params: Mapping[str, Any], n_classes: int) -> Tried:
+def _looked(model: Any, X: Any, params: Mapping[str, Any], n_classes: int) -> TriedOnce:
     """Judge test cases by a model that is trained for one reject cost."""
     found = look(model, X, np.arange(n_classes))
     arrays = found.decision, found.forced, found.lower, found.sureness
     decision, forced, lower, sureness = (array[0] for array in arrays)
-    return Tried(decision, forced, lower, sureness, params, 0.0)
+    return TriedOnce(decision, forced, lower, sureness, params, 0.0)
 
 
 def _by_prices(
     p: Floats, costs: Sequence[float], params: Mapping[str, Any], seconds: float
-) -> list[Tried]:
+) -> list[TriedOnce]:
     """Decide by posteriors (n_test, K) at each reject cost."""
     tried = []
     for w in costs:
         found = judge_posteriors(p, uniform_prices(p.shape[1], w))
         arrays = found.decision, found.forced, found.lower, found.sureness
-        tried.append(Tried(*arrays, params, seconds))
+        tried.append(TriedOnce(*arrays, params, seconds))
     return tried
 
 
 MEASURES = ("R", "E", "risk", "ordinal_risk", "forced_E", "auarc", "augrc", "aurc", *BUDGETS)
 
 
-def measured(tried: Tried, y: Indices, reject_cost: float, problem: ProblemSize) -> Row:
+def measured(tried: TriedOnce, y: Indices, reject_cost: float, problem: ProblemSize) -> Row:
     """Return the measures of a row: of the decisions, and of the ranking by sureness.
 
     ``risk`` counts every error as 1; ``ordinal_risk``, of ordered classes, is the loss that data
