@@ -49,6 +49,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.bench_mlp
 	$(BIN)/python -m benchmarks.bench_path
 	$(BIN)/python -m benchmarks.bench_study --quick
+	$(BIN)/python -m benchmarks.bench_embedded --quick
 	$(BIN)/python -m benchmarks.bench_predict
 	$(BIN)/python -m benchmarks.bench_train
 

@@ -55,7 +55,10 @@ class EmbeddedRejectSVC(BinaryKernelMachine, PathMixin):
 
     J has many local minima.  k grows from 1 to 100 in seven stages; the starts are an SVM's
     function, rescaled, with several ``eps``, entering at flat and at steep sigmoids; paths
-    that meet go on as one, and the lowest J at ``k = 100`` is kept.  It is a local minimum.
+    that meet go on as one, and the lowest J at ``k = 100`` is kept.  On dense features, compiled
+    descents then hop: from points near the lowest minimum they go down again, and keep what is
+    lower.  It remains a local minimum.  ``fit_path`` fits many reject costs and ``C`` at once; its
+    models are those of single fits.
 
     Parameters
     ----------

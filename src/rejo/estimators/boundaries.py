@@ -228,7 +228,7 @@ class PathMixin(ParallelBoundaries):
     ) -> list[Self]:
         """Fit one model for each pair of a reject cost and a ``C``.
 
-        The fits share what they can, such as the kernel matrix, and every fit starts from a
+        The fits share what they can, such as the kernel matrix, and a fit may start from a
         solution close to its own.  This model itself is not changed.
 
         Parameters

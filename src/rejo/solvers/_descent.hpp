@@ -70,9 +70,16 @@ class Descent {
   }
 
   static double dot(const double* a, const double* b, std::size_t n) {
-    double s = 0;
-    for (std::size_t i = 0; i < n; ++i) s += a[i] * b[i];
-    return s;
+    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;  // four sums: each waits for its own last term only
+    std::size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+      s0 += a[i] * b[i];
+      s1 += a[i + 1] * b[i + 1];
+      s2 += a[i + 2] * b[i + 2];
+      s3 += a[i + 3] * b[i + 3];
+    }
+    for (; i < n; ++i) s0 += a[i] * b[i];
+    return (s0 + s1) + (s2 + s3);
   }
 
   // d = -H g over the first `n` variables; the last one may stay where it is.

@@ -50,7 +50,14 @@ inline double smoothed_cost(const Tiles& rows, const Shape& shape, const double*
     const double* __restrict c = rows.c.data() + t * kTile;
     double f[kTile], force[kTile], cost[kTile], widen[kTile];
     for (std::size_t i = 0; i < kTile; ++i) f[i] = b;
-    for (std::size_t j = 0; j < r; ++j)
+    std::size_t j = 0;
+    for (; j + 4 <= r; j += 4) {  // four columns at a time: f goes through memory less often
+      const double* __restrict at = Z + j * kTile;
+      const double w0 = v[j], w1 = v[j + 1], w2 = v[j + 2], w3 = v[j + 3];
+      for (std::size_t i = 0; i < kTile; ++i)
+        f[i] += (w0 * at[i] + w1 * at[kTile + i]) + (w2 * at[2 * kTile + i] + w3 * at[3 * kTile + i]);
+    }
+    for (; j < r; ++j)
       for (std::size_t i = 0; i < kTile; ++i) f[i] += v[j] * Z[j * kTile + i];
     for (std::size_t i = 0; i < kTile; ++i) {
       const double z = y[i] * f[i];
@@ -75,13 +82,14 @@ inline double smoothed_cost(const Tiles& rows, const Shape& shape, const double*
         by_b[l] += force[i + l];
         by_eps[l] += widen[i + l];
       }
-    for (std::size_t j = 0; j < r; ++j) {
+    static_assert(kTile == 4 * kLanes, "the sum below has four terms");
+    for (j = 0; j < r; ++j) {
       const double* __restrict column = Z + j * kTile;
       double* __restrict sum = lanes + j * kLanes;
       for (std::size_t l = 0; l < kLanes; ++l) {
-        double s = 0;
-        for (std::size_t i = l; i < kTile; i += kLanes) s += force[i] * column[i];
-        sum[l] += s;
+        const std::size_t m = l + kLanes, n = m + kLanes, o = n + kLanes;
+        sum[l] += (force[l] * column[l] + force[m] * column[m]) +
+                  (force[n] * column[n] + force[o] * column[o]);
       }
     }
   }

@@ -42,9 +42,10 @@ CURVATURE = 0.2  # of the cost of a point, by f: that of a max(0, 1 - z)^2 with 
 FINISH = 1e-3  # factor of the tolerance with which the best is finished
 SAME = 1e-2  # two points that are closer than this, relative to their size, have met
 # The compiled descents are quick enough to go on: hops, from the lowest of DRAWS points near the
-# lowest end, at a distance that moves f by about this.
-FIRST_HOPS, HOPS = 30, 10  # and for each start
+# lowest end, at a distance that moves f by about this.  Few points leave more minima to choose
+# from, and time for it.
 HOP_SIZES, DRAWS = (0.15, 0.3, 0.6), 4
+HOP_WORK, FEWEST_HOPS, MOST_HOPS, HOPS = 20_000, 15, 60, 8  # numbers in Z; the last: a start more
 MOST_ITERATIONS = 2**31 - 1  # what the compiled descents can count
 START_TOL, START_ITERATIONS = 1e-5, 100_000  # of the SVM that the starts come from
 
@@ -105,7 +106,7 @@ class SmoothedCost:
             v, J, n_iter, converged, trace = self._rows.minimise(
                 first, self._scale, np.array(SLOPES), np.array(ENTRIES), *costs,
                 same=SAME, finish=FINISH, tol=tol, max_iter=min(max_iter, MOST_ITERATIONS),
-                n_hops=FIRST_HOPS + HOPS * n_starts, hop_sizes=np.array(HOP_SIZES), n_draws=DRAWS,
+                n_hops=self._n_hops(n_starts), hop_sizes=np.array(HOP_SIZES), n_draws=DRAWS,
             )  # fmt: skip
         else:
             v, J, n_iter, converged, trace = self._minimise(first, costs, tol, max_iter)
@@ -113,6 +114,11 @@ class SmoothedCost:
         converged = converged and nothing >= J  # else the numbers are too large
         w, b, epsilon = v[:-2], float(v[-2] - v[:-2] @ self._mean), float(v[-1])
         return Embedded(w, b, epsilon, J, n_iter, bool(converged), trace)
+
+    def _n_hops(self, n_starts: int) -> int:
+        n, r = self._Z.shape
+        fewest = min(max(HOP_WORK // (n * (r + 2)), FEWEST_HOPS), MOST_HOPS)
+        return int(fewest + HOPS * (n_starts - 1))
 
     def _minimise(
         self, first: Floats, costs: Costs, tol: float, max_iter: int
