@@ -45,7 +45,7 @@ SAME = 1e-2  # two points that are closer than this, relative to their size, hav
 # lowest end, at a distance that moves f by about this.  Few points leave more minima to choose
 # from, and time for it.
 HOP_SIZES, DRAWS = (0.15, 0.3, 0.6), 4
-HOP_WORK, FEWEST_HOPS, MOST_HOPS, HOPS = 20_000, 15, 60, 8  # numbers in Z; the last: a start more
+HOP_WORK, FEWEST_HOPS, MOST_HOPS, HOPS = 20_000, 20, 60, 8  # numbers in Z; the last: a start more
 MOST_ITERATIONS = 2**31 - 1  # what the compiled descents can count
 START_TOL, START_ITERATIONS = 1e-5, 100_000  # of the SVM that the starts come from
 
