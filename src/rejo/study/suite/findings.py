@@ -27,7 +27,7 @@ def has_winner(ranking: Ranking) -> bool:
     return not ranking.level and max(p_values) < ALPHA
 
 
-def tested(ranking: Ranking) -> str:
+def about_tests(ranking: Ranking) -> str:
     """Say what the tests of a ranking found, with their numbers."""
     n, found = len(ranking.tables), ranking.friedman
     words = (

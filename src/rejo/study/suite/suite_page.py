@@ -18,7 +18,7 @@ from rejo.study.suite.diagrams import (
     heat_figure,
     measures_figure,
 )
-from rejo.study.suite.findings import findings, has_winner, p_words, tested
+from rejo.study.suite.findings import about_tests, findings, has_winner, p_words
 from rejo.study.suite.roster import TABLES, TableEntry
 from rejo.study.suite.standings import Ranking, Standings
 
@@ -97,7 +97,7 @@ def make_suite_page(
         "p": lambda value: p_words(value).removeprefix("p ").removeprefix("= "),
         "label": lambda name: METHODS[name].label if name in METHODS else LABELS[name],
     }
-    templates.globals |= {"tested": tested, "has_winner": has_winner}
+    templates.globals |= {"about_tests": about_tests, "has_winner": has_winner}
     text = (files("rejo.study.suite") / "suite.html").read_text("utf-8")
     template = templates.from_string(text)
     return str(template.render(report=report, provenance=provenance, notices=notices))
