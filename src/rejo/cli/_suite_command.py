@@ -1,6 +1,7 @@
 """``rejo reproduce --suite tables``: all methods of the catalogue on real tables."""
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from time import perf_counter
@@ -62,6 +63,7 @@ def run_suite(arguments: argparse.Namespace, folder: Path | None) -> None:
     facts = _provenance(arguments, rows, code, perf_counter() - started)
     write_file(folder / "index.html", make_suite_page(report, pictures, facts, notices))
     write_file(folder / "rows.csv.xz", archive(rows, TableSuite))
+    write_file(folder / "provenance.json", json.dumps(facts, indent=2) + "\n")
     for sentence in report.said:
         print(sentence)
     n_failed = len(report.standings.failures)
