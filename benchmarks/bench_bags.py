@@ -4,7 +4,7 @@ Bags of ``rejo.datasets.make_bags``, drawn anew each time: some to train on, 4,0
 methods but the last see the same embedding of the bags, and all are tuned by their own cost over
 the same folds.  The mean risk ``w_r R + E`` over the draws, with its standard error.
 
-    python -m benchmarks.bench_bags [--draws 20] [--bags 200]
+    python -m benchmarks.bench_bags [--draws 10] [--bags 200]
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from rejo import BagEmbedding, EmbeddedRejectSVC, RejoSVC, ThresholdRejectClassi
 from rejo.datasets import make_bags
 
 REJECT_COSTS = (0.1, 0.2, 0.3)
-CS = (0.1, 0.3, 1.0, 3.0, 10.0)
-SMALL_CS = (0.001, 0.003, 0.01, 0.03, 0.1)  # for a loss that is bounded
+CS = (0.001, 0.01, 0.1, 1.0, 10.0)  # the same for all: wide, as their losses differ in scale
 GAMMAS = (0.5, 1.0, 2.0)
 N_NEW = 4_000
+FIRST_SEED = 1000  # the grid was settled on draws with lower seeds
 
 
 def methods(reject_cost: float) -> dict[str, Any]:
@@ -50,8 +50,7 @@ def methods(reject_cost: float) -> dict[str, Any]:
     found = {}
     for name, (learner, C) in on_bags.items():
         model = make_pipeline(BagEmbedding(random_state=0), learner)
-        costs = SMALL_CS if isinstance(learner, EmbeddedRejectSVC) else CS
-        found[name] = (model, {f"{model.steps[-1][0]}__{C}": costs, "bagembedding__gamma": GAMMAS})
+        found[name] = (model, {f"{model.steps[-1][0]}__{C}": CS, "bagembedding__gamma": GAMMAS})
     means = make_pipeline(FunctionTransformer(bag_means), StandardScaler(), RejoSVC(**price))
     found["`RejoSVC` on the mean of a bag"] = (means, {"rejosvc__C": CS, "rejosvc__gamma": GAMMAS})
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
@@ -64,14 +63,14 @@ def bag_means(bags: Any) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--bags", type=int, default=200, help="to train on")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     risks = np.empty((len(methods(0.2)), len(REJECT_COSTS), arguments.draws))
     for draw in range(arguments.draws):
-        X, y = make_bags(arguments.bags, random_state=2 * draw)
-        X_new, y_new = make_bags(N_NEW, random_state=2 * draw + 1)
+        X, y = make_bags(arguments.bags, random_state=FIRST_SEED + 2 * draw)
+        X_new, y_new = make_bags(N_NEW, random_state=FIRST_SEED + 2 * draw + 1)
         for j, cost in enumerate(REJECT_COSTS):
             for i, search in enumerate(methods(cost).values()):
                 risks[i, j, draw] = 1 - search.fit(X, y).score(X_new, y_new)
