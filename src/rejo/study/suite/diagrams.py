@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 WIDTH = 11.0  # inches
 LINE = 0.26  # inches for a line of text
+TICKS = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)  # of a cost over the best
 # What decides: data replication, posteriors, a choice of rejo train; all others are rivals.
 COLOURS = {
     "data replication": LINE_COLOURS[0],
@@ -98,7 +99,9 @@ def excess_figure(ranking: Ranking) -> Figure:
         ax.plot([np.median(values)] * 2, [i - 0.3, i + 0.3], color=colour, linewidth=2, zorder=3)
     ax.set_yticks(range(len(order)), order, fontsize=9.5)
     ax.set_ylim(len(order) - 0.4, -0.6)
-    ax.set_xlim(left=0)
+    ax.set_xlim(0, 1.2 * max(0.05, float(ranking.excess.max())))
+    ax.set_xticks([tick for tick in TICKS if tick <= ax.get_xlim()[1]], minor=False)
+    ax.minorticks_off()
     percent(ax.xaxis)
     ax.set_xlabel("cost over the best method of each table, in percent of reviewing everything\n"
                   "dots: tables; diamond: mean; bar: median")  # fmt: skip
