@@ -336,6 +336,7 @@ READ_ONLY = """
 import os
 from rejo.study import Study, StudyFileError, read_rows, read_study, run
 from rejo.study._code import current_code
+current_code()  # reads the installation, which may be closed to others
 if os.geteuid() == 0:  # who may write anywhere
     os.setuid(65534)
 study = read_study("study.db")

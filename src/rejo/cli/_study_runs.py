@@ -45,9 +45,10 @@ def write_pictures(folder: Path, canvases: Mapping[str, Any]) -> dict[str, bytes
 def about_code(rows: Iterable[Mapping[str, Any]]) -> tuple[str, list[str]]:
     """Return the code that computed rows, in words, and a notice if there are several."""
     codes = Counter(row["code"] for row in rows)
-    several = [f"The rows come from {len(codes)} versions of the code; see the end."]
+    n_different = len({code.rpartition(" ")[2] for code in codes})
+    several = [f"The rows come from {n_different} versions of the code; see the end."]
     words = "; ".join(f"{code} ({n:,} rows)" for code, n in codes.most_common())
-    return words, several if len(codes) > 1 else []
+    return words, several if n_different > 1 else []
 
 
 def about_machine(dask: str | None) -> dict[str, str]:

@@ -1,28 +1,43 @@
-"""Which code computed a row: the version, the commit if there is one, and a digest of the files."""
+"""Which code computed a row: version, commit, packages, and a digest of all that decides results.
+
+Two rows come from the same code if their digests are equal.  It is over the modules of rejo that
+compute, the C++ sources that the extensions were built from (or that there are none), and the
+versions of the packages that compute for it.  The commit and the version are for people: a
+commit that only changes the documentation is the same code.
+"""
 
 from __future__ import annotations
 
 import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from rejo.solvers.engines import NAMES, compiled
+
 PACKAGE = Path(__file__).parents[1]
-KINDS = ("*.py", "*.cpp", "*.hpp")
+KINDS = ("*.py", "*.toml")
+SILENT_ROOMS = ("cli", "displays", "report")  # which draw, write or speak, and compute nothing
+PACKAGES = ("numpy", "scipy", "scikit-learn", "xgboost", "xgboost-cpu")
 
 
 @cache
 def current_code() -> str:
-    """Return for example "rejo 0.1.0, commit 4667076, files 1a2b3c4d".
+    """Return for example "rejo 0.1.0, commit 4667076, numpy 2.4.6, ..., digest 1a2b3c4d".
 
     The commit is that of the checkout that rejo is imported from, "with changes" if its files
-    differ from it.  The digest is over the files of the package, so that code without a commit, or
-    after a commit that only changed the documentation, can be compared too.
+    differ from it.
     """
-    parts = [f"rejo {version('rejo')}", *_commit(PACKAGE), f"files {_digest(PACKAGE)}"]
-    return ", ".join(parts)
+    engines, packages = compiled(), list(_packages())
+    missing = [f"without {name}" for name in NAMES if name not in engines]
+    digest = sha256(repr((_digest(PACKAGE), sorted(engines.items()), packages)).encode())
+    parts = [f"rejo {sys.modules['rejo'].__version__}", *_commit(PACKAGE), *packages, *missing]
+    return ", ".join([*parts, f"digest {digest.hexdigest()[:12]}"])
 
 
 def signed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -30,17 +45,28 @@ def signed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row | {"code": current_code()} for row in rows]
 
 
-def files_of(code: str) -> str:
-    """Return the part by which codes are compared: the digest of the files."""
+def digest_of(code: str) -> str:
+    """Return the part by which codes are compared."""
     return code.rpartition(" ")[2]
 
 
+def _packages() -> Iterator[str]:
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):
+            yield f"{name} {version(name)}"
+
+
 def _digest(folder: Path) -> str:
-    found = sha256()
-    for path in sorted(path for kind in KINDS for path in folder.rglob(kind)):
-        found.update(f"{path.relative_to(folder).as_posix()}\0".encode())
-        found.update(path.read_bytes().replace(b"\r\n", b"\n") + b"\0")
-    return found.hexdigest()[:12]
+    """Return a digest of the modules in a folder, whatever their line endings."""
+    found, paths = sha256(), [path for kind in KINDS for path in folder.rglob(kind)]
+    names = {path.relative_to(folder).as_posix(): path for path in paths if path.is_file()}
+    if not names:  # in an archive, for example
+        raise RuntimeError(f"{folder} has no modules to tell this code from other code by")
+    for name in sorted(names):
+        if name.partition("/")[0] not in SILENT_ROOMS:
+            content = names[name].read_bytes().replace(b"\r\n", b"\n")
+            found.update(f"{name}\0{len(content)}\0".encode() + content)
+    return found.hexdigest()
 
 
 def _commit(folder: Path) -> list[str]:

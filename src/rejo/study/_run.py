@@ -14,7 +14,7 @@ from joblib import Parallel, delayed, parallel_config
 from rejo._errors import renamed
 from rejo._io import progress
 from rejo.cluster import connect, hand_out
-from rejo.study._code import current_code, files_of, signed
+from rejo.study._code import current_code, digest_of, signed
 from rejo.study._plan import Cell, StudyPlan
 from rejo.study._store import Store, StudyFileError, open_store
 
@@ -42,8 +42,8 @@ def run(
     """Compute the missing cells of a study, and write each to a file as it is done.
 
     A study that was stopped or killed continues where it left off.  The results do not depend on
-    the order, the number of processes or the machine.  Data sets whose table is not in the data
-    folder are skipped, with a message on stderr.
+    the order or the number of processes; between machines they may differ by rounding.  Data sets
+    whose table is not in the data folder are skipped, with a message on stderr.
 
     Parameters
     ----------
@@ -127,8 +127,9 @@ Results = Generator[Result, None, None]
 
 def _settle_code(store: Store, other_code: str, file: str) -> None:
     """Refuse or remove the cells that other code has computed, or leave them there."""
+    store.mixed = other_code == "keep"
     others = store.by_other_code(current_code())
-    if not others or other_code == "keep":
+    if not others or store.mixed:
         return
     if other_code == "replace":
         store.remove_other_code(current_code())
@@ -145,8 +146,8 @@ def _settle_code(store: Store, other_code: str, file: str) -> None:
 
 def _checked(result: Result, other_code: str) -> Result:
     """Return the result, as an error if a worker has computed it with other code than this."""
-    codes = {row["code"] for row in result.rows}
-    strange = [code for code in codes if files_of(code) != files_of(current_code())]
+    codes = {row.get("code", "an older version of rejo") for row in result.rows}
+    strange = [code for code in codes if digest_of(code) != digest_of(current_code())]
     if not strange or other_code == "keep":
         return result
     error = f"a worker has other code ({strange[0]}; here {current_code()}): install the same there"

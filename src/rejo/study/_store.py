@@ -19,7 +19,7 @@ from typing import Any
 
 from rejo._errors import RejoError
 from rejo.study._cells import Study
-from rejo.study._code import files_of
+from rejo.study._code import digest_of
 from rejo.study._plan import Cell, StudyPlan
 
 FORMAT = 3
@@ -62,6 +62,8 @@ class StudyFileError(RejoError):
 class Store:
     """The rows of one study; several processes may write."""
 
+    mixed = False  # whether rows of different codes may be added
+
     def __init__(self, connection: sqlite3.Connection, file: str, plan: StudyPlan) -> None:
         self._connection, self._file, self._plan = connection, file, plan
         self._identity = _identity(plan.params())
@@ -83,7 +85,7 @@ class Store:
         counts: dict[str, int] = {}
         for rows in self._read()[0].values():
             other = rows[0][-1]
-            if files_of(other) != files_of(code):
+            if digest_of(other) != digest_of(code):
                 counts[other] = counts.get(other, 0) + 1
         return counts
 
@@ -91,15 +93,29 @@ class Store:
         """Remove the cells that other code has computed."""
         with _transaction(self._connection, self._file):
             sound, _ = _read(self._connection, self._plan, self._identity)
-            ours = {c: rows for c, rows in sound.items() if files_of(rows[0][-1]) == files_of(code)}
+            ours = {
+                c: rows for c, rows in sound.items() if digest_of(rows[0][-1]) == digest_of(code)
+            }
             self._keep_only(ours)
 
     def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write all rows of a cell, in place of those that are there."""
         cell = self._plan.CELL(*(rows[0][name] for name in self._plan.CELL._fields))
         with _transaction(self._connection, self._file):
+            self._check_code(rows[0]["code"])
             self._connection.execute(f"DELETE FROM results WHERE {_same_cell(self._plan)}", cell)
             self._write(cell, [tuple(row[name] for name in self._plan.COLUMNS) for row in rows])
+
+    def _check_code(self, code: str) -> None:
+        """Refuse a row if another process with other code has begun to write to the same file."""
+        first = self._connection.execute("SELECT code FROM results LIMIT 1").fetchone()
+        if first is not None and digest_of(first[0]) != digest_of(code) and not self.mixed:
+            raise StudyFileError(
+                f"another process writes rows of other code to it ({first[0]}; here {code})",
+                parameter="other_code",
+                where=self._file,
+                remedy="Choose another name, or give other_code=keep to mix them.",
+            )
 
     def _read(self) -> tuple[dict[Cell, list[Values]], int]:
         with _transaction(self._connection, self._file, "BEGIN"):
