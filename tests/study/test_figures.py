@@ -98,7 +98,7 @@ def test_both_risks_are_shares_of_reviewing_everything(panels, name):
     assert len(axes) == 6
     method = figure.methods[1]
     for ax, panel in zip(axes, made + ordinal, strict=True):
-        assert lines(ax)["review everything"].get_ydata() == [1, 1]
+        assert lines(ax)["reject everything"].get_ydata() == [1, 1]
         expected = panel.risk[method].mean(axis=0) / panel.review_all
         np.testing.assert_allclose(lines(ax)[method.partition("/")[0]].get_ydata(), expected)
     for panel in made:

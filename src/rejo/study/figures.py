@@ -41,7 +41,7 @@ STYLES: dict[str, tuple[str, Any, str, float]] = {
 OTHER = ("0.5", "-", "x", 1.4)
 
 QUARTILES = (0.25, 0.75)
-BEST, REVIEW_ALL = "best possible (Bayes)", "review everything"
+BEST, REJECT_ALL = "best possible (Bayes)", "reject everything"
 SIZE = (11.0, 4.3)  # inches
 
 
@@ -104,13 +104,15 @@ def both_risks_figure(
 ) -> "Figure":
     """Two risks as shares of that of rejecting every point: ``w R + E`` above, the ordinal below.
 
-    Above the line at 100 % a method costs more than sending every case to a person.
+    Above the line at 100 % of the upper row, a method costs more than sending every case to a
+    person.  The ordinal loss charges more for that, because a rejection has a place there.
     """
     canvas, axes = _canvas(figure, panels, n_rows=2)
-    titles = ("$w_r R + E$", "the ordinal loss")
+    titles = ("$w_r R + E$, as a share of\nreviewing everything",
+              "ordinal loss, as a share of\nrejecting all at the best place")  # fmt: skip
     for row, (measure, chosen) in enumerate(zip(titles, (panels, ordinal), strict=True)):
         for ax, panel in zip(axes[row * len(panels) :], chosen, strict=False):
-            ax.axhline(1, color="0.35", linewidth=1.4, linestyle=(0, (6, 3)), label=REVIEW_ALL)
+            ax.axhline(1, color="0.35", linewidth=1.4, linestyle=(0, (6, 3)), label=REJECT_ALL)
             if panel.bayes is not None:
                 share = panel.bayes[2] / panel.review_all
                 ax.plot(panel.costs, share, color="black", linewidth=1, label=BEST, zorder=2.5)
@@ -119,12 +121,10 @@ def both_risks_figure(
                 ax.plot(panel.costs, share, label=label(method), **_look(method))
             percent(ax.yaxis)
             ax.set_ylim(0, None)
-        axes[row * len(panels)].set_ylabel(
-            f"{measure}, as a share of\nthat of reviewing everything"
-        )
+        axes[row * len(panels)].set_ylabel(measure)
     for ax in axes[len(panels) :]:
         ax.set_xlabel("reject cost $w_r$")
-    _legend(canvas, axes, "above 100 %: it would cost less to review everything")
+    _legend(canvas, axes, "top, above 100 %: it would cost less to review everything")
     return canvas
 
 
