@@ -55,7 +55,7 @@ def add(parser: Any) -> None:
     size = parser.add_mutually_exclusive_group()
     quick = f"{QUICK.repetitions} repetitions, a coarse grid, few reject costs; takes minutes"
     size.add_argument("--quick", action="store_true", help=quick)
-    full = f"the paper's protocol, {FULL.repetitions} repetitions; takes hours"
+    full = f"the paper's protocol, {FULL.repetitions} repetitions; takes an hour on two cores"
     size.add_argument("--full", action="store_true", help=full)
     draws = f"number of draws or splits of the data (default: {USUAL.repetitions})"
     options.add(parser, "--repetitions", help=draws)

@@ -14,7 +14,7 @@ from typing import Any
 from rejo.study._cells import Study
 from rejo.study._store import StudyFileError
 
-MAX_BYTES = 2**28  # of text; the rows of the whole paper take 30 MB
+MAX_BYTES = 2**28  # of text; the rows of the whole paper take 70 MB
 
 
 def archive(rows: Iterable[Mapping[str, Any]], plan: type[Any] = Study) -> bytes:

@@ -31,7 +31,7 @@ TOL = 1e-3
 # The thresholds of rejoLogistic are intercepts, as free as in a logistic regression: h is large.
 LOGISTIC: dict[str, Any] = {"h": 10.0, "tol": 1e-4}
 
-# Fumera and Roli's machine is by far the slowest: the fits for tuning have one start, not nine.
+# The fits for tuning have one start, not nine, as the guide says.
 FEW_STARTS: dict[str, Any] = {"n_starts": 1, "tol": 1e-4}
 
 
