@@ -11,9 +11,9 @@ REJO_SANITIZE=1
     Build it with AddressSanitizer and UndefinedBehaviorSanitizer (see ``make sanitize``).
 """
 
+import hashlib
 import os
 import tempfile
-from glob import glob
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -36,6 +36,15 @@ MSVC_FLAGS = ["/O2", "/std:c++17", "/EHsc"]
 def enabled(name):
     """Return whether an environment variable is set to something other than 0."""
     return os.environ.get(name, "") not in ("", "0")
+
+
+def digest(sources):
+    """Name the contents of source files in 12 hexadecimal digits, whatever ends their lines."""
+    found = hashlib.sha256()
+    for path in sorted(map(Path, sources), key=lambda path: path.name):
+        text = path.read_bytes().replace(b"\r\n", b"\n")
+        found.update(f"{path.name} {len(text)}\n".encode() + text)
+    return found.hexdigest()[:12]
 
 
 class BuildExtension(build_ext):
@@ -74,11 +83,13 @@ def extensions():
         return []
     import pybind11
 
+    sources = [*Path(SOURCES).glob("*.cpp"), *Path(SOURCES).glob("*.hpp")]
     return [
         Extension(
             f"rejo.solvers.{name}",
             sources=[f"{SOURCES}/{name}.cpp"],
-            depends=sorted(glob(f"{SOURCES}/*.hpp")),
+            depends=sorted(map(str, sources)),  # all of them: each extension has the digest
+            define_macros=[("REJO_SOURCES", digest(sources))],
             include_dirs=[pybind11.get_include(), SOURCES],
             language="c++",
             optional=True,
@@ -87,4 +98,5 @@ def extensions():
     ]
 
 
-setup(ext_modules=extensions(), cmdclass={"build_ext": BuildExtension})
+if __name__ == "__main__":
+    setup(ext_modules=extensions(), cmdclass={"build_ext": BuildExtension})

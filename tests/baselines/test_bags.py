@@ -182,7 +182,10 @@ def test_what_is_not_bags_is_refused(X, message, drawn):
 def test_large_values_and_other_parameters_are_refused(drawn):
     with pytest.raises(ValueError, match="overflows: scale the features"):
         BagEmbedding().fit([[[1e200]], [[0.0]]])
-    for bad in ({"n_prototypes": 0}, {"gamma": 0.0}, {"gamma": "auto"}, {"scale": "yes"}):
+    for bad in (
+        {"n_prototypes": 0}, {"gamma": 0.0}, {"gamma": 1e-301}, {"gamma": 1e301}, {"gamma": "auto"},
+        {"scale": "yes"},
+    ):  # fmt: skip
         with pytest.raises(ValueError, match=f"{next(iter(bad))}.* parameter"):
             BagEmbedding(**bad).fit(drawn[0])
 

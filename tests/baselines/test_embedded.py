@@ -68,16 +68,38 @@ def test_a_weight_is_a_number_of_rows():
         repeated = EmbeddedRejectSVC(**setting).fit(X[rows], y[rows])
         assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-4)
         assert_allclose(scores(weighted, X), scores(repeated, X), atol=2e-2)
-    # Of the many minima in many dimensions, rounding may choose another.
-    rbf = EmbeddedRejectSVC(kernel="rbf", gamma=0.5)
-    weighted, repeated = (
-        clone(rbf).fit(X, y, sample_weight=weight),
-        clone(rbf).fit(X[rows], y[rows]),
-    )
-    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=0.05)
     balanced = EmbeddedRejectSVC(class_weight={0: 1, 1: 2}).fit(X, y)
     weighted = EmbeddedRejectSVC().fit(X, y, sample_weight=1 + y)
     assert_allclose(scores(balanced, X), scores(weighted, X), atol=1e-6)
+
+
+def rbf_objective(model, basis, X, y, weight):
+    """J of a model's function on other rows; its kernel functions stand at ``basis``."""
+    coef = model.dual_coef_[0]
+    size = np.sqrt(coef @ rbf_kernel(basis, basis, model.gamma) @ coef)
+    g = rbf_kernel(X, basis, model.gamma) @ coef
+    v = np.array([size, model.intercept_, model.epsilon_])
+    signs, costs = np.where(y, 1.0, -1.0), solver.Costs(0.02, 0.2, 0.1)  # the defaults
+    return solver.objective(v, solver.SLOPES[-1], g[:, None] / size, signs, weight, costs)[0]
+
+
+def test_a_weight_is_a_number_of_rows_to_a_kernel():
+    """J is the same function of both; of its many minima, rounding may choose another."""
+    ratios = []
+    for seed in range(12):
+        X, y = problem(seed=seed)
+        weight = np.arange(len(X)) % 3
+        rows = np.repeat(np.arange(len(X)), weight)
+        rbf = EmbeddedRejectSVC(kernel="rbf", gamma=0.5)
+        weighted, repeated = clone(rbf).fit(X, y, weight), rbf.fit(X[rows], y[rows])
+        J = rbf_objective(weighted, X[weighted.support_], X[rows], y[rows], np.ones(len(rows)))
+        assert pytest.approx(weighted.objective_, rel=1e-9) == J
+        J = rbf_objective(repeated, X[rows][repeated.support_], X, y, weight)
+        assert pytest.approx(repeated.objective_, rel=1e-9) == J
+        ratios.append(repeated.objective_ / weighted.objective_ - 1.0)
+    assert np.median(np.abs(ratios)) < 1e-6  # most end in the same minimum,
+    assert np.abs(ratios).max() < 0.04  # the others in one about as low,
+    assert abs(np.mean(ratios)) < 0.01  # and neither form is at an advantage
 
 
 def test_second_order_terms_are_features():
@@ -166,14 +188,20 @@ def test_a_path_refuses_what_a_fit_refuses():
     assert caught[0].filename == __file__
 
 
-def test_without_the_extension_all_is_the_same_but_the_time(monkeypatch):
-    X, y = problem(60)
-    model = EmbeddedRejectSVC(second_order=True, n_starts=3).fit(X, y)
-    monkeypatch.setattr(solver, "_embedded", None)
-    other = EmbeddedRejectSVC(second_order=True, n_starts=3).fit(X, y)
-    assert vars(other).keys() == vars(model).keys()
-    assert model.objective_ == pytest.approx(other.objective_, rel=0.1)
-    assert (model.predict(X) == other.predict(X)).mean() > 0.8
+def test_without_the_extension_most_minima_are_the_same(monkeypatch):
+    differences = []
+    for seed in range(5):
+        X, y = problem(60, seed)
+        model = EmbeddedRejectSVC(second_order=True, n_starts=1).fit(X, y)
+        with monkeypatch.context() as context:
+            context.setattr(solver, "_embedded", None)
+            other = EmbeddedRejectSVC(second_order=True, n_starts=1).fit(X, y)
+        assert vars(other).keys() == vars(model).keys()
+        differences.append(abs(other.objective_ / model.objective_ - 1.0))
+        if differences[-1] < 1e-6:
+            assert_allclose(scores(other, X), scores(model, X), atol=1e-2)
+    assert np.median(differences) < 1e-6
+    assert max(differences) < 0.05
 
 
 def test_a_linear_model_after_a_kernel_has_no_support():

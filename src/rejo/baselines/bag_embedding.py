@@ -105,7 +105,10 @@ class BagEmbedding(TransformerMixin, BaseEstimator):
     }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_prototypes": [Interval(Integral, 1, None, closed="left")],
-        "gamma": [StrOptions({"scale"}), FiniteInterval(Real, 0.0, None, closed="neither")],
+        "gamma": [
+            StrOptions({"scale"}),
+            FiniteInterval(Real, SMALLEST_GAMMA, 1 / SMALLEST_GAMMA, closed="both"),
+        ],
         "scale": ["boolean"],
         "by_class": ["boolean"],
         "random_state": ["random_state"],

@@ -55,10 +55,12 @@ class EmbeddedRejectSVC(BinaryKernelMachine, PathMixin):
 
     J has many local minima.  k grows from 1 to 100 in seven stages; the starts are an SVM's
     function, rescaled, with several ``eps``, entering at flat and at steep sigmoids; paths
-    that meet go on as one, and the lowest J at ``k = 100`` is kept.  On dense features, compiled
-    descents then hop: from points near the lowest minimum they go down again, and keep what is
-    lower.  It remains a local minimum.  ``fit_path`` fits many reject costs and ``C`` at once; its
-    models are those of single fits.
+    that meet go on as one, and the lowest J at ``k = 100`` is kept.  Then come hops: from points
+    near the lowest minimum it goes down again, and keeps what is lower.  It remains a local
+    minimum, and rounding may choose it: with sparse features, or without the compiled descents,
+    it may be another one, about as low.  Sparse features do not go down in compiled code, and take
+    many times as long.  ``fit_path`` fits many reject costs and ``C`` at once; its models are those
+    of single fits.
 
     Parameters
     ----------

@@ -98,12 +98,11 @@ struct Points {
   std::size_t n = 0, p = 0, stride = 0;
   Buffer<double> columns;          // (p, stride)
   const double* rows = nullptr;    // (n, p)
-  // CSR view; null when dense
-  const double* values = nullptr;
-  const std::int64_t* indices = nullptr;
-  const std::int64_t* indptr = nullptr;
+  // CSR; empty when dense
+  std::vector<double> values;
+  std::vector<std::int64_t> indices, indptr;
   std::vector<double> squared_norms;  // sparse only
-  bool sparse() const { return indptr != nullptr; }
+  bool sparse() const { return !indptr.empty(); }
 };
 
 // The dual of n points in Q replicas.  Arrays are (Q, stride), replica-major.

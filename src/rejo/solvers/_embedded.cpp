@@ -1,15 +1,12 @@
 // The SVM with embedded reject: descents on its smoothed cost, from several starts, while the
 // slope of the sigmoids grows.  `embedded.py` has the formulas, and the same in NumPy.
 // Every function that Python can call checks shapes and numbers first, and raises ValueError.
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include <stdexcept>
 #include <string>
 #include <tuple>
 
-#include "_common.hpp"
+#include "_binding.hpp"
 #include "_descent.hpp"
 
 namespace rejo {
@@ -76,17 +73,19 @@ using namespace rejo;
 
 namespace {
 
-constexpr int kPlain =
-    py::array::c_style | py::array::forcecast | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
-using Doubles = py::array_t<double, kPlain>;
+using Doubles = Array<double>;
+using Vector = std::vector<double>;
 using Trace = std::vector<std::tuple<double, double, double>>;  // slope, J before, J after
 
-void require(bool holds, const char* problem) {
-  if (!holds) throw std::invalid_argument(problem);
+bool finite(const double* a, std::size_t n) {
+  return std::all_of(a, a + n, [](double x) { return std::isfinite(x); });
 }
+bool finite(const Vector& a) { return finite(a.data(), a.size()); }
 
-bool finite(const Doubles& a) {
-  return std::all_of(a.data(), a.data() + a.size(), [](double x) { return std::isfinite(x); });
+// A copy, so that what was checked stays as it was checked.
+Vector vector_of(const Doubles& a, const char* problem) {
+  require(a.ndim() == 1, problem);
+  return copied(a);
 }
 
 Shape make_shape(double slope, double margin, double reject, double square) {
@@ -94,11 +93,6 @@ Shape make_shape(double slope, double margin, double reject, double square) {
   require(margin >= 0 && margin <= reject && reject <= 1 && square >= 0 && std::isfinite(square),
           "the costs must be 0 <= margin <= reject <= 1, and the square's weight 0 or more");
   return {slope, margin, reject, square};
-}
-
-bool carry_on() {
-  py::gil_scoped_acquire hold;
-  return PyErr_CheckSignals() == 0;
 }
 
 double or_infinity(double J) { return std::isnan(J) ? std::numeric_limits<double>::infinity() : J; }
@@ -143,15 +137,16 @@ class Rows {
     require(Z.ndim() == 2 && Z.shape(0) > 0 && Z.shape(1) > 0, "Z must have rows and columns");
     require(y.ndim() == 1 && c.ndim() == 1 && y.size() == Z.shape(0) && c.size() == Z.shape(0),
             "there must be a label and a cost for each row");
-    require(finite(Z) && finite(c), "Z and c must be finite");
-    for (py::ssize_t i = 0; i < y.size(); ++i)
-      require(std::fabs(y.data()[i]) == 1.0 && c.data()[i] >= 0,
+    pack(Z.data(), y.data(), c.data(), static_cast<std::size_t>(Z.shape(0)),
+         static_cast<std::size_t>(Z.shape(1)));
+    require(finite(rows_.Z.data(), rows_.Z.size()) && finite(rows_.c.data(), rows_.c.size()),
+            "Z and c must be finite");
+    for (std::size_t i = 0; i < rows_.n; ++i)
+      require(std::fabs(rows_.y[i]) == 1.0 && rows_.c[i] >= 0,
               "labels must be 1 or -1, and costs 0 or more");
     for (const auto& each : engines())
       if (!cost_ && (engine.empty() || each.first == engine)) cost_ = each.second;
     require(cost_ != nullptr, "this processor has no such engine");
-    pack(Z.data(), y.data(), c.data(), static_cast<std::size_t>(Z.shape(0)),
-         static_cast<std::size_t>(Z.shape(1)));
   }
 
   py::tuple objective(const Doubles& v, double slope, double margin, double reject,
@@ -173,54 +168,46 @@ class Rows {
                      const Doubles& hop_sizes, long n_draws) const {
     const std::size_t dim = rows_.r + 2;
     require(starts.ndim() == 2 && starts.shape(0) > 0 &&
-                static_cast<std::size_t>(starts.shape(1)) == dim && finite(starts),
-            "starts must be finite, with a number for each column, and two more");
-    require(scale.ndim() == 1 && static_cast<std::size_t>(scale.size()) == dim && finite(scale),
-            "there must be a finite scale for each variable");
-    require(std::all_of(scale.data(), scale.data() + dim, [](double x) { return x > 0; }),
-            "scales must be above 0");
-    require(slopes.ndim() == 1 && slopes.size() > 0 && entries.ndim() == 1,
-            "slopes and entries must be vectors");
-    require(std::count(entries.data(), entries.data() + entries.size(), slopes.data()[0]) > 0,
-            "the starts must enter at the first slope");
+                static_cast<std::size_t>(starts.shape(1)) == dim,
+            "starts must have rows, with a number for each column, and two more");
+    const Starts from{copied(starts), vector_of(scale, "scale must be a vector"),
+                      vector_of(entries, "entries must be a vector")};
+    const Vector stages = vector_of(slopes, "slopes must be a vector");
+    const Hops hops{n_hops, vector_of(hop_sizes, "hop_sizes must be a vector"), n_draws};
+    require(finite(from.points), "starts must be finite");
+    require(from.scale.size() == dim && finite(from.scale) &&
+                std::all_of(from.scale.begin(), from.scale.end(), [](double x) { return x > 0; }),
+            "there must be a finite scale above 0 for each variable");
+    require(!stages.empty() && from.enter(stages[0]), "the starts must enter at the first slope");
     require(std::isfinite(same) && finish > 0 && tol > 0 && max_iter > 0,
             "tolerances and max_iter must be above 0");
-    require(n_hops >= 0 && n_draws > 0 && hop_sizes.ndim() == 1 && hop_sizes.size() > 0 &&
-                finite(hop_sizes),
+    require(n_hops >= 0 && n_draws > 0 && !hops.sizes.empty() && finite(hops.sizes),
             "hops need a number, finite sizes and draws");
     std::vector<Shape> shapes;
-    for (py::ssize_t k = 0; k < slopes.size(); ++k)
-      shapes.push_back(make_shape(slopes.data()[k], margin, reject, square));
-    const Starts from{starts.data(), static_cast<std::size_t>(starts.shape(0)), scale.data(),
-                      entries.data(), static_cast<std::size_t>(entries.size())};
-    const Hops hops{n_hops, hop_sizes.data(), static_cast<std::size_t>(hop_sizes.size()), n_draws};
+    for (double slope : stages) shapes.push_back(make_shape(slope, margin, reject, square));
     Trace trace;
     Descended best;
-    try {
-      py::gil_scoped_release release;
-      Watch watch(carry_on);
+    unlocked([&](Watch& watch) {
       best = descend(from, shapes, same, finish, tol, max_iter, hops, trace, watch);
-    } catch (const Interrupted&) {
-      throw py::error_already_set();
-    }
+    });
     py::array_t<double> v(static_cast<py::ssize_t>(dim));
-    for (std::size_t i = 0; i < dim; ++i) v.mutable_data()[i] = best.u[i] / scale.data()[i];
+    for (std::size_t i = 0; i < dim; ++i) v.mutable_data()[i] = best.u[i] / from.scale[i];
     return py::make_tuple(v, best.value, best.steps, best.converged, trace);
   }
 
  private:
   struct Starts {
-    const double* points;  // (m, dim)
-    std::size_t m;
-    const double* scale;    // (dim,)
-    const double* entries;  // slopes
-    std::size_t n_entries;
+    Vector points;   // (m, dim)
+    Vector scale;    // (dim,)
+    Vector entries;  // slopes
+    bool enter(double slope) const {
+      return std::find(entries.begin(), entries.end(), slope) != entries.end();
+    }
   };
 
   struct Hops {
     long count;
-    const double* sizes;  // relative to the scale of b
-    std::size_t n_sizes;
+    Vector sizes;  // relative to the scale of b
     long draws;
   };
 
@@ -279,9 +266,9 @@ class Rows {
       shape = each;
       std::vector<Descended> ends;
       for (Descended& path : paths) ends.push_back(run(std::move(path.u), tol));
-      if (std::count(from.entries, from.entries + from.n_entries, shape.slope))
-        for (std::size_t m = 0; m < from.m; ++m) {
-          std::vector<double> u(from.points + m * dim, from.points + (m + 1) * dim);
+      if (from.enter(shape.slope))
+        for (auto at = from.points.begin(); at != from.points.end(); at += dim) {
+          std::vector<double> u(at, at + dim);
           for (std::size_t i = 0; i < dim; ++i) u[i] *= from.scale[i];
           ends.push_back(run(std::move(u), tol));
         }
@@ -292,7 +279,7 @@ class Rows {
     Random random;
     std::vector<double> near(dim), least(dim), ignored(dim);
     for (long h = 0; h < hops.count; ++h) {
-      const double size = hops.sizes[static_cast<std::size_t>(h) % hops.n_sizes];
+      const double size = hops.sizes[static_cast<std::size_t>(h) % hops.sizes.size()];
       // Every other one begins where the sigmoids are flatter.
       shape = shapes[shapes.size() - (h % 2 && shapes.size() > 1 ? 2 : 1)];
       double lowest = std::numeric_limits<double>::infinity();
@@ -325,14 +312,16 @@ class Rows {
 }  // namespace
 
 PYBIND11_MODULE(_embedded, module) {
-  py::class_<Rows>(module, "Rows")
-      .def(py::init<const Doubles&, const Doubles&, const Doubles&, const std::string&>(),
-           py::arg("Z"), py::arg("y"), py::arg("c"), py::arg("engine") = "")
+  module.attr("sources") = REJO_TEXT(REJO_SOURCES);
+  auto rows = complete_class<Rows>(module, "Rows");
+  rows.def_static("_make", &make<Rows, const Doubles&, const Doubles&, const Doubles&, const std::string&>,
+                  py::arg("Z"), py::arg("y"), py::arg("c"), py::arg("engine") = "")
       .def("objective", &Rows::objective)
       .def("minimise", &Rows::minimise, py::arg("starts"), py::arg("scale"), py::arg("slopes"),
            py::arg("entries"), py::arg("margin"), py::arg("reject"), py::arg("square"),
            py::arg("same"), py::arg("finish"), py::arg("tol"), py::arg("max_iter"),
            py::arg("n_hops"), py::arg("hop_sizes"), py::arg("n_draws"));
+  seal(rows);
   module.def("architectures", [] {
     std::vector<std::string> names;
     for (const auto& each : engines()) names.push_back(each.first);

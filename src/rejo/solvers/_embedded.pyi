@@ -5,6 +5,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+sources: str  # a digest of the C++ files
+
 class Rows:
     def __init__(self, Z: Floats, y: Floats, c: Floats, engine: str = "") -> None: ...
     def objective(

@@ -1,15 +1,14 @@
 // The binding: NumPy arrays in, tuples out; the GIL is released while the engines run.
 // The engines trust shapes and indices, and the arrays may come from a model file: every function
-// that Python can call checks all of them first, and raises ValueError.
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
+// that Python can call checks all of them first, and raises ValueError.  Where a wrong number would
+// lead out of memory, it is copied before it is checked: an array may change at any time.
 #include <pybind11/stl.h>
 
 #include <limits>
-#include <stdexcept>
+#include <mutex>
 #include <string>
 
-#include "_common.hpp"
+#include "_binding.hpp"
 
 namespace rejo {
 
@@ -96,30 +95,10 @@ static const std::vector<const Engine*>& engines() {
 
 namespace py = pybind11;
 using namespace rejo;
-// Copied if they are of another type or order, or do not start where a number may.
-constexpr int kPlain =
-    py::array::c_style | py::array::forcecast | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
-using Doubles = py::array_t<double, kPlain>;
-using Longs = py::array_t<std::int64_t, kPlain>;
+using Doubles = Array<double>;
+using Longs = Array<std::int64_t>;
 
 static const Engine* chosen = nullptr;
-
-static bool carry_on() {
-  py::gil_scoped_acquire hold;
-  return PyErr_CheckSignals() == 0;
-}
-
-// Runs `work` without the GIL; a signal's exception comes out as itself.
-template <class Work>
-static void unlocked(Work work) {
-  try {
-    py::gil_scoped_release release;
-    Watch watch(carry_on);
-    work(watch);
-  } catch (const Interrupted&) {
-    throw py::error_already_set();
-  }
-}
 
 static Kernel make_kernel(const std::string& name, double gamma, int degree, double coef0) {
   Kernel kernel;
@@ -139,64 +118,53 @@ static Kernel make_kernel(const std::string& name, double gamma, int degree, dou
   return kernel;
 }
 
-static void require(bool holds, const char* problem) {
-  if (!holds) throw std::invalid_argument(problem);
-}
-
 // Number of rows of a matrix with at least one column.
 static std::size_t matrix_rows(const Doubles& X) {
   require(X.ndim() == 2 && X.shape(1) > 0, "points must be a matrix with one column or more");
   return static_cast<std::size_t>(X.shape(0));
 }
 
-// Number of rows of a CSR matrix with p columns.
-static std::size_t csr_rows(const Doubles& values, const Longs& indices, const Longs& indptr,
-                            std::size_t p) {
-  require(values.ndim() == 1 && indices.ndim() == 1 && indptr.ndim() == 1 && indptr.size() > 0 && p > 0,
-          "a CSR matrix has three vectors, and one column or more");
-  const std::int64_t* start = indptr.data();
-  const std::size_t n = static_cast<std::size_t>(indptr.size() - 1);
-  bool rises = start[0] == 0;
-  for (std::size_t i = 0; i < n; ++i) rises &= start[i] <= start[i + 1];
-  require(rises && start[n] <= std::min(values.size(), indices.size()),
-          "indptr must rise from 0 to the number of entries at most");
-  bool inside = true;  // negative ones become very large
-  for (std::int64_t k = 0; k < start[n]; ++k)
-    inside &= static_cast<std::uint64_t>(indices.data()[k]) < p;
-  require(inside, "indices must be columns of the matrix");
-  return n;
-}
-
-static Points dense_points(const Doubles& X, const Doubles& centre) {
+// Rows x (n, p), less m (p,) or nothing.
+static Points dense_points(const double* x, std::size_t n, std::size_t p,
+                           const std::vector<double>& m) {
   Points points;
-  points.n = matrix_rows(X);
-  points.p = static_cast<std::size_t>(X.shape(1));
+  points.n = n;
+  points.p = p;
   points.stride = padded(points.n);
-  require(centre.size() == 0 || centre.size() == X.shape(1), "centre must have one entry a column");
   points.columns.reset(points.p * points.stride);
-  const double* x = X.data();
-  const double* m = centre.size() ? centre.data() : nullptr;
   constexpr std::size_t kBlock = 32;
   for (std::size_t base = 0; base < points.n; base += kBlock)
     for (std::size_t k = 0; k < points.p; ++k) {
       double* column = points.columns.data() + k * points.stride;
-      const double shift = m ? m[k] : 0.0;
+      const double shift = m.empty() ? 0.0 : m[k];
       for (std::size_t i = base; i < std::min(points.n, base + kBlock); ++i)
         column[i] = x[i * points.p + k] - shift;
     }
   return points;
 }
 
-// The arrays must outlive the points.
+// Rows of a CSR matrix with p columns.
 static Points sparse_points(const Doubles& values, const Longs& indices, const Longs& indptr,
                             std::size_t p) {
+  require(values.ndim() == 1 && indices.ndim() == 1 && indptr.ndim() == 1 && indptr.size() > 0 && p > 0,
+          "a CSR matrix has three vectors, and one column or more");
   Points points;
-  points.n = csr_rows(values, indices, indptr, p);
+  points.values = copied(values);
+  points.indices = copied(indices);
+  points.indptr = copied(indptr);
+  points.n = points.indptr.size() - 1;
   points.p = p;
   points.stride = padded(points.n);
-  points.values = values.data();
-  points.indices = indices.data();
-  points.indptr = indptr.data();
+  const std::vector<std::int64_t>& start = points.indptr;
+  bool rises = start[0] == 0;
+  for (std::size_t i = 0; i < points.n; ++i) rises &= start[i] <= start[i + 1];
+  const std::size_t entries = std::min(points.values.size(), points.indices.size());
+  require(rises && static_cast<std::size_t>(start.back()) <= entries,
+          "indptr must rise from 0 to the number of entries at most");
+  bool inside = true;  // negative ones become very large
+  for (std::int64_t k = 0; k < start.back(); ++k)
+    inside &= static_cast<std::uint64_t>(points.indices[k]) < p;
+  require(inside, "indices must be columns of the matrix");
   points.squared_norms.assign(points.n, 0.0);
   std::vector<double> x(p, 0.0);  // one row: an index that comes twice stands for the sum
   for (std::size_t i = 0; i < points.n; ++i) {
@@ -209,21 +177,23 @@ static Points sparse_points(const Doubles& values, const Longs& indices, const L
   return points;
 }
 
+// Calls from several threads come one after the other: what is prepared once belongs to all.
 class Problem {
  public:
   // Dense: `X` (n, p), less `centre` (p,) where it is given.
   Problem(const Doubles& X, const Doubles& centre, const std::string& name, double gamma,
           int degree, double coef0)
-      : n_(matrix_rows(X)), source_(Source::dense),
-        kernel_(make_kernel(name, gamma, degree, coef0)), X_(X), centre_(centre) {
+      : n_(matrix_rows(X)), p_(static_cast<std::size_t>(X.shape(1))), source_(Source::dense),
+        kernel_(make_kernel(name, gamma, degree, coef0)), owner_(X), x_(X.data()),
+        centre_(copied(centre)) {
     require(n_ > 0, "there are no points");
-    require(centre.size() == 0 || centre.size() == X.shape(1), "centre must have one entry a column");
+    require(centre_.empty() || centre_.size() == p_, "centre must have one entry a column");
   }
   Problem(const Doubles& values, const Longs& indices, const Longs& indptr, std::size_t p,
           const std::string& name, double gamma, int degree, double coef0)
-      : n_(csr_rows(values, indices, indptr, p)), source_(Source::sparse),
-        kernel_(make_kernel(name, gamma, degree, coef0)), X_(values), indices_(indices),
-        indptr_(indptr), points_(sparse_points(X_, indices_, indptr_, p)) {
+      : p_(p), source_(Source::sparse), kernel_(make_kernel(name, gamma, degree, coef0)),
+        points_(sparse_points(values, indices, indptr, p)) {
+    n_ = points_.n;
     require(n_ > 0, "there are no points");
   }
   // The Gram matrix itself, (n, n).
@@ -239,7 +209,7 @@ class Problem {
     Dual dual = make_dual(labels, caps, margins, u, h);
     Progress progress;
     Outcome outcome;
-    unlocked([&](Watch& watch) {
+    in_turn([&](Watch& watch) {
       if (single) {
         ready(single_, watch);
         progress = chosen->solve_gram(dual, single_.data(), tol, max_iter, watch);
@@ -255,32 +225,40 @@ class Problem {
   // Prepares K ~ Z Z' with residuals below eps; False where that needs a rank above max_rank.
   bool factorise(double eps, std::size_t max_rank) {
     require(source_ == Source::dense, "only dense points can be factorised");
-    factor_ = Factor{};
-    Factor found;  // an interrupt leaves a part of it
     bool good = false;
-    unlocked([&](Watch& watch) {
+    in_turn([&](Watch& watch) {
+      factor_ = Factor{};
+      Factor found;  // an interrupt leaves a part of it
       if (kernel_.name == KernelName::linear) {
-        good = static_cast<std::size_t>(X_.shape(1)) <= max_rank;
+        good = p_ <= max_rank;
         if (good) found = linear_factor();
       } else {
         good = chosen->factorise(kernel_, points(), eps, std::min(max_rank, n_), found, watch);
       }
+      if (good) factor_ = std::move(found);
     });
-    if (good) factor_ = std::move(found);
     return good;
   }
-  std::size_t rank() const { return factor_.rank; }
+  std::size_t rank() {
+    std::size_t found = 0;
+    in_turn([&](Watch&) { found = factor_.rank; });
+    return found;
+  }
 
   // For the pivots' kernel functions: g = sum_j coef_j k(pivot_j, .), coef = L^-T w, w = Z'B.
   py::tuple solve_factor(const Doubles& labels, const Doubles& caps, py::object u, double h,
                          double tol, long max_iter, py::object margins) {
-    require(factor_.n == n_, "factorise first");
     Dual dual = make_dual(labels, caps, margins, u, h);
     Progress progress;
     Outcome outcome;
-    std::vector<double> w(factor_.width, 0.0);
-    unlocked([&](Watch& watch) {
-      progress = chosen->solve_factor(dual, factor_, !u.is_none(), tol, max_iter, watch);
+    std::vector<double> w;
+    std::vector<std::size_t> places;
+    const bool warm = !u.is_none();
+    in_turn([&](Watch& watch) {
+      require(factor_.n == n_, "factorise first");
+      w.assign(factor_.width, 0.0);
+      places = factor_.pivots;
+      progress = chosen->solve_factor(dual, factor_, warm, tol, max_iter, watch);
       double hidden = 0;  // sqrt(B'(K - ZZ')B) <= sum |B_i| sqrt(residual_i)
       for (std::size_t i = 0; i < dual.n; ++i) {
         const double B = dual.weight(i);
@@ -294,11 +272,12 @@ class Problem {
         w[a] /= L[a];
         for (std::size_t b = 0; b < a; ++b) w[b] -= w[a] * L[b];
       }
+      w.resize(factor_.rank);
     });
-    py::array_t<double> coef(static_cast<py::ssize_t>(factor_.rank));
-    std::copy(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(factor_.rank), coef.mutable_data());
-    py::array_t<std::int64_t> pivots(static_cast<py::ssize_t>(factor_.pivots.size()));
-    std::copy(factor_.pivots.begin(), factor_.pivots.end(), pivots.mutable_data());
+    py::array_t<double> coef(static_cast<py::ssize_t>(w.size()));
+    std::copy(w.begin(), w.end(), coef.mutable_data());
+    py::array_t<std::int64_t> pivots(static_cast<py::ssize_t>(places.size()));
+    std::copy(places.begin(), places.end(), pivots.mutable_data());
     return answer(dual, progress, outcome) + py::make_tuple(pivots, coef);
   }
 
@@ -308,7 +287,7 @@ class Problem {
     Dual dual = make_dual(labels, caps, margins, u, h);
     Progress progress;
     Outcome outcome;
-    unlocked([&](Watch& watch) {
+    in_turn([&](Watch& watch) {
       progress = chosen->solve_rows(dual, kernel_, points(), single, bytes, tol, max_iter, watch);
       outcome = conclude(dual, 0);
     });
@@ -318,8 +297,17 @@ class Problem {
  private:
   enum class Source { dense, sparse, gram };
 
+  // Who waits has released the GIL, and whoever works may take it to look for Ctrl-C.
+  template <class Work>
+  void in_turn(Work work) {
+    unlocked([&](Watch& watch) {
+      const std::lock_guard<std::mutex> hold(turn_);
+      work(watch);
+    });
+  }
+
   const Points& points() {
-    if (points_.n == 0) points_ = dense_points(X_, centre_);
+    if (points_.n == 0) points_ = dense_points(x_, n_, p_, centre_);
     return points_;
   }
 
@@ -327,13 +315,13 @@ class Problem {
   Factor linear_factor() const {
     Factor factor;
     factor.n = n_;
-    factor.rank = static_cast<std::size_t>(X_.shape(1));
+    factor.rank = p_;
     factor.width = (factor.rank + 7) / 8 * 8;
     factor.Z.reset(padded(n_) * factor.width);
     factor.residual.assign(n_, 0.0);
-    std::vector<double> centre(factor.rank, 0.0);
-    if (centre_.size()) std::copy(centre_.data(), centre_.data() + factor.rank, centre.begin());
-    const double* x = X_.data();
+    std::vector<double> centre = centre_;
+    centre.resize(p_, 0.0);
+    const double* x = x_;
     double* z = factor.Z.data();
     for (std::size_t i = 0; i < n_; ++i, x += factor.rank, z += factor.width)
       for (std::size_t k = 0; k < factor.rank; ++k) z[k] = x[k] - centre[k];
@@ -362,40 +350,39 @@ class Problem {
     // The engines count variables in 32 bits.
     require(Q <= std::numeric_limits<std::int32_t>::max() / padded(n),
             "there are too many points and replicas");
-    check_table(caps, n, Q, "caps must be (n, Q), finite and not negative", 0.0);
     require(std::isfinite(h), "h must be finite");
-    for (py::ssize_t k = 0; k < labels.size(); ++k)
-      require(std::fabs(labels.data()[k]) == 1.0, "labels must be +1 or -1");
     Dual dual;
     dual.resize(n, Q);
     dual.h2 = h * h;
-    transpose(labels, dual, dual.y);
-    transpose(caps, dual, dual.cap);
+    transpose(labels, dual, dual.y, "labels must be +1 or -1",
+              [](double y) { return std::fabs(y) == 1.0; });
+    transpose(caps, dual, dual.cap, "caps must be (n, Q), finite and not negative",
+              [](double cap) { return std::isfinite(cap) && cap >= 0.0; });
+    const auto finite = [](double x) { return std::isfinite(x); };
     if (!margins.is_none()) {
-      const Doubles m(margins);
-      check_table(m, n, Q, "margins must be (n, Q) and finite");
       dual.target.reset(Q * dual.stride);
-      transpose(m, dual, dual.target);
+      transpose(Doubles(margins), dual, dual.target, "margins must be (n, Q) and finite", finite);
       for (std::size_t k = 0; k < Q * dual.stride; ++k) dual.target[k] *= dual.y[k];
     }
-    if (!start.is_none()) {
-      const Doubles u(start);
-      check_table(u, n, Q, "u must be (n, Q) and finite");
-      transpose(u, dual, dual.u);
-    }
+    if (!start.is_none())
+      transpose(Doubles(start), dual, dual.u, "u must be (n, Q) and finite", finite);
     return dual;
   }
-  static void check_table(const Doubles& table, std::size_t n, std::size_t Q, const char* problem,
-                          double least = -std::numeric_limits<double>::infinity()) {
-    bool good = table.ndim() == 2 && static_cast<std::size_t>(table.shape(0)) == n &&
-                static_cast<std::size_t>(table.shape(1)) == Q;
-    for (std::size_t k = 0; good && k < n * Q; ++k)
-      good = std::isfinite(table.data()[k]) && table.data()[k] >= least;
-    require(good, problem);
-  }
-  static void transpose(const Doubles& from, const Dual& dual, Buffer<double>& to) {
+  // Copies a table (n, Q), and then looks whether all that was copied is `good`.
+  template <class Good>
+  static void transpose(const Doubles& from, const Dual& dual, Buffer<double>& to,
+                        const char* problem, Good good) {
+    require(from.ndim() == 2 && static_cast<std::size_t>(from.shape(0)) == dual.n &&
+                static_cast<std::size_t>(from.shape(1)) == dual.Q,
+            problem);
+    bool all = true;
     for (std::size_t i = 0; i < dual.n; ++i)
-      for (std::size_t q = 0; q < dual.Q; ++q) to[q * dual.stride + i] = from.data()[i * dual.Q + q];
+      for (std::size_t q = 0; q < dual.Q; ++q) {
+        double& x = to[q * dual.stride + i];
+        x = from.data()[i * dual.Q + q];
+        all &= good(x);
+      }
+    require(all, problem);
   }
   static py::tuple answer(const Dual& dual, const Progress& progress, const Outcome& outcome) {
     py::array_t<double> u({dual.n, dual.Q}), b(static_cast<py::ssize_t>(dual.Q));
@@ -407,11 +394,13 @@ class Problem {
                           progress.converged);
   }
 
-  std::size_t n_;
+  std::mutex turn_;
+  std::size_t n_ = 0, p_ = 0;
   Source source_;
   Kernel kernel_;
-  Doubles X_{0}, centre_{0};  // dense rows, or the values of sparse ones
-  Longs indices_{0}, indptr_{0};
+  Doubles owner_{0};           // of dense rows,
+  const double* x_ = nullptr;  // (n, p): its shape is Python's to change
+  std::vector<double> centre_;
   Points points_;
   Factor factor_;
   Buffer<float> single_;
@@ -444,23 +433,28 @@ PYBIND11_MODULE(_svm, m) {
       }
     throw std::invalid_argument("this processor cannot run: " + name);
   });
-  py::class_<Problem>(m, "Problem")
-      .def(py::init<const Doubles&, const Doubles&, const std::string&, double, int, double>())
-      .def(py::init<const Doubles&, const Longs&, const Longs&, std::size_t, const std::string&,
-                    double, int, double>())
-      .def(py::init<const Doubles&>())
+  m.attr("sources") = REJO_TEXT(REJO_SOURCES);
+  auto problem = complete_class<Problem>(m, "Problem");
+  problem
+      .def_static("_make", &make<Problem, const Doubles&, const Doubles&, const std::string&,
+                                 double, int, double>)
+      .def_static("_make", &make<Problem, const Doubles&, const Longs&, const Longs&, std::size_t,
+                                 const std::string&, double, int, double>)
+      .def_static("_make", &make<Problem, const Doubles&>)
       .def("solve_gram", &Problem::solve_gram)
       .def("factorise", &Problem::factorise)
       .def("rank", &Problem::rank)
       .def("solve_factor", &Problem::solve_factor)
       .def("solve_rows", &Problem::solve_rows);
+  seal(problem);
   m.def("evaluate_dense", [](const Doubles& X, const Doubles& basis, const Doubles& coef,
                              const std::string& name, double gamma, int degree, double coef0) {
     Points at;
     at.n = matrix_rows(X);
     at.p = static_cast<std::size_t>(X.shape(1));
     at.rows = X.data();
-    return evaluate(dense_points(basis, Doubles(0)), coef, at,
+    const std::size_t n = matrix_rows(basis), p = static_cast<std::size_t>(basis.shape(1));
+    return evaluate(dense_points(basis.data(), n, p, {}), coef, at,
                     make_kernel(name, gamma, degree, coef0));
   });
   m.def("evaluate_sparse",

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+sources: str  # a digest of the C++ files
+
 def architectures() -> list[str]: ...
 def use(name: str) -> None: ...
 def evaluate_dense(

@@ -1,28 +1,15 @@
 // Boosted trees: the walk from root to leaf, and the gradients of the threshold booster.
 // Trees may come from a model file: every index is checked once, when they are packed, and a walk
 // then reads nothing outside its own nodes and row.
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
-
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
-#include <stdexcept>
-#include <vector>
+
+#include "_binding.hpp"
 
 namespace py = pybind11;
+using namespace rejo;
 
 namespace {
-
-constexpr int kPlain =
-    py::array::c_style | py::array::forcecast | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
-template <class T>
-using Array = py::array_t<T, kPlain>;
-
-void require(bool holds, const char* problem) {
-  if (!holds) throw std::invalid_argument(problem);
-}
 
 // At a split, a case goes left if its value is at most `limit`, or missing and kMissingLeft is set;
 // the right child stands next to the left one.  A leaf leads to itself, so that all cases of a tree
@@ -46,7 +33,7 @@ class Trees {
         const Array<std::int32_t>& category, const Array<std::uint32_t>& words,
         const Array<std::int64_t>& roots, const Array<std::int32_t>& target, std::size_t p,
         std::size_t n_targets, float known)
-      : p_(p), n_targets_(n_targets), words_(words.data(), words.data() + words.size()) {
+      : p_(p), n_targets_(n_targets), words_(copied(words)) {
     const std::size_t n = static_cast<std::size_t>(feature.size());
     for (const py::array* column : {static_cast<const py::array*>(&threshold),
                                     static_cast<const py::array*>(&left),
@@ -66,11 +53,12 @@ class Trees {
       const std::int64_t end = t + 1 < n_trees ? roots.data()[t + 1] : static_cast<std::int64_t>(n);
       require(first >= 0 && first < end && end <= static_cast<std::int64_t>(n) && (t || !first),
               "the trees must stand one after the other");
-      require(target.data()[t] >= 0 && static_cast<std::size_t>(target.data()[t]) < n_targets,
+      const std::int32_t adds_to = target.data()[t];
+      require(adds_to >= 0 && static_cast<std::size_t>(adds_to) < n_targets,
               "a tree adds to a score that there is not");
       check(first, end);
       settle(first, end, known);
-      trees_.push_back({static_cast<std::int32_t>(first), depth(first, end), target.data()[t]});
+      trees_.push_back({static_cast<std::int32_t>(first), depth(first, end), adds_to});
     }
   }
 
@@ -118,26 +106,27 @@ class Trees {
     nodes_.resize(n);
     for (std::size_t i = 0; i < n; ++i) {
       Node& node = nodes_[i];
-      if (feature[i] < 0) {
+      const std::int32_t by = feature[i], child = left[i], set = category[i];  // each read once
+      if (by < 0) {
         node = {std::numeric_limits<float>::infinity(), static_cast<std::int32_t>(i), kMissingLeft,
                 value[i]};
         continue;
       }
       // Features from p on are known, and settled before any walk.
-      require(static_cast<std::uint32_t>(feature[i]) <= p_, "a split is by an unknown feature");
-      require(left[i] > static_cast<std::int64_t>(i), "a split leads out of its tree");
-      node.feature = static_cast<std::uint32_t>(feature[i]) | (missing_left[i] ? kMissingLeft : 0);
+      require(static_cast<std::uint32_t>(by) <= p_, "a split is by an unknown feature");
+      require(child > static_cast<std::int64_t>(i), "a split leads out of its tree");
+      node.feature = static_cast<std::uint32_t>(by) | (missing_left[i] ? kMissingLeft : 0);
       // x < t in single precision is x <= the number before t
       node.limit = std::nextafter(threshold[i], -std::numeric_limits<float>::infinity());
-      node.left = left[i];
+      node.left = child;
       node.value = 0;
-      if (category[i] >= 0) {
+      if (set >= 0) {
         // words_[c]: how many words of 32 bits follow; a set bit sends its category to the right
-        const std::size_t c = static_cast<std::size_t>(category[i]);
+        const std::size_t c = static_cast<std::size_t>(set);
         require(c < words_.size() && words_[c] < words_.size() - c, "a set of categories is cut off");
         node.feature |= kCategory;
         sets_.resize(n, 0);
-        sets_[i] = category[i];
+        sets_[i] = set;
         by_category_ = true;
       }
     }
@@ -257,8 +246,6 @@ py::tuple gradients(const Array<float>& g, const Array<std::int32_t>& k, const A
           "there must be a class and a weight for each row");
   const std::size_t K = static_cast<std::size_t>(costs.shape(0));
   const std::size_t Q = static_cast<std::size_t>(costs.shape(1));
-  for (std::size_t i = 0; i < n; ++i)
-    require(static_cast<std::uint32_t>(k.data()[i]) < K, "a class is unknown");
   py::array_t<float> grad(static_cast<py::ssize_t>(n)), hess(static_cast<py::ssize_t>(n));
   py::array_t<double> sums({static_cast<py::ssize_t>(2), static_cast<py::ssize_t>(Q)});
   std::vector<double> total(2 * Q, 0.0), shrink(Q);
@@ -272,7 +259,9 @@ py::tuple gradients(const Array<float>& g, const Array<std::int32_t>& k, const A
     for (std::size_t i = 0; i < n; ++i) {
       const double w = weight ? weight[i] : 1.0;
       const double e = std::exp(-std::clamp(static_cast<double>(score[i]), -300., 300.));
-      const std::size_t row = static_cast<std::size_t>(of[i]) * Q;
+      const std::size_t kind = static_cast<std::uint32_t>(of[i]);  // negative ones become very large
+      require(kind < K, "a class is unknown");
+      const std::size_t row = kind * Q;
       double first = 0, second = 0;
       for (std::size_t q = 0; q < Q; ++q) {
         const double s = 1.0 / (1.0 + e * shrink[q]), cost = w * c[row + q];
@@ -293,12 +282,17 @@ py::tuple gradients(const Array<float>& g, const Array<std::int32_t>& k, const A
 }  // namespace
 
 PYBIND11_MODULE(_trees, module) {
-  py::class_<Trees>(module, "Trees")
-      .def(py::init<const Array<std::int32_t>&, const Array<float>&, const Array<std::int32_t>&,
-                    const Array<bool>&, const Array<float>&, const Array<std::int32_t>&,
-                    const Array<std::uint32_t>&, const Array<std::int64_t>&,
-                    const Array<std::int32_t>&, std::size_t, std::size_t, float>())
+  module.attr("sources") = REJO_TEXT(REJO_SOURCES);
+  auto trees = complete_class<Trees>(module, "Trees");
+  trees
+      .def_static("_make",
+                  &make<Trees, const Array<std::int32_t>&, const Array<float>&,
+                        const Array<std::int32_t>&, const Array<bool>&, const Array<float>&,
+                        const Array<std::int32_t>&, const Array<std::uint32_t>&,
+                        const Array<std::int64_t>&, const Array<std::int32_t>&, std::size_t,
+                        std::size_t, float>)
       .def("add", &Trees::add<float>, py::arg("X").noconvert(), py::arg("out").noconvert())
       .def("add", &Trees::add<double>, py::arg("X").noconvert(), py::arg("out").noconvert());
+  seal(trees);
   module.def("gradients", &gradients);
 }

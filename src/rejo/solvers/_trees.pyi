@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+sources: str  # a digest of the C++ files
+
 class Trees:
     def __init__(
         self,

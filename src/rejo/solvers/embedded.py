@@ -7,9 +7,9 @@ where it is wrong.  Steps become sigmoids ``s`` of slope ``k``, and ``a`` pulls 
     J(w, b, eps) = 1/2 |w|^2 + sum_i c_i { w_C s(k (1 - z_i)) + (w_r - w_C) s(k (eps - z_i))
                    + (1 - w_r) s(k (-eps - z_i)) + a max(0, 1 - z_i)^2 },     0 <= eps <= 1.
 
-J is not convex.  It is minimised from several starts while the slope grows to 100.  Dense rows
-go down in ``_embedded.cpp``; what stands here in NumPy is to read first, and runs for sparse rows
-and where that was not built.
+J is not convex.  It is minimised from several starts while the slope grows to 100; then come hops,
+new descents from near the lowest minimum.  Dense rows go down in ``_embedded.cpp``; what stands
+here in NumPy is to read first, and does the same for sparse rows and where that was not built.
 """
 
 from __future__ import annotations
@@ -41,10 +41,9 @@ SCALES, EPSILONS = (1.0, 0.5, 2.0), (0.5, 0.05, 0.95)  # of the SVM's function; 
 CURVATURE = 0.2  # of the cost of a point, by f: that of a max(0, 1 - z)^2 with a = 0.1
 FINISH = 1e-3  # factor of the tolerance with which the best is finished
 SAME = 1e-2  # two points that are closer than this, relative to their size, have met
-# The compiled descents are quick enough to go on: hops, from the lowest of DRAWS points near the
-# lowest end, at a distance that moves f by about this.  Few points leave more minima to choose
-# from, and time for it.
-HOP_SIZES, DRAWS = (0.15, 0.3, 0.6), 4
+# Hops begin at the lowest of DRAWS points near the lowest end, at a distance that moves f by about
+# this.  Few points leave more minima to choose from, and time for it.
+HOP_SIZES, DRAWS, HOP_TOL = (0.15, 0.3, 0.6), 4, 1e-5
 HOP_WORK, FEWEST_HOPS, MOST_HOPS, HOPS = 20_000, 20, 60, 8  # numbers in Z; the last: a start more
 MOST_ITERATIONS = 2**31 - 1  # what the compiled descents can count
 START_TOL, START_ITERATIONS = 1e-5, 100_000  # of the SVM that the starts come from
@@ -109,7 +108,9 @@ class SmoothedCost:
                 n_hops=self._n_hops(n_starts), hop_sizes=np.array(HOP_SIZES), n_draws=DRAWS,
             )  # fmt: skip
         else:
-            v, J, n_iter, converged, trace = self._minimise(first, costs, tol, max_iter)
+            v, J, n_iter, converged, trace = self._minimise(
+                first, costs, tol, max_iter, self._n_hops(n_starts)
+            )
         nothing, _ = objective(np.zeros(len(v)), SLOPES[-1], self._Z, self._y, self._c, costs)
         converged = converged and nothing >= J  # else the numbers are too large
         w, b, epsilon = v[:-2], float(v[-2] - v[:-2] @ self._mean), float(v[-1])
@@ -121,7 +122,7 @@ class SmoothedCost:
         return int(fewest + HOPS * (n_starts - 1))
 
     def _minimise(
-        self, first: Floats, costs: Costs, tol: float, max_iter: int
+        self, first: Floats, costs: Costs, tol: float, max_iter: int, n_hops: int
     ) -> tuple[Floats, float, int, bool, list[tuple[float, float, float]]]:
         """The compiled descents in NumPy, and by SciPy's L-BFGS-B."""
         scale = self._scale
@@ -129,18 +130,17 @@ class SmoothedCost:
         trace: list[tuple[float, float, float]] = []
         n_iter = 0
 
+        def value(u: Floats, slope: float) -> tuple[float, Floats]:
+            J, gradient = objective(u / scale, slope, self._Z, self._y, self._c, costs)
+            return J, gradient / scale
+
         def descend(u: Floats, slope: float, tol: float) -> Any:
             nonlocal n_iter
-
-            def value(u: Floats) -> tuple[float, Floats]:
-                J, gradient = objective(u / scale, slope, self._Z, self._y, self._c, costs)
-                return J, gradient / scale
-
             found = minimize(
-                value, u, jac=True, method="L-BFGS-B", bounds=bounds,
+                value, u, (slope,), jac=True, method="L-BFGS-B", bounds=bounds,
                 options={"ftol": tol, "gtol": 1e-10, "maxiter": max_iter, "maxfun": 20 * max_iter},
             )  # fmt: skip
-            trace.append((slope, value(u)[0], float(found.fun)))
+            trace.append((slope, value(u, slope)[0], float(found.fun)))
             n_iter += found.nit
             return found
 
@@ -150,8 +150,17 @@ class SmoothedCost:
             for slope in SLOPES:
                 entering = [scale * v for v in first] if slope in ENTRIES else []
                 ends = [descend(u, slope, tol) for u in paths + entering]
-                paths = _apart([end.x for end in sorted(ends, key=lambda end: end.fun)])
-            best = descend(paths[0], SLOPES[-1], FINISH * tol)
+                ends.sort(key=lambda end: end.fun)
+                paths = _apart([end.x for end in ends])
+            best, fine = ends[0], min(tol, HOP_TOL)
+            for hop in range(n_hops):
+                slope = SLOPES[-2 if hop % 2 else -1]  # every other one where they are flatter
+                near = _disturbed(best.x, hop, scale, self._y[0])
+                end = descend(min(near, key=lambda u: value(u, slope)[0]), slope, fine)
+                if slope != SLOPES[-1]:
+                    end = descend(end.x, SLOPES[-1], fine)
+                best = end if end.fun < best.fun else best
+            best = descend(best.x, SLOPES[-1], FINISH * tol)
         return best.x / scale, float(best.fun), n_iter, best.status != 1, trace
 
 
@@ -210,6 +219,22 @@ def _apart(points: list[Floats]) -> list[Floats]:
         if all(np.linalg.norm(u - other) > near for other in kept):
             kept.append(u)
     return kept
+
+
+def _disturbed(u: Floats, hop: int, scale: Floats, sign: float) -> Floats:
+    """Points (DRAWS, r + 2) near ``u`` to hop from; flipped labels flip them."""
+    # SplitMix64, as compiled: the same numbers on every machine.
+    x = np.arange(1, DRAWS * len(u) + 1, dtype=np.uint64) + np.uint64(hop * DRAWS * len(u))
+    x *= np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    uniform = ((x ^ (x >> np.uint64(31))) >> np.uint64(11)) * 2.0**-52 - 1.0  # in [-1, 1)
+    draws = uniform.reshape(DRAWS, -1)
+    size, top = HOP_SIZES[hop % len(HOP_SIZES)] * scale[-2], scale[-1]
+    near = u + sign * size * np.sqrt(3.0 / len(u)) * draws
+    eps = np.abs(u[-1] + size * draws[:, -1])
+    near[:, -1] = np.where(eps <= top, eps, np.maximum(0.0, 2.0 * top - eps))
+    return near
 
 
 def factorise(
