@@ -47,7 +47,9 @@ def test_every_claim_is_there_in_the_words_of_the_paper(claim):
     assert found[found.index(claim.name) + 2]
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS.values() if any(m.paper)], ids=str)
+@pytest.mark.parametrize(
+    "method", [m for m in METHODS.values() if any(m.paper)], ids=lambda m: m.name
+)
 def test_every_method_of_the_study_is_there(method):
     assert method.name in codes("Methods")
     said = " ".join(cells("Methods"))
