@@ -118,8 +118,8 @@ def joint_contrasts(setups: Sequence[tuple[Panel, list[Pair]]]) -> list[tuple[Co
     for panel, pairs in setups:
         for method, rival in pairs:
             d = panel.risk[rival] - panel.risk[method]  # (n_repetitions, n_costs)
-            means.append(_test(d.mean(axis=1), panel.ratio))
-            at_costs += [_test(column, panel.ratio) for column in d.T]
+            means.append(paired_test(d.mean(axis=1), panel.ratio))
+            at_costs += [paired_test(column, panel.ratio) for column in d.T]
     mean, at_cost = iter(_corrected(means)), iter(_corrected(at_costs))
     return [
         tuple(
@@ -146,7 +146,11 @@ def judge(claim: Claim, panels: Iterable[Panel]) -> Verdict:
     return Verdict(claim, _overall(trials), tuple(trials))
 
 
-def _test(d: Floats, ratio: float) -> Paired:
+def paired_test(d: Floats, ratio: float) -> Paired:
+    """Test paired differences of repetitions; if all are equal, nothing is significant.
+
+    ``ratio`` is ``n_test / n_train``.
+    """
     if len(d) > 1 and np.ptp(d) == 0:
         # Few repetitions on few points may agree by chance: a test needs some variance.
         return Paired(float(d[0]), float(d[0]), float(d[0]), 1.0)

@@ -19,8 +19,7 @@ import numpy as np
 from scipy import stats
 
 from rejo._typing import Floats
-from rejo.selection.compared import corrected_t_test
-from rejo.study.verdict import ALPHA, holm
+from rejo.study.verdict import ALPHA, holm, paired_test
 
 DIGITS = 10  # costs that agree in these are equal
 
@@ -143,10 +142,44 @@ def signed_rank_tests(costs: Floats, reference: int) -> Floats:
 
 
 def signed_rank(differences: Floats) -> float:
-    """P-value of Wilcoxon's signed-rank test, two-sided; ties at 0 count half for each side."""
-    if not np.any(differences):
-        return 1.0
-    return float(stats.wilcoxon(differences, zero_method="zsplit", method="auto").pvalue)
+    """P-value of Wilcoxon's signed-rank test, two-sided and exact, also with ties and zeros.
+
+    It is the share of all ``2^n`` choices of signs whose sum of signed ranks is at least as far
+    from 0.  Zeros have ranks, but no sign.
+    """
+    ranks = np.rint(2 * _signed_ranks(differences)).astype(np.intp)  # twice: halves are ties
+    sizes, total = np.abs(ranks[ranks != 0]), int(np.abs(ranks).sum())
+    share = np.zeros(total + 1)  # of the choices, by the sum of the ranks with a plus
+    share[0] = 1.0
+    for size in sizes:
+        share[size:] = (share[size:] + share[:-size]) / 2
+        share[:size] /= 2
+    distance = np.abs(2 * np.arange(total + 1) - total)
+    return min(1.0, float(share[distance >= abs(int(ranks.sum()))].sum()))
+
+
+def rank_lean(differences: Floats) -> float:
+    """To which side the signed ranks lean, from -1 (all are negative) to 1 (all are positive).
+
+    This is the direction of what :func:`signed_rank` tests; the mean may have another one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rejo.study.suite.ranks import rank_lean
+    >>> differences = np.array([0.01, 0.02, 0.03, 0.04, -0.5])
+    >>> rank_lean(differences), bool(differences.mean() < 0)
+    (0.3333333333333333, True)
+    """
+    ranks = _signed_ranks(differences)
+    total = float(np.abs(ranks).sum())
+    return float(ranks.sum()) / total if total else 0.0
+
+
+def _signed_ranks(differences: Floats) -> Floats:
+    """Ranks (n,) by size, with the signs of the differences; 0 where a difference is 0."""
+    sizes = stats.rankdata(np.abs(differences))
+    return np.asarray(sizes * np.sign(differences), dtype=np.float64)
 
 
 def tally_tables(tests: Iterable[tuple[Floats, float]], alpha: float = ALPHA) -> Tallied:
@@ -154,10 +187,11 @@ def tally_tables(tests: Iterable[tuple[Floats, float]], alpha: float = ALPHA) ->
 
     Each table gives the differences of its splits, method minus the other, and its
     ``n_test / n_train``.  A difference counts if the corrected resampled t-test of Nadeau and
-    Bengio finds it at ``alpha``, without a correction for the number of tables.
+    Bengio finds it at ``alpha``, without a correction for the number of tables.  Splits that all
+    have the same difference are a tie: without a variance there is no test.
     """
     signs = []
     for differences, ratio in tests:
-        mean, _, _, p_value = corrected_t_test(np.round(differences, DIGITS), ratio, 1 - alpha)
-        signs.append(0 if p_value >= alpha else int(np.sign(mean)))
+        found = paired_test(np.round(differences, DIGITS), ratio)
+        signs.append(0 if found.p_value >= alpha else int(np.sign(found.difference)))
     return Tallied(signs.count(-1), signs.count(0), signs.count(1))

@@ -5,15 +5,23 @@ classifier, fitted on the same rows.  Within a cell such a classifier remembers 
 again with equal parameters for equal rows, labels and weights, it takes the fitted attributes of
 before.  Results are those of separate fits; the seconds that these would have taken are counted, so
 that the time of a method does not depend on what ran before it.
+
+The classifiers that share a fit hold the same attributes, not copies: nothing may change them in
+place.  Only numbers and words can be compared for equality by what they hold, so a classifier with
+other parameters, such as a ``RandomState``, and sparse rows or labels that are objects are fitted
+each time.
 """
 
 from __future__ import annotations
 
+from functools import wraps
 from hashlib import blake2b
+from numbers import Number
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 
 
@@ -51,18 +59,21 @@ class FitMemory:
 
     def _remembering(self, kind: type) -> type:
         """Return a subclass of a classifier that looks here before it fits."""
-        memory = self
+        memory, fit_anew = self, kind.fit  # type: ignore[attr-defined]
 
+        @wraps(fit_anew)  # with its signature: some classifiers take no weights
         def fit(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
-            key = _key(self, X, y, sample_weight)
+            weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+            key = _key(kind, self.get_params(deep=False), (X, y, sample_weight))
+            if key is None:
+                return fit_anew(self, X, y, **weights)
             found = memory._fits.get(key)
             if found is not None:
                 vars(self).update(found.attributes)
                 memory.saved += found.seconds
                 return self
             start = perf_counter()
-            weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-            kind.fit(self, X, y, **weights)  # type: ignore[attr-defined]
+            fit_anew(self, X, y, **weights)
             params = self.get_params(deep=False)
             attributes = {name: value for name, value in vars(self).items() if name not in params}
             memory._fits[key] = Remembered(attributes, perf_counter() - start)
@@ -71,11 +82,29 @@ class FitMemory:
         return type(kind.__name__, (kind,), {"fit": fit, "__module__": kind.__module__})
 
 
-def _key(estimator: Any, X: Any, y: Any, sample_weight: Any) -> bytes:
-    digest = blake2b(repr(sorted(estimator.get_params(deep=False).items())).encode())
-    for array in (X, y, sample_weight):
-        if array is not None:
-            values = np.ascontiguousarray(array)
-            digest.update(f"{values.dtype}{values.shape}".encode())
-            digest.update(values.tobytes())
+def _key(kind: type, params: dict[str, Any], data: tuple[Any, ...]) -> bytes | None:
+    """Return what tells a fit from others; ``None`` if that cannot be told by values."""
+    if not all(_plain(value) for value in params.values()):
+        return None
+    digest = blake2b(f"{kind.__module__}.{kind.__qualname__}{sorted(params.items())}".encode())
+    for array in data:
+        if issparse(array):
+            return None
+        if array is None:
+            digest.update(b"None")
+            continue
+        values = np.ascontiguousarray(array)
+        if values.dtype.hasobject:
+            return None
+        digest.update(f"{values.dtype}{values.shape}".encode())
+        digest.update(values.tobytes())
     return digest.digest()
+
+
+def _plain(value: Any) -> bool:
+    """Return whether the words for a value say all about it."""
+    if isinstance(value, dict):
+        return all(_plain(part) for pair in value.items() for part in pair)
+    if isinstance(value, tuple | list):
+        return all(map(_plain, value))
+    return value is None or isinstance(value, str | Number)

@@ -44,8 +44,8 @@ class TableSuite:
     reject_costs : sequence of float, default=(0.05, 0.1, 0.2, 0.3)
         Prices of a review where an error costs 1; at most 0.5.
     tuning_cost : float, default=0.2
-        One of the reject costs.  Methods that are trained for a reject cost are tuned at this one,
-        and the measures of a ranking are those of the model that was trained for it.
+        One of the reject costs.  The measures of a ranking are those of the model that was trained
+        for this one; methods that take too long to be tuned for each are tuned for it.
     n_train, n_test : int, default=300, 5000
         Rows of the training part, which also is at most 60 % of a table, and of the test part, at
         most.

@@ -1,9 +1,9 @@
 """A cell: a family of methods on one split of a table, tuned, fitted and tried at all costs.
 
 A family is a learner and the rivals around its ordinary classifier, which share fits.  Every method
-is tuned once, by the folds of the training part, on its grid in the catalogue: by log loss if it
-decides by posteriors, else by its cost at one reject cost.  It is then fitted for each of the
-reject costs; what decides by posteriors is fitted once.
+is tuned by the folds of the training part, on its grid in the catalogue.  What decides by
+posteriors is tuned by log loss and fitted once; all others are tuned and fitted for each reject
+cost, by the cost.  ``TUNED_ONCE`` names those that would take too long: they are tuned for one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from rejo._io import one_line
 from rejo._typing import Floats, Indices
 from rejo.catalogue import METHODS, ProblemSize
 from rejo.decisions import uniform_prices
-from rejo.estimators.pipelines import cost_parameter
 from rejo.estimators.posteriors import judge_posteriors
 from rejo.replication import loss_from_costs, replica_costs
 from rejo.selection.auto import Choice, choose_model
@@ -38,7 +37,9 @@ from rejo.tables import TableEncoder
 
 AUTO, BLEND = "auto", "blend"
 BUDGETS = {"E05": 0.05, "E10": 0.1, "E20": 0.2, "E30": 0.3}  # columns of rows, and shares
+TUNED_ONCE = ("embedded",)
 LONGEST = 300  # characters of a reason
+OF_THE_MACHINE = (MemoryError, OSError, ImportError)  # and not of a method or its data
 
 Row = dict[str, Any]
 
@@ -58,7 +59,7 @@ class Settings(NamedTuple):
     """What all methods are given."""
 
     reject_costs: Sequence[float]
-    tuning_cost: float  # at which methods that are trained for one reject cost are tuned
+    tuning_cost: float  # for which methods of TUNED_ONCE are tuned
 
 
 def family_of(method: str) -> str:
@@ -77,7 +78,10 @@ def family_of(method: str) -> str:
 
 
 def try_family(methods: Sequence[str], parts: Parts, settings: Settings) -> Iterator[Row]:
-    """Yield a row for each method and reject cost; one with a ``problem`` if the method fails."""
+    """Yield a row for each method and reject cost; one with a ``problem`` if the method fails.
+
+    Errors of the machine, such as too little memory or a package that is missing, are raised.
+    """
     memory, race = FitMemory(), _Race(parts, settings)
     # More threads do not help with so few rows, and would sum in another order.
     with threadpool_limits(1), warnings.catch_warnings():
@@ -94,13 +98,16 @@ def try_family(methods: Sequence[str], parts: Parts, settings: Settings) -> Iter
                     }
                     for w, found in zip(settings.reject_costs, tried, strict=True)
                 ]
+            except OF_THE_MACHINE:  # the cell fails, and the next run tries it again
+                raise
             except Exception as error:  # of one method: the others go on
                 yield from failed(name, settings, f"{type(error).__name__}: {error}")
                 continue
             yield from rows
             if name == AUTO:
                 for w, found in zip(settings.reject_costs, tried, strict=True):
-                    everything = found._replace(decision=found.forced)
+                    # It takes no time of its own: the race counts for auto.
+                    everything = found._replace(decision=found.forced, seconds=0.0)
                     row = {"method": DECIDE_ALL, "reject_cost": w}
                     yield row | measured(everything, parts.y_test, w, parts.problem)
 
@@ -125,24 +132,51 @@ def run_method(
     if folds is not None and "cv" in model.get_params(deep=False):
         model.set_params(cv=folds)
     points = list(ParameterGrid(built.grid))
-    at = cost_parameter(model) or "reject_cost"
-    posteriors, chosen = by_posteriors(model), points[0]
+    costs, posteriors = list(settings.reject_costs), by_posteriors(model)
+    if not posteriors:
+        tuned = _tuned(model, points, parts, settings, once=name in TUNED_ONCE)
+        shared = clock.lap() / len(costs)
+        return [
+            found._replace(seconds=found.seconds + shared)
+            for found in _fitted_for(model, tuned, parts, costs, clock)
+        ]
+    chosen = points[0]
     if len(points) > 1:
-        tuner = Tuner(model, points, None, parts.y, parts.splits, parts.folds)
-        chosen = tuner.by_log_loss() if posteriors else tuner.by_score({at: settings.tuning_cost})
-    costs = settings.reject_costs
-    shared = clock.lap() / len(costs)
-    if posteriors:
-        with quiet():
-            fitted = candidate(model, chosen).fit(parts.whole.X_train, parts.y)
-        p = fitted.predict_proba(parts.whole.X_test)
-        return _by_prices(p, costs, chosen, shared + clock.lap() / len(costs))
-    tried = []
+        chosen = Tuner(model, points, None, parts.y, parts.splits, parts.folds).by_log_loss()
     with quiet():
-        for fitted in fit_path(candidate(model, chosen), list(costs), parts.whole):
-            found = _looked(fitted, parts.whole.X_test, chosen, parts.problem.n_classes)
-            tried.append(found._replace(seconds=shared + clock.lap()))
-    return tried
+        fitted = candidate(model, chosen).fit(parts.whole.X_train, parts.y)
+    p = fitted.predict_proba(parts.whole.X_test)
+    return _by_prices(p, costs, chosen, clock.lap() / len(costs))
+
+
+def _tuned(
+    model: Any, points: Sequence[Any], parts: Parts, settings: Settings, once: bool
+) -> list[Any]:
+    """Return the point of the grid with the lowest cost in the folds, for each reject cost."""
+    costs = [settings.tuning_cost] if once else list(settings.reject_costs)
+    scores = np.zeros((len(points), len(costs), len(parts.folds)))
+    with quiet():
+        for i, point in enumerate(points if len(points) > 1 else ()):
+            for f, (fold, (_, test)) in enumerate(zip(parts.folds, parts.splits, strict=True)):
+                for c, fitted in enumerate(fit_path(candidate(model, point), costs, fold)):
+                    scores[i, c, f] = fitted.score(fold.X_test, parts.y[test])
+    best = scores.mean(axis=2).argmax(axis=0)  # of the costs
+    return [points[i] for i in (np.repeat(best, len(settings.reject_costs)) if once else best)]
+
+
+def _fitted_for(
+    model: Any, tuned: Sequence[Any], parts: Parts, costs: Sequence[float], clock: _Clock
+) -> list[TriedOnce]:
+    """Fit for each reject cost at its point; those that share a point are fitted as a path."""
+    found: dict[float, TriedOnce] = {}
+    for point in {repr(point): point for point in tuned}.values():
+        some = [w for w, own in zip(costs, tuned, strict=True) if own == point]
+        with quiet():
+            for w, fitted in zip(some, fit_path(candidate(model, point), some, parts.whole),
+                                 strict=True):  # fmt: skip
+                tried = _looked(fitted, parts.whole.X_test, point, parts.problem.n_classes)
+                found[w] = tried._replace(seconds=clock.lap())
+    return [found[w] for w in costs]
 
 
 class _Race:
@@ -155,7 +189,9 @@ class _Race:
     def run(self, name: str) -> list[TriedOnce]:
         """Try "auto" or "blend" at each reject cost."""
         choice, seconds = self._choice()
-        if name == BLEND and BLEND in [entry.name for entry in choice.tried]:
+        if name == BLEND:
+            if BLEND not in [entry.name for entry in choice.tried]:
+                raise ValueError("the race has fewer than two models with posteriors to blend.")
             choice = replace(choice, name=BLEND)
         clock, costs, parts = _Clock(), self.settings.reject_costs, self.parts
         params = {"model": choice.name, **choice.chosen.params}
