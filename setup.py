@@ -56,7 +56,8 @@ class BuildExtension(build_ext):
             # GCC notes a change of vector argument passing that no public function here uses.
             compile_args = UNIX_FLAGS + ["-Wno-psabi"] * self.accepts("-Wno-psabi")
             if enabled("REJO_SANITIZE"):
-                compile_args = [*compile_args, *SANITIZERS, "-fno-omit-frame-pointer", "-g", "-O1"]
+                # Line numbers, and no places of variables, which take as long as the code itself.
+                compile_args = [*compile_args, *SANITIZERS, "-fno-omit-frame-pointer", "-g1", "-O1"]
                 link_args = SANITIZERS
         for extension in self.extensions:
             extension.extra_compile_args = compile_args
