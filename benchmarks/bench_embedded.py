@@ -2,10 +2,10 @@
 
 The *reference* is the descent in NumPy and SciPy that runs where the extension was not built, one
 fit at a time, and here without its hops.  *Ours* is the compiled one, which goes on with hops from
-the lowest minimum, and fits all costs and ``C`` on one path.  Both run the study's cells of Fumera and Roli's machine side
-by side, with one thread: 12 reject costs x 5 ``C`` x 5 folds with one start, then 12 with nine.
-Then the minima of both on the same problems: a fold and the whole of each cell, under every
-cost and ``C``.  A missed target changes no exit code: a benchmark reports.
+the lowest minimum, and fits all costs and ``C`` on one path.  Both run the study's cells of Fumera
+and Roli's machine side by side, with one thread: 12 reject costs x 5 ``C`` x 5 folds with one
+start, then 12 with nine.  Then the minima of both on the same problems: a fold and the whole of
+each cell, under every cost and ``C``.  A missed target changes no exit code: a benchmark reports.
 """
 
 from __future__ import annotations
