@@ -111,7 +111,8 @@ class SmoothedCost:
             v, J, n_iter, converged, trace = self._minimise(
                 first, costs, tol, max_iter, self._n_hops(n_starts)
             )
-        nothing, _ = objective(np.zeros(len(v)), SLOPES[-1], self._Z, self._y, self._c, costs)
+        with np.errstate(over="ignore", invalid="ignore"):  # an overflow shows in the result
+            nothing, _ = objective(np.zeros(len(v)), SLOPES[-1], self._Z, self._y, self._c, costs)
         converged = converged and nothing >= J  # else the numbers are too large
         w, b, epsilon = v[:-2], float(v[-2] - v[:-2] @ self._mean), float(v[-1])
         return Embedded(w, b, epsilon, J, n_iter, bool(converged), trace)
