@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from rejo.solvers.engines import NAMES, compiled
+from rejo.solvers.extensions import NAMES, compiled
 
 PACKAGE = Path(__file__).parents[1]
 KINDS = ("*.py", "*.toml")

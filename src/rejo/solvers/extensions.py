@@ -12,7 +12,7 @@ def compiled() -> dict[str, str]:
 
     Examples
     --------
-    >>> from rejo.solvers.engines import NAMES, compiled
+    >>> from rejo.solvers.extensions import NAMES, compiled
     >>> set(compiled()) <= set(NAMES)
     True
     """
