@@ -2,8 +2,8 @@
 
     python docs/table_suite.py [FOLDER]
 
-The rows were made by ``rejo reproduce --suite tables -o FOLDER``: with a folder, its rows and
-``provenance.json`` are copied first.
+The rows were made by ``rejo reproduce --suite tables -o FOLDER``: with a folder, its rows,
+``plan.json`` and ``provenance.json`` are copied first.
 """
 
 import json
@@ -15,16 +15,17 @@ from rejo.study import read_archive
 from rejo.study.figures import render
 from rejo.study.suite import TableSuite
 from rejo.study.suite.findings import about_tests, p_words
-from rejo.study.suite.suite_page import make_suite_report
+from rejo.study.suite.suite_page import DUEL_WORDS, TUNING_WORDS, make_suite_report
 
 FOLDER = Path(__file__).parent / "table_suite"
 
 
 def main():
     for source in sys.argv[1:]:
-        for name in ("rows.csv.xz", "provenance.json"):
+        for name in ("rows.csv.xz", "plan.json", "provenance.json"):
             shutil.copyfile(Path(source) / name, FOLDER / name)
-    report = make_suite_report(read_archive(FOLDER / "rows.csv.xz", TableSuite))
+    plan = TableSuite(**json.loads((FOLDER / "plan.json").read_text()))
+    report = make_suite_report(read_archive(FOLDER / "rows.csv.xz", TableSuite), plan)
     for name, canvas in report.canvases.items():
         (FOLDER / f"{name}.png").write_bytes(render(canvas, "png", dpi=80))
     words = (FOLDER / "words.md").read_text()
@@ -68,6 +69,9 @@ def section(report, ranking):
         )
     for name, (cost, excess) in report.baselines(ranking).items():
         lines.append(f"| *{name}* |  | {hundredths(cost)} | {hundredths(excess)} |" + "  |" * 8)
+    lines += ["", TUNING_WORDS]
+    for note in ranking.notes:
+        lines += ["", note]
     lines += [
         "",
         f"![cost over the best](excess-{ranking.name}.png)",
@@ -78,24 +82,23 @@ def section(report, ranking):
 
 
 def duels(report):
-    if not report.standings.duels:
+    if not report.duels:
         return ""
     lines = [
         "## Data replication against the same kind of classifier",
         "",
-        "Each learner by data replication against other ways to use its ordinary classifier, on "
-        "the tables of two and of ordered classes. p: signed-rank test over the tables, corrected "
-        "for the number of lines.",
+        DUEL_WORDS,
         "",
-        "| data replication | rival | tables | cheaper on | rival costs more by | p | won | tied | "
-        "lost |",
-        "|---|---|" + "---:|" * 7,
+        "| data replication | rival | grid points | tables | cheaper on | rival costs more by | "
+        "p | won | tied | lost |",
+        "|---|---|" + "---:|" * 8,
     ]
     lines += [
-        f"| {duel.learner} | {duel.rival} | {duel.n_tables} | {duel.cheaper} | "
+        f"| {duel.learner} | {duel.rival} | {duel.n_points[0]}, {duel.n_points[1]} | "
+        f"{duel.n_tables} | {duel.cheaper} | "
         f"{100 * duel.difference:+.1f} % | {p_value(duel.p_value)} | {duel.tallied.wins} | "
         f"{duel.tallied.ties} | {duel.tallied.losses} |"
-        for duel in report.standings.duels
+        for duel in report.duels
     ]
     return "\n".join(lines)
 
@@ -124,13 +127,18 @@ def tables(report):
 
 
 def failures(report):
-    found = report.standings.failures
+    found = report.lacking
     if not found:
         return (
-            "## What failed\n\nNothing: every method was fitted on every split of every table that "
-            "it takes."
+            "## What failed or is missing\n\nNothing: every method was fitted on every split of "
+            "every table above that it takes."
         )
-    lines = ["## What failed", "", "| table | method | splits | reason |", "|---|---|---:|---|"]
+    lines = [
+        "## What failed or is missing",
+        "",
+        "| table | method | splits | reason |",
+        "|---|---|---:|---|",
+    ]
     lines += [f"| {f.dataset} | {f.method} | {f.n_splits} | {f.problem} |" for f in found]
     return "\n".join(lines)
 

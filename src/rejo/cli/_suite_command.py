@@ -48,7 +48,7 @@ def run_suite(arguments: argparse.Namespace, folder: Path | None) -> None:
     folder = FOLDER if folder is None else folder
     open_folder(folder)
     started = perf_counter()
-    rows, notices = _compute(arguments, folder / "rows")
+    suite, rows, notices = _compute(arguments, folder / "rows")
     if not rows:
         raise CommandError("nothing to show: there are no rows")
 
@@ -56,7 +56,7 @@ def run_suite(arguments: argparse.Namespace, folder: Path | None) -> None:
     from rejo.study.suite import TableSuite
     from rejo.study.suite.suite_page import make_suite_page, make_suite_report
 
-    report = make_suite_report(rows)
+    report = make_suite_report(rows, suite)
     pictures = write_pictures(folder, report.canvases)
     code, several = about_code(rows)
     notices = [QUICK_NOTICE] * arguments.quick + several + notices
@@ -64,15 +64,20 @@ def run_suite(arguments: argparse.Namespace, folder: Path | None) -> None:
     write_file(folder / "index.html", make_suite_page(report, pictures, facts, notices))
     write_file(folder / "rows.csv.xz", archive(rows, TableSuite))
     write_file(folder / "provenance.json", json.dumps(facts, indent=2) + "\n")
+    write_file(folder / "plan.json", json.dumps(suite.params(), indent=2) + "\n")
     for sentence in report.said:
         print(sentence)
     n_failed = len(report.standings.failures)
     print(f"Failed fits: {n_failed or 'none'}.")
+    if report.standings.absent:
+        print(f"Not computed: {sum(lack.n_splits for lack in report.standings.absent)} fits.")
     print(f"\nThe page: {folder / 'index.html'}")
 
 
-def _compute(arguments: argparse.Namespace, folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
-    """Run what is missing; return all rows, and notices about what could not be done."""
+def _compute(
+    arguments: argparse.Namespace, folder: Path
+) -> "tuple[TableSuite, list[dict[str, Any]], list[str]]":
+    """Run what is missing; return the plan, all rows, and notices of what could not be done."""
     from rejo.datasets import available
     from rejo.study import read_rows
     from rejo.study import run as run_study
@@ -101,7 +106,7 @@ def _compute(arguments: argparse.Namespace, folder: Path) -> tuple[list[dict[str
     except RuntimeError as error:  # some cells failed; the others are in the file
         print(f"rejo: {error}", file=sys.stderr)
         notices.append("The run is incomplete: some cells failed.")
-    return read_rows(database, TableSuite), notices
+    return suite, read_rows(database, TableSuite), notices
 
 
 def _suite(arguments: argparse.Namespace, folder: Path) -> "TableSuite":

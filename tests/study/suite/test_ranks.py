@@ -10,6 +10,7 @@ from rejo.study.suite.ranks import (
     cliques,
     critical_difference,
     friedman_test,
+    rank_lean,
     rank_methods,
     signed_rank,
     signed_rank_tests,
@@ -111,8 +112,8 @@ def test_cliques_are_maximal_and_cover_all_pairs_within_the_difference():
 
 
 def exact_signed_rank(differences):
-    """P-value of the signed-rank test by all signs, for differences without ties or zeros."""
-    ranks = stats.rankdata(np.abs(differences))
+    """P-value of the signed-rank test by all signs; zeros have ranks but no sign."""
+    ranks = stats.rankdata(np.abs(differences)) * (differences != 0)
     observed = abs(ranks @ np.sign(differences))
     signs = np.array(list(product((-1, 1), repeat=len(ranks))))
     return float(np.mean(np.abs(signs @ ranks) >= observed - 1e-9))
@@ -122,6 +123,23 @@ def exact_signed_rank(differences):
 def test_the_signed_rank_test_counts_all_signs(shift):
     d = np.random.default_rng(4).normal(shift, size=11)
     assert signed_rank(d) == pytest.approx(exact_signed_rank(d))
+    assert signed_rank(d) == pytest.approx(stats.wilcoxon(d, method="exact").pvalue)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_signed_rank_test_is_exact_with_ties_and_zeros(seed):
+    d = np.random.default_rng(seed).integers(-2, 4, size=9).astype(float)
+    assert signed_rank(d) == pytest.approx(exact_signed_rank(d))
+    assert signed_rank(np.array([1.0, 1.0, 1.0, 1.0])) == 2 / 2**4  # the least of four tables
+
+
+def test_ranks_may_lean_to_another_side_than_the_mean():
+    d = np.append(np.linspace(0.001, 0.017, 17), -5.0)
+    assert d.mean() < 0
+    assert rank_lean(d) == pytest.approx((17 * 18 / 2 - 18) / (18 * 19 / 2))
+    assert rank_lean(-d) == -rank_lean(d)
+    assert signed_rank(d) < 0.01
+    assert rank_lean(np.zeros(3)) == 0
 
 
 def test_signed_rank_tests_are_corrected_by_holm():
@@ -142,6 +160,16 @@ def test_a_test_part_that_is_larger_makes_ties():
     d = np.array([0.01, 0.012, 0.008, 0.011, 0.02])
     assert tally_tables([(d, 0.5), (-d, 0.5), (0 * d, 0.5)]) == (1, 1, 1)
     assert tally_tables([(d, 50.0), (-d, 50.0)]) == (0, 2, 0)
-    # By hand, for one table: mean 0.0122, s^2 = 2.12e-5, and t with 4 degrees of freedom.
-    t = d.mean() / np.sqrt((1 / 5 + 0.5) * d.var(ddof=1))
-    assert stats.t.sf(t, 4) * 2 < 0.05
+
+
+def test_a_tally_is_that_of_the_corrected_test_by_hand():
+    d = np.array([0.01, 0.012, 0.008, 0.011, 0.02])
+    t = 2.7764451  # of 4 degrees of freedom, two-sided at 5 %
+    # (1 / 5 + ratio) s^2 t^2 = mean^2 at the edge between a loss and a tie
+    edge = (d.mean() / t) ** 2 / d.var(ddof=1) - 1 / 5
+    assert tally_tables([(d, 0.99 * edge)]) == (0, 0, 1)
+    assert tally_tables([(d, 1.01 * edge)]) == (0, 1, 0)
+
+
+def test_equal_differences_are_no_proof():
+    assert tally_tables([(np.array([0.01, 0.01]), 0.7), (np.array([-0.01]), 0.7)]) == (0, 2, 0)

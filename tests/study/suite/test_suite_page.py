@@ -1,5 +1,6 @@
 """What the suite says of made-up rows, its pictures, its page and its command."""
 
+import json
 import re
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy import stats
 from rejo.cli import main
 from rejo.study.figures import render
 from rejo.study.suite import TABLES, TableSuite
+from rejo.study.suite.duels import find_duels
 from rejo.study.suite.findings import about_tests, findings, has_winner
 from rejo.study.suite.standings import Standings
 from rejo.study.suite.suite_page import make_suite_page, make_suite_report
@@ -38,7 +40,10 @@ def test_the_best_and_the_worst_are_found(clear):
     assert everything.order[0] == "svm-posterior"
     assert everything.order[-1] == "svm-class"
     assert everything.mean_ranks.min() == 1
-    assert has_winner(everything) == (not everything.level)
+    # Its mean rank is one below that of the next; with 22 tables 1.3 would be significant.
+    assert everything.level == ["logistic-posterior"]
+    assert not has_winner(everything)
+    assert "no clear winner" in findings(clear)[0]
     lines = {line.method: line for line in everything.lines}
     assert lines["svm-posterior"].excess == 0
     # The unit is reviewing everything: the mean of the reject costs, 0.1625.
@@ -67,13 +72,55 @@ def test_areas_where_more_is_better_are_turned(clear):
 
 
 def test_duels_are_between_a_learner_and_the_rivals_around_it(clear):
-    duels = {duel.rival: duel for duel in clear.duels}
+    duels = {duel.rival: duel for duel in find_duels(clear)}
     assert set(duels) == {"logistic-posterior", "logistic-class"}
     worse = duels["logistic-posterior"]
     assert (worse.n_tables, worse.cheaper) == (18, 0)
     assert worse.difference < 0
     assert worse.tallied.losses == 18
     assert worse.p_value < 0.001
+    assert worse.lean == -1
+    assert worse.n_points[0] == worse.n_points[1] > 1
+    [said] = [words for words in findings(clear, find_duels(clear)) if "same kind" in words]
+    assert "significantly cheaper in 0, significantly dearer in 2" in said
+
+
+def test_a_duel_is_won_by_the_ranks_that_are_tested():
+    """Cheaper by a little on all tables but one, and dearer by a lot on that one."""
+    rows = make_rows(methods=("logistic", "logistic-posterior"), noise=1e-6,
+                     excess={"logistic-posterior": 0.001})  # fmt: skip
+    for row in rows:
+        if row["method"] == "logistic" and row["dataset"] == "bcct":
+            row["risk"] += 5.0
+    standings = Standings(rows)
+    [duel] = find_duels(standings)
+    assert duel.difference < 0
+    assert duel.lean > 0
+    assert duel.p_value < 0.05
+    [said] = [words for words in findings(standings, [duel]) if "same kind" in words]
+    assert "significantly cheaper in 1, significantly dearer in 0" in said
+
+
+def test_duels_are_between_the_same_kind_of_classifier():
+    methods = ("kernel-logistic", "kernel-posterior", "ordinal-kernel-posterior", "boosting",
+               "boosting-class")  # fmt: skip
+    duels = find_duels(Standings(make_rows(methods=methods)))
+    assert [(duel.rival, duel.n_tables) for duel in duels] == [
+        ("kernel-posterior", 9), ("ordinal-kernel-posterior", 9),
+    ]  # fmt: skip
+
+
+def test_a_method_that_is_always_better_than_the_only_other_wins():
+    pair = Standings(make_rows(methods=("auto", "svm-class"), excess={"auto": 0.1}))
+    assert has_winner(pair.rankings[0])
+    assert "svm-class has the lowest mean rank" in findings(pair)[0]
+    assert "a clear winner" in findings(pair)[0]
+
+
+def test_methods_that_are_level_by_a_measure_have_no_rank_correlation():
+    rows = make_rows(tables=("iris", "wine"), methods=("auto", "svm-class"), noise=0)
+    said = findings(Standings(rows))
+    assert any("AUARC does not tell the methods apart" in words for words in said)
 
 
 def test_no_difference_is_said_to_be_chance():
@@ -108,6 +155,68 @@ def test_failures_are_listed_and_left_out_for_all():
     assert "svm-class" in ranking.methods
     assert ranking.values["iris", "auto"].shape == (3, 4)  # without the split that one lacks
     assert ranking.values["digits", "auto"].shape == (4, 4)
+    notes = " ".join(ranking.notes)
+    assert "svm-posterior is left out: it lacks half of the splits or more of wine." in notes
+    assert (
+        "iris: 1 of 4 splits are left out for all methods, for want of results of svm-class"
+        in notes
+    )
+    assert "digits" not in notes
+
+
+def test_the_reference_lines_and_all_costs_are_of_the_same_splits():
+    rows = make_rows(tables=("iris", "wine"))
+    for row in rows:
+        if row["dataset"] == "iris" and row["repetition"] == 0:
+            row["risk"] = 9.0  # which would be seen in any mean
+    rows = [r for r in rows if (r["dataset"], r["method"], r["repetition"])
+            != ("iris", "svm-class", 0)]  # fmt: skip
+    report = make_suite_report(rows, TableSuite(("iris", "wine"), 4, SOME))
+    [ranking] = report.rankings
+    assert ranking.splits == {"iris": [1, 2, 3], "wine": [0, 1, 2, 3]}
+    assert ranking.costs.max() < 1
+    assert max(costs.max() for costs in report.standings.baselines(ranking).values()) < 1
+    assert max(np.nanmax(costs) for costs in report.standings.all_costs().values()) < 1
+    assert report.standings.failures == []
+    assert report.lacking == [("iris", "svm-class", 1, "not computed")]
+    page = make_suite_page(report, dict.fromkeys(report.canvases, b""), {})
+    assert "Nothing: every method was fitted" not in page
+    assert "not computed" in page
+
+
+def test_a_method_without_a_table_and_a_ranking_without_methods_are_named():
+    rows = make_rows(tables=("iris", "wine", "digits"))
+    plan = TableSuite(("iris", "wine", "digits"), 4, SOME)
+    some = [r for r in rows if (r["dataset"], r["method"]) != ("iris", "auto")]
+    [ranking] = Standings(some, plan).rankings
+    assert any("auto is left out" in note and "iris" in note for note in ranking.notes)
+    few = [r for r in rows if r["method"] == "auto" or r["dataset"] == "iris"]
+    standings = Standings(few, plan)
+    assert standings.rankings == []
+    [said] = findings(standings)
+    assert "All tables: no ranking" in said
+    assert "svm-class is left out: it lacks half of the splits or more of digits, wine." in said
+    assert make_suite_report(few, plan).said == [said]
+
+
+def test_sizes_that_vary_are_averaged():
+    rows = make_rows(tables=("iris", "wine"))
+    for row in rows:
+        row["n_train"] += row["repetition"] * 10
+    report = make_suite_report(rows)
+    assert report.sizes["iris"] == (315, 200)
+    expected = np.mean([200 / n for n in (300, 310, 320, 330)])
+    assert report.rankings[0].ratios["wine"] == pytest.approx(expected)
+
+
+def test_the_page_says_what_the_plan_was():
+    rows = make_rows(tables=("iris", "wine"))
+    plan = TableSuite(("iris", "wine"), 4, SOME, tuning_cost=0.1, n_train=120, n_test=77, n_folds=4)
+    report = make_suite_report(rows, plan)
+    assert report.standings.ranked_at == 0.1
+    page = make_suite_page(report, dict.fromkeys(report.canvases, b""), {})
+    for words in ("at most 120 rows", "77, for testing", "by 4 folds", "tuned for 0.1"):
+        assert words in " ".join(page.split())
 
 
 def test_the_page_holds_all_and_loads_nothing(clear):
@@ -165,6 +274,8 @@ def test_the_command_writes_a_page_and_goes_on(short, tmp_path, capsys):
     assert {p.stem for p in tmp_path.glob("*.png")} == {
         "ranks-all", "excess-all", "measures-all", "costs",
     }  # fmt: skip
+    plan = TableSuite(**json.loads((tmp_path / "plan.json").read_text()))
+    assert plan.datasets == ("balance_scale", "iris", "wine")
     rows = read_archive(tmp_path / "rows.csv.xz", TableSuite)
     assert len(rows) == 2 * 2 * 2 * 4
     assert main([*words, "--repetitions", "1"]) == 0

@@ -5,12 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils.validation import has_fit_parameter
 
 from rejo import study
 from rejo.baselines import ThresholdRejectClassifier
 from rejo.catalogue import METHODS
+from rejo.estimators.pipelines import cost_parameter
 from rejo.selection import choose_model
+from rejo.selection.grids import Tuner
 from rejo.study import read_archive, read_rows
 from rejo.study.suite import BUNDLED, SUITE_METHODS, TABLES, TableSuite
 from rejo.study.suite import trials as trials_module
@@ -122,11 +127,23 @@ def cancer():
 SETTINGS = Settings((0.1, 0.2), 0.2)
 
 
-@pytest.mark.parametrize("name", ["logistic", "logistic-posterior", "logistic-cutoffs"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "logistic",
+        "logistic-posterior",
+        "logistic-cutoffs",
+        "svm-cutoffs",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("svm-posterior", "mlp-cutoffs", "mlp-posterior", "boosting-cutoffs")
+        ),
+    ],
+)
 def test_shared_fits_change_nothing(cancer, name):
     memory = FitMemory()
-    for other in ("logistic-class", "logistic-pair"):
-        run_method(other, cancer, SETTINGS, memory)
+    for use in ("class", "pair"):
+        run_method(f"{family_of(name)}-{use}", cancer, SETTINGS, memory)
     alone, shared = (
         run_method(name, cancer, SETTINGS, known) for known in (FitMemory(), memory)
     )  # fmt: skip
@@ -155,6 +172,65 @@ def test_a_remembered_fit_is_that_of_the_same_data_and_parameters(cancer):
     others = first, weighted, fewer
     assert not any(np.allclose(stronger, other) for other in others)
     assert not np.allclose(first, weighted)
+
+
+class SmallerFit(LogisticRegression):
+    """It takes no weights."""
+
+    def fit(self, X, y):
+        return super().fit(X, 1 - y)
+
+
+def test_classifiers_of_another_kind_share_no_fits(cancer):
+    memory = FitMemory()
+    X, y = cancer.whole.X_train, cancer.y
+    first, other = (
+        memory.sharing(ThresholdRejectClassifier(kind())).estimator.fit(X, y)
+        for kind in (LogisticRegression, SmallerFit)
+    )
+    assert memory.saved == 0
+    assert np.allclose(first.predict_proba(X), other.predict_proba(X)[:, ::-1], atol=1e-3)
+    assert has_fit_parameter(first, "sample_weight")
+    assert not has_fit_parameter(other, "sample_weight")
+
+
+def test_what_cannot_be_told_by_values_is_fitted_each_time(cancer):
+    memory = FitMemory()
+    X, y = cancer.whole.X_train, cancer.y
+    plain, drawing = (
+        memory.sharing(ThresholdRejectClassifier(LogisticRegression(random_state=state))).estimator
+        for state in (0, np.random.RandomState(0))
+    )
+    for model, rows, labels in [
+        (plain, csr_matrix(X), y), (plain, X, y.astype(object).astype(str).astype(object)),
+        (drawing, X, y),
+    ]:  # fmt: skip
+        for _ in range(2):
+            model.fit(rows, labels)
+        assert memory.saved == 0
+    plain.fit(X, y).fit(X, y)
+    assert memory.saved > 0
+
+
+def test_methods_that_are_trained_for_a_cost_are_tuned_for_it(cancer):
+    """At each cost the tuned parameters are those of tuning at that cost alone."""
+    costs = (0.05, 0.2, 0.4)
+    for name in ("logistic", "svm-cutoffs"):
+        together = run_method(name, cancer, Settings(costs, 0.2))
+        for w, found in zip(costs, together, strict=True):
+            [alone] = run_method(name, cancer, Settings((w,), w))
+            assert found.params == alone.params
+            built = METHODS[name].build(cancer.problem)
+            at = cost_parameter(built.estimator) or "reject_cost"
+            points = list(ParameterGrid(built.grid))
+            tuner = Tuner(built.estimator, points, None, cancer.y, cancer.splits, cancer.folds)
+            assert found.params == tuner.by_score({at: w})
+
+
+def test_embedded_rejection_is_tuned_once(cancer):
+    tuned = [tried.params for tried in run_method("embedded", cancer, SETTINGS)]
+    [alone] = run_method("embedded", cancer, Settings((0.2,), 0.2))
+    assert tuned == [alone.params] * 2
 
 
 def test_rows_are_what_the_decisions_cost():
@@ -191,6 +267,30 @@ def test_auto_is_what_choose_model_chooses(cancer, monkeypatch):
         assert row["R"] == 0
         assert row["risk"] == row["E"] == row["forced_E"] == other["forced_E"]
         assert '"model"' in row["params"]
+        assert row["seconds"] == 0  # the race counts for auto and for blend
+    assert all(row["seconds"] > 0 for row in rows if row["method"] in ("auto", "blend"))
+
+
+def test_without_two_models_there_is_no_blend(cancer, monkeypatch):
+    def choose(*args, **kwargs):
+        return choose_model(*args, models=["logistic-posterior"], **kwargs)
+
+    monkeypatch.setattr(trials_module, "choose_model", choose)
+    rows = list(trials_module.try_family(["auto", "blend"], cancer, SETTINGS))
+    problems = {row["method"]: row["problem"] for row in rows}
+    assert problems["auto"] is None
+    assert "fewer than two models" in problems["blend"]
+
+
+@pytest.mark.parametrize("kind", [MemoryError, OSError, ImportError])
+def test_errors_of_the_machine_fail_the_cell(cancer, monkeypatch, kind):
+    def build(problem):
+        raise kind("no")
+
+    monkeypatch.setitem(trials_module.METHODS, "logistic",
+                        replace(METHODS["logistic"], build=build))  # fmt: skip
+    with pytest.raises(kind, match="no"):
+        list(trials_module.try_family(["logistic"], cancer, SETTINGS))
 
 
 def test_a_method_that_fails_is_a_row_with_the_reason(cancer, monkeypatch):

@@ -10,8 +10,8 @@ import numpy as np
 from rejo._typing import Floats
 from rejo.catalogue import METHODS
 from rejo.displays.style import LINE_COLOURS, percent, require_matplotlib, sober
-from rejo.selection.compared import REVIEW_ALL
-from rejo.study.suite.standings import DATA_REPLICATION, Ranking, Standings
+from rejo.study.suite.rank_list import Ranking
+from rejo.study.suite.standings import DATA_REPLICATION, Standings
 from rejo.study.suite.trials import AUTO, BLEND
 
 if TYPE_CHECKING:
@@ -110,11 +110,11 @@ def excess_figure(ranking: Ranking) -> Figure:
     return canvas
 
 
-def heat_figure(standings: Standings, methods: Sequence[str]) -> Figure:
+def heat_figure(standings: Standings) -> Figure:
     """Mean cost of every method on every table, in units of reviewing everything."""
     tables, unit = standings.tables, float(np.mean(standings.reject_costs))
-    names = [*methods, *(name for name in standings.baselines(tables) if name != REVIEW_ALL)]
-    values = np.array([[standings.mean(t, m) / unit for t in tables] for m in names])
+    costs = standings.all_costs()
+    names, values = list(costs), np.array(list(costs.values())) / unit
     canvas = _canvas((WIDTH, 2.0 + LINE * len(names)), layout="constrained")
     ax = canvas.subplots()
     best = np.nanmin(values, axis=0)
@@ -130,7 +130,7 @@ def heat_figure(standings: Standings, methods: Sequence[str]) -> Figure:
                   fontsize=9)  # fmt: skip
     ax.set_yticks(range(len(names)), names, fontsize=9)
     ax.set_title("Cost of a case in units of reviewing everything (1.00); bold: lowest of a table; "
-                 "empty: not for these classes", fontsize=10)  # fmt: skip
+                 "empty: not for these classes, or failed", fontsize=10)  # fmt: skip
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     return canvas

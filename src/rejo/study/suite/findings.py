@@ -7,24 +7,34 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import spearmanr
 
-from rejo.study.suite.standings import DATA_REPLICATION, Duel, Ranking, Standings
+from rejo.study.suite.duels import Duel
+from rejo.study.suite.rank_list import Ranking
+from rejo.study.suite.ranks import rank_lean
+from rejo.study.suite.standings import DATA_REPLICATION, Standings
 from rejo.study.verdict import ALPHA
 
 
-def findings(standings: Standings) -> list[str]:
+def findings(standings: Standings, duels: Sequence[Duel] = ()) -> list[str]:
     """Sentences that answer the questions of the suite, each from the numbers on the page."""
     said = [_winner(ranking) for ranking in standings.rankings]
     said += [_scores(standings, ranking) for ranking in standings.rankings[:1]]
     said += [_replication(ranking) for ranking in standings.rankings[1:]]
-    if standings.duels:
-        said.append(_duels(standings.duels))
+    said += standings.unranked
+    if duels:
+        said.append(_duels(duels))
     return [sentence for sentence in said if sentence]
 
 
 def has_winner(ranking: Ranking) -> bool:
-    """Return whether the best method differs significantly from all others, by both tests."""
+    """Return whether the best method costs significantly less than all others, by both tests."""
+    best = ranking.costs[:, ranking.methods.index(ranking.best)]
+    ahead = all(
+        rank_lean(ranking.costs[:, j] - best) > 0
+        for j, method in enumerate(ranking.methods)
+        if method != ranking.best
+    )
     p_values = [line.p_value for line in ranking.lines_against(ranking.best)[1:]]
-    return not ranking.level and max(p_values) < ALPHA
+    return ahead and not ranking.level and max(p_values) < ALPHA
 
 
 def about_tests(ranking: Ranking) -> str:
@@ -75,9 +85,14 @@ def _scores(standings: Standings, ranking: Ranking) -> str:
     ranks = standings.measure_ranks(ranking)
     words = []
     for name in ("AUARC", "AUGRC"):
+        if np.ptp(ranks[name]) == 0:
+            words.append(f"{name} does not tell the methods apart")
+            continue
         first = ranking.methods[int(np.argmin(ranks[name]))]
-        alike = float(spearmanr(ranks[name], ranks["mean cost"]).statistic)
-        words.append(f"by {name} it is {first} (rank correlation with the cost {alike:.2f})")
+        words.append(f"by {name} it is {first}")
+        if np.ptp(ranks["mean cost"]) > 0:  # else there is no correlation
+            alike = float(spearmanr(ranks[name], ranks["mean cost"]).statistic)
+            words[-1] += f" (rank correlation with the cost {alike:.2f})"
     return (
         f"By cost the best of the methods that take all tables is {ranking.best}; "
         f"{' and '.join(words)}."
@@ -96,8 +111,8 @@ def _replication(ranking: Ranking) -> str:
 
 
 def _duels(duels: Sequence[Duel]) -> str:
-    better = [d for d in duels if d.p_value < ALPHA and d.difference > 0]
-    worse = [d for d in duels if d.p_value < ALPHA and d.difference < 0]
+    better = [d for d in duels if d.p_value < ALPHA and d.lean > 0]
+    worse = [d for d in duels if d.p_value < ALPHA and d.lean < 0]
     named = [f"{d.learner} against {d.rival}" for d in (*better, *worse)]
     return (
         f"Data replication against other ways to use the same kind of classifier, {len(duels)} "

@@ -1,4 +1,4 @@
-"""What the rows of the suite say: rankings, differences to the best, times, and what failed.
+"""What the rows of the suite say: rankings, reference lines, what failed and what is missing.
 
 A table counts once: its cost is the mean over the splits and the reject costs.  Not every method
 takes every table, so there are three rankings, each complete: all tables with the methods that take
@@ -8,7 +8,6 @@ them all, tables of two classes, and tables of ordered classes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,22 +16,11 @@ import numpy as np
 from rejo._typing import Floats
 from rejo.catalogue import METHODS
 from rejo.selection.compared import DECIDE_ALL, REVIEW_ALL
-from rejo.study.suite.ranks import (
-    DIGITS,
-    FriedmanTest,
-    Tallied,
-    cliques,
-    critical_difference,
-    friedman_test,
-    rank_methods,
-    signed_rank_tests,
-    tally_tables,
-)
+from rejo.study.suite.rank_list import Key, Ranking
 from rejo.study.suite.roster import ORDERED, TABLES, TWO_CLASSES
-from rejo.study.suite.trials import AUTO, BUDGETS, family_of
-from rejo.study.verdict import holm
+from rejo.study.suite.table_suite import TableSuite
+from rejo.study.suite.trials import AUTO, BUDGETS
 
-RANKED_AT = 0.2  # reject cost whose model ranks the cases, for budgets and areas
 RANKING_MEASURES = {
     "AUARC": "auarc",
     "AUGRC": "augrc",
@@ -41,13 +29,13 @@ RANKING_MEASURES = {
 COSTS = ("risk", "ordinal_risk")  # measures at every reject cost
 HIGHER = ("auarc",)  # measures of which more is better
 DATA_REPLICATION = tuple(name for name, m in METHODS.items() if "data replication" in m.label)
+NOT_COMPUTED = "not computed"
 
 Row = Mapping[str, Any]
-Key = tuple[str, str]  # table, method
 
 
 class Failure(NamedTuple):
-    """A method that could not be fitted on some splits of a table."""
+    """A method without results on some splits of a table."""
 
     dataset: str
     method: str
@@ -55,155 +43,20 @@ class Failure(NamedTuple):
     problem: str
 
 
-class MethodLine(NamedTuple):
-    """A method in a ranking."""
+class Standings:
+    """The rows of a suite, arranged.
 
-    method: str
-    mean_rank: float
-    cost: float  # mean over the tables, in units of reviewing everything
-    excess: float  # cost over that of the best method of each table: mean,
-    middle_excess: float  # median
-    worst_excess: float  # and maximum over the tables
-    p_value: float  # signed-rank test against the reference, corrected
-    against: Tallied  # the reference: tables won, tied, lost
-    slowness: float  # seconds in relation to the fastest method of each table, median
-    seconds: float  # median over the tables
-
-
-class Duel(NamedTuple):
-    """A learner by data replication against another way to use the same kind of classifier."""
-
-    learner: str
-    rival: str
-    n_tables: int
-    cheaper: int  # tables on which the learner has the lower mean cost
-    difference: float  # cost of the rival minus that of the learner, in reviews of everything
-    p_value: float  # signed-rank test, corrected for the number of duels
-    tallied: Tallied  # tables that the learner wins, ties, loses by a test over its splits
-
-
-@dataclass(frozen=True, eq=False)
-class Ranking:
-    """Methods on the tables that they all take.
-
-    ``values`` of a method on a table are of shape (n_splits, n_costs); ``seconds`` is one number.
+    Parameters
+    ----------
+    rows : iterable of dict
+    plan : TableSuite, default=None
+        The suite that the rows belong to.  By default its tables, splits, methods and reject costs
+        are those of the rows, and the rest are the defaults.
     """
 
-    name: str  # of its pictures
-    title: str
-    tables: list[str]
-    methods: list[str]
-    reject_costs: list[float]
-    values: Mapping[Key, Floats]
-    seconds: Mapping[Key, float]
-    ratios: Mapping[str, float]  # n_test / n_train of each table
-
-    @cached_property
-    def costs(self) -> Floats:
-        """Mean cost (n_tables, n_methods) of a case."""
-        return self._table(lambda values: float(values.mean()))
-
-    @cached_property
-    def ranks(self) -> Floats:
-        """Ranks (n_tables, n_methods) by mean cost."""
-        return rank_methods(self.costs)
-
-    @property
-    def mean_ranks(self) -> Floats:
-        """Mean ranks (n_methods,)."""
-        return np.asarray(self.ranks.mean(axis=0))
-
-    @cached_property
-    def friedman(self) -> FriedmanTest:
-        """Test of the mean ranks."""
-        return friedman_test(self.ranks)
-
-    @property
-    def difference(self) -> float:
-        """Critical difference of Nemenyi."""
-        return critical_difference(len(self.methods), len(self.tables))
-
-    @property
-    def cliques(self) -> list[list[str]]:
-        """Methods whose mean ranks do not differ significantly."""
-        found = cliques(self.mean_ranks.tolist(), self.difference)
-        return [[self.methods[j] for j in clique] for clique in found]
-
-    @property
-    def order(self) -> list[str]:
-        """Methods by their mean rank, the best first."""
-        return [self.methods[j] for j in np.argsort(self.mean_ranks, kind="stable")]
-
-    @property
-    def best(self) -> str:
-        """The method with the lowest mean rank."""
-        return self.order[0]
-
-    @property
-    def level(self) -> list[str]:
-        """Other methods whose mean rank does not differ significantly from the best."""
-        ranks = dict(zip(self.methods, self.mean_ranks, strict=True))
-        near = [m for m in self.order if ranks[m] - ranks[self.best] < self.difference]
-        return near[1:]
-
-    @property
-    def reference(self) -> str:
-        """What the others are tested against: ``auto``, or the best."""
-        return AUTO if AUTO in self.methods else self.best
-
-    @cached_property
-    def excess(self) -> Floats:
-        """Cost (n_tables, n_methods) over that of the best, in units of reviewing everything."""
-        least = self.costs.min(axis=1, keepdims=True)
-        return np.asarray((self.costs - least) / np.mean(self.reject_costs))
-
-    @cached_property
-    def lines(self) -> list[MethodLine]:
-        """All numbers of each method, the best first."""
-        return self.lines_against(self.reference)
-
-    def lines_against(self, reference: str) -> list[MethodLine]:
-        """All numbers of each method, tested against this one."""
-        at = self.methods.index(reference)
-        p_values = signed_rank_tests(self.costs, at)
-        seconds = np.array([[self.seconds[t, m] for m in self.methods] for t in self.tables])
-        slowness = seconds / seconds.min(axis=1, keepdims=True)
-        found = {}
-        for j, method in enumerate(self.methods):
-            tests = [
-                ((self.values[t, method] - self.values[t, reference]).mean(axis=1), self.ratios[t])
-                for t in self.tables
-            ]
-            excess = self.excess[:, j]
-            found[method] = MethodLine(
-                method,
-                float(self.mean_ranks[j]),
-                float(self.costs[:, j].mean() / np.mean(self.reject_costs)),
-                float(excess.mean()),
-                float(np.median(excess)),
-                float(excess.max()),
-                float(p_values[j]),
-                tally_tables(tests),
-                float(np.median(slowness[:, j])),
-                float(np.median(seconds[:, j])),
-            )
-        return [found[method] for method in self.order]
-
-    def ranks_at(self, reject_cost: float) -> Floats:
-        """Mean ranks (n_methods,) by the cost at one reject cost."""
-        i = self.reject_costs.index(reject_cost)
-        table = self._table(lambda values: float(values[:, i].mean()))
-        return np.asarray(rank_methods(table).mean(axis=0))
-
-    def _table(self, number: Any) -> Floats:
-        return np.array([[number(self.values[t, m]) for m in self.methods] for t in self.tables])
-
-
-class Standings:
-    """The rows of a suite, arranged."""
-
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(self, rows: Iterable[Row], plan: TableSuite | None = None) -> None:
         self.rows = list(rows)
+        self.plan = _plan_of(self.rows) if plan is None else plan
         present = {row["dataset"] for row in self.rows}
         self.tables = [name for name in TABLES if name in present]
         self.reject_costs = sorted({float(row["reject_cost"]) for row in self.rows})
@@ -231,45 +84,77 @@ class Standings:
         return [Failure(t, m, len(splits), why) for (t, m, why), splits in sorted(found.items())]
 
     @cached_property
+    def absent(self) -> list[Failure]:
+        """Methods without rows on splits of the plan, of the tables that have rows."""
+        there = {(row["dataset"], row["method"], row["repetition"]) for row in self.rows}
+        found = []
+        for t in self.tables:
+            for m in self.plan.methods_for(TABLES[t]):
+                lacks = [i for i in range(self.plan.repetitions) if (t, m, i) not in there]
+                if lacks:
+                    found.append(Failure(t, m, len(lacks), NOT_COMPUTED))
+        return found
+
+    @cached_property
     def rankings(self) -> list[Ranking]:
         """The three rankings, those that have two tables and two methods at least."""
-        kinds = {
+        return [r for r in self._candidates if _comparable(r)]
+
+    @property
+    def unranked(self) -> list[str]:
+        """Say which rankings are missing, though there are tables for them."""
+        return [
+            " ".join((f"{r.title}: no ranking, for want of two methods with results on the same "
+                      "two tables.", *r.notes))
+            for r in self._candidates
+            if not _comparable(r) and len(self._of_kind[r.name][1]) > 1
+        ]  # fmt: skip
+
+    @property
+    def _of_kind(self) -> dict[str, tuple[str, list[str]]]:
+        return {
             "all": ("All tables", self.tables),
-            "two-classes": ("Two classes", self._in_role(TWO_CLASSES)),
-            "ordered": ("Ordered classes", self._in_role(ORDERED)),
+            "two-classes": ("Two classes", self.in_role(TWO_CLASSES)),
+            "ordered": ("Ordered classes", self.in_role(ORDERED)),
         }
-        found = [self.ranking(name, title, tables) for name, (title, tables) in kinds.items()]
-        return [r for r in found if len(r.tables) > 1 and len(r.methods) > 1]
+
+    @cached_property
+    def _candidates(self) -> list[Ranking]:
+        return [self.ranking(name, *kind) for name, kind in self._of_kind.items()]
 
     def ranking(
         self, name: str, title: str, tables: Sequence[str], measure: str = "risk"
     ) -> Ranking:
         """Rank the methods that have results on all of these tables, by the cost or a measure.
 
-        A split on which one of them failed is left out for all.
+        A method with results of no more than half of the splits of a table is left out.  A split
+        on which one of the others failed is left out for all.  The notes of the ranking say so.
         """
         methods = [m for m in self.methods if all(self._mostly(t, m) for t in tables)]
-        tables = [table for table in tables if methods and self._common(table, methods)]
+        splits = {t: self._common(t, methods) for t in tables}
+        notes = self._notes(methods, splits)
+        splits = {table: common for table, common in splits.items() if common}
         values: dict[Key, Floats] = {}
         seconds: dict[Key, float] = {}
         ratios = {}
         costs = self.reject_costs if measure in COSTS else [self.ranked_at]
-        for table in tables:
-            splits = self._common(table, methods)
+        for table, common in splits.items():
             for method in methods:
-                runs = [self._runs[table, method][i] for i in splits]
+                runs = [self._runs[table, method][i] for i in common]
                 found = np.array([[run[w][measure] for w in costs] for run in runs])
                 values[table, method] = -found if measure in HIGHER else found
                 spent = [sum(row["seconds"] for row in run.values()) for run in runs]
                 seconds[table, method] = float(np.mean(spent))
-            row = next(iter(runs[0].values()))
-            ratios[table] = row["n_test"] / row["n_train"]
-        return Ranking(name, title, list(tables), methods, costs, values, seconds, ratios)
+            rows = [row for run in runs for row in run.values()]
+            ratios[table] = float(np.mean([row["n_test"] / row["n_train"] for row in rows]))
+        return Ranking(
+            name, title, list(splits), methods, costs, values, seconds, ratios, splits, notes
+        )
 
     @property
     def ranked_at(self) -> float:
-        """Reject cost whose model ranks the cases."""
-        return min(self.reject_costs, key=lambda w: abs(w - RANKED_AT))
+        """Reject cost whose model ranks the cases, for budgets and areas."""
+        return self.plan.tuning_cost
 
     def measure_ranks(self, ranking: Ranking) -> dict[str, Floats]:
         """Mean ranks (n_methods,) by each measure, for the methods and tables of a ranking."""
@@ -281,48 +166,63 @@ class Standings:
             found[title] = by_measure.mean_ranks
         return found
 
-    @cached_property
-    def duels(self) -> list[Duel]:
-        """Each learner by data replication against the rivals around its ordinary classifier."""
-        tables = [*self._in_role(TWO_CLASSES), *self._in_role(ORDERED)]
-        rivals = {m: [r for r in self.methods if family_of(r) == m and r != m]
-                  for m in self.methods if m in DATA_REPLICATION}  # fmt: skip
-        if {"kernel-logistic", "kernel-posterior"} <= set(self.methods):
-            rivals["kernel-logistic"] = ["kernel-posterior"]
-        found, p_values = [], []
-        for learner, others in rivals.items():
-            for rival in others:
-                pair = self.among([learner, rival]).ranking("", "", tables)
-                if len(pair.tables) > 1 and len(pair.methods) == 2:
-                    line = next(x for x in pair.lines_against(rival) if x.method == learner)
-                    at = pair.methods.index(learner)
-                    gap = (pair.costs[:, 1 - at] - pair.costs[:, at]).round(DIGITS)
-                    found.append(Duel(learner, rival, len(gap), int((gap > 0).sum()),
-                                      float(gap.mean() / np.mean(self.reject_costs)),
-                                      line.p_value, line.against))  # fmt: skip
-                    p_values.append(line.p_value)
-        corrected = holm(p_values).tolist()
-        return [duel._replace(p_value=p) for duel, p in zip(found, corrected, strict=True)]
-
     def among(self, methods: Sequence[str]) -> Standings:
         """Return the standings of these methods alone."""
         return Standings(row for row in self.rows if row["method"] in methods)
 
-    def baselines(self, tables: Sequence[str]) -> dict[str, Floats]:
-        """Mean cost (n_tables,) of reviewing everything, and of deciding everything by ``auto``."""
-        found = {REVIEW_ALL: np.full(len(tables), np.mean(self.reject_costs))}
-        if all((t, DECIDE_ALL) in self._runs for t in tables):
-            found[DECIDE_ALL] = np.array([self.mean(t, DECIDE_ALL) for t in tables])
+    def baselines(self, ranking: Ranking) -> dict[str, Floats]:
+        """Mean cost (n_tables,) of reviewing everything, and of deciding everything by ``auto``.
+
+        The splits are those of the ranking.
+        """
+        found = {REVIEW_ALL: np.full(len(ranking.tables), np.mean(self.reject_costs))}
+        if all(self._splits(t, DECIDE_ALL) >= set(ranking.splits[t]) for t in ranking.tables):
+            found[DECIDE_ALL] = np.array(
+                [self._mean(t, DECIDE_ALL, ranking.splits[t]) for t in ranking.tables]
+            )
         return found
 
-    def mean(self, table: str, method: str, measure: str = "risk") -> float:
-        """Mean of a measure over the splits and reject costs; NaN if there are no results."""
-        runs = self._runs.get((table, method), {}).values()
-        values = [row[measure] for run in runs for row in run.values()]
-        return float(np.mean(values)) if values else float("nan")
+    def all_costs(self) -> dict[str, Floats]:
+        """Mean cost (n_tables,) of every method and of deciding everything; NaN without results.
 
-    def _in_role(self, role: str) -> list[str]:
+        A table's splits are those that all its methods have results of; a method that lacks half
+        of the splits or more has none.
+        """
+        names = [*self.methods, DECIDE_ALL]
+        costs = {name: np.full(len(self.tables), np.nan) for name in names}
+        for j, table in enumerate(self.tables):
+            usual = [m for m in names if self._mostly(table, m)]
+            common = self._common(table, usual)
+            for method in usual if common else ():
+                costs[method][j] = self._mean(table, method, common)
+        return {name: values for name, values in costs.items() if not np.isnan(values).all()}
+
+    def in_role(self, role: str) -> list[str]:
+        """Tables in a role that have rows."""
         return [name for name in self.tables if TABLES[name].role == role]
+
+    def _notes(self, methods: Sequence[str], splits: Mapping[str, list[int]]) -> list[str]:
+        """Say which methods, tables and splits a ranking leaves out."""
+        tables, said = list(splits), []
+        taken = [set(self.plan.methods_for(TABLES[t])) for t in tables]
+        for m in self.plan.methods:
+            if m not in methods and all(m in names for names in taken):
+                lacks = ", ".join(t for t in tables if not self._mostly(t, m))
+                said.append(f"{m} is left out: it lacks half of the splits or more of {lacks}.")
+        for t, common in splits.items():
+            every = set().union(*(self._splits(t, m) for m in methods))
+            lost = len(every) - len(common)
+            if lost:
+                who = ", ".join(m for m in methods if self._splits(t, m) < every)
+                of = "all" if not common else f"{lost} of {len(every)}"
+                said.append(f"{t}: {of} splits are left out for all methods, for want of results "
+                            f"of {who}.")  # fmt: skip
+        return said
+
+    def _mean(self, table: str, method: str, splits: Sequence[int]) -> float:
+        """Mean cost over these splits and the reject costs."""
+        runs = self._runs[table, method]
+        return float(np.mean([row["risk"] for i in splits for row in runs[i].values()]))
 
     def _splits(self, table: str, method: str) -> set[int]:
         """Splits with results at all reject costs."""
@@ -336,4 +236,25 @@ class Standings:
 
     def _common(self, table: str, methods: Sequence[str]) -> list[int]:
         """Splits that all of these methods have results of."""
+        if not methods:
+            return []
         return sorted(set.intersection(*(self._splits(table, m) for m in methods)))
+
+
+def _comparable(ranking: Ranking) -> bool:
+    return len(ranking.tables) > 1 and len(ranking.methods) > 1
+
+
+def _plan_of(rows: Sequence[Row]) -> TableSuite:
+    """Return the smallest plan that has these rows."""
+    known = TableSuite()
+    tables = {row["dataset"] for row in rows}
+    methods = {row["method"] for row in rows}
+    costs = {float(row["reject_cost"]) for row in rows}
+    return TableSuite(
+        [name for name in known.datasets if name in tables],
+        max(row["repetition"] for row in rows) + 1,
+        [name for name in known.methods if name in methods] or known.methods,
+        sorted(costs),
+        min(costs, key=lambda w: abs(w - known.tuning_cost)),
+    )
