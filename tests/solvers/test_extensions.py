@@ -8,6 +8,7 @@ import importlib.util
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -116,20 +117,23 @@ def test_arrays_that_change_later_do_not_lead_out_of_memory():
 
 def test_threads_share_a_problem():
     """The Gram matrix and the factor are prepared once; nobody takes them from under another."""
-    problem = _svm.Problem(X, np.empty(0), *RBF)
-    arguments = (Y[:, None], np.ones((30, 1)), None, 1.0, 1e-8, 10_000, None)
-    expected = _svm.Problem(X, np.empty(0), *RBF).solve_gram(False, *arguments)[0]
+    points = rng.normal(size=(1000, 2))
+    labels = np.where(points[:, :1] + rng.normal(size=(1000, 1)) > 0, 1.0, -1.0)
+    arguments = (labels, np.ones((1000, 1)), None, 1.0, 1e-6, 10_000, None)
+    expected = _svm.Problem(points, np.empty(0), *RBF).solve_gram(False, *arguments)[0]
+    together = Barrier(4)
 
-    def work(i):
-        if i % 3 == 0:
-            assert problem.factorise(1e-6, 30)
-        elif problem.rank():
-            problem.solve_factor(*arguments)
-        return problem.solve_gram(False, *arguments)[0]
+    def work(problem):
+        together.wait()
+        u = problem.solve_gram(False, *arguments)[0]
+        assert problem.factorise(1e-6, 1000)
+        return u, problem.rank(), len(problem.solve_factor(*arguments)[-1])
 
     with ThreadPoolExecutor(4) as pool:
-        for u in pool.map(work, range(60)):
-            assert_array_equal(u, expected)
+        for _ in range(5):
+            for u, rank, size in pool.map(work, [_svm.Problem(points, np.empty(0), *RBF)] * 4):
+                assert_array_equal(u, expected)
+                assert size == rank > 0
 
 
 def test_an_unknown_class_in_the_gradients_is_refused():
