@@ -199,6 +199,20 @@ def test_a_method_without_a_table_and_a_ranking_without_methods_are_named():
     assert make_suite_report(few, plan).said == [said]
 
 
+def test_a_split_without_a_blend_is_not_lost_for_the_others():
+    rows = make_rows(tables=("iris", "wine"), methods=(*SOME, "blend"))
+    assert "blend" in Standings(rows).rankings[0].methods
+    for row in rows:
+        if (row["dataset"], row["method"], row["repetition"]) == ("iris", "blend", 0):
+            row["problem"] = "no"
+    standings = Standings(rows)
+    [ranking] = standings.rankings
+    assert ranking.splits == {"iris": [0, 1, 2, 3], "wine": [0, 1, 2, 3]}
+    assert ranking.notes == ["blend is left out: it lacks some splits."]
+    assert np.isnan(standings.all_costs()["blend"]).tolist() == [True, False]
+    assert [f[:3] for f in standings.failures] == [("iris", "blend", 1)]
+
+
 def test_sizes_that_vary_are_averaged():
     rows = make_rows(tables=("iris", "wine"))
     for row in rows:

@@ -19,7 +19,7 @@ from rejo.selection.compared import DECIDE_ALL, REVIEW_ALL
 from rejo.study.suite.rank_list import Key, Ranking
 from rejo.study.suite.roster import ORDERED, TABLES, TWO_CLASSES
 from rejo.study.suite.table_suite import TableSuite
-from rejo.study.suite.trials import AUTO, BUDGETS
+from rejo.study.suite.trials import AUTO, BLEND, BUDGETS
 
 RANKING_MEASURES = {
     "AUARC": "auarc",
@@ -130,7 +130,7 @@ class Standings:
         A method with results of no more than half of the splits of a table is left out.  A split
         on which one of the others failed is left out for all.  The notes of the ranking say so.
         """
-        methods = [m for m in self.methods if all(self._mostly(t, m) for t in tables)]
+        methods = self._ranked(self.methods, tables)
         splits = {t: self._common(t, methods) for t in tables}
         notes = self._notes(methods, splits)
         splits = {table: common for table, common in splits.items() if common}
@@ -191,7 +191,7 @@ class Standings:
         names = [*self.methods, DECIDE_ALL]
         costs = {name: np.full(len(self.tables), np.nan) for name in names}
         for j, table in enumerate(self.tables):
-            usual = [m for m in names if self._mostly(table, m)]
+            usual = self._ranked(names, [table])
             common = self._common(table, usual)
             for method in usual if common else ():
                 costs[method][j] = self._mean(table, method, common)
@@ -201,6 +201,18 @@ class Standings:
         """Tables in a role that have rows."""
         return [name for name in self.tables if TABLES[name].role == role]
 
+    def _ranked(self, methods: Sequence[str], tables: Sequence[str]) -> list[str]:
+        """Return those of the methods that have results of most splits of each table.
+
+        ``blend`` needs all splits of the others.  It has none where one model wins its race early,
+        which is no failure of a fit, and happens often: the others would lose these splits.
+        """
+        found = [m for m in methods if all(self._mostly(t, m) for t in tables)]
+        others = [m for m in found if m != BLEND]
+        if all(self._splits(t, BLEND) >= set(self._common(t, others)) for t in tables):
+            return found
+        return others
+
     def _notes(self, methods: Sequence[str], splits: Mapping[str, list[int]]) -> list[str]:
         """Say which methods, tables and splits a ranking leaves out."""
         tables, said = list(splits), []
@@ -208,7 +220,8 @@ class Standings:
         for m in self.plan.methods:
             if m not in methods and all(m in names for names in taken):
                 lacks = ", ".join(t for t in tables if not self._mostly(t, m))
-                said.append(f"{m} is left out: it lacks half of the splits or more of {lacks}.")
+                much = f"half of the splits or more of {lacks}" if lacks else "some splits"
+                said.append(f"{m} is left out: it lacks {much}.")
         for t, common in splits.items():
             every = set().union(*(self._splits(t, m) for m in methods))
             lost = len(every) - len(common)
