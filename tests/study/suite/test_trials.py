@@ -1,8 +1,9 @@
 """Cells of the suite: what the rows say, shared fits, failures, resumption."""
 
-from collections import defaultdict
+from collections import json
 from dataclasses import replace
 
+import defaultdict
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -271,15 +272,20 @@ def test_auto_is_what_choose_model_chooses(cancer, monkeypatch):
     assert all(row["seconds"] > 0 for row in rows if row["method"] in ("auto", "blend"))
 
 
-def test_without_two_models_there_is_no_blend(cancer, monkeypatch):
+@pytest.mark.parametrize("model", ["logistic-posterior", "svm"])
+def test_a_blend_of_one_model_is_that_model(cancer, monkeypatch, model):
     def choose(*args, **kwargs):
-        return choose_model(*args, models=["logistic-posterior"], **kwargs)
+        return choose_model(*args, models=[model], **kwargs)
 
     monkeypatch.setattr(trials_module, "choose_model", choose)
     rows = list(trials_module.try_family(["auto", "blend"], cancer, SETTINGS))
     problems = {row["method"]: row["problem"] for row in rows}
     assert problems["auto"] is None
-    assert "fewer than two models" in problems["blend"]
+    if model == "svm":
+        assert "no model with posteriors" in problems["blend"]
+    else:
+        assert problems["blend"] is None
+        assert json.loads(rows[-1]["params"])["model"] == model
 
 
 @pytest.mark.parametrize("kind", [MemoryError, OSError, ImportError])

@@ -190,9 +190,7 @@ class _Race:
         """Try "auto" or "blend" at each reject cost."""
         choice, seconds = self._choice()
         if name == BLEND:
-            if BLEND not in [entry.name for entry in choice.tried]:
-                raise ValueError("the race has fewer than two models with posteriors to blend.")
-            choice = replace(choice, name=BLEND)
+            choice = replace(choice, name=_blended(choice))
         clock, costs, parts = _Clock(), self.settings.reject_costs, self.parts
         params = {"model": choice.name, **choice.chosen.params}
         model, shared = choice.estimator, seconds / len(costs)
@@ -220,6 +218,15 @@ class _Race:
             )  # fmt: skip
             self._found = choice, clock.lap()
         return self._found
+
+
+def _blended(choice: Choice) -> str:
+    """Return what ``rejo train --model blend`` gives: if one model is left, that one."""
+    names = [entry.name for entry in choice.tried]
+    left = [n for n in names if n == BLEND] or [n for n in names if METHODS[n].blended]
+    if not left:
+        raise ValueError("no model with posteriors reached the end of the race.")
+    return left[0]
 
 
 class _Clock:
