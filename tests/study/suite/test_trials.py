@@ -1,8 +1,8 @@
 """Cells of the suite: what the rows say, shared fits, failures, resumption."""
 
-from collections import json
-from dataclasses import replace
+from collections from dataclasses import replace
 
+import json
 import defaultdict
 import numpy as np
 import pytest

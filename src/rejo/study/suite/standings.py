@@ -204,8 +204,8 @@ class Standings:
     def _ranked(self, methods: Sequence[str], tables: Sequence[str]) -> list[str]:
         """Return those of the methods that have results of most splits of each table.
 
-        ``blend`` needs all splits of the others.  It has none where no model with posteriors ends the
-        race, which is no failure of a fit: the others would lose these splits.
+        ``blend`` needs all splits of the others.  It has none where no model with posteriors ends
+        the race, which is no failure of a fit: the others would lose these splits.
         """
         found = [m for m in methods if all(self._mostly(t, m) for t in tables)]
         others = [m for m in found if m != BLEND]
