@@ -1,9 +1,9 @@
 """Cells of the suite: what the rows say, shared fits, failures, resumption."""
 
-from collections from dataclasses import replace
-
 import json
-import defaultdict
+from collections import defaultdict
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
