@@ -1,11 +1,15 @@
 """What the commands that run a study share: the folder of a page, its pictures, its provenance."""
 
+import argparse
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
+from rejo.cli import _options as options
 from rejo.cli._files import CommandError, make_folder, require, write_file
 
 
@@ -28,6 +32,26 @@ def begun(database: Path, *plan: type[Any]) -> int:
         return int(read_study(database, *plan).repetitions) if database.exists() else 0
     except ValueError:
         return 0  # killed before it was a study, or a file of another kind, which the run reports
+
+
+def compute(
+    plan: Any, database: Path, arguments: argparse.Namespace, name: str = ""
+) -> tuple[list[dict[str, Any]], bool]:
+    """Run what is missing of a study; return all rows, and whether some cells failed."""
+    from rejo.study import read_rows, run
+
+    how = {option: getattr(arguments, option) for option in ("n_jobs", "dask", "other_code")}
+    started, failed, label = perf_counter(), False, f"{name}: " if name else ""
+    try:
+        n_cells = run(plan, database, **how, data_home=arguments.data)
+        print(f"{label}{n_cells} cells computed in {time_words(perf_counter() - started)}",
+              flush=True)  # fmt: skip
+    except ValueError as error:
+        raise CommandError(options.explain(error)) from None
+    except RuntimeError as error:  # some cells failed; the others are in the file
+        print(f"rejo: {label}{error}", file=sys.stderr)
+        failed = True
+    return read_rows(database, type(plan)), failed
 
 
 def write_pictures(folder: Path, canvases: Mapping[str, Any]) -> dict[str, bytes]:

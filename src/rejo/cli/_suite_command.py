@@ -2,17 +2,16 @@
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from rejo.cli import _options as options
 from rejo.cli._files import CommandError, require, write_file
 from rejo.cli._study_runs import (
     about_code,
     about_machine,
     begun,
+    compute,
     open_folder,
     time_words,
     write_pictures,
@@ -79,9 +78,7 @@ def _compute(
 ) -> "tuple[TableSuite, list[dict[str, Any]], list[str]]":
     """Run what is missing; return the plan, all rows, and notices of what could not be done."""
     from rejo.datasets import available
-    from rejo.study import read_rows
-    from rejo.study import run as run_study
-    from rejo.study.suite import BUNDLED, TableSuite
+    from rejo.study.suite import BUNDLED
 
     try:
         found = {*available(arguments.data), *BUNDLED}
@@ -95,18 +92,10 @@ def _compute(
         notices.append(
             f"Not in the data folder (--data or REJO_DATA), and left out: {', '.join(missing)}."
         )
-    started = perf_counter()
-    try:
-        how = {name: getattr(arguments, name) for name in ("n_jobs", "dask", "other_code")}
-        n_cells = run_study(suite, database, **how, data_home=arguments.data)
-        seconds = perf_counter() - started
-        print(f"{n_cells} cells computed in {time_words(seconds)}", flush=True)
-    except ValueError as error:
-        raise CommandError(options.explain(error)) from None
-    except RuntimeError as error:  # some cells failed; the others are in the file
-        print(f"rejo: {error}", file=sys.stderr)
+    rows, failed = compute(suite, database, arguments)
+    if failed:
         notices.append("The run is incomplete: some cells failed.")
-    return suite, read_rows(database, TableSuite), notices
+    return suite, rows, notices
 
 
 def _suite(arguments: argparse.Namespace, folder: Path) -> "TableSuite":

@@ -13,6 +13,7 @@ from rejo.cli._study_runs import (
     about_code,
     about_machine,
     begun,
+    compute,
     open_folder,
     time_words,
     write_pictures,
@@ -116,8 +117,7 @@ def _compute(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Run what is missing; return all rows, and notices about what could not be done."""
     from rejo.datasets import available
-    from rejo.study import Study, read_rows
-    from rejo.study import run as run_study
+    from rejo.study import Study
     from rejo.study.paper import DATA, REJECT_COSTS
 
     try:
@@ -156,18 +156,10 @@ def _compute(
             seed=arguments.seed,
             splits=data.splits,
         )
-        started = perf_counter()
-        try:
-            how = {name: getattr(arguments, name) for name in ("n_jobs", "dask", "other_code")}
-            n_cells = run_study(study, database, **how, data_home=arguments.data)
-            seconds = perf_counter() - started
-            print(f"{figure.name}: {n_cells} cells computed in {time_words(seconds)}", flush=True)
-        except ValueError as error:
-            raise CommandError(options.explain(error)) from None
-        except RuntimeError as error:  # some cells failed; the others are in the file
-            print(f"rejo: {figure.name}: {error}", file=sys.stderr)
+        found, failed = compute(study, database, arguments, figure.name)
+        if failed:
             notices.append(f"{figure.name} is incomplete: some of its fits failed.")
-        rows += read_rows(database)
+        rows += found
     return rows, notices
 
 
