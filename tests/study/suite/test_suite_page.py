@@ -82,7 +82,7 @@ def test_duels_are_between_a_learner_and_the_rivals_around_it(clear):
     assert worse.lean == -1
     assert worse.n_points[0] == worse.n_points[1] > 1
     [said] = [words for words in findings(clear, find_duels(clear)) if "same kind" in words]
-    assert "significantly cheaper in 0, significantly dearer in 2" in said
+    assert "significantly cheaper in 0, significantly more expensive in 2" in said
 
 
 def test_a_duel_is_won_by_the_ranks_that_are_tested():
@@ -98,7 +98,7 @@ def test_a_duel_is_won_by_the_ranks_that_are_tested():
     assert duel.lean > 0
     assert duel.p_value < 0.05
     [said] = [words for words in findings(standings, [duel]) if "same kind" in words]
-    assert "significantly cheaper in 1, significantly dearer in 0" in said
+    assert "significantly cheaper in 1, significantly more expensive in 0" in said
 
 
 def test_duels_are_between_the_same_kind_of_classifier():
