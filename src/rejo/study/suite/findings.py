@@ -116,7 +116,8 @@ def _duels(duels: Sequence[Duel]) -> str:
     named = [f"{d.learner} against {d.rival}" for d in (*better, *worse)]
     return (
         f"Data replication against other ways to use the same kind of classifier, {len(duels)} "
-        f"pairs: significantly cheaper in {len(better)}, significantly more expensive in {len(worse)}"
+        f"pairs: significantly cheaper in {len(better)}, "
+        f"significantly more expensive in {len(worse)}"
         + (f" ({', '.join(named)})" if 0 < len(named) <= 6 else "")
         + f", no significant difference in {len(duels) - len(better) - len(worse)}."
     )
