@@ -9,7 +9,10 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-PAGES = [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob(".github/*.md"), *DOCS.rglob("*.md")]
+REPOSITORY = "https://github.com/rejo-project/rejo/"
+SITE = "https://rejo-project.github.io/rejo/"
+FILES = (f"{REPOSITORY}blob/main/", "https://raw.githubusercontent.com/rejo-project/rejo/main/")
 
 
 def check(*options, script="transcripts.py"):
@@ -46,13 +49,29 @@ def anchors(page):
     return found
 
 
+def target_of(link, page):
+    """The file of ours that a link leads to, also on GitHub or on the site; None for others'."""
+    for folder in FILES:
+        if link.startswith(folder):
+            return ROOT / link.removeprefix(folder)
+    if link.startswith(SITE):
+        path = link.removeprefix(SITE) or "index.html"
+        if path.startswith("gallery/"):  # made from the examples
+            name = Path(path).with_suffix(".py").name
+            return ROOT / "examples" / name.replace("index.py", "GALLERY_HEADER.rst")
+        return (DOCS / path).with_suffix(".md")
+    if re.match(r"[a-z]+:", link):
+        return None
+    return page.parent / link if link else page
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
     lost = []
     for link in re.findall(r"\]\(([^)\s]+)\)", text_of(page)):
         path, _, anchor = link.partition("#")
-        target = page.parent / path if path else page
-        if re.match(r"[a-z]+:", link):
+        target = target_of(path, page)
+        if target is None:
             continue
         if not target.exists() or (anchor and anchor not in anchors(target)):
             lost.append(link)
