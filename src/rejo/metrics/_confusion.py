@@ -44,19 +44,26 @@ def reject_confusion_matrix(
 
     Parameters
     ----------
-    %y_true, y_pred, reject_label, sample_weight
+    %y_true, y_pred, reject_label
     classes : array-like of shape (n_classes,), default=None
         Classes in the order of the rows, such as ``model.classes_``. By default the sorted labels
         in ``y_true`` and ``y_pred``.
     lower : array-like of shape (n_samples,), default=None
         For each rejected point, the lower of the two classes it lies between, as in the column
         ``lower`` of ``review(X)``; ignored for decided points. Requires ``classes``.
+    %sample_weight
 
     Returns
     -------
     ndarray of shape (n_classes, n_classes + 1) or (n_classes, 2 * n_classes - 1)
         Rows are true classes. Columns are the classes, then rejections; with ``lower``, class 0,
         between 0 and 1, class 1, and so on, as in the loss matrix of :func:`ordinal_risk`.
+
+    See Also
+    --------
+    rejo.RejectConfusionDisplay : The same table as a picture.
+    ordinal_risk : Mean of a loss over the cells.
+    sklearn.metrics.confusion_matrix : The table without rejections.
 
     Examples
     --------
@@ -100,21 +107,40 @@ def ordinal_risk(
 ) -> float:
     """Mean loss of a point, for any loss between ordered classes.
 
-    :func:`empirical_risk` counts every error as 1, however far off it is. Here ``loss_matrix``
-    gives the cost of each output for each true class. A rejection far from the true class may cost
-    more than one next to it, so ``lower`` must say which classes a rejected point lies between.
+    :func:`~rejo.empirical_risk` counts every error as 1, however far off it is. Here
+    ``loss_matrix`` gives the cost of each output for each true class. A rejection far from the true
+    class may cost more than one next to it, so ``lower`` must say which classes a rejected point
+    lies between.
 
     Parameters
     ----------
-    %y_true, y_pred, reject_label, sample_weight
+    %y_true, y_pred
     loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
         ``loss_matrix[k, o]`` is the loss of output ``o`` for true class ``k``. The outputs are
         class 0, between 0 and 1, class 1, and so on; or only the classes, without rejection.
     classes : array-like of shape (n_classes,)
         Classes, lowest first, such as ``model.classes_``.
+    %reject_label
     lower : array-like of shape (n_samples,), default=None
         For each rejected point, the lower of the two classes it lies between, as in the column
         ``lower`` of ``review(X)``. Not needed for two classes, or if nothing is rejected.
+    %sample_weight
+
+    Returns
+    -------
+    float
+        Lower is better.
+
+    See Also
+    --------
+    rejo.empirical_risk : Every error costs the same.
+    reject_confusion_matrix : Counts of the same outputs.
+    rejo.replication.loss_from_costs : The loss that data replication minimises.
+
+    References
+    ----------
+    .. [1] R. Sousa and J. S. Cardoso, "The data replication method for the classification with
+       reject option", AI Communications, 2013. https://doi.org/10.48550/arXiv.1011.3177
 
     Examples
     --------
@@ -174,6 +200,22 @@ def crossing_rate(scores: ArrayLike, *, sample_weight: ArrayLike | None = None) 
         Score of every point for every boundary, lowest first, such as ``boundary_scores(X)``.
     sample_weight : array-like of shape (n_samples,), default=None
         Sample weights.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 0 for one function with ordered thresholds.
+
+    See Also
+    --------
+    rejo.TwoClassifierReject : Two classifiers whose boundaries may cross.
+    rejo.FrankHallReject : Several classifiers whose boundaries may cross.
+    rejo.ReplicationClassifier : Boundaries that one classifier learns together.
+
+    References
+    ----------
+    .. [1] R. Sousa and J. S. Cardoso, "The data replication method for the classification with
+       reject option", AI Communications, 2013. https://doi.org/10.48550/arXiv.1011.3177
 
     Examples
     --------

@@ -34,6 +34,37 @@ class RiskCoverageCurve(NamedTuple):
 
     Entry ``t`` accepts the points with a sureness of at least ``threshold[t]``. The coverage
     rises from 0 to 1, and the thresholds fall from ``inf`` to the lowest sureness.
+
+    Parameters
+    ----------
+    coverage : ndarray
+        Fraction of the points that are accepted.
+    risk : ndarray
+        Wrong decisions, as a fraction of the accepted points or of all points.
+    threshold : ndarray
+        Lowest sureness that is accepted.
+
+    See Also
+    --------
+    risk_coverage_curve : Compute it.
+    AccuracyRejectCurve : Accuracy in place of the risk, rejections in place of the coverage.
+
+    References
+    ----------
+    .. [1] Y. Geifman and R. El-Yaniv, "Selective classification for deep neural networks", NeurIPS
+       2017. https://doi.org/10.48550/arXiv.1705.08500
+
+    Examples
+    --------
+    >>> from rejo.metrics import risk_coverage_curve
+    >>> curve = risk_coverage_curve([0, 1, 1, 0], [0, 1, 0, 0], [0.9, 0.8, 0.7, 0.6])
+    >>> for coverage, risk, threshold in zip(*curve):
+    ...     print(f"accept from {threshold}: coverage {coverage}, risk {risk:.2f}")
+    accept from inf: coverage 0.0, risk nan
+    accept from 0.9: coverage 0.25, risk 0.00
+    accept from 0.8: coverage 0.5, risk 0.00
+    accept from 0.7: coverage 0.75, risk 0.33
+    accept from 0.6: coverage 1.0, risk 0.25
     """
 
     coverage: Floats
@@ -46,6 +77,38 @@ class AccuracyRejectCurve(NamedTuple):
 
     Entry ``t`` rejects the points with a sureness below ``threshold[t]``. The rejection rate
     rises from 0 to 1, and the thresholds rise from the lowest sureness to ``inf``.
+
+    Parameters
+    ----------
+    rejection_rate : ndarray
+        Fraction of the points that are rejected.
+    accuracy : ndarray
+        Accuracy on the accepted points, or on all points if rejections count as right.
+    threshold : ndarray
+        Lowest sureness that is accepted.
+
+    See Also
+    --------
+    accuracy_reject_curve : Compute it.
+    rejo.AccuracyRejectDisplay : Draw it.
+    RiskCoverageCurve : Risk in place of the accuracy, coverage in place of the rejections.
+
+    References
+    ----------
+    .. [1] M. S. A. Nadeem, J.-D. Zucker and B. Hanczar, "Accuracy-rejection curves (ARCs) for
+       comparing classification methods with a reject option", Machine Learning in Systems Biology
+       2010, PMLR 8.
+
+    Examples
+    --------
+    The threshold to use for a given accuracy on the accepted points:
+
+    >>> import numpy as np
+    >>> from rejo.metrics import accuracy_reject_curve
+    >>> curve = accuracy_reject_curve([0, 1, 1, 0], [0, 1, 0, 0], [0.9, 0.8, 0.7, 0.6])
+    >>> first = np.flatnonzero(curve.accuracy >= 0.9)[0]
+    >>> float(curve.threshold[first]), float(curve.rejection_rate[first])
+    (0.8, 0.5)
     """
 
     rejection_rate: Floats
@@ -90,6 +153,19 @@ def risk_coverage_curve(
         everything. The first risk, where nothing is accepted, is ``nan`` for "accepted" and 0 for
         "overall".
 
+    See Also
+    --------
+    aurc : Area under the curve of the selective risk.
+    augrc : Area under the curve of the generalised risk.
+    accuracy_reject_curve : The same points, as accuracy against rejections.
+
+    References
+    ----------
+    .. [1] Y. Geifman and R. El-Yaniv, "Selective classification for deep neural networks", NeurIPS
+       2017. https://doi.org/10.48550/arXiv.1705.08500
+    .. [2] J. Traub et al., "Overcoming common flaws in the evaluation of selective classification
+       systems", NeurIPS 2024. https://doi.org/10.48550/arXiv.2407.01032
+
     Examples
     --------
     >>> from rejo.metrics import risk_coverage_curve
@@ -126,7 +202,7 @@ def accuracy_reject_curve(
         Decisions without rejection, from ``predict_forced``.
     %sureness, sample_weight
     accuracy : {"accepted", "overall"}, default="accepted"
-        Accuracy on the accepted points, as in :func:`accepted_accuracy`; or ``1 - E``, where
+        Accuracy on the accepted points, as in :func:`~rejo.accepted_accuracy`; or ``1 - E``, where
         rejections count as right, as in :func:`overall_accuracy`.
 
     Returns
@@ -135,6 +211,19 @@ def accuracy_reject_curve(
         Named tuple of arrays ``rejection_rate``, ``accuracy``, ``threshold``, from nothing rejected
         to everything. The last accuracy, where everything is rejected, is ``nan`` for "accepted"
         and 1 for "overall".
+
+    See Also
+    --------
+    rejo.AccuracyRejectDisplay : Draw the curve.
+    auarc : Area under the curve.
+    risk_coverage_curve : The same points, as risk against coverage.
+    rejo.reject_curve : The curve of a classifier that is refitted for each reject cost.
+
+    References
+    ----------
+    .. [1] M. S. A. Nadeem, J.-D. Zucker and B. Hanczar, "Accuracy-rejection curves (ARCs) for
+       comparing classification methods with a reject option", Machine Learning in Systems Biology
+       2010, PMLR 8.
 
     Examples
     --------
@@ -172,6 +261,22 @@ def aurc(
         Decisions without rejection, from ``predict_forced``.
     %sureness, sample_weight
 
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    See Also
+    --------
+    e_aurc : Without the part that no ranking can avoid.
+    augrc : With errors as a fraction of all points.
+    risk_coverage_curve : The curve.
+
+    References
+    ----------
+    .. [1] Y. Geifman, G. Uziel and R. El-Yaniv, "Bias-reduced uncertainty estimation for deep
+       neural classifiers", ICLR 2019. https://doi.org/10.48550/arXiv.1805.08206
+
     Examples
     --------
     >>> from rejo.metrics import aurc
@@ -201,6 +306,21 @@ def e_aurc(
     y_pred : array-like of shape (n_samples,)
         Decisions without rejection, from ``predict_forced``.
     %sureness, sample_weight
+
+    Returns
+    -------
+    float
+        At least 0, but for rounding.
+
+    See Also
+    --------
+    aurc : The area itself.
+    augrc : With errors as a fraction of all points.
+
+    References
+    ----------
+    .. [1] Y. Geifman, G. Uziel and R. El-Yaniv, "Bias-reduced uncertainty estimation for deep
+       neural classifiers", ICLR 2019. https://doi.org/10.48550/arXiv.1805.08206
 
     Examples
     --------
@@ -236,6 +356,22 @@ def augrc(
         Decisions without rejection, from ``predict_forced``.
     %sureness, sample_weight
 
+    Returns
+    -------
+    float
+        Between 0 and 1/2.
+
+    See Also
+    --------
+    aurc : With errors as a fraction of the accepted points.
+    risk_coverage_curve : The curve, with ``risk="overall"``.
+    sklearn.metrics.roc_auc_score : ``AUROC``, of right against wrong decisions.
+
+    References
+    ----------
+    .. [1] J. Traub et al., "Overcoming common flaws in the evaluation of selective classification
+       systems", NeurIPS 2024. https://doi.org/10.48550/arXiv.2407.01032
+
     Examples
     --------
     >>> from rejo.metrics import augrc
@@ -270,6 +406,23 @@ def auarc(
     %sureness, sample_weight
     accuracy : {"accepted", "overall"}, default="accepted"
         As in :func:`accuracy_reject_curve`.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    See Also
+    --------
+    accuracy_reject_curve : The curve.
+    aurc : Mean risk over all coverages.
+    augrc : Mean error rate over all coverages.
+
+    References
+    ----------
+    .. [1] M. S. A. Nadeem, J.-D. Zucker and B. Hanczar, "Accuracy-rejection curves (ARCs) for
+       comparing classification methods with a reject option", Machine Learning in Systems Biology
+       2010, PMLR 8.
 
     Examples
     --------

@@ -29,19 +29,51 @@ NO_INTERVAL = Interval(float("nan"), float("nan"), float("nan"))
 
 
 class AccuracyGap(NamedTuple):
-    """The best and the worst of the groups with enough decided cases; -1 and NaN without two."""
+    """Gap between the best and the worst of the groups with enough decided cases.
+
+    Parameters
+    ----------
+    best, worst : int
+        Positions of the two groups; -1 if there are not two with enough decided cases.
+    gap : Interval
+        Between the accuracies of the two; NaN if there are not two.
+    before : float
+        The gap between the same two if every case were decided.
+    change : Interval
+        What reviews add to the gap between these two.
+
+    See Also
+    --------
+    accuracy_gap : Compute it.
+    DisparityCurve : The gap at each share of reviews.
+
+    References
+    ----------
+    .. [1] E. Jones et al., "Selective classification can magnify disparities across groups", ICLR
+       2021. https://doi.org/10.48550/arXiv.2010.14134
+
+    Examples
+    --------
+    >>> from rejo.metrics import accuracy_gap
+    >>> found = accuracy_gap([1000, 1000], [300, 300], [7, 70], [100, 110])
+    >>> found.best, found.worst
+    (0, 1)
+    >>> low, high = found.change.low, found.change.high
+    >>> print(f"reviews widen the gap by {low:.1%} to {high:.1%}")
+    reviews widen the gap by 5.8% to 10.2%
+    """
 
     best: int
     worst: int
-    gap: Interval[float]  # between the accuracies of the two
-    before: float  # between the same two, if every case were decided
-    change: Interval[float]  # what reviews add to the gap between these two
+    gap: Interval[float]
+    before: float
+    change: Interval[float]
 
 
 class DisparityCurve(NamedTuple):
     """Accuracy of the decided cases of each group, as the share of reviews grows.
 
-    Attributes
+    Parameters
     ----------
     groups, n_cases : ndarray of shape (n_groups,)
         The groups, and their numbers of cases.
@@ -64,7 +96,37 @@ class DisparityCurve(NamedTuple):
         the gap beyond chance where ``change_low > 0``; the interval allows for the choice of two
         groups, but not for the choice of a share.
     min_cases : int
+        Decided cases that a group needs to enter the gap.
     confidence : float
+        Of all intervals.
+
+    See Also
+    --------
+    disparity_curve : Compute it.
+    rejo.DisparityDisplay : Draw it.
+    accuracy_gap : The gap at one operating point, from counts.
+
+    References
+    ----------
+    .. [1] E. Jones et al., "Selective classification can magnify disparities across groups", ICLR
+       2021. https://doi.org/10.48550/arXiv.2010.14134
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rejo.metrics import disparity_curve
+    >>> rng = np.random.default_rng(0)
+    >>> group = rng.choice(["north", "south"], 2000, p=[0.8, 0.2])
+    >>> sureness = rng.random(2000)
+    >>> chance = np.where(group == "north", 0.3 * (1 - sureness), 0.15)  # of an error
+    >>> y_pred = (rng.random(2000) < chance).astype(int)
+    >>> curve = disparity_curve(np.zeros(2000), y_pred, sureness, group, shares=[0, 0.5])
+    >>> print(curve.words(0.5))
+    With 50.0 % of the cases in review, decisions are right for 92.9 % of north and 82.6 % of
+    south: a gap of 10.3 points (2.8 to 18.8). If every case were decided, it would be 1.1: reviews
+    widen the gap.
+    >>> curve.rows()[-1]["group"], round(curve.rows()[-1]["accuracy"], 2)
+    ('south', 0.83)
     """
 
     groups: NDArray[Any]
@@ -160,6 +222,18 @@ def disparity_curve(
     -------
     DisparityCurve
         Named tuple of arrays; ``rows()`` gives it as a table, ``words(share)`` as a sentence.
+
+    See Also
+    --------
+    rejo.DisparityDisplay : Draw the curve.
+    accuracy_gap : The gap at one operating point, from counts.
+    rejo.RejectClassifierCV : Limit errors or reviews in each group.
+    accuracy_reject_curve : Accuracy of all cases together.
+
+    References
+    ----------
+    .. [1] E. Jones et al., "Selective classification can magnify disparities across groups", ICLR
+       2021. https://doi.org/10.48550/arXiv.2010.14134
 
     Examples
     --------
@@ -261,8 +335,27 @@ def accuracy_gap(
     min_cases : int, default=30
         A group with fewer decided cases is left out.
     confidence : float, default=0.95
+        Of both intervals.
     worth : float, default=1.0
         Number of independent cases that one case counts for.
+
+    Returns
+    -------
+    AccuracyGap
+        Named tuple ``best``, ``worst``, ``gap``, ``before``, ``change``.
+
+    See Also
+    --------
+    disparity_curve : The gap as the share of reviews grows.
+    wilson_interval : The interval of one accuracy.
+
+    References
+    ----------
+    .. [1] E. Jones et al., "Selective classification can magnify disparities across groups", ICLR
+       2021. https://doi.org/10.48550/arXiv.2010.14134
+    .. [2] E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
+       Journal of the American Statistical Association 22(158), 1927.
+       https://doi.org/10.1080/01621459.1927.10502953
 
     Examples
     --------

@@ -26,14 +26,49 @@ SUM = 1e-5  # posteriors of single precision add up to 1 within this
 
 
 class ReliabilityTable(NamedTuple):
-    """Posteriors against what happened, a row for each bin that is not empty."""
+    """Posteriors against what happened, a row for each bin that is not empty.
 
-    n_points: Floats  # (n_bins,) or the sum of their weights
-    predicted: Floats  # (n_bins,) mean posterior
-    observed: Floats  # (n_bins,) share of points where it came true
-    low: Floats  # (n_bins,) limits of the Wilson interval of that share
+    Parameters
+    ----------
+    n_points : ndarray of shape (n_bins,)
+        Number of points in the bin, or the sum of their weights.
+    predicted : ndarray of shape (n_bins,)
+        Their mean posterior.
+    observed : ndarray of shape (n_bins,)
+        Share of the points where it came true.
+    low, high : ndarray of shape (n_bins,)
+        Limits of the Wilson interval of that share.
+    error : float
+        Expected calibration error: the mean over the points of ``abs(observed - predicted)``.
+
+    See Also
+    --------
+    reliability_table : Compute it.
+    rejo.ReliabilityDisplay : Draw it.
+
+    References
+    ----------
+    .. [1] M. P. Naeini, G. Cooper and M. Hauskrecht, "Obtaining well calibrated probabilities
+       using Bayesian binning", AAAI 2015. https://doi.org/10.1609/aaai.v29i1.9602
+
+    Examples
+    --------
+    >>> from rejo.metrics import reliability_table
+    >>> y_true = ["good"] * 9 + ["bad"] * 11
+    >>> p = [[0.8, 0.2]] * 10 + [[0.2, 0.8]] * 10
+    >>> table = reliability_table(y_true, p, classes=["good", "bad"], label="bad")
+    >>> for n, p, share, low, high in zip(*table[:5]):
+    ...     print(f"{n:.0f} points of {p:.0%}: {share:.0%} came true ({low:.0%} to {high:.0%})")
+    10 points of 20%: 10% came true (2% to 40%)
+    10 points of 80%: 100% came true (72% to 100%)
+    """
+
+    n_points: Floats
+    predicted: Floats
+    observed: Floats
+    low: Floats
     high: Floats
-    error: float  # expected calibration error: mean over the points of |observed - predicted|
+    error: float
 
 
 @described
@@ -52,6 +87,22 @@ def log_loss(
     Parameters
     ----------
     %y_true, p, classes, sample_weight
+
+    Returns
+    -------
+    float
+        At least 0; a guess among K equally likely classes has ``log(K)``.
+
+    See Also
+    --------
+    reliability_table : Where posteriors are too high or too low.
+    sklearn.metrics.log_loss : The same, for the sorted classes.
+
+    References
+    ----------
+    .. [1] T. Gneiting and A. E. Raftery, "Strictly proper scoring rules, prediction, and
+       estimation", Journal of the American Statistical Association 102(477), 2007.
+       https://doi.org/10.1198/016214506000001437
 
     Examples
     --------
@@ -89,6 +140,7 @@ def reliability_table(
     label : a class, default=None
         The class whose posterior is checked. ``None``: for each point, the likeliest class.
     n_bins : int, default=10
+        Number of bins.
     bins : {"quantile", "width"}, default="quantile"
         Bins with the same number of points, or of the same width. Equal posteriors are always in
         the same bin.
@@ -104,11 +156,25 @@ def reliability_table(
         true, and its Wilson interval, ``low`` and ``high``; and the number ``error``, the
         expected calibration error, ``sum(n_points * abs(observed - predicted)) / sum(n_points)``.
 
+    See Also
+    --------
+    rejo.ReliabilityDisplay : Draw the table.
+    log_loss : One number for the posteriors of all classes.
+    sklearn.calibration.calibration_curve : Without intervals and weights.
+    sklearn.calibration.CalibratedClassifierCV : Make posteriors better.
+
     Notes
     -----
     Even true posteriors have an ``error`` above 0, of the order of ``sqrt(n_bins / n_samples)``,
     by chance. With weights, the intervals hold for the effective number of points in a bin,
     ``sum(w)^2 / sum(w^2)``.
+
+    References
+    ----------
+    .. [1] M. P. Naeini, G. Cooper and M. Hauskrecht, "Obtaining well calibrated probabilities
+       using Bayesian binning", AAAI 2015. https://doi.org/10.1609/aaai.v29i1.9602
+    .. [2] A. Niculescu-Mizil and R. Caruana, "Predicting good probabilities with supervised
+       learning", ICML 2005. https://doi.org/10.1145/1102351.1102430
 
     Examples
     --------

@@ -27,6 +27,22 @@ def rejection_rate(
     ----------
     %y_true, y_pred, reject_label, sample_weight
 
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    See Also
+    --------
+    error_rate : Wrong decisions, as a fraction of all points.
+    accepted_accuracy : Accuracy on the points that are not rejected.
+    rejo.metrics.rate_intervals : The same rates with confidence intervals.
+
+    References
+    ----------
+    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
+       Information Theory 16(1), 1970. https://doi.org/10.1109/TIT.1970.1054406
+
     Examples
     --------
     >>> from rejo.metrics import rejection_rate
@@ -47,6 +63,24 @@ def error_rate(
     Parameters
     ----------
     %y_true, y_pred, reject_label, sample_weight
+
+    Returns
+    -------
+    float
+        Between 0 and 1. With the rejection rate and the fraction of right decisions it adds up to
+        1.
+
+    See Also
+    --------
+    rejection_rate : Fraction of the points that are rejected.
+    accepted_accuracy : Right decisions, as a fraction of the accepted points.
+    empirical_risk : The cost of errors and rejections together.
+    sklearn.metrics.zero_one_loss : The same without rejection.
+
+    References
+    ----------
+    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
+       Information Theory 16(1), 1970. https://doi.org/10.1109/TIT.1970.1054406
 
     Examples
     --------
@@ -70,15 +104,34 @@ def empirical_risk(
 
     For two classes it is what data replication minimises; for more, that is an ordinal loss.
     :func:`expected_cost` is the same in money, with prices that differ between classes and
-    reviewers who make mistakes; :func:`ordinal_risk` lets errors cost more the further off they
-    are.
+    reviewers who make mistakes; :func:`~rejo.metrics.ordinal_risk` lets errors cost more the
+    further off they are.
 
     Parameters
     ----------
-    %y_true, y_pred, reject_label, sample_weight
+    %y_true, y_pred, reject_label
     reject_cost : float
         Cost of a rejection, between 0 and 1, where a wrong decision costs 1. With K classes,
         rejecting never pays if it costs more than ``1 - 1 / K``, as a guess costs no more.
+    %sample_weight
+
+    Returns
+    -------
+    float
+        Lower is better.
+
+    See Also
+    --------
+    expected_cost : The same in money, by class, with reviewers who make mistakes.
+    rejo.metrics.ordinal_risk : Errors that cost more the further off they are.
+    cost_scorer : A scorer for scikit-learn's searches.
+
+    References
+    ----------
+    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
+       Information Theory 16(1), 1970. https://doi.org/10.1109/TIT.1970.1054406
+    .. [2] R. Sousa and J. S. Cardoso, "The data replication method for the classification with
+       reject option", AI Communications, 2013. https://doi.org/10.48550/arXiv.1011.3177
 
     Examples
     --------
@@ -117,7 +170,7 @@ def expected_cost(
 
     Parameters
     ----------
-    %y_true, y_pred, reject_label, sample_weight
+    %y_true, y_pred, reject_label
     cost_of : dict, str, path, DataFrame or array-like, default=None
         All prices at once, in any form of :mod:`rejo.prices`, also for each pair of true class and
         decision: ``"ill>well=5000,error=200,review=40"``.
@@ -131,6 +184,24 @@ def expected_cost(
     classes : array-like of shape (n_classes,), default=None
         Classes, lowest first, such as ``model.classes_``: needed if ``cost_of`` is a matrix, or a
         price per step between classes that are not numbers.
+    %sample_weight
+
+    Returns
+    -------
+    float
+        In the unit of the prices; lower is better.
+
+    See Also
+    --------
+    empirical_risk : The cost of a point where an error costs 1.
+    rejo.prices.price_matrix : All forms in which prices can be given.
+    cost_scorer : A scorer for scikit-learn's searches.
+    rejo.metrics.mean_upper_bound : A bound for the mean cost that holds with a stated probability.
+
+    References
+    ----------
+    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
+       Information Theory 16(1), 1970. https://doi.org/10.1109/TIT.1970.1054406
 
     Examples
     --------
@@ -177,6 +248,27 @@ def accepted_accuracy(
     ----------
     %y_true, y_pred, reject_label, sample_weight
 
+    Returns
+    -------
+    float
+        Between 0 and 1, or NaN.
+
+    See Also
+    --------
+    error_rate : Wrong decisions, as a fraction of all points.
+    rejection_rate : Fraction of the points that are rejected.
+    rejo.metrics.overall_accuracy : Accuracy if rejections count as right.
+    sklearn.metrics.accuracy_score : Accuracy without rejection.
+
+    References
+    ----------
+    .. [1] M. S. A. Nadeem, J.-D. Zucker and B. Hanczar, "Accuracy-rejection curves (ARCs) for
+       comparing classification methods with a reject option", Machine Learning in Systems Biology
+       2010, PMLR 8.
+    .. [2] F. Condessa, J. Bioucas-Dias and J. Kovačević, "Performance measures for classification
+       systems with rejection", Pattern Recognition 63, 2017.
+       https://doi.org/10.1016/j.patcog.2016.10.011
+
     Examples
     --------
     >>> from rejo.metrics import accepted_accuracy
@@ -197,6 +289,17 @@ def overall_accuracy(
     Parameters
     ----------
     %y_true, y_pred, reject_label, sample_weight
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    See Also
+    --------
+    rejo.accepted_accuracy : Accuracy on the accepted points.
+    rejo.error_rate : Its complement.
+    accuracy_reject_curve : Either accuracy, as more points are rejected.
 
     Examples
     --------
@@ -225,6 +328,22 @@ def classification_quality(
     Parameters
     ----------
     %y_true, y_pred, y_forced, reject_label, sample_weight
+
+    Returns
+    -------
+    float
+        Between 0 and 1; higher is better.
+
+    See Also
+    --------
+    rejection_quality : How well rejections concentrate on errors.
+    rejo.accepted_accuracy : Accuracy on the accepted points, the third of these measures.
+
+    References
+    ----------
+    .. [1] F. Condessa, J. Bioucas-Dias and J. Kovačević, "Performance measures for classification
+       systems with rejection", Pattern Recognition 63, 2017.
+       https://doi.org/10.1016/j.patcog.2016.10.011
 
     Examples
     --------
@@ -260,6 +379,18 @@ def rejection_quality(
     float
         Non-negative. ``inf`` if only errors are rejected; ``nan`` if nothing is rejected, or if,
         without rejection, all decisions would be right or all would be wrong.
+
+    See Also
+    --------
+    classification_quality : Fraction of the points that are rightly accepted or rightly rejected.
+    rejo.accepted_accuracy : Accuracy on the accepted points, the third of these measures.
+    augrc : How well a ranking by sureness separates errors, at all rejection rates.
+
+    References
+    ----------
+    .. [1] F. Condessa, J. Bioucas-Dias and J. Kovačević, "Performance measures for classification
+       systems with rejection", Pattern Recognition 63, 2017.
+       https://doi.org/10.1016/j.patcog.2016.10.011
 
     Examples
     --------

@@ -11,6 +11,27 @@ class Tally(NamedTuple):
     """Number (or weight) of cases decided rightly, decided wrongly, and rejected.
 
     The counts are arrays, as returned by :func:`tally`; a single count has shape ().
+
+    Parameters
+    ----------
+    right, wrong, rejected : ndarray
+        Counts, or sums of weights, all of the same shape.
+
+    See Also
+    --------
+    tally : Count decisions.
+    rejo.error_rate : A rate of a single list of decisions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rejo.metrics import Tally
+    >>> counts = Tally(right=np.array([90.0, 70.0]), wrong=np.array([10.0, 2.0]),
+    ...                rejected=np.array([0.0, 28.0]))  # without and with reviews
+    >>> counts.accepted_accuracy.round(3)
+    array([0.9  , 0.972])
+    >>> counts.risk(reject_cost=0.2)
+    array([0.1  , 0.076])
     """
 
     right: Floats
@@ -73,6 +94,12 @@ def tally(
     -------
     tally : Tally
         Counts of shape (...), or (n_folds, ...) with ``fold``.
+
+    See Also
+    --------
+    reject_confusion_matrix : Counts by true class.
+    rejo.rejection_rate : The rate of rejections, for labels of any kind.
+    rejo.error_rate : The rate of errors, for labels of any kind.
 
     Examples
     --------

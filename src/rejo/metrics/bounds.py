@@ -45,6 +45,20 @@ def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) 
         The ``confidence`` quantile of the beta distribution with parameters ``errors + 1`` and
         ``n_samples - errors``; 1 if all cases are errors, or if there are no cases.
 
+    See Also
+    --------
+    cases_needed : How many cases a limit needs.
+    binomial_upper_bounds : The same for arrays of counts.
+    rejo.selection.simultaneous_bounds : Bounds that hold for all candidates at once.
+    mean_upper_bound : Bound for the mean of a loss with more than two values.
+    wilson_interval : An interval that holds on average, and is narrower.
+
+    References
+    ----------
+    .. [1] C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated
+       in the case of the binomial", Biometrika 26(4), 1934.
+       https://doi.org/10.1093/biomet/26.4.404
+
     Examples
     --------
     No error in 300 cases: the rate is at most one in a hundred.
@@ -60,7 +74,42 @@ def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) 
 def binomial_upper_bounds(
     errors: ArrayLike, n_samples: ArrayLike, confidence: float = 0.95
 ) -> Floats:
-    """:func:`binomial_upper_bound` for arrays of counts, each bound by itself."""
+    """Exact upper bounds for error rates, for arrays of counts, each bound by itself.
+
+    Parameters
+    ----------
+    errors : array-like of int
+        Numbers of errors.
+    n_samples : array-like of int
+        Numbers of independent cases, of a shape that broadcasts with ``errors``.
+    confidence : float, default=0.95
+        Minimum probability that a bound holds, for each by itself.
+
+    Returns
+    -------
+    ndarray
+        As :func:`binomial_upper_bound` for each pair of counts.
+
+    See Also
+    --------
+    binomial_upper_bound : The bound for one pair of counts, which it checks.
+    rejo.selection.simultaneous_bounds : Bounds that hold all at once.
+    binomial_p_values : The other way round: how improbable so few errors are.
+
+    References
+    ----------
+    .. [1] C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated
+       in the case of the binomial", Biometrika 26(4), 1934.
+       https://doi.org/10.1093/biomet/26.4.404
+
+    Examples
+    --------
+    What an error rate can be proved to be, if 0, 1 or 2 of 300 cases are errors:
+
+    >>> from rejo.metrics import binomial_upper_bounds
+    >>> binomial_upper_bounds([0, 1, 2], 300).round(4)
+    array([0.0099, 0.0157, 0.0208])
+    """
     level = check_level(confidence)
     e, n = np.broadcast_arrays(np.asarray(errors, np.float64), np.asarray(n_samples, np.float64))
     all_wrong = e >= n  # also if there are no cases
@@ -72,6 +121,32 @@ def binomial_p_values(errors: ArrayLike, n_samples: ArrayLike, limit: ArrayLike)
     """Probability of so few errors, or fewer, if the true rate were just above ``limit``.
 
     It is at most ``1 - confidence`` exactly if :func:`binomial_upper_bound` is at most ``limit``.
+
+    Parameters
+    ----------
+    errors : array-like of int
+        Numbers of errors.
+    n_samples : array-like of int
+        Numbers of independent cases.
+    limit : array-like of float
+        Error rates to be proved. The shapes of all three broadcast.
+
+    Returns
+    -------
+    ndarray
+        Between 0 and 1; 1 if all cases are errors.
+
+    See Also
+    --------
+    binomial_upper_bound : The lowest limit that is proved.
+    cases_needed : How many cases a limit needs.
+    scipy.stats.binomtest : The test for one pair of counts.
+
+    References
+    ----------
+    .. [1] C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated
+       in the case of the binomial", Biometrika 26(4), 1934.
+       https://doi.org/10.1093/biomet/26.4.404
 
     Examples
     --------
@@ -93,16 +168,31 @@ def cases_needed(limit: float, confidence: float = 0.95) -> int:
     limit : float
         Error rate to be proved, above 0 and below 1.
     confidence : float, default=0.95
+        Minimum probability that the proof is right.
 
     Returns
     -------
     int
+        If some of the cases are errors, it takes more.
+
+    See Also
+    --------
+    binomial_upper_bound : What has been proved by the cases that there are.
+    rejo.RejectClassifierCV : Find a model that keeps a limit, with proof.
+
+    References
+    ----------
+    .. [1] C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated
+       in the case of the binomial", Biometrika 26(4), 1934.
+       https://doi.org/10.1093/biomet/26.4.404
 
     Examples
     --------
     >>> from rejo.metrics import cases_needed
     >>> cases_needed(0.02, confidence=0.95)
     149
+    >>> [cases_needed(limit) for limit in (0.1, 0.05, 0.01, 0.001)]
+    [29, 59, 299, 2995]
     """
     q = number("limit", limit, 0, 1)
     if q in (0, 1):
@@ -138,6 +228,18 @@ def mean_upper_bound(
     -------
     bound : ndarray of shape () or (n_candidates,)
         Between the mean of the cases and ``high``, which it is if there are no cases.
+
+    See Also
+    --------
+    binomial_upper_bound : Exact bound for a rate.
+    rejo.expected_cost : The mean cost of a case.
+    rejo.RejectClassifierCV : Promise a mean cost with ``max_cost``.
+
+    References
+    ----------
+    .. [1] I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random variables by
+       betting", Journal of the Royal Statistical Society B 86(1), 2024.
+       https://doi.org/10.1093/jrsssb/qkad009
 
     Examples
     --------

@@ -21,7 +21,27 @@ T = TypeVar("T")
 
 @storable
 class Interval(NamedTuple, Generic[T]):
-    """An estimate, and the limits of its confidence interval."""
+    """An estimate, and the limits of its confidence interval.
+
+    Parameters
+    ----------
+    estimate : float or ndarray
+        The estimate.
+    low, high : float or ndarray
+        Limits of the interval.
+
+    See Also
+    --------
+    wilson_interval : Interval of a proportion.
+    bootstrap_interval : Interval of any measure.
+
+    Examples
+    --------
+    >>> from rejo.metrics import wilson_interval
+    >>> interval = wilson_interval(8, 400)
+    >>> print(f"{interval.estimate:.1%}, from {interval.low:.1%} to {interval.high:.1%}")
+    2.0%, from 1.0% to 3.9%
+    """
 
     estimate: T
     low: T
@@ -33,7 +53,36 @@ class Interval(NamedTuple, Generic[T]):
 
 
 class RateIntervals(NamedTuple):
-    """Wilson intervals of three rates."""
+    """Wilson intervals of three rates.
+
+    Parameters
+    ----------
+    rejection_rate, error_rate : Interval
+        Of the fractions of all points that are rejected, and that are decided wrongly.
+    accepted_accuracy : Interval
+        Of the accuracy on the accepted points.
+
+    See Also
+    --------
+    rate_intervals : Compute them.
+
+    References
+    ----------
+    .. [1] E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
+       Journal of the American Statistical Association 22(158), 1927.
+       https://doi.org/10.1080/01621459.1927.10502953
+
+    Examples
+    --------
+    >>> from rejo.metrics import rate_intervals
+    >>> y_true, y_pred = [0] * 50 + [1] * 50, [0] * 45 + [-1] * 10 + [1] * 44 + [0]
+    >>> intervals = rate_intervals(y_true, y_pred, reject_label=-1)
+    >>> for name, (p, low, high) in intervals._asdict().items():
+    ...     print(f"{name}: {p:.1%} ({low:.1%} to {high:.1%})")
+    rejection_rate: 10.0% (5.5% to 17.4%)
+    error_rate: 1.0% (0.2% to 5.4%)
+    accepted_accuracy: 98.9% (94.0% to 99.8%)
+    """
 
     rejection_rate: Interval[float]
     error_rate: Interval[float]
@@ -64,6 +113,19 @@ def wilson_interval(
     -------
     Interval
         Named tuple ``estimate``, ``low``, ``high``; ``nan``, 0, 1 if there are no cases.
+
+    See Also
+    --------
+    rate_intervals : The intervals of three rates, from labels.
+    binomial_upper_bound : An upper limit with guaranteed confidence.
+    bootstrap_interval : Interval of any measure.
+    scipy.stats.binomtest : Other intervals of a proportion.
+
+    References
+    ----------
+    .. [1] E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
+       Journal of the American Statistical Association 22(158), 1927.
+       https://doi.org/10.1080/01621459.1927.10502953
 
     Examples
     --------
@@ -114,6 +176,19 @@ def rate_intervals(
         Named tuple ``rejection_rate``, ``error_rate``, ``accepted_accuracy`` of intervals
         ``estimate``, ``low``, ``high``.
 
+    See Also
+    --------
+    rejo.rejection_rate : The rate without an interval.
+    rejo.error_rate : The rate without an interval.
+    bootstrap_interval : Interval of any measure.
+    binomial_upper_bound : An upper limit with guaranteed confidence.
+
+    References
+    ----------
+    .. [1] E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
+       Journal of the American Statistical Association 22(158), 1927.
+       https://doi.org/10.1080/01621459.1927.10502953
+
     Examples
     --------
     >>> from rejo.metrics import rate_intervals
@@ -155,15 +230,27 @@ def bootstrap_interval(
     *arrays : array-like of shape (n_samples, ...)
         Other arguments of the measure, with a row for each point: decisions, scores, weights.
     n_resamples : int, default=1000
+        Number of resamples.
     confidence : float, default=0.95
         Fraction of the resamples between the two limits.
     random_state : int, Generator, RandomState or None, default=None
+        Draws the resamples; pass an int for reproducible output.
 
     Returns
     -------
     Interval
         Named tuple ``estimate``, the measure on all points, ``low`` and ``high``. A limit is
         ``nan`` where the measure is ``nan`` on a resample, or infinite on those at the limit.
+
+    See Also
+    --------
+    rate_intervals : Better for rates.
+    scipy.stats.bootstrap : Other kinds of bootstrap intervals, without classes.
+
+    References
+    ----------
+    .. [1] B. Efron, "Bootstrap methods: another look at the jackknife", The Annals of Statistics
+       7(1), 1979. https://doi.org/10.1214/aos/1176344552
 
     Examples
     --------
@@ -176,7 +263,9 @@ def bootstrap_interval(
     >>> def accuracies(y_true, y_pred, sureness):  # after rejecting nothing, a quarter, a half
     ...     curve = accuracy_reject_curve(y_true, y_pred, sureness)
     ...     return np.interp([0, 0.25, 0.5], curve.rejection_rate, curve.accuracy)
-    >>> band = bootstrap_interval(accuracies, y_true, y_pred, sureness, random_state=0)
+    >>> band = bootstrap_interval(
+    ...     accuracies, y_true, y_pred, sureness, n_resamples=200, random_state=0
+    ... )
     >>> bool(np.all(band.low < band.high)), band.low.shape
     (True, (3,))
     """
