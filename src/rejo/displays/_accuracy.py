@@ -38,22 +38,54 @@ class AccuracyRejectDisplay(CurveDisplay):
     ----------
     curves : list of Curve
         Named curves: ``x`` is the rejection rate, ``y`` the accuracy.
-    accuracy : {"accepted", "overall"}, default="accepted"
-        Right decisions as a share of the accepted points, or ``1 - E``, where rejections count as
-        right, as in the paper.
     bayes : pair of arrays, default=None
         Rejection rate and accuracy, in the same definition, of the best possible classifier.
     band_label : str, default=""
+        What the legend says of the bands.
+    accuracy : {"accepted", "overall"}, default="accepted"
+        Right decisions as a share of the accepted points, or ``1 - E``, where rejections count as
+        right, as in the paper.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the last plot.
+    figure_ : matplotlib Figure
+        Figure that holds them.
+
+    See Also
+    --------
+    rejo.metrics.accuracy_reject_curve : The numbers of a curve by ranking.
+    compare : Rows for :meth:`from_rows`.
+    RiskCurveDisplay : Risk against reject cost.
+    ReviewBudgetDisplay : Errors left against reviews done.
+
+    References
+    ----------
+    .. [1] M. S. A. Nadeem, J.-D. Zucker and B. Hanczar, "Accuracy-rejection curves (ARCs) for
+       comparing classification methods with a reject option", Machine Learning in Systems Biology
+       2010, PMLR 8.
 
     Examples
     --------
-    >>> from rejo.displays import AccuracyRejectDisplay
+    >>> from rejo import AccuracyRejectDisplay, RejoLinear, make_synthetic_2
+    >>> X, y = make_synthetic_2(400, random_state=0)
+    >>> model = RejoLinear(reject_cost=0.2).fit(X[:200], y[:200])
+    >>> display = AccuracyRejectDisplay.from_estimator(model, X[200:], y[200:])
+    >>> curve = display.curves[0]
+    >>> curve.name, curve.traced
+    ('RejoLinear', 'by ranking')
+    >>> bool(curve.y[len(curve.y) // 2] > curve.y[0])  # rejections help
+    True
+
+    Several methods, each refitted for every reject cost:
+
     >>> rows = [
     ...     {"method": "svm", "reject_cost": 0.1, "R": 0.4, "E": 0.03, "accepted_accuracy": 0.95},
     ...     {"method": "svm", "reject_cost": 0.4, "R": 0.2, "E": 0.08, "accepted_accuracy": 0.90},
     ... ]
-    >>> display = AccuracyRejectDisplay.from_rows(rows)  # doctest: +SKIP
-    >>> display.curves[0].x  # doctest: +SKIP
+    >>> display = AccuracyRejectDisplay.from_rows(rows, ax=display.ax_)
+    >>> display.curves[0].x
     array([0.2, 0.4])
     """
 

@@ -44,14 +44,27 @@ class RejectConfusionDisplay(Display):
         What is written in the cells.
     shares_ : ndarray of the shape of ``matrix``
         Shares of each true class; 0 in the row of a class without points.
+    ax_ : matplotlib Axes
+        Axes of the last plot.
+    figure_ : matplotlib Figure
+        Figure that holds them.
+
+    See Also
+    --------
+    rejo.metrics.reject_confusion_matrix : The counts.
+    sklearn.metrics.ConfusionMatrixDisplay : The table without rejections.
+    RejectRegionDisplay : Where the classifier rejects, on two features.
 
     Examples
     --------
-    >>> from rejo.displays import RejectConfusionDisplay
+    >>> from rejo import RejectConfusionDisplay
     >>> y_true, y_pred = [1, 1, 2, 2, 3], [1, -1, 2, -1, 2]
-    >>> display = RejectConfusionDisplay.from_predictions(
-    ...     y_true, y_pred, reject_label=-1
-    ... )  # doctest: +SKIP
+    >>> display = RejectConfusionDisplay.from_predictions(y_true, y_pred, reject_label=-1)
+    >>> display.shares_
+    array([[0.5, 0. , 0. , 0.5],
+           [0. , 0.5, 0. , 0.5],
+           [0. , 1. , 0. , 0. ]])
+    >>> display.figure_.savefig("confusion.png")  # doctest: +SKIP
     """
 
     matrix: NDArray[Any]

@@ -23,15 +23,39 @@ CURVE, REFERENCE, BAND = "rejo-curve", "rejo-reference", "rejo-band"
 class Curve(NamedTuple):
     """A named curve, and the band around it.
 
-    ``traced`` says how it was made: ``"by refitting"``, where each point is a classifier trained
-    for its own reject cost, or ``"by ranking"``, where a threshold moves along the sureness of one.
+    Parameters
+    ----------
+    name : str
+        What the legend calls it.
+    x, y : ndarray of shape (n_points,)
+        The points, in the order of ``x``.
+    low, high : ndarray of shape (n_points,), default=None
+        Limits of the band.
+    traced : {"by refitting", "by ranking"}, default="by refitting"
+        How it was made: each point is a classifier trained for its own reject cost, or a threshold
+        moves along the sureness of one classifier.
+
+    See Also
+    --------
+    AccuracyRejectDisplay : Draw accuracy against rejection rate.
+    RiskCurveDisplay : Draw risk against reject cost.
+
+    Examples
+    --------
+    Draw figures that a table in a paper gives:
+
+    >>> from rejo import Curve, RiskCurveDisplay
+    >>> published = Curve("a paper's method", x=[0.1, 0.2, 0.3], y=[0.05, 0.08, 0.1])
+    >>> display = RiskCurveDisplay(curves=[published]).plot()
+    >>> display.ax_.get_xlabel()
+    'reject cost $w_r$'
     """
 
     name: str
-    x: Floats  # (n_points,)
-    y: Floats  # (n_points,)
-    low: Floats | None = None  # (n_points,)
-    high: Floats | None = None  # (n_points,)
+    x: Floats
+    y: Floats
+    low: Floats | None = None
+    high: Floats | None = None
     traced: str = REFITTING
 
 

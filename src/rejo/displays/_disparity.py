@@ -39,17 +39,37 @@ class DisparityDisplay(Display):
     curve : DisparityCurve
         From :func:`rejo.metrics.disparity_curve`.
 
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the last plot.
+    figure_ : matplotlib Figure
+        Figure that holds them.
+
+    See Also
+    --------
+    rejo.metrics.disparity_curve : The numbers.
+    RejectClassifierCV : Limit errors or reviews in each group.
+    AccuracyRejectDisplay : Accuracy of all cases together.
+
+    References
+    ----------
+    .. [1] E. Jones et al., "Selective classification can magnify disparities across groups", ICLR
+       2021. https://doi.org/10.48550/arXiv.2010.14134
+
     Examples
     --------
     >>> import numpy as np
-    >>> from rejo import RejoSVC, make_synthetic_1
-    >>> from rejo.displays import DisparityDisplay
-    >>> X, y = make_synthetic_1(1000, random_state=0)
-    >>> group = np.where(X[:, 0] < 0.3, "left", "right")
-    >>> model = RejoSVC(C=10, gamma=4, reject_cost=0.2).fit(X[:200], y[:200])
-    >>> display = DisparityDisplay.from_estimator(
-    ...     model, X[200:], y[200:], group[200:]
-    ... )  # doctest: +SKIP
+    >>> from rejo import DisparityDisplay, RejoLinear, make_synthetic_2
+    >>> X, y = make_synthetic_2(1000, random_state=0)
+    >>> group = np.where(X[:, 0] < 0.3, "west", "east")
+    >>> model = RejoLinear(reject_cost=0.2).fit(X[:200], y[:200])
+    >>> display = DisparityDisplay.from_estimator(model, X[200:], y[200:], group[200:])
+    >>> display.curve.groups.tolist()
+    ['east', 'west']
+    >>> print(display.curve.words(0.2))
+    With 20.0 % of the cases in review, decisions are right for ... % of east and ... % of west:
+    a gap of ... points (...). If every case were decided, it would be ...: no change beyond chance.
     """
 
     curve: DisparityCurve

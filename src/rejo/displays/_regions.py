@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
+from rejo._frames import is_polars
 from rejo._typing import Floats, Indices
 from rejo.displays import style
 from rejo.displays._inputs import column
@@ -57,13 +58,29 @@ class RejectRegionDisplay(Display):
     regions_ : ndarray of shape (grid_resolution, grid_resolution)
         Number of positive scores at each point of the grid, 0 to ``n_boundaries``. With rejection,
         an even number 2k means class k and an odd one a rejection. Without scores: the decisions.
+    ax_ : matplotlib Axes
+        Axes of the last plot.
+    figure_ : matplotlib Figure
+        Figure that holds them.
+
+    See Also
+    --------
+    RejectConfusionDisplay : How often it decides, rejects and is wrong.
+    sklearn.inspection.DecisionBoundaryDisplay : Regions without rejection.
+
+    References
+    ----------
+    .. [1] R. Sousa and J. S. Cardoso, "The data replication method for the classification with
+       reject option", AI Communications, 2013. https://doi.org/10.48550/arXiv.1011.3177
 
     Examples
     --------
     >>> from rejo import RejectRegionDisplay, RejoSVC, make_synthetic_1
     >>> X, y = make_synthetic_1(100, random_state=0)
     >>> classifier = RejoSVC(gamma=4, reject_cost=0.2).fit(X, y)
-    >>> display = RejectRegionDisplay.from_estimator(classifier, X, y)  # doctest: +SKIP
+    >>> display = RejectRegionDisplay.from_estimator(classifier, X, y, grid_resolution=50)
+    >>> print(f"{(display.regions_ == 1).mean():.0%} of the square is rejected")
+    37% of the square is rejected
     >>> display.figure_.savefig("reject_region.png")  # doctest: +SKIP
     """
 
@@ -124,7 +141,8 @@ class RejectRegionDisplay(Display):
         xx0, xx1 = np.meshgrid(axes[:, 0], axes[:, 1])
         grid: Any = np.column_stack([xx0.ravel(), xx1.ravel()])
         if hasattr(X, "columns"):  # so that feature names agree
-            grid = type(X)(grid, columns=X.columns)
+            names_of = {"schema" if is_polars(X) else "columns": X.columns}
+            grid = type(X)(grid, **names_of)
         model, grid = final_step(estimator, grid)
         scores, decisions = _evaluate(model, grid, xx0.shape)
         classes = model.classes_

@@ -34,14 +34,36 @@ class ReliabilityDisplay(Display):
     label : a class, default=None
         The class whose posterior it is; ``None`` for the likeliest class of each point.
     name : str, default="classifier"
+        What the legend calls it.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the last plot.
+    figure_ : matplotlib Figure
+        Figure that holds them.
+
+    See Also
+    --------
+    rejo.metrics.reliability_table : The numbers.
+    rejo.metrics.log_loss : One number for the posteriors of all classes.
+    sklearn.calibration.CalibrationDisplay : The same without intervals and weights.
+
+    References
+    ----------
+    .. [1] A. Niculescu-Mizil and R. Caruana, "Predicting good probabilities with supervised
+       learning", ICML 2005. https://doi.org/10.1145/1102351.1102430
 
     Examples
     --------
-    >>> from rejo import RejoLinear, make_synthetic_2
-    >>> from rejo.displays import ReliabilityDisplay
+    >>> from rejo import RejoLinear, ReliabilityDisplay, make_synthetic_2
     >>> X, y = make_synthetic_2(400, random_state=0)
     >>> model = RejoLinear(reject_cost=None).fit(X[:200], y[:200])
-    >>> display = ReliabilityDisplay.from_estimator(model, X[200:], y[200:])  # doctest: +SKIP
+    >>> display = ReliabilityDisplay.from_estimator(model, X[200:], y[200:], n_bins=5)
+    >>> table = display.table
+    >>> [f"{p:.0%} said, {share:.0%} seen" for p, share in zip(table.predicted, table.observed)]
+    ['55% said, 50% seen', '65% said, 62% seen', '74% said, 75% seen', '83% said, 85% seen',
+    '92% said, 95% seen']
     """
 
     table: ReliabilityTable

@@ -38,16 +38,39 @@ class RiskCurveDisplay(CurveDisplay):
     ----------
     curves : list of Curve
         Named curves: ``x`` is the reject cost, ``y`` the risk.
-    %operating_point, bayes, band_label
+    %bayes, band_label, operating_point
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the last plot.
+    figure_ : matplotlib Figure
+        Figure that holds them.
+
+    See Also
+    --------
+    compare : Rows for :meth:`from_rows`.
+    AccuracyRejectDisplay : Accuracy against rejection rate.
+    rejo.datasets.bayes_risk : The best possible risk on the synthetic problems.
+
+    References
+    ----------
+    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
+       Information Theory 16(1), 1970. https://doi.org/10.1109/TIT.1970.1054406
+    .. [2] R. Sousa and J. S. Cardoso, "The data replication method for the classification with
+       reject option", AI Communications, 2013. https://doi.org/10.48550/arXiv.1011.3177
 
     Examples
     --------
-    >>> from rejo.displays import RiskCurveDisplay
+    >>> from rejo import RiskCurveDisplay
     >>> rows = [
     ...     {"method": "svm", "reject_cost": 0.1, "risk": 0.06},
     ...     {"method": "svm", "reject_cost": 0.4, "risk": 0.15},
     ... ]
-    >>> display = RiskCurveDisplay.from_rows(rows, operating_point=0.2)  # doctest: +SKIP
+    >>> display = RiskCurveDisplay.from_rows(rows, operating_point=0.2)
+    >>> display.ax_.get_ylabel()
+    'risk $w_r R + E$'
+    >>> display.figure_.savefig("risk.png")  # doctest: +SKIP
     """
 
     operating_point: float | None = None
