@@ -29,7 +29,7 @@ from rejo._state import (
 )
 from rejo._typing import Floats, Indices
 from rejo.baselines.bags import checked_bags
-from rejo.estimators.kernel_machine import SMALLEST_GAMMA
+from rejo.estimators.kernel_machine import LARGEST_GAMMA, SMALLEST_GAMMA
 from rejo.estimators.parameters import FiniteInterval
 
 BLOCK = 1 << 22  # distances held at a time, or those of one bag
@@ -101,13 +101,13 @@ class BagEmbedding(TransformerMixin, BaseEstimator):
         "feature_names_in_": optional(names("p")),
         "prototypes_": floats("k", "p"),
         "scale_": floats("p", low=1 / LARGEST),
-        "gamma_": number(low=SMALLEST_GAMMA, high=1 / SMALLEST_GAMMA),
+        "gamma_": number(low=SMALLEST_GAMMA, high=LARGEST_GAMMA),
     }
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_prototypes": [Interval(Integral, 1, None, closed="left")],
         "gamma": [
             StrOptions({"scale"}),
-            FiniteInterval(Real, SMALLEST_GAMMA, 1 / SMALLEST_GAMMA, closed="both"),
+            FiniteInterval(Real, SMALLEST_GAMMA, LARGEST_GAMMA, closed="both"),
         ],
         "scale": ["boolean"],
         "by_class": ["boolean"],

@@ -159,6 +159,7 @@ class Tasks(Generic[T, R]):
                 continue
             alone, self._alone = self._alone, None
             ended = self._end(task, future, alone)
+            future.release()  # or a traceback that holds it would keep its result on the cluster
             self._go_on()
             if ended is not None:
                 return ended

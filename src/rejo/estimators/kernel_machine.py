@@ -43,7 +43,7 @@ from rejo.solvers.svm import Kernel, KernelSolution, evaluate
 
 Solution = TypeVar("Solution", KernelSolution, LogisticSolution)
 
-SMALLEST_GAMMA = 1e-300
+SMALLEST_GAMMA, LARGEST_GAMMA = 1e-300, 1e300
 CHUNK = 2_000_000  # kernel values held at a time in a prediction with a callable kernel
 
 
@@ -96,7 +96,7 @@ class KernelMachine(ParallelBoundaries):
     # The kernels take as many rows as there are coefficients, as many columns as X has, and the
     # indices of sparse rows as they are.  With kernel="precomputed", rows are columns of X.
     _fitted: ClassVar[dict[str, Must]] = {
-        "_gamma": number(low=SMALLEST_GAMMA, high=1 / SMALLEST_GAMMA),
+        "_gamma": number(low=SMALLEST_GAMMA, high=LARGEST_GAMMA),
         "_coef": floats("m"),
         "_basis": maybe(either(floats("m", "p"), sparse_rows("m", "p"), indices("m", below="p"))),
     }
