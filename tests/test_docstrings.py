@@ -42,6 +42,10 @@ NOTHING_TO_CITE = {
     "rejo.load",
     "rejo.save",
     "rejo.to_onnx",
+    # prices as text
+    "rejo.prices.describe_prices",
+    "rejo.prices.read_prices",
+    "rejo.prices.renamed_classes",
 }
 
 

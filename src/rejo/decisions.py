@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._docs import cited
 from rejo._typing import Floats, Indices
 
 TIE = 1e-12  # posteriors, and costs by the highest price, that differ by less are equal
@@ -36,23 +37,85 @@ TIE = 1e-12  # posteriors, and costs by the highest price, that differ by less a
 __all__ = ["Decided", "decide", "expected_costs", "imperfect_reviews", "uniform_prices"]
 
 
+@cited
 class Decided(NamedTuple):
-    """What posteriors and prices say about each of ``n`` cases; classes as indices."""
+    """What posteriors and prices say about each case, as :func:`decide` returns it.
 
-    decision: Indices  # (n,) -1: review
-    forced: Indices  # (n,) the cheapest decision without a review
-    lower: Indices  # (n,) the two likeliest classes, the lower index
-    upper: Indices  # (n,) and the higher
-    worth: Floats  # (n,) what a review is expected to save, in the unit of the prices
+    Attributes
+    ----------
+    decision : ndarray of int of shape (n_samples,)
+        Index of the class; -1: review.
+    forced : ndarray of int of shape (n_samples,)
+        The cheapest decision without a review.
+    lower, upper : ndarray of int of shape (n_samples,)
+        The two likeliest classes, the lower and the higher index.
+    worth : ndarray of float of shape (n_samples,)
+        What a review is expected to save, in the unit of the prices; negative where it costs more
+        than it saves.
+
+    See Also
+    --------
+    decide : Makes one, from posteriors and prices.
+    rejo.RejectClassifier.judge : What a classifier says about each case.
+
+    References
+    ----------
+    %chow1970
+
+    Examples
+    --------
+    >>> from rejo.decisions import decide, uniform_prices
+    >>> found = decide([[0.9, 0.1], [0.6, 0.4]], uniform_prices(2, reject_cost=0.2))
+    >>> found.forced, found.worth.round(6)
+    (array([0, 0]), array([-0.1,  0.2]))
+    """
+
+    decision: Indices
+    forced: Indices
+    lower: Indices
+    upper: Indices
+    worth: Floats
 
 
+@cited
 def uniform_prices(n_classes: int, reject_cost: float) -> Floats:
-    """Prices (K, K + 1) of 1 for every error and ``reject_cost`` for every review."""
+    """Return prices of 1 for every error and ``reject_cost`` for every review.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes, K.
+    reject_cost : float
+        Price of a review, where an error costs 1.
+
+    Returns
+    -------
+    prices : ndarray of shape (n_classes, n_classes + 1)
+        Price of each decision and, last, of a review, for each true class.
+
+    See Also
+    --------
+    decide : Decisions at these prices: Chow's rule.
+    rejo.prices.price_matrix : Prices that differ between classes.
+
+    References
+    ----------
+    %chow1970
+
+    Examples
+    --------
+    >>> from rejo.decisions import uniform_prices
+    >>> uniform_prices(3, reject_cost=0.2)
+    array([[0. , 1. , 1. , 0.2],
+           [1. , 0. , 1. , 0.2],
+           [1. , 1. , 0. , 0.2]])
+    """
     prices = np.full((n_classes, n_classes + 1), float(reject_cost))
     prices[:, :-1] = 1.0 - np.eye(n_classes)
     return prices
 
 
+@cited
 def imperfect_reviews(
     prices: ArrayLike, accuracy: ArrayLike, wrong: ArrayLike | None = None
 ) -> Floats:
@@ -63,10 +126,34 @@ def imperfect_reviews(
     Parameters
     ----------
     prices : array-like of shape (n_classes, n_classes + 1)
+        Price of each decision and, last, of a review, for each true class.
     accuracy : float or array-like of shape (n_classes,)
         Share of the reviewed cases of each true class that end in the right decision.
     wrong : float or array-like of shape (n_classes,), default=None
         Price of a reviewer's wrong answer; by default the mean price of the wrong decisions.
+
+    Returns
+    -------
+    prices : ndarray of shape (n_classes, n_classes + 1)
+        A copy with a higher last column.
+
+    See Also
+    --------
+    rejo.prices.price_matrix : Takes ``accuracy=0.95`` among the prices.
+    rejo.prices.highest_review_price : Up to which price a review pays.
+
+    References
+    ----------
+    %elkan2001
+
+    Examples
+    --------
+    Reviewers who are right in 90 % of the cases leave a tenth of the price of an error:
+
+    >>> from rejo.decisions import imperfect_reviews, uniform_prices
+    >>> imperfect_reviews(uniform_prices(2, reject_cost=0.2), accuracy=0.9)
+    array([[0. , 1. , 0.3],
+           [1. , 0. , 0.3]])
     """
     prices = np.array(prices, dtype=np.float64)
     if wrong is None:
@@ -75,13 +162,48 @@ def imperfect_reviews(
     return prices
 
 
+@cited
 def expected_costs(p: ArrayLike, prices: ArrayLike) -> Floats:
-    """Expected cost (n, K + 1) of every decision and, last, of a review; ``p`` is (n, K)."""
+    """Return what every decision, and a review, is expected to cost.
+
+    Parameters
+    ----------
+    p : array-like of shape (n_samples, n_classes)
+        Posteriors.
+    prices : array-like of shape (n_classes, n_classes + 1)
+        Price of each decision and, last, of a review, for each true class.
+
+    Returns
+    -------
+    costs : ndarray of shape (n_samples, n_classes + 1)
+        ``p @ prices``: of every decision and, last, of a review.
+
+    See Also
+    --------
+    decide : Takes the cheapest.
+    rejo.expected_cost : What decisions did cost, on average.
+
+    References
+    ----------
+    %chow1970, elkan2001
+
+    Examples
+    --------
+    To take the first case for class 0 costs 0.1, and to review it 0.2:
+
+    >>> from rejo.decisions import expected_costs, uniform_prices
+    >>> expected_costs([[0.9, 0.1], [0.6, 0.4]], uniform_prices(2, reject_cost=0.2))
+    array([[0.1, 0.9, 0.2],
+           [0.4, 0.6, 0.2]])
+    """
     return np.asarray(p, dtype=np.float64) @ np.asarray(prices, dtype=np.float64)
 
 
+@cited
 def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     """Choose the decision with the lowest expected cost, or a review.
+
+    With one price for all errors and one for all reviews this is Chow's rule [1]_.
 
     Parameters
     ----------
@@ -96,6 +218,27 @@ def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     decided : Decided
         Of equally cheap decisions, the likelier class is taken, and of equally likely classes the
         first.  A case whose posteriors are NaN goes to the review.
+
+    See Also
+    --------
+    rejo.prices.price_matrix : Prices as people have them.
+    rejo.ThresholdRejectClassifier : The same for any classifier.
+    sklearn.model_selection.TunedThresholdClassifierCV : One cut-off for two classes, no review.
+
+    References
+    ----------
+    %chow1970, elkan2001
+
+    Examples
+    --------
+    >>> from rejo.decisions import decide
+    >>> from rejo.prices import price_matrix
+    >>> prices = price_matrix("error:ill=5000,error:well=300,review=40", ["ill", "well"])
+    >>> found = decide([[0.95, 0.05], [0.2, 0.8], [0.001, 0.999]], prices)
+    >>> found.decision
+    array([ 0, -1,  1])
+    >>> found.worth.round()
+    array([-25., 200., -35.])
     """
     p = np.asarray(p, dtype=np.float64)
     costs = expected_costs(p, prices)  # (n, K + 1)

@@ -41,12 +41,14 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from rejo._docs import cited
 from rejo._errors import RejoError, close_words
 from rejo._io import one_line, percent
 from rejo._typing import Floats, Indices, Mask
 from rejo.decisions import imperfect_reviews
 
-HIGHEST = 1e12  # price
+#: Highest price that is taken.
+HIGHEST = 1e12
 MOST_BYTES = 1_000_000  # of a CSV file
 SLACK = 1e-7  # share by which the linear program may be off
 WORDS = ("error", "review", "accuracy", "step")
@@ -98,14 +100,29 @@ class Prices(NamedTuple):
 # ---- what others call --------------------------------------------------------------------
 
 
+@cited
 def price_matrix(cost_of: Any, classes: Sequence[Any], *, ordered: bool = True) -> Floats:
-    """Prices for :func:`rejo.decisions.decide`, from any form of prices.
+    """Return prices for :func:`rejo.decisions.decide`, from any form of prices.
 
     Parameters
     ----------
     cost_of : dict, str, path, DataFrame or array-like of shape (n_classes, n_classes + 1)
-        Prices; the forms are at the head of this module.
+        Prices.  As text, entries are separated by commas; as a dict, the part before ``=`` is the
+        key:
+
+        - ``error=5000``: any wrong decision;
+        - ``error:ill=5000``: a wrong decision on a case that is truly ``ill``;
+        - ``ill>well=5000``: a true ``ill`` that is decided as ``well``;
+        - ``step=100``: ordered classes, 100 for one class off, 200 for two, and so on;
+        - ``review=40``, ``review:ill=60``: a review, and one of a case that is truly ``ill``;
+        - ``accuracy=0.95``, ``accuracy:ill=0.9``: share of the reviews that end in the right
+          decision; all of them by default.
+
+        The more special entry counts.  A dict may also be nested, or have pairs as keys.  A path
+        or a DataFrame is a table with a row for each true class and a column for each decision and
+        for ``review``; the last column of an array is the review.
     classes : sequence of labels
+        All classes, in the order of the rows and columns of the result.
     ordered : bool, default=True
         Whether the classes have an order, lowest first; ``step`` needs one.
 
@@ -114,9 +131,28 @@ def price_matrix(cost_of: Any, classes: Sequence[Any], *, ordered: bool = True) 
     prices : ndarray of shape (n_classes, n_classes + 1)
         Price of each decision and, last, of a review, for each true class.
 
+    Raises
+    ------
+    ValueError
+        If a price is missing, negative, or of a class that there is not; the message says which.
+
+    See Also
+    --------
+    describe_prices : The same in plain words, to check them.
+    rejo.decisions.decide : Decisions at these prices.
+    rejo.ThresholdRejectClassifier : Takes all these forms as ``cost_of``.
+
+    References
+    ----------
+    %elkan2001
+
     Examples
     --------
     >>> from rejo.prices import price_matrix
+    >>> costs = {"error": {"default": 5000, "repaid": 300}, "review": 40}
+    >>> price_matrix(costs, ["default", "repaid"])
+    array([[   0., 5000.,   40.],
+           [ 300.,    0.,   40.]])
     >>> price_matrix("step=100,review=40,review:bad=60", ["good", "fair", "bad"])
     array([[  0., 100., 200.,  40.],
            [100.,   0., 100.,  40.],
@@ -125,13 +161,47 @@ def price_matrix(cost_of: Any, classes: Sequence[Any], *, ordered: bool = True) 
     return _complete(_resolve(cost_of, classes, ordered)).matrix()
 
 
+@cited
 def case_costs(
     cost_of: Any, classes: Sequence[Any], true: Indices, decision: Indices, *, ordered: bool = True
 ) -> Floats:
-    """What each of ``n`` cases costs, by its true class and its decision (-1: review).
+    """Return what each case costs, by its true class and its decision.
 
-    Both are indices into ``classes``.  Prices that no case needs may be missing, and there may be
-    prices of other classes.
+    Parameters
+    ----------
+    cost_of : dict, str, path, DataFrame or array-like of shape (n_classes, n_classes + 1)
+        Prices, in any form of :func:`price_matrix`.
+        Prices that no case needs may be missing, and there may be prices of other classes.
+    classes : sequence of labels
+        The classes.
+    true : ndarray of int of shape (n_samples,)
+        True classes, as indices into ``classes``.
+    decision : ndarray of int of shape (n_samples,)
+        Decisions, the same way; -1: review.
+    ordered : bool, default=True
+        Whether the classes have an order, lowest first; ``step`` needs one.
+
+    Returns
+    -------
+    costs : ndarray of shape (n_samples,)
+        In the unit of the prices.
+
+    See Also
+    --------
+    rejo.expected_cost : Their mean, from labels instead of indices.
+    rejo.decisions.expected_costs : What decisions will cost, by posteriors.
+
+    References
+    ----------
+    %elkan2001
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rejo.prices import case_costs
+    >>> true, decision = np.array([0, 0, 1]), np.array([0, 1, -1])
+    >>> case_costs("error=5000,review=40", ["ill", "well"], true, decision)
+    array([   0., 5000.,   40.])
     """
     prices = _resolve(cost_of, classes, ordered, more=True)
     used = np.zeros((len(prices.names), len(prices.names) + 1), dtype=bool)
@@ -140,9 +210,25 @@ def case_costs(
 
 
 def read_prices(text: str) -> dict[str, float]:
-    """Prices as a flat dict, from text or from the name of a CSV file.
+    """Return prices as a flat dict, from text or from the name of a CSV file.
 
-    Checks all that can be checked before the classes are known.
+    All is checked that can be checked before the classes are known.
+
+    Parameters
+    ----------
+    text : str
+        Prices such as ``"error=5000,review=40"``, or a name that ends in ``.csv``; see
+        :func:`price_matrix`.
+
+    Returns
+    -------
+    prices : dict of str to float
+        Each entry under its key.
+
+    See Also
+    --------
+    price_matrix : Prices of known classes, as a matrix.
+    renamed_classes : The same prices, with other names of the classes.
 
     Examples
     --------
@@ -153,8 +239,9 @@ def read_prices(text: str) -> dict[str, float]:
     return {_key(entry): entry.value for entry in _entries(text)}
 
 
+@cited
 def highest_review_price(prices: Floats, mistakes: Floats | None = None) -> Floats:
-    """Price (K,) of a review, up to which a review pays for some posterior.
+    """Return the price of a review up to which a review pays for some case.
 
     It is the value of a game: the largest ``f >= 0`` with ``min_d p @ L[:, d] >= f * p @ r`` for
     some posterior ``p``, times the review prices ``r``.  With ``q = p / (p @ r)`` that is the
@@ -164,12 +251,31 @@ def highest_review_price(prices: Floats, mistakes: Floats | None = None) -> Floa
     Parameters
     ----------
     prices : ndarray of shape (n_classes, n_classes + 1)
+        From :func:`price_matrix`.
     mistakes : ndarray of shape (n_classes,), default=None
         What the reviewers' mistakes add to the price of a review, which is in ``prices`` without
-        them.  If there are so many that no price of a review would pay, the result is NaN.
+        them.
+
+    Returns
+    -------
+    highest : ndarray of shape (n_classes,)
+        For each true class, in the proportion of the review prices that were given; infinite if
+        reviews of some class are free, NaN if reviewers err so often that no price would pay.
+
+    See Also
+    --------
+    check_reviews_pay : Refuses prices above it.
+    rejo.decisions.imperfect_reviews : Reviewers who make mistakes.
+
+    References
+    ----------
+    %chow1970
 
     Examples
     --------
+    Of two classes, a guess is wrong in half of the cases at most.  A review pays up to half the
+    price of an error:
+
     >>> from rejo.prices import highest_review_price, price_matrix
     >>> prices = price_matrix({"error": 5000, "review": 40}, ["default", "repaid"])
     >>> highest_review_price(prices).round(6)
@@ -197,6 +303,7 @@ def highest_review_price(prices: Floats, mistakes: Floats | None = None) -> Floa
     return review * top * -best.fun
 
 
+@cited
 def check_reviews_pay(
     cost_of: Any, classes: Sequence[Any] | None = None, *, ordered: bool = True
 ) -> None:
@@ -204,8 +311,35 @@ def check_reviews_pay(
 
     Parameters
     ----------
-    cost_of, classes, ordered
-        As for :func:`price_matrix`.  Without ``classes``, ``cost_of`` is a matrix.
+    cost_of : dict, str, path, DataFrame or array-like of shape (n_classes, n_classes + 1)
+        Prices, in any form of :func:`price_matrix`.
+    classes : sequence of labels, default=None
+        All classes; ``None`` if ``cost_of`` is an array.
+    ordered : bool, default=True
+        Whether the classes have an order, lowest first; ``step`` needs one.
+
+    Raises
+    ------
+    ValueError
+        If a review costs more than the error that it could prevent, in every case.
+
+    See Also
+    --------
+    highest_review_price : Up to which price a review pays.
+    describe_prices : Says in words whether reviews pay.
+
+    References
+    ----------
+    %chow1970
+
+    Examples
+    --------
+    >>> from rejo.prices import check_reviews_pay
+    >>> check_reviews_pay("error=5000,review=40", ["ill", "well"])
+    >>> check_reviews_pay("error=100,review=60", ["ill", "well"])
+    Traceback (most recent call last):
+    ...
+    rejo._errors.RejoError: a review never pays at these prices: no case is worth one. It would ...
     """
     if classes is None:
         classes = range(len(cost_of))
@@ -230,8 +364,22 @@ def describe_prices(cost_of: Any, classes: Sequence[Any], *, ordered: bool = Tru
 
     Parameters
     ----------
-    cost_of, classes, ordered
-        As for :func:`price_matrix`.
+    cost_of : dict, str, path, DataFrame or array-like of shape (n_classes, n_classes + 1)
+        Prices, in any form of :func:`price_matrix`.
+    classes : sequence of labels
+        All classes.
+    ordered : bool, default=True
+        Whether the classes have an order, lowest first; ``step`` needs one.
+
+    Returns
+    -------
+    words : str
+        One or more sentences.
+
+    See Also
+    --------
+    price_matrix : The same as numbers.
+    rejo.RejectClassifierCV.summary : What these prices lead to.
 
     Examples
     --------
@@ -256,8 +404,35 @@ def describe_prices(cost_of: Any, classes: Sequence[Any], *, ordered: bool = Tru
     return said if _reviews_pay(found.matrix()) else f"{said} A review never pays. {_limit(found)}"
 
 
+@cited
 def reject_cost_of(prices: Floats) -> float | None:
-    """Price of a review where an error costs 1; ``None`` if prices differ between classes."""
+    """Return the price of a review where an error costs 1, if there is one such price.
+
+    Parameters
+    ----------
+    prices : ndarray of shape (n_classes, n_classes + 1)
+        From :func:`price_matrix`.
+
+    Returns
+    -------
+    reject_cost : float or None
+        ``None`` if prices differ between classes.
+
+    See Also
+    --------
+    rejo.decisions.uniform_prices : The way back.
+    rejo.RejoSVC : A classifier that is trained for one reject cost.
+
+    References
+    ----------
+    %chow1970
+
+    Examples
+    --------
+    >>> from rejo.prices import price_matrix, reject_cost_of
+    >>> reject_cost_of(price_matrix("error=5000,review=1000", ["ill", "well"]))
+    0.2
+    """
     K = len(prices)
     error, review = prices[0, 1], prices[0, -1]
     alike = (prices[:, :-1] == error * (1 - np.eye(K))).all() and (prices[:, -1] == review).all()
@@ -265,7 +440,24 @@ def reject_cost_of(prices: Floats) -> float | None:
 
 
 def renamed_classes(prices: Mapping[str, float], names: Callable[[str], str]) -> dict[str, float]:
-    """Prices as :func:`read_prices` returns them, with each class under the name ``names`` gives.
+    """Return prices with other names of the classes.
+
+    Parameters
+    ----------
+    prices : dict of str to float
+        From :func:`read_prices`.
+    names : callable
+        Gives the new name of a class for the old one.
+
+    Returns
+    -------
+    prices : dict of str to float
+        The same prices under new keys.
+
+    See Also
+    --------
+    read_prices : Reads them from text or a file.
+    price_matrix : Prices of known classes, as a matrix.
 
     Examples
     --------

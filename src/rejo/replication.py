@@ -29,6 +29,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rejo._docs import cited
 from rejo._sparse import check_sparse
 from rejo._typing import Floats, Indices
 
@@ -48,6 +49,7 @@ __all__ = [
 ]
 
 
+@cited
 def replica_labels(n_classes: int, reject: bool = True) -> Floats:
     """Binary label of each class in each replica.
 
@@ -62,11 +64,35 @@ def replica_labels(n_classes: int, reject: bool = True) -> Floats:
     -------
     labels : ndarray of shape (n_classes, n_replicas)
         ``+1`` where the class lies above the boundary, else ``-1``.
+
+    See Also
+    --------
+    replica_costs : What an error costs in each replica.
+    replicate : The whole training set of the binary classifier.
+
+    References
+    ----------
+    %sousa2013, cardoso2007
+
+    Examples
+    --------
+    Two boundaries between the classes 0 and 1, and two between 1 and 2:
+
+    >>> from rejo.replication import replica_labels
+    >>> replica_labels(3)
+    array([[-1., -1., -1., -1.],
+           [ 1.,  1., -1., -1.],
+           [ 1.,  1.,  1.,  1.]])
+    >>> replica_labels(3, reject=False)
+    array([[-1., -1.],
+           [ 1., -1.],
+           [ 1.,  1.]])
     """
     k, _, j = _classes_and_replicas(n_classes, reject)
     return np.where(k > j, 1.0, -1.0)
 
 
+@cited
 def replica_costs(n_classes: int, reject_cost: float | None, s: int | None = None) -> Floats:
     """Cost of an error on each class in each replica.
 
@@ -85,6 +111,27 @@ def replica_costs(n_classes: int, reject_cost: float | None, s: int | None = Non
     Returns
     -------
     costs : ndarray of shape (n_classes, n_replicas)
+        Not negative.
+
+    See Also
+    --------
+    loss_from_costs : What these costs amount to for the decisions.
+    costs_from_loss : Costs for a loss of your own.
+    replicate : The whole training set of the binary classifier.
+
+    References
+    ----------
+    %sousa2013, cardoso2007
+
+    Examples
+    --------
+    Boundary 0 is the lower edge of the reject region.  It is cheap there to err on class 0, whose
+    points are then reviewed, and expensive to err on class 1, whose points are then decided as 0:
+
+    >>> from rejo.replication import replica_costs
+    >>> replica_costs(2, reject_cost=0.2)
+    array([[0.2, 0.8],
+           [0.8, 0.2]])
     """
     if reject_cost is not None and not (isinstance(reject_cost, Real) and 0 < reject_cost <= 0.5):
         raise ValueError(
@@ -103,12 +150,14 @@ def replica_costs(n_classes: int, reject_cost: float | None, s: int | None = Non
     return np.where(beyond <= (k.size if s is None else s), costs, 0.0)
 
 
+@cited
 def loss_from_costs(costs: ArrayLike) -> Floats:
     """Loss that the replica costs induce on the outputs of the classifier.
 
     Parameters
     ----------
     costs : array-like of shape (n_classes, n_replicas)
+        From :func:`replica_costs`, or your own.
 
     Returns
     -------
@@ -116,8 +165,20 @@ def loss_from_costs(costs: ArrayLike) -> Floats:
         ``loss[k, o]`` is the cost of the count ``o`` for a point of class ``k``: the sum of
         the costs of all replicas that are on the wrong side.
 
+    See Also
+    --------
+    costs_from_loss : The way back.
+    rejo.metrics.ordinal_risk : A measure of decisions by such a loss.
+
+    References
+    ----------
+    %sousa2013, lin2012
+
     Examples
     --------
+    Two classes: an error costs 1 and a rejection 0.2.
+
+    >>> from rejo.replication import loss_from_costs, replica_costs
     >>> loss_from_costs(replica_costs(2, reject_cost=0.2))
     array([[0. , 0.2, 1. ],
            [1. , 0.2, 0. ]])
@@ -128,6 +189,7 @@ def loss_from_costs(costs: ArrayLike) -> Floats:
     return np.abs(steps - np.take_along_axis(steps, right[:, None], axis=1))
 
 
+@cited
 def costs_from_loss(loss_matrix: ArrayLike) -> Floats:
     """Replica costs that induce a given loss.
 
@@ -147,6 +209,25 @@ def costs_from_loss(loss_matrix: ArrayLike) -> Floats:
     ValueError
         If a row does not fall to 0 at its own class and rise after it: such a loss is not
         a sum of costs over boundaries.
+
+    See Also
+    --------
+    loss_from_costs : The way back.
+    replica_costs : Costs of the paper, for one reject cost.
+    rejo.ReplicationClassifier : Takes such a loss as ``loss_matrix``.
+
+    References
+    ----------
+    %sousa2013, lin2012
+
+    Examples
+    --------
+    To miss class 1 costs ten times as much as a false alarm, and a rejection 0.5:
+
+    >>> from rejo.replication import costs_from_loss
+    >>> costs_from_loss([[0, 0.5, 1], [10, 0.5, 0]])
+    array([[0.5, 0.5],
+           [9.5, 0.5]])
     """
     try:
         loss = np.asarray(loss_matrix, dtype=np.float64)
@@ -176,12 +257,14 @@ def costs_from_loss(loss_matrix: ArrayLike) -> Floats:
     return np.abs(np.diff(loss, axis=1))
 
 
+@cited
 def extension_vectors(n_replicas: int, h: float = 1.0, coding: Coding = "onehot") -> Floats:
     """Extension features that distinguish the replicas.
 
     Parameters
     ----------
     n_replicas : int
+        Number of boundaries, ``2 * (n_classes - 1)`` with rejection.
     h : float, default=1.0
         Size of an extension feature; small values keep the thresholds together.
     coding : {"onehot", "thermometer", "ordinal"}, default="onehot"
@@ -192,6 +275,24 @@ def extension_vectors(n_replicas: int, h: float = 1.0, coding: Coding = "onehot"
     -------
     vectors : ndarray of shape (n_replicas, n_replicas - 1), or (n_replicas, 1) if ordinal
         The first row is 0.  A single replica has no extension features.
+
+    See Also
+    --------
+    extend_rows : Puts them beside the features of points.
+    replicate : The whole training set of the binary classifier.
+
+    References
+    ----------
+    %sousa2013, cardoso2007
+
+    Examples
+    --------
+    >>> from rejo.replication import extension_vectors
+    >>> extension_vectors(4, coding="thermometer")
+    array([[0., 0., 0.],
+           [1., 0., 0.],
+           [1., 1., 0.],
+           [1., 1., 1.]])
     """
     _check_integer("n_replicas", n_replicas, 1)
     if not (isinstance(h, Real) and 0 < h < np.inf):
@@ -205,6 +306,7 @@ def extension_vectors(n_replicas: int, h: float = 1.0, coding: Coding = "onehot"
     raise ValueError(f"coding must be 'onehot', 'thermometer' or 'ordinal'; got {coding!r}.")
 
 
+@cited
 def replicate(
     X: Any,
     y: ArrayLike,
@@ -221,6 +323,7 @@ def replicate(
     Parameters
     ----------
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+        Points.
     y : array-like of shape (n_samples,)
         Class indices ``0..n_classes - 1``.
     costs : array-like of shape (n_classes, n_replicas)
@@ -246,8 +349,22 @@ def replicate(
     replica : ndarray of int of shape (n_rows,)
         Only if ``return_replica=True``.
 
+    See Also
+    --------
+    decode : From the labels of the replicas of a point back to its class.
+    rejo.ReplicationClassifier : Does it all, around any binary classifier.
+
+    References
+    ----------
+    %sousa2013, cardoso2007
+
     Examples
     --------
+    Two points, one of each class.  The columns are the feature, the extension feature, the label
+    and the weight:
+
+    >>> import numpy as np
+    >>> from rejo.replication import replica_costs, replicate
     >>> Xr, yr, wr = replicate([[5.0], [7.0]], [0, 1], replica_costs(2, 0.2))
     >>> np.column_stack([Xr, yr, wr])
     array([[ 5. ,  0. , -1. ,  0.2],
@@ -259,7 +376,9 @@ def replicate(
     n_classes, n_replicas = costs.shape
     if hasattr(X, "tocsr"):
         check_sparse(X)
-    X, k = X if hasattr(X, "tocsr") or hasattr(X, "iloc") else np.asarray(X), np.asarray(y)
+    known = ("tocsr", "iloc", "get_columns")  # a sparse matrix, or a frame of pandas or polars
+    X = X if any(hasattr(X, name) for name in known) else np.asarray(X)
+    k = np.asarray(y)
     n = X.shape[0]
     if k.shape != (n,):
         raise ValueError(f"y must have one entry for each of the {n} rows of X; got {k.shape}.")
@@ -279,20 +398,43 @@ def replicate(
     return (*replicated, q) if return_replica else replicated
 
 
+@cited
 def extend_rows(X: Any, rows: Indices, vectors: Floats) -> Any:
     """Take rows of ``X`` and put extension features beside them.
 
     Parameters
     ----------
     X : {ndarray, sparse matrix, DataFrame} of shape (n_samples, n_features)
+        Points.
     rows : ndarray of int of shape (n_rows,)
         Which rows to take, in which order.
     vectors : ndarray of shape (n_rows, n_extension_features)
+        Extension features of each of these rows.
 
     Returns
     -------
     extended : (n_rows, n_features + n_extension_features)
         CSR if ``X`` is sparse.  In a DataFrame the new columns are ``replica_0``, ...
+
+    See Also
+    --------
+    extension_vectors : The extension features of each replica.
+    replicate : The whole training set of the binary classifier.
+
+    References
+    ----------
+    %sousa2013
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rejo.replication import extend_rows, extension_vectors
+    >>> X = np.array([[5.0], [7.0]])
+    >>> extend_rows(X, np.repeat([0, 1], 2), np.tile(extension_vectors(2), (2, 1)))
+    array([[5., 0.],
+           [5., 1.],
+           [7., 0.],
+           [7., 1.]])
     """
     n_features = X.shape[1]
     if hasattr(X, "tocsr"):
@@ -308,6 +450,9 @@ def extend_rows(X: Any, rows: Indices, vectors: Floats) -> Any:
         for j, feature in enumerate(vectors.T):
             frame[_free_name(j, X.columns) if named else n_features + j] = feature
         return frame
+    if hasattr(X, "get_columns"):  # of polars
+        marks = {_free_name(j, X.columns): feature for j, feature in enumerate(vectors.T)}
+        return X[rows].hstack(type(X)(marks))
     kind = X.dtype if X.dtype.kind in "fO" else np.float64
     array = np.empty((len(rows), n_features + vectors.shape[1]), dtype=kind)
     array[:, n_features:] = vectors
@@ -317,6 +462,7 @@ def extend_rows(X: Any, rows: Indices, vectors: Floats) -> Any:
     return array
 
 
+@cited
 def decode(counts: ArrayLike, reject: bool = True) -> NDArray[np.intp]:
     """Class index of each count of positive replicas.
 
@@ -333,8 +479,18 @@ def decode(counts: ArrayLike, reject: bool = True) -> NDArray[np.intp]:
         ``-1`` where the point is rejected: it then lies between the classes
         ``counts // 2`` and ``counts // 2 + 1``.
 
+    See Also
+    --------
+    replica_labels : The labels that are counted.
+    rejo.RejectClassifier.predict : Classes instead of indices.
+
+    References
+    ----------
+    %sousa2013
+
     Examples
     --------
+    >>> from rejo.replication import decode
     >>> decode([0, 1, 2, 3, 4])
     array([ 0, -1,  1, -1,  2])
     """
