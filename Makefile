@@ -9,7 +9,7 @@ CODE := src tests benchmarks docs setup.py conftest.py
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test cluster slow fuzz torch spark lint types imports bench docs sanitize all clean
+.PHONY: demo test cluster slow fuzz torch spark lint types imports bench docs site site-links sanitize all clean
 
 demo: $(INSTALLED)
 	$(BIN)/rejo demo --overwrite
@@ -73,6 +73,21 @@ docs: $(INSTALLED)
 	$(BIN)/python docs/report_picture.py
 	$(BIN)/python -m pytest docs README.md
 
+# The site in build/site: guide, reference, gallery. A warning is an error, and nothing is fetched.
+# SITE="-D plot_gallery=0" leaves the examples unrun.
+SITE ?=
+site: $(VENV)/.site
+	$(BIN)/python -m sphinx -W --keep-going -q -j 2 -d build/site-trees $(SITE) docs build/site
+	$(BIN)/python -m pytest -m site tests/test_site.py
+
+# Links to other sites; needs a network.
+site-links: $(VENV)/.site
+	$(BIN)/python -m sphinx -b linkcheck -q -d build/site-trees -D plot_gallery=0 docs build/site-links
+
+$(VENV)/.site: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet "rejo[docs,examples]"
+	touch $@
+
 # The extension with AddressSanitizer and UBSan, built beside the normal one. The first tests run every
 # instruction set by themselves; the others, with the hostile calls of the classifiers, once on each.
 # libstdc++ is loaded with libasan, which otherwise cannot follow C++ exceptions into Python.
@@ -103,6 +118,7 @@ all: lint types imports test cluster demo
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info src/rejo/solvers/*.so src/rejo/solvers/*.pyd
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis rejo-demo*
+	rm -rf docs/api docs/gallery docs/sg_execution_times.rst
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An editable installation: Python files are used where they stand, and a change of the C++ files or of

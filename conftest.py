@@ -8,6 +8,8 @@ import pytest
 from hypothesis import settings
 
 collect_ignore = [] if find_spec("torch") else ["src/rejo/torch.py"]
+# The site: what only Sphinx imports, and what it writes beside the pages.
+collect_ignore += ["docs/conf.py", "docs/_ext", "docs/inventories", "docs/gallery"]
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")

@@ -1,7 +1,5 @@
 """Made-up outcomes, reports of three kinds, and a browser."""
 
-import os
-import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,12 +8,9 @@ import pytest
 from rejo.decisions import decide, uniform_prices
 from rejo.report import make_report, render
 from rejo.selection.outcomes import Outcomes
+from tests.browser import chromium
 
 COSTS = (0.02, 0.04, 0.08, 0.12, 0.16, 0.2, 0.24, 0.28, 0.32, 0.36, 0.4, 0.44, 0.48, 0.5)
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync "
-    "--disable-background-networking --disable-component-update"
-)
 
 
 TRIED = [
@@ -211,14 +206,8 @@ def reports():
 @pytest.fixture(scope="session")
 def browser():
     """Chromium of the system."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = os.environ.get("REJO_CHROMIUM") or shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no browser: install chromium, or set REJO_CHROMIUM to its path")
-    with playwright.sync_playwright() as engine:
-        running = engine.chromium.launch(executable_path=chromium, args=FLAGS.split())
+    with chromium() as running:
         yield running
-        running.close()
 
 
 class Visit:

@@ -1,0 +1,150 @@
+"""How Sphinx makes the site of this folder: `make site`. Nothing is fetched, now or by a reader."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "_ext"), str(HERE)]
+
+import rejo  # noqa: E402
+
+sys.path.insert(0, str(HERE / "inventories"))
+from renew import PROJECTS  # noqa: E402
+
+project = "rejo"
+author = "rejo developers"
+copyright = "rejo developers, BSD-3-Clause"
+version = release = rejo.__version__
+language = "en"
+
+REPOSITORY = repository = "https://github.com/rejo-project/rejo"
+html_baseurl = "https://rejo-project.github.io/rejo/"
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.linkcode",
+    "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+    # In _ext:
+    "api_pages",
+    "guide_pages",
+    "mathml",
+    "our_names",
+]
+
+exclude_patterns = [
+    "_ext",
+    "inventories",
+    "*/words.md",  # what people write into pages that scripts make
+    "gallery/**/*.ipynb",
+    "gallery/**/*.py",
+    "gallery/**/*.json",
+    "gallery/**/*.md5",
+    "gallery/backreferences",
+    "**/sg_execution_times.rst",  # loads jQuery and a table from a CDN
+    "sg_execution_times.rst",
+]
+templates_path = ["_templates"]
+nitpicky = True
+
+# The pages of the guide: GitHub's Markdown and its anchors.
+myst_heading_anchors = 4
+myst_links_external_new_tab = False
+suppress_warnings = ["myst.header"]
+
+# The reference.
+autodoc_typehints = "none"  # the tables of parameters say it in words
+autodoc_member_order = "bysource"
+autosummary_generate = False  # api_pages writes the pages
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = {
+    "ndarray": "numpy.ndarray",
+    "DataFrame": "pandas.DataFrame",
+    "DataFrames": "pandas.DataFrame",
+    "Series": "pandas.Series",
+    "RandomState": "numpy.random.RandomState",
+    "csr_matrix": "scipy.sparse.csr_matrix",
+    "Axes": "matplotlib.axes.Axes",
+    "Figure": "matplotlib.figure.Figure",
+    "Pipeline": "sklearn.pipeline.Pipeline",
+    "Path": "pathlib.Path",
+}
+
+# Lists of foreign names, kept here: see inventories/renew.py.
+intersphinx_mapping = {
+    key: (foreign.address, str(HERE / "inventories" / f"{key}.inv"))
+    for key, foreign in PROJECTS.items()
+}
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": "/plot_",
+    "doc_module": ("rejo",),
+    "reference_url": {"rejo": None},
+    "backreferences_dir": "gallery/backreferences",
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+    "remove_config_comments": True,
+    "download_all_examples": False,
+    "abort_on_example_error": False,
+    "image_scrapers": ("matplotlib",),
+    "reset_modules": ("matplotlib",),
+    "within_subsection_order": "FileNameSortKey",
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"rejo {version}"
+html_logo = None
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_favicon = "_static/rejo.svg"
+html_show_sourcelink = False
+html_copy_source = False
+html_last_updated_fmt = None
+html_context = {"default_mode": "auto"}
+html_theme_options = {
+    "logo": {
+        "text": "rejo",
+        "image_light": "_static/rejo.svg",
+        "image_dark": "_static/rejo.svg",
+        "alt_text": "rejo, start page",
+    },
+    "icon_links": [
+        {"name": "Source code", "url": REPOSITORY, "icon": "fa-brands fa-github"},
+    ],
+    "header_links_before_dropdown": 7,
+    "navbar_align": "left",
+    "navigation_depth": 3,
+    "show_nav_level": 1,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": ["theme-version"],
+    "navigation_with_keys": False,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {"index": [], "start": [], "which": [], "whats_new": [], "glossary": []}
+
+
+def linkcode_resolve(domain, info):
+    """The lines of the repository that define a name."""
+    from our_names import lines_of
+
+    found = lines_of(info["module"], info["fullname"]) if domain == "py" else None
+    if not found:
+        return None
+    path, first, last = found
+    return f"{REPOSITORY}/blob/main/{path}#L{first}-L{last}"
