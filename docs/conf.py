@@ -6,6 +6,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE)]
 
+import numpydoc.xref  # noqa: E402
+
 import rejo  # noqa: E402
 
 sys.path.insert(0, str(HERE / "inventories"))
@@ -33,6 +35,7 @@ extensions = [
     "api_pages",
     "guide_pages",
     "mathml",
+    "small_files",
     "our_names",
 ]
 
@@ -40,11 +43,6 @@ exclude_patterns = [
     "_ext",
     "inventories",
     "*/words.md",  # what people write into pages that scripts make
-    "gallery/**/*.ipynb",
-    "gallery/**/*.py",
-    "gallery/**/*.json",
-    "gallery/**/*.md5",
-    "gallery/backreferences",
     "**/sg_execution_times.rst",  # loads jQuery and a table from a CDN
     "sg_execution_times.rst",
 ]
@@ -63,6 +61,7 @@ autosummary_generate = False  # api_pages writes the pages
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = True
 numpydoc_xref_ignore = "all"
+numpydoc.xref.DEFAULT_LINKS.clear()  # links from every "int" are noise
 numpydoc_xref_aliases = {
     "ndarray": "numpy.ndarray",
     "DataFrame": "pandas.DataFrame",
@@ -126,6 +125,7 @@ html_theme_options = {
     ],
     "header_links_before_dropdown": 7,
     "navbar_align": "left",
+    "collapse_navigation": True,
     "navigation_depth": 3,
     "show_nav_level": 1,
     "show_toc_level": 2,

@@ -11,18 +11,25 @@ out the blocks that are marked as slow.
 import argparse
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
+import traceback
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-import rejo
+import rejo.cli
+import rejo.persistence
+import rejo.report
+import rejo.scoring
+import rejo.selection
 
 PAGES = [Path(__file__).with_name("command-line.md")]
 STAGE = re.compile(r"^\[ *\d+ s\] .*\n", re.MULTILINE)
+SHELL = re.compile(r"[|<>&;$*?]")  # what only a shell understands
 BLOCK = re.compile(
     r"^(?P<slow><!-- slow -->\n)?```console\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -81,6 +88,18 @@ def commands(block: str) -> list[str]:
 
 def transcript(command: str, folder: Path, environment: dict[str, str]) -> str:
     """The command, what it printed, and its exit code if that is not 0."""
+    program, *arguments = shlex.split(command.replace("\\\n", " "))
+    if program == "rejo" and not SHELL.search(command) and hasattr(os, "fork"):
+        code, printed = in_fork(arguments, folder, environment)
+    else:
+        code, printed = in_shell(command, folder, environment)
+    quiet = (0, 141)  # 141: `head` had enough
+    end = "" if code in quiet else f"(exit code {code})\n"
+    return f"$ {command}\n{STAGE.sub('', printed)}{end}"
+
+
+def in_shell(command: str, folder: Path, environment: dict[str, str]) -> tuple[int, str]:
+    """Exit code of a command, and what it printed."""
     result = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
         cwd=folder,
@@ -90,9 +109,35 @@ def transcript(command: str, folder: Path, environment: dict[str, str]) -> str:
         text=True,
         check=False,
     )
-    quiet = (0, 141)  # 141: `head` had enough
-    end = "" if result.returncode in quiet else f"(exit code {result.returncode})\n"
-    return f"$ {command}\n{STAGE.sub('', result.stdout)}{end}"
+    return result.returncode, result.stdout
+
+
+def in_fork(arguments: list[str], folder: Path, environment: dict[str, str]) -> tuple[int, str]:
+    """The same for ``rejo`` and its arguments, in a fork, which has the libraries already."""
+    reader, writer = os.pipe()
+    sys.stdout.flush()
+    pid = os.fork()
+    if not pid:
+        code = 1
+        try:
+            os.dup2(writer, 1)
+            os.dup2(writer, 2)
+            sys.stdout.reconfigure(line_buffering=False)  # as in a pipe, also from a terminal
+            os.chdir(folder)
+            os.environ.clear()
+            os.environ.update(environment)
+            code = rejo.cli.main(arguments)
+        except SystemExit as stop:  # argparse: help, version and wrong usage
+            code = stop.code if isinstance(stop.code, int) else 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            os._exit(code)
+    os.close(writer)
+    with open(reader, encoding="utf-8") as pipe:
+        printed = pipe.read()
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), printed
 
 
 def words(text: str) -> list[str]:

@@ -5,6 +5,7 @@ the words come from the docstrings, when Sphinx reads the pages.
 """
 
 import inspect
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -64,7 +65,8 @@ def methods_of(owner):
     found = []
     for name, kind, home, _ in inspect.classify_class_attrs(owner):
         wanted = kind in ("method", "class method", "static method", "property")
-        if wanted and not name.startswith("_") and home.__module__.startswith("rejo"):
+        ours = home.__module__.startswith("rejo") and not re.fullmatch("set_.*_request", name)
+        if wanted and ours and not name.startswith("_"):
             thing = inspect.getattr_static(owner, name)
             code = getattr(thing, "fget", None) or getattr(thing, "__func__", thing)
             code = getattr(inspect.unwrap(code), "__code__", None)
@@ -171,7 +173,7 @@ def write(app):
     rooms = {name: rooms[name] for name in sorted(rooms, key=lambda name: order(name))}
     pages = {"index": index_page(rooms)}
     for module, names in rooms.items():
-        pages[module if module != "rejo" else "rejo"] = room_page(module, names)
+        pages[module] = room_page(module, names)
         pages |= {f"{module}.{name}": page_of(module, name) for name in names}
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.rst"):
@@ -183,10 +185,18 @@ def write(app):
             path.write_text(text, encoding="utf-8")
 
 
+def escape_shapes(app, what, name, thing, options, lines):
+    """In ``array of shape (n_features_in_,)``, the underscore would mean a link."""
+    for at, line in enumerate(lines):
+        if re.match(r"\s*\w+ : .*shape", line):
+            lines[at] = re.sub(r"(\w)_(?=[,)])", r"\1\\_", line)
+
+
 def order(room):
     return (FIRST.index(room) if room in FIRST else len(FIRST), room)
 
 
 def setup(app):
     app.connect("builder-inited", write)
+    app.connect("autodoc-process-docstring", escape_shapes, priority=100)  # before numpydoc
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,6 +6,7 @@ does not exist is a warning, and with it an error.
 """
 
 import inspect
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -72,10 +73,17 @@ def public_name(way, parts):
     return None
 
 
+def is_attribute(node):
+    """A fitted attribute: the docstring of its class lists it."""
+    owner = getattr(sys.modules.get(node.get("py:module")), node.get("py:class") or "", None)
+    listed = re.findall(r"^\s*(\w+) : ", getattr(owner, "__doc__", None) or "", re.M)
+    return node["reftarget"] in listed
+
+
 def resolve(app, env, node, contnode):
     if node.get("refdomain") != "py":
         return None
-    exists = False
+    exists = is_attribute(node)
     for way, parts in meanings(node["reftarget"].lstrip("~."), node.get("py:module")):
         exists = True
         if name := public_name(way, parts):
