@@ -458,6 +458,7 @@ def standard_methods(
     n_features, n_samples : int
         Size of the table, on which kernel widths and the number of kernel features depend.
     random_state : int, default=0
+        Seeds the methods that draw at random.
     prepare : transformer, default=None
         The first step of each pipeline, such as a :class:`~rejo.tables.TableEncoder`. ``None``: a
         ``StandardScaler``, which needs numbers.
@@ -469,7 +470,14 @@ def standard_methods(
     Returns
     -------
     estimators : dict of {name: Pipeline}
+        The methods, unfitted.
     param_grids : dict of {name: grid}
+        For ``GridSearchCV``, or ``param_grids`` of :func:`~rejo.compare`.
+
+    See Also
+    --------
+    rejo.compare : Compare them, with ``estimators="standard"``.
+    choose_model : Choose one for a table.
 
     Examples
     --------

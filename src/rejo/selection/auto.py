@@ -68,7 +68,7 @@ class Finalist(NamedTuple):
 class Choice:
     """What was chosen, and what it was chosen from.
 
-    Attributes
+    Parameters
     ----------
     name : str
         The chosen model, by its name in the catalogue.
@@ -79,8 +79,42 @@ class Choice:
     prices : list of ndarray of shape (n_classes, n_classes + 1)
         The cost of a case is the mean over these.
     n_folds : int
+        Number of folds.
+    prepare : transformer
+        The step that prepares the cases, unfitted.
+    y : ndarray of int of shape (n_samples,)
+        True classes, as indices.
+
+    Attributes
+    ----------
     estimator : Pipeline
         The chosen model, unfitted, after the step that prepares the cases.
+    chosen : Finalist
+        The chosen one of those tried.
+    crossfit : CrossFit or None
+        Its posteriors out of fold, if it decides by them.
+    baselines : dict of {way: cost}
+        Mean cost of a case if all are reviewed and, with posteriors, if all are decided.
+    n_cases : int
+        Number of cases.
+
+    See Also
+    --------
+    choose_model : Choose.
+    Comparison : Fair comparison of methods, each tuned within the training parts.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from rejo import make_synthetic_2
+    >>> from rejo.selection import choose_model
+    >>> X, y = make_synthetic_2(150, random_state=0)
+    >>> choice = choose_model(StandardScaler(), X, y, models=["logistic-posterior"], cv=3)
+    >>> list(choice.baselines)
+    ['reviewing every case', 'deciding every case']
+    >>> model = choice.estimator.fit(X, y)
+    >>> model.predict(X[:3]).shape
+    (3,)
     """
 
     name: str
@@ -204,14 +238,17 @@ def choose_model(
     prices : sequence of ndarray of shape (n_classes, n_classes + 1), default=None
         The cost is the mean over these prices; see :mod:`rejo.decisions`.  By default an error
         costs 1 and a review 0.08, 0.24 and 0.4.
-    class_order, reject_label
-        Parameters of the models.
+    class_order : array-like of shape (n_classes,), default=None
+        Parameter of the models: the classes, lowest first.
     ordered : bool, default=True
         Whether three or more classes have an order.  If not, only models that need none are tried.
+    reject_label : label, default=None
+        Parameter of the models: the label of a rejection.
     cv : int, default=5
         Number of stratified, shuffled folds; at most three for more than 8,000 cases.
     %groups
     random_state : int, default=0
+        Shuffles the folds, and seeds the models.
     %n_jobs
     tell : callable, default=None
         Called with a line of text at the start of each leg.
@@ -219,6 +256,13 @@ def choose_model(
     Returns
     -------
     choice : Choice
+        The chosen model, unfitted, and what it was chosen from.
+
+    See Also
+    --------
+    rejo.compare : Fair comparison of methods: the choice is optimistic about its own cost.
+    rejo.RejectClassifierCV : Find the operating point of one model.
+    standard_methods : Models of the catalogue, with their grids.
 
     Examples
     --------

@@ -22,11 +22,49 @@ Row = dict[str, Any]
 
 
 class Difference(NamedTuple):
-    """How a method differs from the reference at one reject cost, over the same splits."""
+    """How a method differs from the reference at one reject cost, over the same splits.
+
+    Parameters
+    ----------
+    method : str
+        The method.
+    reject_cost : float or None
+        The reject cost; None at prices that differ between classes.
+    difference : float
+        Mean of method - reference; negative if the method has the lower value.
+    low, high : float
+        Limits of its confidence interval.
+    p_value : float
+        Probability of such a difference, or a larger one, if there is none.
+
+    See Also
+    --------
+    rejo.compare : Make a comparison; its ``differences`` computes them.
+    corrected_t_test : The test.
+
+    References
+    ----------
+    .. [1] C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
+       52(3), 2003. https://doi.org/10.1023/A:1024068626366
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from rejo import ThresholdRejectClassifier, compare, make_synthetic_2
+    >>> X, y = make_synthetic_2(200, random_state=0)
+    >>> methods = {
+    ...     "linear": ThresholdRejectClassifier(LogisticRegression()),
+    ...     "bayes": ThresholdRejectClassifier(GaussianNB()),
+    ... }
+    >>> found = compare(methods, X, y, reject_costs=[0.2], cv=5).differences()
+    >>> found[0].method, found[0].low < found[0].difference < found[0].high
+    ('bayes', True)
+    """
 
     method: str
-    reject_cost: float | None  # None: at prices that differ between classes
-    difference: float  # mean of method - reference; negative if the method has the lower value
+    reject_cost: float | None
+    difference: float
     low: float
     high: float
     p_value: float
@@ -36,7 +74,7 @@ class Difference(NamedTuple):
 class Comparison:
     """The rows of a comparison, and what they say.
 
-    Attributes
+    Parameters
     ----------
     rows : list of dict
         One for each method, reject cost and fold, with the keys ``method``, ``reject_cost``
@@ -56,6 +94,44 @@ class Comparison:
     prices : ndarray of shape (n_classes, n_classes + 1) or None
         Prices of each decision and, last, of a review, for each true class.
     left_out : dict of {method: reason}
+        Methods that could not be trained for the prices.
+
+    Attributes
+    ----------
+    methods : list of str
+        Names of the methods, in the order given.
+    reject_costs : list of float
+        Reject costs, ascending; ``[None]`` at prices that differ between classes.
+
+    See Also
+    --------
+    rejo.compare : Make one.
+    rejo.AccuracyRejectDisplay : Draw its rows.
+    rejo.RiskCurveDisplay : Draw the risks.
+
+    References
+    ----------
+    .. [1] C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
+       52(3), 2003. https://doi.org/10.1023/A:1024068626366
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from rejo import ThresholdRejectClassifier, compare, make_synthetic_2
+    >>> X, y = make_synthetic_2(200, random_state=0)
+    >>> methods = {
+    ...     "linear": ThresholdRejectClassifier(LogisticRegression()),
+    ...     "bayes": ThresholdRejectClassifier(GaussianNB()),
+    ... }
+    >>> comparison = compare(methods, X, y, reject_costs=[0.1, 0.2], cv=5)
+    >>> comparison.methods, comparison.reject_costs, len(comparison.rows)
+    (['linear', 'bayes'], [0.1, 0.2], 20)
+    >>> {method: len(risks) for method, risks in comparison.mean("risk").items()}
+    {'linear': 2, 'bayes': 2, 'review everything': 2, 'decide everything': 2}
+    >>> difference = comparison.differences()[0]  # from the first method
+    >>> difference.method, difference.reject_cost
+    ('bayes', 0.1)
     """
 
     rows: list[Row]
@@ -243,9 +319,43 @@ def corrected_t_test(
 ) -> tuple[float, float, float, float]:
     """Mean of paired differences over resamplings, its interval and its p-value.
 
-    Nadeau and Bengio (2003): the variance of the mean of ``J`` differences is
-    ``(1 / J + n_test / n_train) s^2``, and ``t`` has ``J - 1`` degrees of freedom.
-    ``ratio`` is ``n_test / n_train``.  All values are NaN if a difference is NaN.
+    Training sets of resamplings overlap, so the differences are not independent, and a plain t-test
+    would find differences that are not there.  The variance of the mean of ``J`` differences is
+    taken as ``(1 / J + ratio) s^2``, and ``t`` has ``J - 1`` degrees of freedom.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_resamplings,)
+        Of two methods, on the same splits.
+    ratio : float
+        ``n_test / n_train``, such as 1 / 9 for ten folds.
+    confidence : float
+        Of the interval.
+
+    Returns
+    -------
+    mean, low, high, p_value : float
+        All are NaN if a difference is NaN.
+
+    See Also
+    --------
+    rejo.compare : Compare methods by it.
+    scipy.stats.ttest_1samp : The test for independent differences.
+
+    References
+    ----------
+    .. [1] C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
+       52(3), 2003. https://doi.org/10.1023/A:1024068626366
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rejo.selection import corrected_t_test
+    >>> risks = np.array([0.11, 0.14, 0.12, 0.13, 0.10])  # of two methods, on the same folds
+    >>> others = np.array([0.13, 0.15, 0.13, 0.17, 0.11])
+    >>> mean, low, high, p_value = corrected_t_test(risks - others, ratio=1 / 4, confidence=0.95)
+    >>> print(f"{mean:.3f} ({low:.3f} to {high:.3f}), p = {p_value:.2f}")
+    -0.018 (-0.042 to 0.006), p = 0.11
     """
     J, mean = len(differences), float(differences.mean())
     if np.isnan(mean):  # the measure is undefined on a fold

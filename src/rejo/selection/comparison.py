@@ -121,8 +121,8 @@ def compare(
         Classifiers with a parameter ``reject_cost``, also inside a pipeline or a search.  A
         classifier without that parameter is used as it is: it never rejects.  "standard" is what
         ``rejo train`` would choose ("auto"), data replication and its rivals, each with a grid
-        (:func:`standard_methods`); a list such as ``["auto", "svm", "svm-posterior"]`` names
-        methods to compare.
+        (:func:`~rejo.selection.standard_methods`); a list such as ``["auto", "svm",
+        "svm-posterior"]`` names methods to compare.
     %X, y
     reject_costs : iterable of float, default=(0.04, 0.12, 0.2, 0.28, 0.36)
         Prices of a rejection, where an error costs 1; at most ``1 - 1 / K`` for ``K`` classes.
@@ -153,6 +153,21 @@ def compare(
     comparison : Comparison
         Its ``rows``, their means, and the paired differences with confidence intervals.
         ``AccuracyRejectDisplay.from_rows(comparison.rows)`` draws the curves.
+
+    See Also
+    --------
+    rejo.selection.Comparison : What it returns.
+    AccuracyRejectDisplay : Draw the rows.
+    RiskCurveDisplay : Draw the risks.
+    rejo.selection.choose_model : Choose one model for a table.
+    sklearn.model_selection.cross_validate : Scores of one model.
+
+    References
+    ----------
+    .. [1] C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
+       52(3), 2003. https://doi.org/10.1023/A:1024068626366
+    .. [2] R. Sousa and J. S. Cardoso, "The data replication method for the classification with
+       reject option", AI Communications, 2013. https://doi.org/10.48550/arXiv.1011.3177
 
     Examples
     --------

@@ -44,14 +44,51 @@ TIE = 1e-9  # what differs by less than this share of the highest price is equal
 
 
 class CrossFit(NamedTuple):
-    """Posteriors of ``n`` cases, each by a model that has not seen the case."""
+    """Posteriors of ``n`` cases, each by a model that has not seen the case.
 
-    p: Floats  # (n, K) a column of zeros for a class that the model did not see at all
-    fold: Indices  # (n,) whose model it was
-    classes: NDArray[Any]  # (K,)
-    y: Indices  # (n,) true class, as an index into classes
-    weight: Floats | None = None  # (n,)
-    novel: NDArray[np.bool_] | None = None  # (n,) unlike the training cases: reviewed at any cut
+    Parameters
+    ----------
+    p : ndarray of shape (n, n_classes)
+        The posteriors; a column of zeros for a class that the model did not see at all.
+    fold : ndarray of int of shape (n,)
+        Number of the fold whose model it was.
+    classes : ndarray of shape (n_classes,)
+        The classes.
+    y : ndarray of int of shape (n,)
+        True classes, as indices into ``classes``.
+    weight : ndarray of shape (n,), default=None
+        Weights of the cases.
+    novel : ndarray of bool of shape (n,), default=None
+        Cases that are unlike the training cases, and are reviewed at any cut.
+
+    See Also
+    --------
+    cross_fit : Compute them.
+    rejo.decisions.decide : Decide by posteriors and prices.
+
+    Examples
+    --------
+    Posteriors need no new fit for other prices:
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from rejo import make_synthetic_2
+    >>> from rejo.decisions import uniform_prices
+    >>> from rejo.selection import cross_fit
+    >>> X, y = make_synthetic_2(400, random_state=0)
+    >>> found = cross_fit(LogisticRegression(), X, y)
+    >>> for reject_cost in (0.1, 0.3):
+    ...     decided = found.decided(uniform_prices(2, reject_cost))
+    ...     print(f"{reject_cost}: {(decided.decision < 0).mean():.0%} reviewed")
+    0.1: 83% reviewed
+    0.3: 37% reviewed
+    """
+
+    p: Floats
+    fold: Indices
+    classes: NDArray[Any]
+    y: Indices
+    weight: Floats | None = None
+    novel: NDArray[np.bool_] | None = None
 
     def decided(self, prices: Floats) -> Decided:
         """Decide by prices (K, K + 1); a review of a novel case is worth more than any other."""
@@ -99,17 +136,24 @@ def cross_fit(
         ``p`` (n_samples, n_classes), ``fold``, ``classes``, ``y`` as indices, ``weight``, and
         ``novel``, the cases that a :class:`~rejo.NoveltyReject` sends to review.
 
+    See Also
+    --------
+    cross_val_outcomes : The same for learners that are trained for one reject cost.
+    rejo.RejectClassifierCV : Find an operating point; ``fit`` takes what this returns.
+    sklearn.model_selection.cross_val_predict : Without groups, weights and novel cases.
+
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from rejo import make_synthetic_1
-    >>> from rejo.decisions import uniform_prices
-    >>> from rejo.selection.crossfit import cross_fit, cuts_of
-    >>> X, y = make_synthetic_1(400, random_state=0)
+    >>> from rejo import make_synthetic_2
+    >>> from rejo.metrics import log_loss
+    >>> from rejo.selection import cross_fit
+    >>> X, y = make_synthetic_2(400, random_state=0)
     >>> found = cross_fit(LogisticRegression(), X, y)
-    >>> cuts = cuts_of(found, uniform_prices(2, reject_cost=0.2))
-    >>> float(cuts.rejection_rate[40])
-    0.1
+    >>> found.p.shape, found.fold[:3], found.classes
+    ((400, 2), array([0, 0, 0]), array([-1,  1]))
+    >>> round(log_loss(y, found.p, classes=found.classes), 2)
+    0.51
     """
     X, y, groups, weight = check_cases(X, y, groups, sample_weight, "cross_fit")
     splits = split_cases(cv, X, y, groups)

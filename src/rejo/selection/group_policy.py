@@ -22,7 +22,35 @@ DIFFERENT = (
 
 
 class UnequalTreatment(UserWarning):
-    """Groups have thresholds of their own."""
+    """Groups have thresholds of their own.
+
+    :class:`~rejo.RejectClassifierCV` warns of it with ``group_thresholds=True``: to treat groups
+    differently may be against the law, even if it makes their error rates equal.
+
+    See Also
+    --------
+    GroupPolicy : What a model does with each group.
+    rejo.metrics.disparity_curve : Accuracy of each group at one threshold for all.
+
+    Examples
+    --------
+    Ignore the warning once you know that you may treat groups differently:
+
+    >>> import warnings
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier, make_synthetic_2
+    >>> from rejo.selection import UnequalTreatment
+    >>> X, y = make_synthetic_2(400, random_state=0)
+    >>> group = np.array(["north", "south"] * 200)
+    >>> base = ThresholdRejectClassifier(LogisticRegression())
+    >>> search = RejectClassifierCV(base, max_error_by_group=0.2, group_thresholds=True)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", UnequalTreatment)
+    ...     model = search.fit(X, y, group=group)
+    >>> model.policy_.cuts.shape
+    (2,)
+    """
 
 
 @storable
@@ -30,12 +58,42 @@ class GroupPolicy(NamedTuple):
     """The groups that a model knows, and how it treats them.
 
     Cases of a group that it does not know are reviewed: nothing is promised for them.
+
+    Parameters
+    ----------
+    names : list of str
+        All groups in training.
+    reviewed : list of str
+        Groups whose every case is reviewed: nothing can be promised for them.
+    merged : list of str
+        Groups that were too small, and count as one.
+    cuts : ndarray of shape (n_groups,) or None
+        Cut of each group in the ranking; None: the same for all.
+
+    See Also
+    --------
+    rejo.RejectClassifierCV : Makes one if a limit is by group; it is ``policy_``.
+    UnequalTreatment : The warning if groups have cuts of their own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier, make_synthetic_2
+    >>> X, y = make_synthetic_2(400, random_state=0)
+    >>> group = np.array(["north", "south"] * 200)
+    >>> group[0] = "east"  # a single case: nothing can be promised for this group
+    >>> base = ThresholdRejectClassifier(LogisticRegression())
+    >>> search = RejectClassifierCV(base, max_error_by_group=0.25, small_groups="review")
+    >>> policy = search.fit(X, y, group=group).policy_
+    >>> policy.names, policy.reviewed
+    (['east', 'north', 'south'], ['east'])
     """
 
-    names: list[str]  # of all groups in training
-    reviewed: list[str]  # groups whose every case is reviewed: nothing can be promised for them
-    merged: list[str]  # groups that were too small, and count as one
-    cuts: Floats | None  # (n_groups,) in the ranking, a finite one for each; None: the same for all
+    names: list[str]
+    reviewed: list[str]
+    merged: list[str]
+    cuts: Floats | None
 
     @property
     def needed(self) -> bool:

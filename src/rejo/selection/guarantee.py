@@ -27,15 +27,45 @@ from rejo.metrics import binomial_upper_bound
 class TargetUnattainable(RejoError):
     """No candidate reaches the target; the message says what is attainable.
 
-    Attributes
+    Parameters
     ----------
-    attainable : float
+    problem : str
+        What is wrong.
+    attainable : float, default=nan
         The lowest value of the rate that could be asked for.  With a confidence, it can be
         promised; by cross-validation it is the best of many cuts, so expect more of new cases.
-    reject_cost : float
+    reject_cost : float, default=nan
         The reject cost at which it is attained.
-    problem, parameter, remedy
-        What is wrong, the parameter that sets the target, and what to do about it.
+    **parts : str
+        ``parameter`` that sets the target, and ``remedy``, what to do about it.
+
+    Attributes
+    ----------
+    attainable, reject_cost : float
+        As given.
+    problem, parameter, remedy : str
+        Parts of the message.
+
+    See Also
+    --------
+    RejectClassifierCV : Raises it.
+    rejo.metrics.cases_needed : How many cases a promise needs.
+
+    Examples
+    --------
+    A hundred cases cannot prove an error rate of 0.1 %:
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from rejo import RejectClassifierCV, TargetUnattainable, ThresholdRejectClassifier
+    >>> from rejo import make_synthetic_2
+    >>> X, y = make_synthetic_2(100, random_state=0)
+    >>> base = ThresholdRejectClassifier(LogisticRegression())
+    >>> search = RejectClassifierCV(base, max_error=0.001, confidence=0.95, random_state=0)
+    >>> try:
+    ...     search.fit(X, y)
+    ... except TargetUnattainable as error:
+    ...     print(error.parameter, error.attainable > 0.001)
+    max_error True
     """
 
     def __init__(
@@ -61,17 +91,71 @@ class Guarantee(NamedTuple):
     """With probability ``confidence`` over the data, the true rate is at most ``bound``.
 
     If there are several, all of them hold at once with this probability.
+
+    Parameters
+    ----------
+    rate : {"rejection_rate", "error_rate", "accepted_error_rate", "mean_cost"}
+        What is bounded.
+    bound : float
+        The upper bound.
+    target : float or None
+        The limit that was asked for; None if the bound says what was found.
+    confidence : float
+        Probability, at least, that the bound holds.
+    n_cases : int
+        Calibration cases that count: all, or the decided ones.
+    n_candidates : int
+        Number of candidates from which the model was chosen.
+    by : {"class", "decision", "group"}, default=None
+        If it is about some of the cases: what distinguishes them.
+    value : str, default=None
+        The class or group.
+    rests_on : str, default="random"
+        How calibration cases were chosen; :attr:`assumption` says what follows.
+
+    Attributes
+    ----------
+    assumption : str
+        What it rests on, in a sentence.
+
+    See Also
+    --------
+    rejo.RejectClassifierCV : Gives guarantees if it has a ``confidence``.
+    rejo.metrics.binomial_upper_bound : The bound of a single rate.
+
+    References
+    ----------
+    .. [1] C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated
+       in the case of the binomial", Biometrika 26(4), 1934.
+       https://doi.org/10.1093/biomet/26.4.404
+    .. [2] A. N. Angelopoulos et al., "Learn then Test: calibrating predictive algorithms to
+       achieve risk control", The Annals of Applied Statistics, 2025.
+       https://doi.org/10.1214/24-AOAS1998
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier, make_synthetic_2
+    >>> X, y = make_synthetic_2(1000, random_state=0)
+    >>> base = ThresholdRejectClassifier(LogisticRegression())
+    >>> search = RejectClassifierCV(base, max_error=0.15, confidence=0.95, random_state=0)
+    >>> promise = search.fit(X, y).guarantee_
+    >>> promise.rate, promise.target, promise.bound <= promise.target
+    ('accepted_error_rate', 0.15, True)
+    >>> promise.assumption
+    'This holds if new cases are drawn from the same population as these, independently of each
+    other.'
     """
 
-    rate: str  # "rejection_rate", "error_rate", "accepted_error_rate" or "mean_cost"
+    rate: str
     bound: float
-    target: float | None  # the limit that was asked for; None if the bound says what was found
+    target: float | None
     confidence: float
-    n_cases: int  # calibration cases that count: all, or the decided ones
-    n_candidates: int  # from which the model was chosen
-    by: str | None = None  # "class", "decision" or "group", if it is about some of the cases
-    value: str | None = None  # the class or group
-    rests_on: str = "random"  # how calibration cases were chosen
+    n_cases: int
+    n_candidates: int
+    by: str | None = None
+    value: str | None = None
+    rests_on: str = "random"
 
     @property
     def assumption(self) -> str:
@@ -101,6 +185,9 @@ class Guarantee(NamedTuple):
 def simultaneous_bounds(bad: ArrayLike, n_samples: ArrayLike, confidence: float = 0.95) -> Floats:
     """Upper bounds for the true rates of all candidates that hold at once.
 
+    The bound of each rate is that of Clopper and Pearson, at a confidence that lets all of them
+    hold together (Bonferroni).  You may choose a candidate, or a target, after looking at them.
+
     Parameters
     ----------
     bad : array-like of int of shape (n_candidates,)
@@ -115,9 +202,22 @@ def simultaneous_bounds(bad: ArrayLike, n_samples: ArrayLike, confidence: float 
     bounds : ndarray of shape (n_candidates,)
         1 where no case counts.
 
+    See Also
+    --------
+    rejo.metrics.binomial_upper_bounds : Bounds that hold one by one.
+    rejo.RejectClassifierCV : Candidates in an order need no correction for their number.
+
+    References
+    ----------
+    .. [1] C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated
+       in the case of the binomial", Biometrika 26(4), 1934.
+       https://doi.org/10.1093/biomet/26.4.404
+    .. [2] Y. Geifman and R. El-Yaniv, "Selective classification for deep neural networks", NeurIPS
+       2017. https://doi.org/10.48550/arXiv.1705.08500
+
     Examples
     --------
-    >>> from rejo.selection.guarantee import simultaneous_bounds
+    >>> from rejo.selection import simultaneous_bounds
     >>> simultaneous_bounds([0, 2], [100, 200], confidence=0.9).round(3)
     array([0.03 , 0.031])
     """

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -219,16 +220,47 @@ class RejectClassifierCV(ChosenModel):
     TargetUnattainable
         By ``fit``, if no candidate meets the target; the error says what is attainable.
 
+    See Also
+    --------
+    RejoSVCCV : Tune :class:`RejoSVC` for every reject cost at once.
+    compare : Compare methods before you choose one.
+    rejo.distributed.fit : The same search on files that are larger than the memory.
+    rejo.selection.Guarantee : What is promised.
+    sklearn.model_selection.TunedThresholdClassifierCV : Tune one threshold, without reviews.
+
+    References
+    ----------
+    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
+       Information Theory 16(1), 1970. https://doi.org/10.1109/TIT.1970.1054406
+    .. [2] A. N. Angelopoulos et al., "Learn then Test: calibrating predictive algorithms to
+       achieve risk control", The Annals of Applied Statistics, 2025.
+       https://doi.org/10.1214/24-AOAS1998
+    .. [3] Y. Geifman and R. El-Yaniv, "Selective classification for deep neural networks", NeurIPS
+       2017. https://doi.org/10.48550/arXiv.1705.08500
+    .. [4] I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random variables by
+       betting", Journal of the Royal Statistical Society B 86(1), 2024.
+       https://doi.org/10.1093/jrsssb/qkad009
+
     Examples
     --------
     >>> from sklearn.svm import SVC
-    >>> from rejo import ThresholdRejectClassifier, make_synthetic_1
-    >>> from rejo.selection import RejectClassifierCV
+    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier, make_synthetic_1
     >>> X, y = make_synthetic_1(400, random_state=0)
     >>> svm = ThresholdRejectClassifier(SVC(C=10))
     >>> model = RejectClassifierCV(svm, review_budget=0.2).fit(X, y)
     >>> model.expected_.rejection_rate.estimate
     0.2
+
+    At most 20 % of errors among the decisions, promised with a confidence of 95 %:
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from rejo import make_synthetic_2
+    >>> X, y = make_synthetic_2(1000, random_state=0)
+    >>> base = ThresholdRejectClassifier(LogisticRegression())
+    >>> search = RejectClassifierCV(base, max_error=0.2, confidence=0.95, random_state=0)
+    >>> model = search.fit(X, y)
+    >>> model.guarantee_.bound <= 0.2
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -557,6 +589,12 @@ class RejectClassifierCV(ChosenModel):
     def _check(self, crossfit: CrossFit | None) -> list[Target]:
         """Return the targets; refuse parameters that do not go together."""
         targets = check_targets(self.get_params(deep=False))
+        if isinstance(self._learner, FrozenEstimator):
+            raise TypeError(
+                "estimator is frozen, so no other operating point can be set on it. Freeze the "
+                "classifier inside: RejectClassifierCV(ThresholdRejectClassifier("
+                "FrozenEstimator(classifier)), ...)."
+            )
         if not isinstance(self._learner, RejectClassifier):
             raise TypeError(
                 "estimator must be a classifier with a reject option, such as RejoSVC, or a "

@@ -52,7 +52,7 @@ from rejo.selection.folds import (
 class Outcomes:
     """What became of every case at one operating point; classes as indices into ``classes_``.
 
-    Attributes
+    Parameters
     ----------
     reject_cost : float
         Price of a review, where an error costs 1; NaN if the point is a share of a ranking.
@@ -73,6 +73,24 @@ class Outcomes:
     kind : ndarray of int8 of shape (n_samples,) or None
         Why the case is, or would be, reviewed, as an index into ``REASONS``; None: all ambiguous.
         Novel cases, and those that a policy sends to review, are reviewed at every point.
+
+    See Also
+    --------
+    cross_val_outcomes : Outcomes at several reject costs, by cross-validation.
+    ranking_outcomes : Outcomes of new cases, for several shares of reviews.
+    rejo.report.make_report : A page about them.
+
+    Examples
+    --------
+    >>> from rejo import RejoSVC, make_synthetic_1
+    >>> from rejo.selection import cross_val_outcomes
+    >>> X, y = make_synthetic_1(200, random_state=0)
+    >>> [point] = cross_val_outcomes(RejoSVC(C=10, gamma=4), X, y, reject_costs=[0.2])
+    >>> point.reject_cost, point.decision.shape
+    (0.2, (200,))
+    >>> least_sure = point.take(point.sureness.argsort()[:20])  # whom to ask about first
+    >>> bool((least_sure.decision == -1).all())
+    True
     """
 
     reject_cost: float
@@ -215,7 +233,7 @@ def cross_val_outcomes(
 ) -> list[Outcomes]:
     """Judge every case by a model that has not seen it, at every reject cost.
 
-    :func:`reject_curve` gives the rates of the same models.
+    :func:`~rejo.reject_curve` gives the rates of the same models.
 
     Parameters
     ----------
@@ -231,6 +249,12 @@ def cross_val_outcomes(
     -------
     outcomes : list of Outcomes
         One for each reject cost, ascending.
+
+    See Also
+    --------
+    rejo.reject_curve : Rates of the same models.
+    cross_fit : Posteriors out of fold, from which outcomes at any price follow.
+    ranking_outcomes : Outcomes of new cases, by one fitted model.
 
     Examples
     --------
@@ -274,6 +298,7 @@ def ranking_outcomes(
     model : RejectClassifier or Pipeline
         Fitted.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The cases.
     shares : iterable of float in [0, 1]
         Shares of the cases to send to review.
     reviewed : sequence of int, default=()
@@ -288,6 +313,27 @@ def ranking_outcomes(
         One for each number of reviews, ascending; one of them is that of the model itself.
     chosen : int
         Index of that one.
+
+    See Also
+    --------
+    cross_val_outcomes : Outcomes by cross-validation, at several reject costs.
+    rejo.queue : The cases in the order of review.
+
+    Examples
+    --------
+    >>> from rejo import RejoLinear, make_synthetic_2
+    >>> from rejo.selection import ranking_outcomes
+    >>> X, y = make_synthetic_2(400, random_state=0)
+    >>> model = RejoLinear(reject_cost=0.2).fit(X[:200], y[:200])
+    >>> points, chosen = ranking_outcomes(model, X[200:], shares=[0.1, 0.2])
+    >>> y_test = model.classes_.searchsorted(y[200:])
+    >>> for point in points:
+    ...     reviewed = point.decision < 0
+    ...     right = (point.decision == y_test)[~reviewed].mean()
+    ...     print(f"{reviewed.mean():.0%} reviewed: {right:.0%} of the decisions are right")
+    10% reviewed: 76% of the decisions are right
+    20% reviewed: 79% of the decisions are right
+    57% reviewed: 91% of the decisions are right
     """
     last, Z = final_step(model, X)
     if not isinstance(last, RejectClassifier):

@@ -30,7 +30,7 @@ class RejectCurve:
 
     Means over the folds count every test case once, or with its weight.
 
-    Attributes
+    Parameters
     ----------
     reject_costs : ndarray of shape (n_costs,)
         Ascending.
@@ -40,6 +40,38 @@ class RejectCurve:
         ``E``, the share of *all* test cases that are decided wrongly.
     sizes : ndarray of shape (n_folds,)
         Number of test cases, or the sum of their weights.
+
+    Attributes
+    ----------
+    rejection_rate, error_rate, risk : ndarray of shape (n_costs,)
+        Means over the folds; the risk is ``reject_cost * R + E``.
+    accepted_error_rate : ndarray of shape (n_costs,)
+        Wrong decisions / decisions; NaN where every case is rejected.
+    risks : ndarray of shape (n_costs, n_folds)
+        The risk in each fold.
+
+    See Also
+    --------
+    rejo.reject_curve : Compute it.
+    rejo.metrics.AccuracyRejectCurve : The curve of one classifier, by a threshold on its sureness.
+
+    References
+    ----------
+    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
+       Information Theory 16(1), 1970. https://doi.org/10.1109/TIT.1970.1054406
+
+    Examples
+    --------
+    >>> from rejo import RejoSVC, make_synthetic_1, reject_curve
+    >>> X, y = make_synthetic_1(200, random_state=0)
+    >>> curve = reject_curve(RejoSVC(C=10, gamma=4), X, y, reject_costs=[0.1, 0.3])
+    >>> curve.rejection_rates.shape
+    (2, 5)
+    >>> bool(curve.rejection_rate[0] > curve.rejection_rate[1])  # cheap reviews: more of them
+    True
+    >>> curve.to_frame().columns.tolist()
+    ['reject_cost', 'rejection_rate', 'rejection_rate_std', 'error_rate', 'error_rate_std',
+    'accepted_error_rate', 'risk', 'risk_std']
     """
 
     reject_costs: Floats
@@ -126,6 +158,24 @@ def reject_curve(
     Parameters
     ----------
     %estimator, X, y, reject_costs, cv, groups, sample_weight, n_jobs
+
+    Returns
+    -------
+    curve : RejectCurve
+        Rates at each reject cost and in each fold, and their means.
+
+    See Also
+    --------
+    rejo.selection.cross_val_outcomes : What becomes of each case.
+    rejo.metrics.accuracy_reject_curve : The curve of one classifier, by a threshold.
+    compare : Curves of several methods, each tuned.
+
+    References
+    ----------
+    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
+       Information Theory 16(1), 1970. https://doi.org/10.1109/TIT.1970.1054406
+    .. [2] R. Sousa and J. S. Cardoso, "The data replication method for the classification with
+       reject option", AI Communications, 2013. https://doi.org/10.48550/arXiv.1011.3177
 
     Examples
     --------

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
+
+from sklearn.utils.metadata_routing import MetadataRequest
 
 from rejo import metrics
 from rejo.estimators.pipelines import decisions_of, forced_of
@@ -44,16 +46,17 @@ def make_reject_scorer(
     **parameters
         Passed to the measure, such as ``reject_cost=0.2``.
 
-    See Also
-    --------
-    cost_scorer : The mean cost of a case, at the prices that you pay.
-
     Returns
     -------
     scorer : callable
         ``scorer(estimator, X, y, sample_weight=None) -> float``, for ``scoring=`` of
         ``GridSearchCV``, ``cross_val_score`` and similar.  It finds the reject label of the fitted
         estimator, also inside a pipeline.
+
+    See Also
+    --------
+    cost_scorer : The mean cost of a case, at the prices that you pay.
+    sklearn.metrics.make_scorer : Scorers of measures without rejection.
 
     Examples
     --------
@@ -102,6 +105,12 @@ def cost_scorer(
     scorer : callable
         The negative of the mean cost of a case; see :func:`make_reject_scorer`.
 
+    See Also
+    --------
+    make_reject_scorer : A scorer of any measure.
+    expected_cost : The cost, of decisions that are there already.
+    RejectClassifierCV : Find the operating point for prices.
+
     Notes
     -----
     The ``score`` of a classifier is taken at its own prices, so a search over ``reject_cost`` by
@@ -133,6 +142,7 @@ class RejectScorer:
     measure: Callable[..., float]
     greater_is_better: bool
     parameters: dict[str, Any]
+    weight_request: bool | str | None = None
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score the decisions of a fitted estimator."""
@@ -144,6 +154,27 @@ class RejectScorer:
             y, decisions, reject_label=label, sample_weight=sample_weight, **parameters
         )
         return value if self.greater_is_better else -value
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
+        """Request weights, or not, for scikit-learn's metadata routing.
+
+        Parameters
+        ----------
+        sample_weight : bool, str or None
+            As in the scorers of scikit-learn.
+        """
+        self.weight_request = sample_weight
+        return self
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Return what is requested, as scikit-learn asks for it."""
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="sample_weight", alias=self.weight_request)
+        return request
+
+    def _accept_sample_weight(self) -> bool:
+        """Tell scikit-learn's searches, without routing, to pass weights on."""
+        return True
 
     def __repr__(self) -> str:
         given = "".join(f", {name}={value!r}" for name, value in self.parameters.items())

@@ -64,7 +64,8 @@ from rejo.selection.rate_limits import Limit
 from rejo.selection.summary import MeanCosts
 from rejo.selection.target import Target
 
-# At 1/2, the two edges of a learned reject region are one, and nothing is rejected.
+#: Reject costs from which a search starts, for learners that are trained for one reject cost.  At
+#: 1/2, the two edges of a learned reject region are one, and nothing is rejected.
 CANDIDATES = (0.02, *REJECT_COSTS, 0.5)
 SHARES = np.linspace(0.0, 1.0, 101)  # of reviews, at which outcomes are kept
 Fit = Callable[[Any], Any]  # from a model to the same model, fitted

@@ -93,6 +93,17 @@ class RejoSVCCV(ChosenModel):
     classes_, reject_label_, n_iter_, n_features_in_, feature_names_in_
         As in :class:`~rejo.RejoSVC`.
 
+    See Also
+    --------
+    RejoSVC : The classifier.
+    RejectClassifierCV : Find the operating point of any classifier for a target.
+    sklearn.model_selection.GridSearchCV : Search for any estimator, one reject cost at a time.
+
+    References
+    ----------
+    .. [1] R. Sousa and J. S. Cardoso, "The data replication method for the classification with
+       reject option", AI Communications, 2013. https://doi.org/10.48550/arXiv.1011.3177
+
     Examples
     --------
     >>> from rejo import make_synthetic_1
