@@ -12,7 +12,11 @@ DOCS = ROOT / "docs"
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob(".github/*.md"), *DOCS.rglob("*.md")]
 REPOSITORY = "https://github.com/rejo-project/rejo/"
 SITE = "https://rejo-project.github.io/rejo/"
-FILES = (f"{REPOSITORY}blob/main/", "https://raw.githubusercontent.com/rejo-project/rejo/main/")
+FILES = (
+    f"{REPOSITORY}blob/main/",
+    f"{REPOSITORY}tree/main/",
+    "https://raw.githubusercontent.com/rejo-project/rejo/main/",
+)
 
 
 def check(*options, script="transcripts.py"):
