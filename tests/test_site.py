@@ -13,7 +13,7 @@ import pytest
 
 from tests.browser import chromium
 
-pytestmark = pytest.mark.site
+pytestmark = [pytest.mark.site, pytest.mark.timeout(1200)]
 
 ROOT = Path(__file__).parent.parent
 SITE = ROOT / "build" / "site"
@@ -137,6 +137,7 @@ def browser():
 def opened(browser, address, page, **options):
     """Open a page; return it with the addresses outside the site that it asked for."""
     tab = browser.new_context(**options).new_page()
+    tab.set_default_timeout(200_000)  # a busy machine
     outside = []
     tab.on("request", lambda request: note(request.url, address, outside))
     tab.goto(f"{address}/{page}", wait_until="networkidle")
