@@ -1,10 +1,16 @@
 """Builds the C++ extension; everything else stands in pyproject.toml.
 
 The extension is optional: without a compiler the installation succeeds, and the NumPy reference
-runs in its place.
+runs in its place. The wheel then has the tag ``py3-none-any``, as there is nothing compiled in it.
+
+Its source needs the vector extensions of GCC and Clang. On Windows clang-cl compiles it, with the
+headers and the linker of Visual Studio; it comes with LLVM, and with Visual Studio as "C++ Clang
+tools for Windows".
 
 Environment variables, read at build time:
 
+REJO_REQUIRE_EXTENSION=1
+    Fail if the extension cannot be built. For those who build wheels.
 REJO_NO_EXTENSION=1
     Leave the extension out.
 REJO_SANITIZE=1
@@ -13,12 +19,14 @@ REJO_SANITIZE=1
 
 import hashlib
 import os
+import shutil
+import sys
 import tempfile
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
-from setuptools.errors import CompileError
+from setuptools.errors import BaseError, CCompilerError, CompileError
 
 SOURCES = "src/rejo/solvers"
 UNIX_FLAGS = [
@@ -30,7 +38,28 @@ UNIX_FLAGS = [
     "-fvisibility=hidden",
 ]
 SANITIZERS = ["-fsanitize=address,undefined"]
-MSVC_FLAGS = ["/O2", "/std:c++17", "/EHsc"]
+CLANG_CL_FLAGS = [
+    "/O2",
+    "/std:c++17",
+    "/EHsc",
+    "/clang:-O3",
+    "/clang:-fno-math-errno",
+    "/clang:-ffp-contract=fast",
+]
+CLANG_CL_TARGETS = {
+    "win-amd64": "x86_64-pc-windows-msvc",
+    "win-arm64": "aarch64-pc-windows-msvc",
+    "win32": "i686-pc-windows-msvc",
+}
+NOT_BUILT = """
+*******************************************************************************
+  rejo: THE COMPILED SOLVER WAS NOT BUILT.
+  {reason}
+  rejo will run on NumPy, many times slower. Install GCC or Clang with C++17
+  (on Windows: clang-cl), and build again. With REJO_REQUIRE_EXTENSION=1 a
+  build without the compiled solver is an error.
+*******************************************************************************
+"""
 
 
 def enabled(name):
@@ -47,22 +76,71 @@ def digest(sources):
     return found.hexdigest()[:12]
 
 
+def find_clang_cl(cl):
+    """Return the path of clang-cl: on the path, beside Visual Studio's cl, or of LLVM; or None."""
+    places = [Path(cl).parents[5] / "Llvm/x64/bin"] if len(Path(cl).parents) > 5 else []
+    places += [Path(os.environ.get("PROGRAMFILES", "C:/Program Files"), "LLVM/bin")]
+    return shutil.which("clang-cl") or next(
+        (str(place / "clang-cl.exe") for place in places if (place / "clang-cl.exe").is_file()),
+        None,
+    )
+
+
 class BuildExtension(build_ext):
-    """Choose the flags once the compiler is known."""
+    """Choose the compiler and its flags; say so if nothing was built."""
 
     def build_extensions(self):
-        compile_args, link_args = MSVC_FLAGS, []
-        if self.compiler.compiler_type != "msvc":
-            # GCC notes a change of vector argument passing that no public function here uses.
-            compile_args = UNIX_FLAGS + ["-Wno-psabi"] * self.accepts("-Wno-psabi")
-            if enabled("REJO_SANITIZE"):
-                # Line numbers, and no places of variables, which take as long as the code itself.
-                compile_args = [*compile_args, *SANITIZERS, "-fno-omit-frame-pointer", "-g1", "-O1"]
-                link_args = SANITIZERS
-        for extension in self.extensions:
-            extension.extra_compile_args = compile_args
-            extension.extra_link_args = link_args
-        super().build_extensions()
+        reason = "The compiler failed; its messages are above."
+        try:
+            msvc = self.compiler.compiler_type == "msvc"
+            flags = self.clang_cl_flags() if msvc else self.unix_flags()
+        except (BaseError, CCompilerError) as error:
+            if enabled("REJO_REQUIRE_EXTENSION"):
+                raise
+            reason = str(error)
+        else:
+            for extension in self.extensions:
+                extension.extra_compile_args, extension.extra_link_args = flags
+            super().build_extensions()
+        built = [ext for ext in self.extensions if Path(self.get_ext_fullpath(ext.name)).exists()]
+        if len(built) < len(self.extensions):
+            print(NOT_BUILT.format(reason=reason), file=sys.stderr, flush=True)
+        if not built:
+            self.leave_out()
+
+    def build_extension(self, ext):
+        try:
+            super().build_extension(ext)
+        except Exception:
+            Path(self.get_ext_fullpath(ext.name)).unlink(missing_ok=True)  # of an earlier build
+            raise
+
+    def leave_out(self):
+        """Go on as with REJO_NO_EXTENSION: what has nothing compiled is for every system."""
+        self.extensions = self.distribution.ext_modules = []
+        if wheel := self.distribution.get_command_obj("bdist_wheel", create=False):
+            wheel.root_is_pure = True
+
+    def unix_flags(self):
+        # GCC notes a change of vector argument passing that no public function here uses.
+        compile_args = UNIX_FLAGS + ["-Wno-psabi"] * self.accepts("-Wno-psabi")
+        if not enabled("REJO_SANITIZE"):
+            return compile_args, []
+        # Line numbers, and no places of variables, which take as long as the code itself.
+        return [*compile_args, *SANITIZERS, "-fno-omit-frame-pointer", "-g1", "-O1"], SANITIZERS
+
+    def clang_cl_flags(self):
+        """Put clang-cl in the place of cl: it has vector extensions, and takes the same words."""
+        compiler = self.compiler
+        if not compiler.initialized:
+            compiler.initialize(self.plat_name)
+        found = find_clang_cl(compiler.cc)
+        if found is None:
+            raise CompileError("clang-cl was not found, and MSVC's cl cannot compile the solver.")
+        compiler.cc = found
+        # Optimisation of the whole program is a matter between cl and its linker.
+        compiler.compile_options = [flag for flag in compiler.compile_options if flag != "/GL"]
+        return [*CLANG_CL_FLAGS, f"--target={CLANG_CL_TARGETS[self.plat_name]}"], []
 
     def accepts(self, flag):
         """Return whether the compiler takes a flag without complaint."""
@@ -80,7 +158,10 @@ class BuildExtension(build_ext):
 
 def extensions():
     """List the extension modules to build."""
+    required = enabled("REJO_REQUIRE_EXTENSION")
     if enabled("REJO_NO_EXTENSION"):
+        if required:
+            raise SystemExit("REJO_NO_EXTENSION and REJO_REQUIRE_EXTENSION contradict each other")
         return []
     import pybind11
 
@@ -93,7 +174,7 @@ def extensions():
             define_macros=[("REJO_SOURCES", digest(sources))],
             include_dirs=[pybind11.get_include(), SOURCES],
             language="c++",
-            optional=True,
+            optional=not required,
         )
         for name in ("_embedded", "_svm", "_trees")
     ]

@@ -59,6 +59,8 @@ The modules, in the order to read them:
     model files that are safe to open, and export to ONNX
 ``rejo.torch``
     a head and a loss for deep networks; needs PyTorch, and is never imported by the others
+``rejo.versions``
+    what a bug report needs
 ``rejo.cli``
     the ``rejo`` command
 """
@@ -92,6 +94,7 @@ if TYPE_CHECKING:
         make_reject_scorer,
         reject_curve,
     )
+    from rejo.versions import show_versions
 
 __version__ = "0.1.0"
 
@@ -107,6 +110,7 @@ _SOME = {
     "rejo.persistence": "ModelFileError load save to_onnx",
     "rejo.selection": "RejectClassifierCV RejoSVCCV TargetUnattainable compare cost_scorer "
     "make_reject_scorer reject_curve",
+    "rejo.versions": "show_versions",
 }
 _HOMES = {name: home for home, names in _SOME.items() for name in names.split()}
 

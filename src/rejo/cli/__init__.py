@@ -41,7 +41,7 @@ from typing import Any, NoReturn
 
 from rejo import __version__
 from rejo._io import one_line, without_password
-from rejo.cli import compare, demo, evaluate, inspect, look, predict, reproduce, train
+from rejo.cli import _version, compare, demo, evaluate, inspect, look, predict, reproduce, train
 from rejo.cli._aliases import RENAMED, command_meant, pointer
 from rejo.cli._files import CommandError, warn
 from rejo.cli._options import explain
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     with steady_streams() as out:
         words = sys.argv[1:] if argv is None else list(argv)
-        arguments = build_parser().parse_args(words)
+        arguments = _version.asked_in_full(words) or build_parser().parse_args(words)
         arguments.command = shlex.join(["rejo", *map(without_password, words)])
         out.stops = not _writes_files(arguments)
         try:
@@ -92,7 +92,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="rejo", description="Decide the clear cases, and send the doubtful ones to review."
     )
-    parser.add_argument("--version", action="version", version=f"rejo {__version__}")
+    _version.add(parser, f"rejo {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     for command in COMMANDS:

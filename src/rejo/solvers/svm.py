@@ -29,6 +29,7 @@ from scipy.sparse import csr_matrix, issparse
 from rejo._sparse import check_sparse
 from rejo._typing import Floats
 from rejo.solvers import reference
+from rejo.solvers.extensions import COMPILER, rebuild_command
 from rejo.solvers.types import Kernel, KernelSolution, Step, path_order
 
 try:
@@ -252,8 +253,9 @@ def _core(X: Any, kernel: Kernel, mean: Floats | None) -> Any:
 @cache
 def _warn_of_the_reference() -> None:  # once is enough
     warnings.warn(
-        "rejo runs on its NumPy reference solver, which is many times slower: the compiled "
-        "solver was not built. Install a C++17 compiler and reinstall rejo.",
+        "rejo runs on its NumPy reference solver, which is many times slower: the compiled solver "
+        f"was not built. Install {COMPILER}, then build it, past the wheel in your cache: "
+        f"{rebuild_command()}",
         RuntimeWarning,
         stacklevel=5,
     )

@@ -1,0 +1,128 @@
+"""What a bug report needs: versions, the engine that runs, the system."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, version
+from pathlib import Path
+
+from rejo.solvers import extensions
+
+__all__ = ["show_versions"]
+
+# Extras that bring tools for those who develop rejo, or only other extras.
+TOOLS = ("all", "dev", "docs", "examples", "test")
+
+
+def show_versions() -> None:
+    """Print the versions of rejo and its dependencies, its engine, and the system.
+
+    Please paste this into bug reports; ``rejo --version --verbose`` prints the same.
+
+    See Also
+    --------
+    sklearn.show_versions : The same for scikit-learn, with the libraries that it was built with.
+
+    Examples
+    --------
+    >>> import rejo
+    >>> rejo.show_versions()
+    rejo 0...
+    engine ...
+    """
+    print("\n".join(report()))
+
+
+def report() -> list[str]:
+    """Return the lines that :func:`show_versions` prints."""
+    try:
+        installed: Distribution | None = distribution("rejo")
+    except PackageNotFoundError:  # a source tree on the path
+        installed = None
+    required, optional = requirements(installed)
+    rows = [
+        ("  folder", str(Path(__file__).parent)),
+        ("  installed", _installation(installed)),
+        *_engine(),
+        ("python", f"{platform.python_version()} ({platform.python_implementation()})"),
+        ("  program", sys.executable),
+        ("system", platform.platform()),
+        ("  processor", f"{platform.machine()}, {os.cpu_count()} logical cores"),
+        ("required", ""),
+        *((f"  {name}", _version(name)) for name in required),
+        ("  threads", ", ".join(_libraries()) or "no libraries found"),
+        ("optional", ""),
+        *((f"  {name}", _version(name)) for name in optional),
+    ]
+    width = max(len(name) for name, _ in rows)
+    head = f"rejo {import_module('rejo').__version__}"
+    return [head, *(f"{name:<{width}}  {value}".rstrip() for name, value in rows)]
+
+
+def requirements(installed: Distribution | None) -> tuple[list[str], list[str]]:
+    """Return the names of the packages that rejo requires, and of those its extras bring."""
+    required, optional = set(), set()
+    for text in (installed and installed.requires) or ["numpy", "scipy", "scikit-learn"]:
+        name = re.split(r"[^\w.-]", text, maxsplit=1)[0]
+        extra = re.search(r"extra\s*==\s*['\"]([\w.-]+)", text)
+        if extra is None:
+            required.add(name)
+        elif extra[1] not in TOOLS:
+            optional.add(name)
+    return sorted(required), sorted(optional - {"rejo"})
+
+
+def _installation(installed: Distribution | None) -> str:
+    """Who installed rejo, from a wheel of which kind."""
+    if installed is None:
+        return "no, run from its sources"
+    tags = re.findall(r"^Tag: (\S+)", installed.read_text("WHEEL") or "", flags=re.MULTILINE)
+    installer = (installed.read_text("INSTALLER") or "unknown").strip()
+    return f"by {installer}, {' '.join(tags) or 'not from a wheel'}"
+
+
+def _engine() -> Iterator[tuple[str, str]]:
+    """What the solvers run on, and why not on compiled code."""
+    found = extensions.compiled()
+    if "_svm" in found:
+        svm = import_module("rejo.solvers._svm")
+        has = svm.architectures()
+        used = svm.in_use() if hasattr(svm, "in_use") else has[0]
+        yield "engine", f"compiled, {used} in use (this processor has {', '.join(has)})"
+    else:
+        yield "engine", "NumPy reference, many times slower: the compiled solver was not built"
+    for name in extensions.NAMES:
+        yield f"  {name}", f"sources {found[name]}" if name in found else _why_missing(name)
+    if len(found) < len(extensions.NAMES):
+        yield "  to build", f"install {extensions.COMPILER}, then {extensions.rebuild_command()}"
+
+
+def _why_missing(name: str) -> str:
+    try:
+        import_module(f"rejo.solvers.{name}")
+    except ImportError as error:  # the file is missing, or this system cannot load it
+        return f"missing: {error}"
+    return "imported at the second attempt"
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _libraries() -> list[str]:
+    """Libraries with threads that NumPy and scikit-learn have loaded, with their numbers."""
+    import sklearn  # noqa: F401
+    from threadpoolctl import threadpool_info
+
+    return sorted(
+        f"{each['internal_api']} {each['version'] or ''}".strip() + f" ({each['num_threads']})"
+        for each in threadpool_info()
+    )
