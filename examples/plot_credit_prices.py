@@ -2,16 +2,16 @@
 Credit decisions with prices
 ============================
 
-A loan that is lost costs 5,000. A good customer who is turned away costs 600. An hour of a loan officer, who
-looks at the papers and gets it right, costs 200. Which applications should the model decide, and which ones
-should it leave to the officer?
+A loan that is lost costs 5,000. A good customer who is turned away costs 600. An hour of a loan
+officer, who looks at the papers and gets it right, costs 200. Which applications should the model
+decide, and which ones should it leave to the officer?
 """
 
 # %%
 # A table of applications
 # -----------------------
-# The table is generated, so that you can run this page anywhere: numbers, categories and missing values, and
-# an outcome that is known only with some chance. One loan in seven is lost.
+# The table is generated, so that you can run this page anywhere: numbers, categories and missing
+# values, and an outcome that is known only with some chance. One loan in seven is lost.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -62,10 +62,10 @@ X_train.head()
 # All three use the same logistic regression. ``TableEncoder`` turns the table into numbers.
 #
 # - *Likelier class*: what ``predict`` of a plain classifier does, a threshold of 0.5.
-# - *Lowest cost*: decide every application, but at the prices. With two classes this is another threshold on the
-#   same probability, 600 / 5,600.
-# - *Lowest cost or review*: the review is one more choice, at its own price. That makes two thresholds, and
-#   ``ThresholdRejectClassifier`` works them out.
+# - *Lowest cost*: decide every application, but at the prices. With two classes this is another
+#   threshold on the same probability, 600 / 5,600.
+# - *Lowest cost or review*: the review is one more choice, at its own price. That makes two
+#   thresholds, and ``ThresholdRejectClassifier`` works them out.
 
 prices = "error:default=5000,error:repaid=600,review=200"
 model = ThresholdRejectClassifier(
@@ -86,14 +86,16 @@ for name, cost in costs.items():
     print(f"{name:22} {cost:5.0f} per application")
 
 # %%
-# The first step needs no review at all: a threshold at the right place takes off 40 %. Reviews then take off nearly
-# half of the rest. To review everything would cost more than to decide everything at the right threshold.
+# The first step needs no review at all: a threshold at the right place takes off 40 %. Reviews then
+# take off nearly half of the rest. To review everything would cost more than to decide everything
+# at the right threshold.
 #
 # How many reviews?
 # -----------------
-# The officers work through a queue, and its order matters. ``worth`` is what a review of an application is expected to
-# save, in money; the largest comes first. Another order would be how close the probability is to 0.5. But at these
-# prices that is not where the doubt is, and it takes more reviews to save the same.
+# The officers work through a queue, and its order matters. ``worth`` is what a review of an
+# application is expected to save, in money; the largest comes first. Another order would be how
+# close the probability is to 0.5. But at these prices that is not where the doubt is, and it takes
+# more reviews to save the same.
 
 frame = model.review(X_new)
 probability = model.predict_proba(X_new)[:, 0]
@@ -135,17 +137,21 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# The dot is where the next review is expected to cost more than it saves. It comes from the prices alone: no
-# outcome of the new applications was used. On the curve it is near the lowest point, because the probabilities of
-# this model can be trusted. Those of forests and boosters often cannot: then pass ``calibration="isotonic"``.
+# The dot is where the next review is expected to cost more than it saves. It comes from the prices
+# alone: no outcome of the new applications was used. On the curve it is near the lowest point,
+# because the probabilities of this model can be trusted. Those of forests and boosters often
+# cannot: then pass ``calibration="isotonic"``.
 #
 # Which applications are reviewed?
 # --------------------------------
-# Every choice has an expected cost, which depends on the probability of default. The model takes the lowest. Between
-# two thresholds, 4 % and 67 %, that is the review.
+# Every choice has an expected cost, which depends on the probability of default. The model takes
+# the lowest. Between two thresholds, 4 % and 67 %, that is the review.
 
 p = np.linspace(0, 1, 401)
-low, high = 200 / 5000, 1 - 200 / 600  # where a review costs as much as granting, and as turning down
+low, high = (
+    200 / 5000,
+    1 - 200 / 600,
+)  # where a review costs as much as granting, and as turning down
 fig, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
 ax.axvspan(low, high, color="0.92")
 ax.plot(p, 5000 * p, color=BLUE, label="grant the loan")
@@ -169,8 +175,9 @@ ax.legend(frameon=False, loc="upper right", bbox_to_anchor=(1, 0.9))
 plt.show()
 
 # %%
-# The top of the queue, with what pulls each application to either side. ``chance_wrong`` is high because the model
-# turns these down although most would be repaid: a loan that is lost costs so much more.
+# The top of the queue, with what pulls each application to either side. ``chance_wrong`` is high
+# because the model turns these down although most would be repaid: a loan that is lost costs so
+# much more.
 
 queue = model.review(X_new, why=2, background=X_train[:300]).nsmallest(5, "rank")
 print(queue[["forced", "chance_wrong", "worth", "why"]].round(2).to_string())
@@ -179,4 +186,5 @@ print(queue[["forced", "chance_wrong", "worth", "why"]].round(2).to_string())
 # Next quarter the officers are busy, and a review costs 300. That needs no training:
 
 busy = model.at(cost_of="error:default=5000,error:repaid=600,review=300")
-print(f"reviewed at 200: {model.reject_mask(X_new).mean():.0%}, at 300: {busy.reject_mask(X_new).mean():.0%}")
+for price, classifier in {200: model, 300: busy}.items():
+    print(f"reviewed at {price}: {classifier.reject_mask(X_new).mean():.0%}")

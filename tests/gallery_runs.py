@@ -54,7 +54,12 @@ def run(path, form, figures=None):
         surroundings = {**os.environ, **SURROUNDINGS, "PYTHONPATH": str(ROOT)}
         try:
             done = subprocess.run(
-                command, cwd=folder, env=surroundings, capture_output=True, text=True, timeout=LONGEST
+                command,
+                cwd=folder,
+                env=surroundings,
+                capture_output=True,
+                text=True,
+                timeout=LONGEST,
             )
         except subprocess.TimeoutExpired:
             problem = f"still running after {LONGEST} s"
