@@ -42,6 +42,15 @@ NOTHING_TO_CITE = {
     "rejo.load",
     "rejo.save",
     "rejo.to_onnx",
+    # methods of a classifier, for pipelines
+    "rejo.judge",
+    "rejo.queue",
+    "rejo.review",
+    # rows as bags
+    "rejo.baselines.bags.Bags",
+    "rejo.baselines.bags.bag_array",
+    "rejo.baselines.bags.bags_of",
+    "rejo.baselines.bags.is_bags",
     # prices as text
     "rejo.prices.describe_prices",
     "rejo.prices.read_prices",
@@ -95,15 +104,16 @@ def test_numpydoc_reads_it(one):
 def test_every_parameter_is_described(one):
     """In their order, except those that are given by name.
 
-    The fields of what users are given, not make (results and errors), may be attributes.
+    Users are given results and errors, and need not make them: their fields are attributes.
     """
     doc = parsed(one.thing)
     described = _names(doc["Parameters"]) + _names(doc["Other Parameters"])
     if not described and inspect.isclass(one.thing):
+        assert doc["Attributes"] or issubclass(one.thing, Warning)
+        if not hasattr(one.thing, "_fields"):
+            return
         described = _names(doc["Attributes"])
-    parameters = [p for p in inspect.signature(one.thing).parameters.values() if p.name != "self"]
-    if _is_error(one.thing):  # errors pass on what others describe
-        parameters = [p for p in parameters if p.kind is not p.VAR_KEYWORD]
+    parameters = inspect.signature(one.thing).parameters.values()
     stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     wanted = [stars.get(p.kind, "") + p.name for p in parameters]
     assert not set(wanted) - set(described)
@@ -144,10 +154,6 @@ def test_what_has_nothing_to_cite_is_public():
 
 def _names(section):
     return [name for entry in section for name in entry.name.split(", ")]
-
-
-def _is_error(thing):
-    return inspect.isclass(thing) and issubclass(thing, (Exception, Warning))
 
 
 def _is_same(name, one):

@@ -35,9 +35,18 @@ BIBLIOGRAPHY = {
     "condessa2017": 'F. Condessa, J. Bioucas-Dias and J. Kovacevic, "Performance measures for '
     'classification systems with rejection", Pattern Recognition 63, 2017. '
     "https://doi.org/10.1016/j.patcog.2016.10.011",
+    "demsar2006": 'J. Demšar, "Statistical comparisons of classifiers over multiple data sets", '
+    "Journal of Machine Learning Research 7, 2006. https://jmlr.org/papers/v7/demsar06a.html",
+    "dietterich1997": 'T. G. Dietterich, R. H. Lathrop and T. Lozano-Pérez, "Solving the multiple '
+    'instance problem with axis-parallel rectangles", Artificial Intelligence 89, 1997. '
+    "https://doi.org/10.1016/S0004-3702(96)00034-3",
     "dubuisson1993": 'B. Dubuisson and M. Masson, "A statistical decision rule with incomplete '
     'knowledge about classes", Pattern Recognition 26(1), 1993. '
     "https://doi.org/10.1016/0031-3203(93)90097-G",
+    "efron1979": 'B. Efron, "Bootstrap methods: another look at the jackknife", Annals of '
+    "Statistics 7(1), 1979. https://doi.org/10.1214/aos/1176344552",
+    "efron2004": 'B. Efron, T. Hastie, I. Johnstone and R. Tibshirani, "Least angle regression", '
+    "Annals of Statistics 32(2), 2004. https://doi.org/10.1214/009053604000000067",
     "elkan2001": 'C. Elkan, "The foundations of cost-sensitive learning", Proceedings of IJCAI, '
     "2001.",
     "elyaniv2010": 'R. El-Yaniv and Y. Wiener, "On the foundations of noise-free selective '
@@ -53,6 +62,12 @@ BIBLIOGRAPHY = {
     "geifman2017": 'Y. Geifman and R. El-Yaniv, "Selective classification for deep neural '
     'networks", Advances in Neural Information Processing Systems 30, 2017. '
     "https://doi.org/10.48550/arXiv.1705.08500",
+    "geifman2019": 'Y. Geifman, G. Uziel and R. El-Yaniv, "Bias-reduced uncertainty estimation for '
+    'deep neural classifiers", Proceedings of ICLR, 2019. '
+    "https://doi.org/10.48550/arXiv.1805.08206",
+    "gneiting2007": 'T. Gneiting and A. E. Raftery, "Strictly proper scoring rules, prediction, '
+    'and estimation", Journal of the American Statistical Association 102(477), 2007. '
+    "https://doi.org/10.1198/016214506000001437",
     "grandvalet2008": "Y. Grandvalet, A. Rakotomamonjy, J. Keshet and S. Canu, "
     '"Support vector machines with a reject option", Advances in Neural Information Processing '
     "Systems 21, 2008.",
@@ -78,23 +93,44 @@ BIBLIOGRAPHY = {
     "nadeem2010": 'M. S. A. Nadeem, J.-D. Zucker and B. Hanczar, "Accuracy-rejection curves (ARCs) '
     'for comparing classification methods with a reject option", Proceedings of Machine Learning '
     "Research 8, 2010. https://proceedings.mlr.press/v8/nadeem10a.html",
+    "naeini2015": 'M. P. Naeini, G. Cooper and M. Hauskrecht, "Obtaining well calibrated '
+    'probabilities using Bayesian binning", Proceedings of AAAI, 2015. '
+    "https://doi.org/10.1609/aaai.v29i1.9602",
     "niculescu2005": 'A. Niculescu-Mizil and R. Caruana, "Predicting good probabilities with '
     'supervised learning", Proceedings of ICML, 2005. https://doi.org/10.1145/1102351.1102430',
     "ranjan2010": 'R. Ranjan and T. Gneiting, "Combining probability forecasts", Journal of the '
     "Royal Statistical Society B 72(1), 2010. https://doi.org/10.1111/j.1467-9868.2009.00726.x",
     "sousa2013": 'R. Sousa and J. S. Cardoso, "The data replication method for the classification '
     'with reject option", AI Communications, 2013. https://doi.org/10.48550/arXiv.1011.3177',
+    "stone1974": 'M. Stone, "Cross-validatory choice and assessment of statistical predictions", '
+    "Journal of the Royal Statistical Society B 36(2), 1974. "
+    "https://doi.org/10.1111/j.2517-6161.1974.tb00994.x",
+    "street1993": 'W. N. Street, W. H. Wolberg and O. L. Mangasarian, "Nuclear feature extraction '
+    'for breast tumor diagnosis", Proceedings of SPIE 1905, 1993. '
+    "https://doi.org/10.1117/12.148698",
     "strumbelj2014": 'E. Štrumbelj and I. Kononenko, "Explaining prediction models and individual '
     'predictions with feature contributions", Knowledge and Information Systems 41, 2014. '
     "https://doi.org/10.1007/s10115-013-0679-x",
+    "traub2024": 'J. Traub and others, "Overcoming common flaws in the evaluation of selective '
+    'classification systems", Advances in Neural Information Processing Systems 37, 2024. '
+    "https://doi.org/10.48550/arXiv.2407.01032",
+    "vanschoren2014": 'J. Vanschoren, J. N. van Rijn, B. Bischl and L. Torgo, "OpenML: networked '
+    'science in machine learning", ACM SIGKDD Explorations 15(2), 2014. '
+    "https://doi.org/10.1145/2641190.2641198",
+    "waudbysmith2024": 'I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random '
+    'variables by betting", Journal of the Royal Statistical Society B 86(1), 2024. '
+    "https://doi.org/10.1093/jrsssb/qkad009",
+    "wilson1927": 'E. B. Wilson, "Probable inference, the law of succession, and statistical '
+    'inference", Journal of the American Statistical Association 22(158), 1927. '
+    "https://doi.org/10.1080/01621459.1927.10502953",
     "zhu2005": 'J. Zhu and T. Hastie, "Kernel logistic regression and the import vector machine", '
     "Journal of Computational and Graphical Statistics 14(1), 2005. "
     "https://doi.org/10.1198/106186005X25619",
 }
 
 
-def shared_parameters(docstring: str | None) -> Callable[[T], T]:
-    r"""Return a decorator that replaces lines such as ``%X, y`` by entries of a docstring.
+def shared_parameters(*docstrings: str | None) -> Callable[[T], T]:
+    r"""Return a decorator that replaces lines such as ``%X, y`` by entries of other docstrings.
 
     Names of works in ``BIBLIOGRAPHY`` become numbered references.
 
@@ -115,6 +151,7 @@ def shared_parameters(docstring: str | None) -> Callable[[T], T]:
     """
     entries = {
         entry[1]: entry[0].rstrip()
+        for docstring in docstrings
         for entry in re.finditer(r"^(\w+) : .*(?:\n .*)*", cleandoc(docstring or ""), re.MULTILINE)
     }
 
@@ -135,7 +172,7 @@ def shared_parameters(docstring: str | None) -> Callable[[T], T]:
     return decorate
 
 
-cited = shared_parameters(None)  # for a docstring with references, and no shared parameters
+cited = shared_parameters()  # for a docstring with references, and no shared parameters
 
 
 def _reference(number: int, name: str, margin: str) -> str:

@@ -15,6 +15,7 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rejo._docs import cited
 from rejo._state import (
     LARGEST,
     MOST_FEATURES,
@@ -36,17 +37,18 @@ BLOCK = 1 << 22  # distances held at a time, or those of one bag
 
 
 @storable
+@cited
 class BagEmbedding(TransformerMixin, BaseEstimator):
     """Turn bags of instances into rows of numbers, for any classifier.
 
     A bag is a case with several instances, such as an image with its regions; the class belongs to
     the bag, and it is not known which of its instances are the reason.  A bag B becomes its
-    similarities to prototypes z_1, z_2, ...:
+    similarities to prototypes ``z_1``, ``z_2``, and so on::
 
         s_k(B) = max over x in B of exp(-gamma |x - z_k|^2)
 
     which are 1 if the bag contains the prototype, and near 0 if nothing in it is like the
-    prototype.  This is the embedding of MILES (Chen, Bi & Wang, 2006).  The prototypes are
+    prototype.  This is the embedding of MILES [1]_.  The prototypes are
     instances of the training bags: those next to the centres of a k-means clustering.  The class of
     a bag plays no part in this, unless ``by_class``.
 
@@ -72,6 +74,7 @@ class BagEmbedding(TransformerMixin, BaseEstimator):
     scale_ : ndarray of shape (n_features_in_,)
         What each feature is divided by.
     gamma_ : float
+        How fast the similarity falls with the distance.
     n_features_in_ : int
         Number of features of an instance.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -81,6 +84,12 @@ class BagEmbedding(TransformerMixin, BaseEstimator):
     --------
     rejo.baselines.bags.bags_of : Make bags of the rows of a table.
     rejo.datasets.make_bags : Draw bags to try it on.
+    RejoSVC : A classifier with a reject option, to come after it.
+    sklearn.cluster.KMeans : The clustering that finds the prototypes.
+
+    References
+    ----------
+    %chen2006
 
     Examples
     --------

@@ -45,13 +45,13 @@ class EmbeddedRejectSVC(BinaryKernelMachine, PathMixin):
     """Support vector classifier with a reject region of its own width around its boundary.
 
     A point is rejected where ``|f(x)| <= eps``; both ``f = w . x + b`` and ``eps`` are trained
-    (Fumera & Roli, 2002).  In place of the slack of an SVM stands the cost of where a point
+    [1]_.  In place of the slack of an SVM stands the cost of where a point
     lies: 0 beyond the margin (``z = y f >= 1``), ``w_C`` inside it but accepted, ``w_r`` (the
     reject cost) where it is rejected, 1 where it is wrong.  With these steps smoothed to
-    sigmoids ``s`` of slope k, it minimises over ``w``, ``b`` and ``0 <= eps <= 1``
+    sigmoids ``s`` of slope k, it minimises over ``w``, ``b`` and ``0 <= eps <= 1``::
 
         J = 1/2 |w|^2 + C sum_i weight_i { w_C s(k (1 - z_i)) + (w_r - w_C) s(k (eps - z_i))
-                        + (1 - w_r) s(k (-eps - z_i)) + a max(0, 1 - z_i)^2 }.
+                        + (1 - w_r) s(k (-eps - z_i)) + a max(0, 1 - z_i)^2 }
 
     J has many local minima.  k grows from 1 to 100 in seven stages; the starts are an SVM's
     function, rescaled, with several ``eps``, entering at flat and at steep sigmoids; paths
@@ -117,6 +117,17 @@ class EmbeddedRejectSVC(BinaryKernelMachine, PathMixin):
         Number of starts.
     n_iter_ : int
         Number of steps of all descents together.
+
+    See Also
+    --------
+    RejoSVC : The edges of the reject region by data replication: one minimum, any kernel.
+    SurrogateRejectSVC : A convex loss with a kink for the reject region.
+    ThresholdRejectClassifier : Cut-offs on a support vector machine that is trained without them.
+    sklearn.svm.SVC : The support vector machine without a reject option.
+
+    References
+    ----------
+    %fumera2002
 
     Examples
     --------

@@ -25,20 +25,20 @@ from rejo.solvers.svm import Problem
 class SurrogateRejectSVC(BinaryKernelMachine):
     """Support vector classifier that rejects, by a hinge with two kinks.
 
-    Two classes, one function ``f = g + b``, and a loss with an extra kink for small scores:
+    Two classes, one function ``f = g + b``, and a loss with an extra kink for small scores::
 
-        min  1/2 |g|^2 + C sum_i weight_i loss(y_i, f(x_i)),        y_i = +-1.
+        min  1/2 |g|^2 + C sum_i weight_i loss(y_i, f(x_i)),        y_i = +-1
 
-    ``surrogate="bartlett-wegkamp"`` (Bartlett & Wegkamp, JMLR 2008) is, with the reject cost d,
+    ``surrogate="bartlett-wegkamp"`` [1]_ is, with the reject cost d::
 
-        phi_d(y f),  phi_d(z) = max(0, 1 - z, 1 - a z),  a = (1 - d) / d;  reject |f| <= 1/2.
+        phi_d(y f),  phi_d(z) = max(0, 1 - z, 1 - a z),  a = (1 - d) / d;  reject |f| <= 1/2
 
-    ``surrogate="double-hinge"`` (Grandvalet et al., NIPS 2008) is the larger of 0 and the
-    tangents of the logistic loss at the log-odds of Chow's thresholds p- and p+, with the
-    entropy ``H(p) = -p log p - (1 - p) log(1 - p)``:
+    ``surrogate="double-hinge"`` [2]_ is the larger of 0 and the tangents of the logistic loss at
+    the log-odds of Chow's thresholds p- and p+, with the entropy
+    ``H(p) = -p log p - (1 - p) log(1 - p)``::
 
         y = +1:  max(0, H(p+) - (1 - p+) f, H(p-) - (1 - p-) f),
-        y = -1:  max(0, H(p-) + p- f, H(p+) + p+ f);    reject  logit p- < f <= logit p+.
+        y = -1:  max(0, H(p-) + p- f, H(p+) + p+ f);    reject  logit p- < f <= logit p+
 
     Equal costs have ``p- = d``, ``p+ = 1 - d``, and the double hinge is then phi_d in other
     units: ``d tau phi_d(y f / tau)``, ``tau = H(d) / d``, with another cut-off.  A
@@ -70,6 +70,17 @@ class SurrogateRejectSVC(BinaryKernelMachine):
         ``b``.
     support_, support_vectors_, n_support_, dual_coef_, coef_, objective_, duality_gap_, n_iter_
         As in :class:`~rejo.RejoSVC`.
+
+    See Also
+    --------
+    RejoSVC : The edges of the reject region by data replication; for more than two classes too.
+    EmbeddedRejectSVC : The costs themselves, smoothed; not convex.
+    ThresholdRejectClassifier : Cut-offs on a support vector machine that is trained without them.
+    sklearn.svm.SVC : The support vector machine without a reject option.
+
+    References
+    ----------
+    %bartlett2008, grandvalet2008
 
     Examples
     --------

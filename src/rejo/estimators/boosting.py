@@ -47,13 +47,13 @@ SMALL = 1 << 17  # numbers to learn from that are not worth a second thread
 class RejoBoost(BoostedModel):
     """Gradient boosting with a reject option.
 
-    Trees are grown by XGBoost, in one of three forms.
+    Trees are grown by XGBoost [2]_, in one of three forms.
 
     - "parallel": one sum of trees ``g`` and ordered thresholds on it, two between neighbouring
       classes; what lies between the two is rejected.  With the label ``t_iq`` (0 or 1) and the cost
-      ``c_iq`` of point ``i`` at boundary ``q`` (see :mod:`rejo.replication`) it minimises
+      ``c_iq`` of point ``i`` at boundary ``q`` (see :mod:`rejo.replication`) it minimises::
 
-          sum_iq c_iq [log(1 + exp(g(x_i) + b_q)) - t_iq (g(x_i) + b_q)].
+          sum_iq c_iq [log(1 + exp(g(x_i) + b_q)) - t_iq (g(x_i) + b_q)]
 
       No row is copied.
     - "replicas": a score ``f(x, q)`` for each boundary, from trees that may also split by ``q``,
@@ -124,6 +124,13 @@ class RejoBoost(BoostedModel):
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in what the splits of all trees achieve.
 
+    See Also
+    --------
+    ReplicationClassifier : Any other classifier, on copies of all rows.
+    ThresholdRejectClassifier : Decides by the posteriors of any other classifier.
+    rejo.distributed.fit : The same by several machines.
+    sklearn.ensemble.HistGradientBoostingClassifier : Boosting without a reject option.
+
     Notes
     -----
     Missing values are welcome.  Columns of the pandas type "category" are split by sets of
@@ -134,16 +141,16 @@ class RejoBoost(BoostedModel):
     ``fit("loans/*.parquet", "repaid")`` learns from Parquet files that may be larger than the
     memory, with the name of the column of the classes; see :func:`rejo.distributed.fit` for more.
 
-    See Also
-    --------
-    rejo.ReplicationClassifier : Any other classifier, on copies of all rows.
+    References
+    ----------
+    %sousa2013, chen2016
 
     Examples
     --------
     >>> from rejo import RejoBoost, make_synthetic_1
-    >>> X, y = make_synthetic_1(2000, random_state=0)
-    >>> model = RejoBoost(reject_cost=0.2, random_state=0).fit(X, y)
-    >>> X_new, y_new = make_synthetic_1(2000, random_state=1)
+    >>> X, y = make_synthetic_1(1000, random_state=0)
+    >>> model = RejoBoost(reject_cost=0.2, validation=0.2, random_state=0).fit(X, y)
+    >>> X_new, y_new = make_synthetic_1(1000, random_state=1)
     >>> round(model.score(X_new, y_new), 1)
     0.9
     >>> reviews = [int(model.at(w).reject_mask(X_new).sum()) for w in (0.1, 0.2, 0.4)]

@@ -30,15 +30,15 @@ class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
     One function ``g`` separates the ordered classes ``0..K-1`` by ordered thresholds, two
     between neighbouring classes; what lies between the two is rejected.  With the label ``y_iq``
     and the cost ``c_iq`` of point ``i`` at boundary ``q`` (see :mod:`rejo.replication`) it
-    minimises, over ``g`` in the kernel's space and ``b``,
+    minimises, over ``g`` in the kernel's space and ``b``::
 
         1/2 |g|^2 + 1/(2 h^2) sum_{q>=1} (b_q - b_0)^2
-                  + C sum_iq c_iq log(1 + exp(-y_iq (g(x_i) + b_q))).
+                  + C sum_iq c_iq log(1 + exp(-y_iq (g(x_i) + b_q)))
 
-    It is :class:`RejoSVC` with the logistic loss in place of the hinge.  This loss estimates
+    It is :class:`RejoSVC` [1]_ with the logistic loss in place of the hinge.  This loss estimates
     log-odds: with more and more points of two classes, the boundaries converge to those of Chow's
-    rule, at the probabilities ``reject_cost`` and ``1 - reject_cost``, and :meth:`predict_proba`
-    to the posteriors.
+    rule [2]_, at the probabilities ``reject_cost`` and ``1 - reject_cost``, and
+    :meth:`predict_proba` to the posteriors.
 
     Few training points, the *pivots*, carry ``g``: as many as ``tol`` needs, but not more than
     ``max_rank``.
@@ -100,6 +100,12 @@ class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
     --------
     RejoSVC : The hinge in place of the logistic loss.
     RejoLinear : The logistic loss without a kernel, for many rows and for streams.
+    ThresholdRejectClassifier : Decides at other prices by its posteriors.
+    sklearn.gaussian_process.GaussianProcessClassifier : Another kernel machine with posteriors.
+
+    References
+    ----------
+    %sousa2013, chow1970, zhu2005
 
     Examples
     --------

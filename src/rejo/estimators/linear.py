@@ -33,10 +33,10 @@ class RejoLinear(PosteriorsMixin, PathMixin):
     One direction ``w`` separates the ordered classes ``0..K-1`` by ordered thresholds, two
     between neighbouring classes; what lies between the two is rejected.  With the label ``y_iq``
     and the cost ``c_iq`` of point ``i`` at boundary ``q`` (see :mod:`rejo.replication`) it
-    minimises, over ``w`` and ``b``,
+    minimises, over ``w`` and ``b``::
 
         1/2 |w|^2 + 1/(2 h^2) sum_{q>=1} (b_q - b_0)^2
-                  + C sum_iq c_iq loss(y_iq (w.x_i + b_q)),
+                  + C sum_iq c_iq loss(y_iq (w.x_i + b_q))
 
     with a convex ``loss`` of the margin, such as ``log(1 + exp(-m))``.  The replicas are never
     built: a pass over the data costs what it costs for one linear model.  A NumPy array of single
@@ -86,7 +86,15 @@ class RejoLinear(PosteriorsMixin, PathMixin):
 
     See Also
     --------
-    rejo.RejoSVC : The hinge with a kernel.
+    RejoSVC : The hinge with a kernel.
+    RejoKernelLogistic : The logistic loss with a kernel.
+    rejo.distributed.fit : The same from files, by several machines.
+    sklearn.linear_model.LogisticRegression : The linear classifier without a reject option.
+    sklearn.linear_model.SGDClassifier : Another one for streams.
+
+    References
+    ----------
+    %sousa2013, cardoso2007
 
     Examples
     --------

@@ -47,12 +47,12 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
     One network ``G`` with a single linear output separates the ordered classes ``0..K-1`` by
     ordered thresholds, two between neighbouring classes; what lies between the two is
     rejected.  With the label ``y_iq``, the cost ``c_iq`` of point ``i`` at boundary ``q`` (see
-    :mod:`rejo.replication`) and the weights ``W`` of the network it minimises
+    :mod:`rejo.replication`) and the weights ``W`` of the network it minimises::
 
         sum_iq c_iq loss(y_iq, G(x_i) + b_q)
-            + alpha/2 (|W|^2 + 1/h^2 sum_{q>=1} (b_q - b_0)^2),
+            + alpha/2 (|W|^2 + 1/h^2 sum_{q>=1} (b_q - b_0)^2)
 
-    divided by the sum of the sample weights: Fig. oNNmodel of the paper, where the extension
+    divided by the sum of the sample weights: Fig. oNNmodel of the paper [1]_, where the extension
     features enter only the last unit.  The network sees every point once, whatever the number
     of boundaries.
 
@@ -126,6 +126,17 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
         Loss on the held-out points, without regularisation; empty without ``early_stopping``.
     n_iter_ : int
         Number of iterations of the last ``fit``; 1 after ``partial_fit``.
+
+    See Also
+    --------
+    RejoLinear : Without hidden layers, for many rows and for streams.
+    RejoKernelLogistic : The same loss with a kernel: one minimum, no random start.
+    ReplicationClassifier : Another network that takes sample weights, such as your own.
+    sklearn.neural_network.MLPClassifier : The network without a reject option.
+
+    References
+    ----------
+    %sousa2013, cardoso2007
 
     Examples
     --------

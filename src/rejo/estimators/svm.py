@@ -27,13 +27,13 @@ class RejoSVC(KernelMachine, PathMixin):
     One function ``g`` separates the ordered classes ``0..K-1`` by ordered thresholds, two
     between neighbouring classes; what lies between the two is rejected.  With the label ``y_iq``
     and the cost ``c_iq`` of point ``i`` at boundary ``q`` (see :mod:`rejo.replication`) it
-    minimises, over ``g`` in the kernel's space and ``b``,
+    minimises, over ``g`` in the kernel's space and ``b``::
 
         1/2 |g|^2 + 1/(2 h^2) sum_{q>=1} (b_q - b_0)^2
-                  + C sum_iq c_iq max(0, 1 - y_iq (g(x_i) + b_q)),
+                  + C sum_iq c_iq max(0, 1 - y_iq (g(x_i) + b_q))
 
-    the paper's equation for rejoSVM with the hinge in place of the sign.  The replicas are
-    never built: the solver works on the kernel matrix of the points.
+    This is the paper's equation for rejoSVM [1]_ with the hinge in place of the sign.  The replicas
+    are never built: the solver works on the kernel matrix of the points.
 
     Parameters
     ----------
@@ -83,6 +83,18 @@ class RejoSVC(KernelMachine, PathMixin):
         ``(primal - dual) / primal``: a bound on how far ``objective_`` is above the minimum.
     n_iter_ : int
         Number of iterations.
+
+    See Also
+    --------
+    RejoSVCCV : Chooses ``C``, ``gamma`` and ``h`` for every reject cost at once.
+    RejoKernelLogistic : The logistic loss in place of the hinge, with posteriors.
+    RejoLinear : Without a kernel, for many rows.
+    ThresholdRejectClassifier : Cut-offs on an ordinary support vector machine.
+    sklearn.svm.SVC : The support vector machine without a reject option.
+
+    References
+    ----------
+    %sousa2013, cardoso2007
 
     Examples
     --------
