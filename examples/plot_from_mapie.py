@@ -155,10 +155,8 @@ results = {
 }
 for name, pairs in results.items():
     share, wrong = np.array(pairs).T
-    print(
-        f"{name:28} decides {share.mean():.0%} on average ({share.min():.0%} to {share.max():.0%}), "
-        f"breaks its promise {(wrong > 0.05).sum()} times of 20"
-    )
+    spread = f"{share.mean():.0%} on average ({share.min():.0%} to {share.max():.0%})"
+    print(f"{name:28} decides {spread}, breaks its promise {(wrong > 0.05).sum()} times of 20")
 
 # %%
 
@@ -191,18 +189,18 @@ plt.show()
 # What is left to you
 # -------------------
 #
-# ==============================  ==============================  ==========================
-# decision                        MAPIE                           rejo
-# ==============================  ==============================  ==========================
-# how many cases to hold out      you split                       ``calibration_size=0.3`` errors
-# among the decided        you write a ``BinaryRisk``      ``max_error=0.05`` which thresholds to
-# test        you give a grid                 201 cuts in the ranking correction for many tests
-# you choose one of four          one, in a learned order which valid threshold to take   you name
-# ``abstention_rate``    fewest reviews nothing can be proved           a warning; ``predict``
-# fails    error: what is attainable what to expect in a batch       you count
-# ``summary()``, ``expect(n)`` queue for the reviewers         you sort
-# ``queue``, ``review``
-# ==============================  ==============================  ==========================
+# =============================  ==============================  =============================
+# decision                       MAPIE                           rejo
+# =============================  ==============================  =============================
+# how many cases to hold out     you split                       30 %, or ``calibration_size``
+# errors among the decided       you write a ``BinaryRisk``      ``max_error=0.05``
+# which thresholds to test       a grid, 0 to 0.99 by default    201 cuts in the ranking
+# correction for many tests      Holm, or three others           one, in a learned order
+# which valid threshold to take  you name ``abstention_rate``    fewest reviews
+# if nothing can be proved       a warning, ``predict`` fails    error: what is attainable
+# what to expect of a batch      you count                       ``summary()``, ``expect(n)``
+# a queue for the reviewers      you sort                        ``queue``, ``review``
+# =============================  ==============================  =============================
 #
 # Where MAPIE is the better choice
 # --------------------------------
