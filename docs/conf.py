@@ -48,6 +48,8 @@ exclude_patterns = [
 ]
 templates_path = ["_templates"]
 nitpicky = True
+smartquotes = False  # "rbf" stays as people type it
+toc_object_entries_show_parents = "hide"
 
 # The pages of the guide: GitHub's Markdown and its anchors.
 myst_heading_anchors = 4

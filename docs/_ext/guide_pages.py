@@ -21,7 +21,7 @@ CONTENTS = ("index", "guide")
 # Pages that hang below another one, once scripts have made them.
 CHILDREN = {"reproducing": "reproduction/index", "tables-benchmark": "table_suite/index"}
 # Doors of the start page that Sphinx makes.
-MADE = {"index": ("gallery/index", "api/index")}
+MADE = {"index": ("api/index", "gallery/index")}
 CHANGELOG = "<!-- changelog -->"
 WORD = re.compile(r"^- \*\*(.+)\*\*: (.*)\n?", re.M)
 
@@ -64,7 +64,7 @@ def read(app, docname, source):
     text = source[0]
     trees = contents(text) if docname in CONTENTS else []
     if docname in MADE:
-        trees.append("```{toctree}\n:hidden:\n\n" + "\n".join(MADE[docname]) + "\n```\n")
+        trees.insert(1, "```{toctree}\n:hidden:\n\n" + "\n".join(MADE[docname]) + "\n```\n")
     child = CHILDREN.get(docname)
     if child and Path(app.srcdir, f"{child}.md").exists():
         trees.append("```{toctree}\n:hidden:\n\n" + child + "\n```\n")
