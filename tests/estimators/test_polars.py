@@ -101,7 +101,7 @@ def test_weights_groups_and_curves(data):
     groups, weight = pl.Series(np.arange(90) // 3), pl.Series(np.ones(90))
     model = RejectClassifierCV(posteriors, review_budget=0.2, cv=2)
     model.fit(frame, y, sample_weight=weight, groups=groups)
-    assert model.review(frame).index.tolist() == list(range(90))
+    assert model.review(frame)["index"].to_list() == list(range(90))
     assert reject_curve(RejoLinear(), frame, y, reject_costs=[0.2], cv=2).reject_costs == [0.2]
     assert make_reject_scorer("error_rate")(model, frame, y) <= 0
     methods = {"a": RejoLinear(), "b": posteriors}

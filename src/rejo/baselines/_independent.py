@@ -14,6 +14,7 @@ from rejo.baselines._wrapped import Wrapper, fit_clones
 from rejo.estimators.boundaries import BoundaryClassifier
 from rejo.estimators.classes import Targets
 from rejo.estimators.inner import check_member, check_no_class_weight, inner_scores
+from rejo.estimators.pipelines import check_not_frozen
 
 
 class IndependentBoundaries(Wrapper, BoundaryClassifier):
@@ -72,6 +73,7 @@ class IndependentBoundaries(Wrapper, BoundaryClassifier):
         """Estimator, ``X``, targets, and the labels and costs (K, Q) of the boundaries."""
         self._validate_params()
         estimator = self._prototype()
+        check_not_frozen(estimator, type(self).__name__)
         check_no_class_weight(estimator, "estimator__", type(self).__name__)
         X = self._check_input(X, reset=True)
         targets = self._check_targets(X, y, sample_weight)

@@ -10,13 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, check_cv
-from sklearn.pipeline import Pipeline
+from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import has_fit_parameter
 
+from rejo._frames import take_rows
 from rejo._typing import Floats, Indices
 from rejo.estimators.boundaries import middle_scores
 from rejo.estimators.classes import Targets
@@ -27,9 +26,9 @@ from rejo.estimators.inner import (
     family,
     inner_scores,
     seed,
-    take_rows,
 )
-from rejo.estimators.pipelines import final_classifier, final_step
+from rejo.estimators.pipelines import final_classifier, final_step, is_frozen
+from rejo.estimators.weights import fit_weighted
 
 Fold = tuple[Indices, Indices]
 Measure = Callable[[Any, Any, NDArray[Any]], Floats]  # of a fitted classifier, points, its labels
@@ -86,17 +85,8 @@ class Wrapper(WrapsClassifier):
 
 
 def fit_clone(estimator: Any, X: Any, y: NDArray[Any], weight: Floats | None) -> Any:
-    """A clone of the estimator, fitted; a weight of ``None`` is not passed on."""
-    if weight is None:
-        return clone(estimator).fit(X, y)
-    name = _weight_name(estimator)
-    if name is None:
-        raise ValueError(
-            f"estimator={_name(estimator)} takes no sample_weight in fit, but there are weights: "
-            "your sample_weight, or the costs of the boundaries. Use one that does, such as "
-            "LogisticRegression, SVC or HistGradientBoostingClassifier."
-        )
-    return clone(estimator).fit(X, y, **{name: weight})
+    """A clone of the estimator, fitted; a frozen one as it is."""
+    return fit_weighted(clone(estimator), X, y, weight)
 
 
 def fit_clones(
@@ -221,7 +211,9 @@ def set_pairwise(estimator: Any, pairwise: bool) -> None:
 
 
 def known_labels(estimator: Any, classes: NDArray[Any]) -> NDArray[Any]:
-    """What to call the classes: by their names, but XGBoost takes only 0, 1, ..."""
+    """What to call the classes: by their names, but XGBoost learns only 0, 1, ..."""
+    if is_frozen(estimator):
+        return classes
     return np.arange(len(classes)) if family(final_classifier(estimator)) == "xgboost" else classes
 
 
@@ -235,17 +227,6 @@ def _columns(estimator: Any, labels: NDArray[Any]) -> list[int]:
             "estimator must have the same classes."
         )
     return [known.index(label) for label in wanted]
-
-
-def _weight_name(estimator: Any) -> str | None:
-    """Name under which ``fit`` takes the weights of the points, if it does."""
-    if isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        inner = _weight_name(last)
-        return None if inner is None else f"{name}__{inner}"
-    if isinstance(estimator, GridSearchCV | RandomizedSearchCV):
-        return _weight_name(estimator.estimator)
-    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
 
 
 def _name(estimator: Any) -> str:

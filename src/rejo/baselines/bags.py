@@ -9,15 +9,45 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from rejo.tables.series import as_pandas
+
 __all__ = ["Bags", "bag_array", "bags_of", "is_bags"]
 
 
 class Bags(NamedTuple):
-    """Rows of a table as bags."""
+    """Rows of a table as bags, as :func:`bags_of` returns them.
 
-    X: NDArray[np.object_]  # (n_bags,) DataFrames (n_instances, n_features)
-    y: Any  # Series (n_bags,) of labels, with the names of the bags as index; None: no labels
-    names: NDArray[Any]  # (n_bags,)
+    Attributes
+    ----------
+    X : ndarray of DataFrames of shape (n_bags,)
+        The bags; each of shape (n_instances, n_features).
+    y : Series of shape (n_bags,) or None
+        Labels, with the names of the bags as index; ``None`` without labels.
+    names : ndarray of shape (n_bags,)
+        What the bags are called in the table.
+
+    See Also
+    --------
+    bags_of : Makes bags of the rows of a table.
+    rejo.BagEmbedding : Turns bags into rows of numbers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rejo.baselines.bags import bags_of
+    >>> table = pd.DataFrame({"image": ["a", "a", "b"], "red": [0.1, 0.2, 0.9]})
+    >>> bags = bags_of(table, "image")
+    >>> bags.names
+    array(['a', 'b'], dtype='<U1')
+    >>> bags.X[0]
+       red
+    0  0.1
+    1  0.2
+    """
+
+    X: NDArray[np.object_]
+    y: Any
+    names: NDArray[Any]
 
 
 def bags_of(table: Any, bag: str, label: str | None = None) -> Bags:
@@ -25,7 +55,7 @@ def bags_of(table: Any, bag: str, label: str | None = None) -> Bags:
 
     Parameters
     ----------
-    table : pandas.DataFrame
+    table : DataFrame of pandas or polars
         A row for each instance.
     bag : str
         The column that says to which bag a row belongs.
@@ -37,6 +67,12 @@ def bags_of(table: Any, bag: str, label: str | None = None) -> Bags:
     bags : Bags
         ``X``, ``y`` and ``names``, in the order in which the bags first appear.  All other columns
         are features.
+
+    See Also
+    --------
+    bag_array : Makes an array of bags that you have.
+    rejo.BagEmbedding : Turns bags into rows of numbers.
+    rejo.datasets.make_bags : Draws bags to try it on.
 
     Examples
     --------
@@ -50,8 +86,9 @@ def bags_of(table: Any, bag: str, label: str | None = None) -> Bags:
     >>> [bag.shape for bag in X], y.tolist(), names.tolist()
     ([(2, 2), (1, 2)], ['yes', 'no'], ['a', 'b'])
     """
+    table = as_pandas(table)
     if not hasattr(table, "groupby"):
-        raise TypeError(f"table must be a pandas DataFrame; got {type(table).__name__}.")
+        raise TypeError(f"table must be a pandas or polars DataFrame; got {type(table).__name__}.")
     for name in filter(None, (bag, label)):
         if name not in table.columns:
             raise ValueError(f"table has no column {name!r}; it has {list(table.columns)}.")
@@ -79,6 +116,29 @@ def bag_array(bags: Sequence[Any]) -> NDArray[np.object_]:
 
     NumPy cannot make one of a list of bags of different sizes, and scikit-learn and rejo try it
     where they need an array.
+
+    Parameters
+    ----------
+    bags : sequence of {array-like, DataFrame}
+        Each of shape (n_instances, n_features).
+
+    Returns
+    -------
+    array : ndarray of objects of shape (n_bags,)
+        The same bags.
+
+    See Also
+    --------
+    bags_of : Makes bags of the rows of a table.
+    is_bags : Tells bags from a table.
+    rejo.BagEmbedding : Turns bags into rows of numbers.
+
+    Examples
+    --------
+    >>> from rejo.baselines.bags import bag_array
+    >>> X = bag_array([[[0.1], [0.2]], [[0.9]]])
+    >>> X.shape, len(X[0]), len(X[1])
+    ((2,), 2, 1)
     """
     found = np.empty(len(bags), dtype=object)
     for i, bag in enumerate(bags):
@@ -87,7 +147,29 @@ def bag_array(bags: Sequence[Any]) -> NDArray[np.object_]:
 
 
 def is_bags(X: Any) -> bool:
-    """Return whether ``X`` is a sequence of bags, which are tables, and not a table itself."""
+    """Return whether ``X`` is a sequence of bags, which are tables, and not a table itself.
+
+    Parameters
+    ----------
+    X : object
+        What may be bags.
+
+    Returns
+    -------
+    found : bool
+        ``False`` also for an empty sequence.
+
+    See Also
+    --------
+    bag_array : Makes an array of bags.
+    bags_of : Makes bags of the rows of a table.
+
+    Examples
+    --------
+    >>> from rejo.baselines.bags import is_bags
+    >>> is_bags([[[0.1, 0.5], [0.2, 0.7]], [[0.9, 0.3]]]), is_bags([[0.1, 0.5], [0.2, 0.7]])
+    (True, False)
+    """
     sequence = isinstance(X, (list, tuple)) or len(getattr(X, "shape", ())) in (1, 3)
     if not sequence or issparse(X) or len(X) == 0:
         return False

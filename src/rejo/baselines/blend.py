@@ -17,6 +17,8 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rejo._docs import cited
+from rejo._frames import take_rows
 from rejo._sparse import check_sparse, summed
 from rejo._state import (
     MOST_FEATURES,
@@ -37,7 +39,7 @@ from rejo._state import (
 from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import fit_clone, posteriors
 from rejo.estimators.classes import check_targets
-from rejo.estimators.inner import array_options, check_member, is_frame, take_rows
+from rejo.estimators.inner import array_options, check_member, is_frame, understood
 from rejo.estimators.parameters import FiniteInterval
 
 PRIOR = 50.0  # cases that the equal weights count for when weights are learned
@@ -48,18 +50,22 @@ LEAST = 1e-12  # a posterior below this is a rounding error
 
 
 @storable
+@cited
 class BlendClassifier(ClassifierMixin, _BaseComposition):
     """Weighted mean of the posteriors of several classifiers.
 
-        p_k(x) = (sum_m w_m p_mk(x) + floor_k) ^ (1 / T), scaled to the sum 1
+    The posterior of class ``k``, with weights ``w_m`` of the classifiers that are not negative and
+    have the sum 1, is proportional to::
 
-    with ``w_m >= 0`` and ``sum_m w_m = 1``.  The weights are given, or learned from posteriors of
+        (sum_m w_m p_mk(x) + floor_k) ^ (1 / T)
+
+    The weights are given, or learned from posteriors of
     cases that the classifiers have not seen: those with the lowest log loss, shrunk towards equal
     weights as if these had been seen to be best in 50 other cases.  A mean of posteriors is less
-    sure than it should be, because the classifiers do not err together; the temperature ``T``,
-    learned from the same cases, makes up for that.  The floor is what one more case, of each class
-    in its usual share, would add: a forest may call a class impossible, which no number of cases
-    can show.  A blend has no reject option itself; put a
+    sure than it should be [1]_, because the classifiers do not err together; the temperature ``T``
+    [2]_, learned from the same cases, makes up for that.  The floor is what one more case, of each
+    class in its usual share, would add: a forest may call a class impossible, which no number of
+    cases can show.  A blend has no reject option itself; put a
     :class:`~rejo.ThresholdRejectClassifier` around it.
 
     Parameters
@@ -67,6 +73,7 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
     estimators : list of (str, classifier)
         Classifiers with ``predict_proba``, or pipelines that end in one.
     weights : {"learn", "equal"} or array-like of shape (n_estimators,), default="learn"
+        What each classifier counts for; an array is scaled to the sum 1.
     temperature : "learn" or float, default="learn"
         Below 1 the posteriors move towards 0 and 1, above 1 towards each other.
     cv : int, splitter or iterable, default=5
@@ -78,11 +85,26 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes, ascending.
     estimators_ : list of classifiers
         Fitted on all cases; those without weight are ``None``.
     weights_ : ndarray of shape (n_estimators,)
+        What each classifier counts for; the sum is 1.
     temperature_ : float
+        ``T``.
     floor_ : ndarray of shape (n_classes,)
+        What is added to the posterior of each class before the scaling.
+
+    See Also
+    --------
+    ThresholdRejectClassifier : Gives it a reject option.
+    rejo.selection.choose_model : Tries single classifiers and their blend.
+    sklearn.ensemble.VotingClassifier : The mean with weights that you give.
+    sklearn.ensemble.StackingClassifier : Another classifier on top of the posteriors.
+
+    References
+    ----------
+    %ranjan2010, guo2017
 
     Examples
     --------
@@ -92,8 +114,12 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
     >>> X, y = make_synthetic_2(200, random_state=0)
     >>> blend = BlendClassifier([("logistic", LogisticRegression()), ("bayes", GaussianNB())])
     >>> model = ThresholdRejectClassifier(blend, reject_cost=0.2).fit(X, y)
-    >>> model.predict_proba(X[:3]).sum(axis=1).round(6)
-    array([1., 1., 1.])
+    >>> model.predict_proba(X[:3]).round(1)
+    array([[0.9, 0.1],
+           [0.9, 0.1],
+           [0.7, 0.3]])
+    >>> model.estimator_.weights_.round(1)
+    array([0.4, 0.6])
     """
 
     _weighted = ("estimators", "estimators_", "weights_")
@@ -238,6 +264,7 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """``X`` as an array or CSR; a DataFrame, for pipelines that take one, as it is."""
+        X = understood(X, *(estimator for _, estimator in self.estimators))
         if is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X

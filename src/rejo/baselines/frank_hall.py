@@ -9,13 +9,14 @@ import numpy as np
 from sklearn.utils._param_validation import Options, StrOptions
 from sklearn.utils.metaestimators import available_if
 
+from rejo._frames import take_rows
 from rejo._state import Must, floats, is_sorted, require, storable
 from rejo._typing import Floats
 from rejo.baselines._independent import IndependentBoundaries
 from rejo.baselines._wrapped import Fold, held_out_scores
 from rejo.baselines.cutoffs import best_cutoffs
 from rejo.estimators.classes import Targets
-from rejo.estimators.inner import inner_scores, take_rows
+from rejo.estimators.inner import inner_scores
 
 
 def _has_posteriors(self: Any) -> bool:
@@ -28,12 +29,12 @@ def _has_posteriors(self: Any) -> bool:
 class FrankHallReject(IndependentBoundaries):
     """Independent classifiers for each split of K ordered classes into lower and higher ones.
 
-    Frank and Hall (2001) train a classifier for each question "is the class above ``j``?".
-    Sousa and Cardoso train two, with the costs of the replicas ``2 j`` and ``2 j + 1``, for the
-    two edges of a reject region between the classes ``j`` and ``j + 1``.  With ``per_split=1``
-    there is one, with equal costs, and two cut-offs on its score that minimise
+    Frank and Hall [1]_ train a classifier for each question "is the class above ``j``?".
+    Sousa and Cardoso [2]_ train two, with the costs of the replicas ``2 j`` and ``2 j + 1``, for
+    the two edges of a reject region between the classes ``j`` and ``j + 1``.  With ``per_split=1``
+    there is one, with equal costs, and two cut-offs on its score that minimise::
 
-        ``sum_i c_i,2j [s_i wrong at t_2j] + c_i,2j+1 [s_i wrong at t_2j+1]``.
+        sum_i c_i,2j [s_i wrong at t_2j] + c_i,2j+1 [s_i wrong at t_2j+1]
 
     The number of boundaries below a point is its decision.  Nothing keeps the boundaries from
     crossing: see ``crossing_mask``.
@@ -67,6 +68,17 @@ class FrankHallReject(IndependentBoundaries):
         Cut-offs on the scores of the classifiers; 0 unless chosen.
     crossing_rate_ : float
         Fraction of the training points where boundaries cross.
+
+    See Also
+    --------
+    ReplicationClassifier : One classifier for all boundaries, which cannot cross.
+    TwoClassifierReject : The same for two classes.
+    rejo.metrics.crossing_rate : How often boundaries cross, of any scores.
+    sklearn.multiclass.OneVsRestClassifier : A classifier for each class, without order.
+
+    References
+    ----------
+    %frank2001, sousa2013
 
     Examples
     --------

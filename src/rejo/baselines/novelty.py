@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.stats import binom
 from sklearn.base import BaseEstimator, clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import KFold, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, get_tags
@@ -18,6 +19,7 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from rejo._frames import take_rows
 from rejo._state import (
     LARGEST,
     MOST_FEATURES,
@@ -35,7 +37,7 @@ from rejo.baselines._wrapped import Fold, fit_clone
 from rejo.baselines.threshold import ThresholdRejectClassifier
 from rejo.estimators.base import NOVEL, Judgement, RejectClassifier
 from rejo.estimators.classes import check_sample_weight, choose_reject_label, same_kind
-from rejo.estimators.inner import seed, take_rows
+from rejo.estimators.inner import seed
 from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.pipelines import final_classifier, final_step, judge
 from rejo.estimators.posteriors import mean_price
@@ -51,11 +53,11 @@ class NoveltyReject(RejectClassifier):
 
     A classifier is sure of itself far away from everything that it has seen: a linear model the
     more, the farther.  A detector finds such cases, and they go to review, as the doubtful ones
-    do.  Both together are one review budget: ``RejectClassifierCV(NoveltyReject(...),
+    do [1]_.  Both together are one review budget: ``RejectClassifierCV(NoveltyReject(...),
     review_budget=0.1)`` reviews at most 10 % of cases, the novel ones among them.
 
     The detector by default puts each feature on the scale of its ranks in training, continued
-    beyond the range, and adds two numbers: the Mahalanobis distance there, and how far the
+    beyond the range, and adds two numbers: the Mahalanobis distance there [2]_, and how far the
     farthest feature lies outside its range (:class:`~rejo.typical.Typical`).  It keeps no row of
     training.
 
@@ -96,6 +98,17 @@ class NoveltyReject(RejectClassifier):
         Novelty above which a case goes to review.
     novel_share_ : float
         Share of the training cases that were novel out of fold.
+
+    See Also
+    --------
+    RejectClassifierCV : One review budget for doubtful and novel cases.
+    ThresholdRejectClassifier : Reviews the doubtful cases of any classifier.
+    sklearn.ensemble.IsolationForest : A detector of outliers to put into it.
+    sklearn.neighbors.LocalOutlierFactor : Another one.
+
+    References
+    ----------
+    %dubuisson1993, ledoit2004, hendrickx2024
 
     Examples
     --------
@@ -260,7 +273,9 @@ class NoveltyReject(RejectClassifier):
         check_is_fitted(self)
         inner = self.classifier_
         last = final_classifier(inner).at(reject_cost, cost_of, prices=prices)
-        if isinstance(inner, Pipeline):
+        if isinstance(inner, FrozenEstimator):
+            last = FrozenEstimator(last)
+        elif isinstance(inner, Pipeline):
             found = copy(inner)
             found.steps = [*inner.steps[:-1], (inner.steps[-1][0], last)]
             last = found

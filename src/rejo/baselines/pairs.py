@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
 
+from rejo._frames import take_rows
 from rejo._state import require, storable
 from rejo._typing import Floats
 from rejo.baselines._independent import IndependentBoundaries
-from rejo.estimators.inner import take_rows
 
 
 @storable
@@ -19,7 +19,7 @@ class TwoClassifierReject(IndependentBoundaries):
     """Two cost-weighted fits of a binary classifier, with what lies between them rejected.
 
     The first classifier has the costs of replica 0, ``1 - reject_cost`` for an error on the
-    second class and ``reject_cost`` for one on the first, so it says "first" only when nearly
+    second class and ``reject_cost`` for one on the first [1]_, so it says "first" only when nearly
     sure.  The second has the costs of replica 1, the other way round.  Points above the first
     boundary and below the second are rejected.
 
@@ -53,6 +53,17 @@ class TwoClassifierReject(IndependentBoundaries):
         For the lower and the upper edge of the reject region; their classes are 0 and 1.
     crossing_rate_ : float
         Fraction of the training points where the boundaries cross.
+
+    See Also
+    --------
+    ReplicationClassifier : One classifier for both boundaries, which cannot cross.
+    FrankHallReject : The same for three or more ordered classes.
+    ThresholdRejectClassifier : Two cut-offs on one classifier.
+    rejo.metrics.crossing_rate : How often boundaries cross, of any scores.
+
+    References
+    ----------
+    %sousa2013
 
     Examples
     --------

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from rejo._frames import take_rows
 from rejo._state import (
     Must,
     floats,
@@ -47,7 +48,7 @@ from rejo.baselines.cutoffs import best_cutoffs, class_thresholds
 from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.boundaries import judge_scores
 from rejo.estimators.classes import Targets, check_targets, is_ordered
-from rejo.estimators.inner import check_member, take_rows
+from rejo.estimators.inner import check_member
 from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.posteriors import judge_posteriors
 from rejo.estimators.priced import PricedClassifier
@@ -68,7 +69,7 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
 
     - "chow": the lowest expected cost by the posteriors, for any prices and any number of classes,
       ordered or not; a tie is rejected.  With the true posteriors no other rule costs less.
-      Without ``cost_of`` it is Chow's rule (1970): reject iff ``1 - max_k p_k(x) >= reject_cost``.
+      Without ``cost_of`` it is Chow's rule [1]_: reject iff ``1 - max_k p_k(x) >= reject_cost``.
       The fit does not depend on the prices: :meth:`at` decides at others.
     - "score": two classes; two free cut-offs ``t_0 <= t_1`` on the score, which minimise
 
@@ -77,7 +78,7 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
       exactly (R rejections, E errors, as fractions of all points), or the mean cost at the prices
       ``cost_of``; a score above ``t_1`` means the second class, a score up to ``t_0`` the first,
       and what lies between is rejected.
-    - "class" (Fumera, Roli & Giacinto 2000): accept the likeliest class ``i`` iff
+    - "class" [2]_: accept the likeliest class ``i`` iff
       ``p_i(x) >= T_i``; for posteriors whose errors differ from class to class.
 
     Parameters
@@ -86,6 +87,7 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
         Any classifier, or pipeline, with ``decision_function`` or ``predict_proba``, or with
         ``boundary_scores``.  ``None``: ``HistGradientBoostingClassifier()``.
     rule : {"chow", "score", "class"}, default="chow"
+        How to decide; see above.
     reject_cost : float in (0, 1 - 1 / n_classes] or None, default=0.2
         Cost of a rejection where an error costs 1.  ``None``: never reject.
     cost_of : dict, str, path, DataFrame or array-like, default=None
@@ -132,6 +134,19 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
     cutoffs_ : ndarray
         With "score", ``(t_0, t_1)``, or one cut-off if the model never rejects; with "class", the
         lowest posterior at which each class is accepted, of shape (n_classes,).
+
+    See Also
+    --------
+    RejectClassifierCV : Finds the cut for a review budget or an allowed error.
+    ReplicationClassifier : Learns the reject region while it trains.
+    BlendClassifier : Posteriors of several classifiers, to decide by.
+    rejo.decisions.decide : The rule "chow" for posteriors that you have.
+    sklearn.model_selection.TunedThresholdClassifierCV : One cut-off for two classes, no review.
+    sklearn.calibration.CalibratedClassifierCV : Calibration without a reject option.
+
+    References
+    ----------
+    %chow1970, fumera2000, niculescu2005, guo2017
 
     Examples
     --------

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
+from rejo._docs import cited
 from rejo._frames import is_polars
 from rejo._typing import Floats, Indices
 from rejo.displays import style
@@ -24,6 +25,7 @@ EDGE = "0.15"
 REJECT = -1  # among decisions
 
 
+@cited
 @dataclass(kw_only=True, eq=False, repr=False)
 class RejectRegionDisplay(Display):
     """Regions of a classifier on two features: what it decides, and what it sends to review.
@@ -70,8 +72,7 @@ class RejectRegionDisplay(Display):
 
     References
     ----------
-    .. [1] R. Sousa and J. S. Cardoso, "The data replication method for the classification with
-       reject option", AI Communications, 2013. https://doi.org/10.48550/arXiv.1011.3177
+    %sousa2013
 
     Examples
     --------

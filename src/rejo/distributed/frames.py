@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rejo._errors import RejoError
+from rejo._frames import is_arrow, is_polars
 from rejo.distributed._sent_model import packed_model, receive
 from rejo.estimators.pipelines import final_classifier
 from rejo.scoring.deciding import DecidedRows, Decider, ScoringPlan
@@ -97,13 +98,18 @@ class FrameDecider:
         for frame in frames:
             for chunk in self._typed(frame, opened):
                 if len(chunk):
-                    yield self._described(decide(chunk).decided, opened)
+                    yield _like(frame, self._described(decide(chunk).decided, opened))
 
     def _typed(self, frame: Any, opened: Opened) -> Iterator[Any]:
         """Read a frame as the file that holds it: the same rules turn its cells into ours."""
-        check_columns("the frame", self.columns, list(frame.columns))
         pa = import_pyarrow()
-        table = pa.Table.from_pandas(frame[self.columns], preserve_index=False)
+        arrow = is_arrow(frame)
+        check_columns("the frame", self.columns, frame.column_names if arrow else frame.columns)
+        if arrow or is_polars(frame):
+            some = frame.select(self.columns)
+            table = some if arrow else some.to_arrow()
+        else:
+            table = pa.Table.from_pandas(frame[self.columns], preserve_index=False)
         with TemporaryDirectory() as folder:
             path = Path(folder, "frame.parquet")
             pa.parquet.write_table(table, path, compression="none")
@@ -119,3 +125,17 @@ class FrameDecider:
             id=self._plan.id, worth=judge.decides_by_posteriors, why=self._plan.why,
         )  # fmt: skip
         return found.assign(rank=sureness).rename(columns={"rank": "sureness"})
+
+
+def _like(frame: Any, found: Any) -> Any:
+    """Return decisions, a frame of pandas, as one of the kind that the cases came in."""
+    if not (is_polars(frame) or is_arrow(frame)):
+        return found
+    words = found.columns.difference(NUMBERS)
+    found = found.astype(dict.fromkeys(words, object))
+    table = import_pyarrow().Table.from_pandas(found, preserve_index=False)
+    if is_arrow(frame):
+        return table
+    import polars as pl
+
+    return pl.from_arrow(table)

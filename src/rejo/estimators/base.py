@@ -19,7 +19,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from rejo._docs import shared_parameters
+from rejo._docs import cited, shared_parameters
+from rejo._frames import frame_like, take_rows
 from rejo._sparse import check_sparse, summed
 from rejo._state import (
     MOST_FEATURES,
@@ -66,14 +67,26 @@ class Judgement(NamedTuple):
     # REASONS; None: all ambiguous
 
 
+# Parameters that many classifiers have, but not all; those of RejectClassifier come to these.
+SHARED = """
+class_weight : dict or "balanced", default=None
+    Weights of the classes, as in scikit-learn.
+s : int, default=None
+    Number of classes on each side that take part in a boundary.  ``None`` means all.
+loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
+    Cost of each output (class, reject, class, ..., or classes only) for each true class;
+    replaces ``reject_cost`` and ``s``.
+"""
+
+
+@cited
 @dataclass(kw_only=True, eq=False, repr=False)
 class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of the classifiers that decide the clear cases and send the others to review.
 
     A subclass fits, calling :meth:`_set_labels`, and computes :meth:`judge`; everything else
     follows.  Parameters are the fields of a dataclass, so that ``__init__`` only stores them and a
-    subclass has those of its bases; a subclass may also write an ``__init__`` of its own.  The
-    parameters below mean the same in all classifiers that have them.
+    subclass has those of its bases; a subclass may also write an ``__init__`` of its own.
 
     Parameters
     ----------
@@ -85,13 +98,6 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         or the order of an ordered pandas Categorical or a polars Enum.
     reject_label : object, default=None
         Label of a rejection.  ``None``: "reject", or -1 or another free number for numeric classes.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes, as in scikit-learn.
-    s : int, default=None
-        Number of classes on each side that take part in a boundary.  ``None`` means all.
-    loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
-        Cost of each output (class, reject, class, ..., or classes only) for each true class;
-        replaces ``reject_cost`` and ``s``.
 
     Attributes
     ----------
@@ -105,6 +111,38 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Number of features seen during ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, if ``X`` has string column names.
+
+    See Also
+    --------
+    ThresholdRejectClassifier : Any classifier with posteriors or scores, and prices.
+    ReplicationClassifier : Any binary classifier with sample weights, by data replication.
+    RejectClassifierCV : The operating point for a review budget or an allowed error.
+    sklearn.base.ClassifierMixin : The base of classifiers that always answer.
+
+    References
+    ----------
+    %hendrickx2024, chow1970
+
+    Examples
+    --------
+    What all of them can do:
+
+    >>> import numpy as np
+    >>> from rejo import RejectClassifier, RejoLinear, make_synthetic_2
+    >>> X, y = make_synthetic_2(400, random_state=0)
+    >>> model = RejoLinear(reject_cost=0.2).fit(X, np.where(y > 0, "ill", "well"))
+    >>> isinstance(model, RejectClassifier)
+    True
+    >>> model.predict(X[:3])
+    array(['reject', 'ill', 'reject'], dtype='<U6')
+    >>> model.predict_forced(X[:3])
+    array(['well', 'ill', 'well'], dtype='<U4')
+    >>> model.reject_mask(X[:3])
+    array([ True, False,  True])
+    >>> model.queue(X[:3])[["decision", "forced", "rank"]]
+      decision forced  rank
+    2   reject   well     1
+    0   reject   well     2
     """
 
     reject_cost: float | None = 0.2
@@ -149,7 +187,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def __init_subclass__(cls, **options: Any) -> None:
         """Replace lines such as ``%class_order, s`` in a docstring by the entries above."""
         super().__init_subclass__(**options)
-        shared_parameters(RejectClassifier.__doc__)(cls)
+        shared_parameters(RejectClassifier.__doc__, SHARED)(cls)
 
     @abstractmethod
     def judge(self, X: Any) -> Judgement:
@@ -468,7 +506,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             size = min(size, _capacity(capacity, n))
         # Rejected points first, then by worth; a stable sort leaves equal ones in their order.
         order = np.lexsort((_doubt(judgement), ~rejected))
-        return self._frame(X, judgement).iloc[order[:size]]
+        return take_rows(self._frame(X, judgement), order[:size])
 
     @staticmethod
     def _explained(
@@ -482,18 +520,15 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return add_why(frame, model, X, judgement, why, background)
 
     def _frame(self, X: Any, judgement: Judgement) -> Any:
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError('review and queue need pandas: pip install "rejo[pandas]"') from None
         rejected = judgement.decision < 0
         order = np.flatnonzero(rejected)
         order = order[np.argsort(_doubt(judgement)[order], kind="stable")]
-        rank = pd.array([pd.NA] * len(rejected), dtype="Int64")
+        rank = np.ma.masked_all(len(rejected), dtype=np.int64)
         rank[order] = np.arange(1, len(order) + 1)
         worth = {} if judgement.worth is None else {"worth": judgement.worth}
         chance = {} if judgement.chance is None else {"chance_wrong": judgement.chance}
-        return pd.DataFrame(
+        return frame_like(
+            X,
             {
                 "decision": self.outputs()[judgement.decision],
                 "reason": reasons_of(judgement),
@@ -505,7 +540,6 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 **worth,
                 "rank": rank,
             },
-            index=X.index if isinstance(X, pd.DataFrame) else None,
         )
 
     def _check_parameters(self) -> None:

@@ -14,6 +14,7 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rejo._frames import is_arrow, is_polars
 from rejo._sparse import check_sparse, summed
 from rejo._state import (
     Must,
@@ -43,6 +44,7 @@ from rejo.estimators.posteriors import PosteriorsMixin, judge_posteriors
 from rejo.estimators.priced import PricedClassifier
 from rejo.solvers.boosted_trees import BoostedTrees, Walker, ready
 from rejo.solvers.boosting import ScoreTable, best_thresholds
+from rejo.tables.series import as_pandas
 
 
 def _counts_boundaries(model: BoostedModel) -> bool:
@@ -203,7 +205,12 @@ class BoostedModel(PosteriorsMixin, PricedClassifier):
             check_is_fitted(self)
         if issparse(X):
             check_sparse(X)
-        categories = categories_of(X) if reset else self._categories
+        known = None if reset else self._categories
+        if is_arrow(X):
+            X = as_pandas(X)
+        if is_polars(X) and not (known is None and all(kind.is_numeric() for kind in X.dtypes)):
+            X = as_pandas(X)
+        categories = categories_of(X) if reset else known
         if reset:
             self._set_categories(categories)
             self._zeros_missing = issparse(X)
@@ -215,7 +222,7 @@ class BoostedModel(PosteriorsMixin, PricedClassifier):
                 )
             validate_data(self, X, reset=reset, skip_check_array=True)
             return encoded(X, categories)
-        if is_frame(X):
+        if is_frame(X) and not is_polars(X):
             check_numbers(X)
         X = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",

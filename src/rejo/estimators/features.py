@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from rejo._errors import RejoError
+from rejo._frames import take_rows
 from rejo._typing import Floats, Indices
-from rejo.estimators.inner import family, is_frame, take_rows
+from rejo.estimators.inner import family, is_frame
 from rejo.estimators.insides import Insides, insides, through, trees_of
 from rejo.estimators.origins import traced
+from rejo.tables.series import as_pandas
 from rejo.typical import MOST_ROWS, Typical
 
 MOST_COLUMNS = 10_000  # that reach the classifier
@@ -21,7 +23,35 @@ FEW_LEVELS = 20  # distinct values of a column, up to which they are not numbers
 
 
 class WhyError(RejoError):
-    """A model cannot be explained as asked."""
+    """A model cannot be explained as asked.
+
+    Attributes
+    ----------
+    problem : str
+        What is wrong.
+    parameter : str or None
+        The parameter to change.
+    where : str or None
+        The place it is about.
+    remedy : str or None
+        What to do about it.
+
+    See Also
+    --------
+    rejo.why : Raises it, if it needs a ``background``.
+
+    Examples
+    --------
+    >>> import rejo
+    >>> from rejo.estimators.why import WhyError
+    >>> X, y = rejo.make_synthetic_1(100, random_state=0)
+    >>> model = rejo.RejoSVC(reject_cost=0.2).fit(X, y)
+    >>> try:
+    ...     rejo.why(model, X)
+    ... except WhyError as error:
+    ...     print(error.parameter)
+    background
+    """
 
 
 class NumericCases(NamedTuple):
@@ -58,15 +88,14 @@ def as_table(X: Any) -> Any:
     """Cases as something with rows to take: an array, a sparse matrix or a frame of pandas."""
     if issparse(X):
         return X.tocsr()
-    if is_frame(X):
-        return X
-    return X.to_pandas() if hasattr(X, "to_pandas") else np.asarray(X)
+    X = as_pandas(X)
+    return X if is_frame(X) else np.asarray(X)
 
 
 def as_numbers(parts: Insides, X: Any) -> NumericCases:
     """Send cases, as the model takes them, through its transformers until they are cases."""
     before, after = list(parts.before), list(parts.after)
-    seen = through(before, X)
+    seen = as_pandas(through(before, X))
     while (Z := _dense(seen)) is None:
         if not after:
             raise WhyError(
@@ -74,7 +103,7 @@ def as_numbers(parts: Insides, X: Any) -> NumericCases:
                 "so features cannot be replaced"
             )
         before.append(after.pop(0))
-        seen = through(before[-1:], seen)
+        seen = as_pandas(through(before[-1:], seen))
     moved = len(before) > len(parts.before)  # what is typical is known of other numbers
     typical = None if moved or parts.typical is None else parts.typical
     if typical is not None and len(typical.mean) != Z.shape[1]:

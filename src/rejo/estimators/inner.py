@@ -21,10 +21,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from rejo._frames import is_arrow, is_polars
 from rejo._sparse import check_sparse, summed
 from rejo._state import MOST_FEATURES, Must, count, optional, require
-from rejo._typing import Floats, Indices
-from rejo.estimators.pipelines import final_classifier
+from rejo._typing import Floats
+from rejo.estimators.pipelines import check_not_frozen, final_classifier
+from rejo.tables.series import as_pandas
 
 # Names of parameters, with LightGBM's aliases.
 CONSTRAINTS = ("monotone_constraints", "monotone_constraint", "mc", "monotonic_cst")
@@ -50,13 +52,8 @@ class Rows(NamedTuple):
 
 
 def is_frame(X: Any) -> bool:
-    """Return whether ``X`` is a data frame."""
-    return hasattr(X, "iloc") and hasattr(X, "columns")
-
-
-def take_rows(X: Any, rows: Indices) -> Any:
-    """Return some rows of an array, a sparse matrix or a frame."""
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+    """Return whether ``X`` is a DataFrame of pandas or polars."""
+    return (hasattr(X, "iloc") and hasattr(X, "columns")) or is_polars(X)
 
 
 @dataclass(eq=False, repr=False)
@@ -87,6 +84,7 @@ class WrapsClassifier:
             check_is_fitted(self)
         if sparse.issparse(X):
             check_sparse(X)
+        X = understood(X, self._default())
         if is_frame(X) or isinstance(self.estimator, Pipeline):
             X = X if hasattr(X, "shape") else np.asarray(X)
             if not X.shape:
@@ -95,6 +93,15 @@ class WrapsClassifier:
             return summed(X.tocsr()) if sparse.issparse(X) else X
         X = validate_data(self, X, reset=reset, **array_options(self))
         return summed(X) if sparse.issparse(X) else X
+
+
+def understood(X: Any, *estimators: Any) -> Any:
+    """``X`` as estimators take it: tables of pyarrow, and for LightGBM frames of polars, as pandas.
+
+    LightGBM ends the process at a column of categories of polars.
+    """
+    kinds = {family(final_classifier(estimator)) for estimator in estimators}
+    return as_pandas(X) if is_arrow(X) or (is_polars(X) and "lightgbm" in kinds) else X
 
 
 def array_options(estimator: Any) -> dict[str, Any]:
@@ -216,6 +223,7 @@ def check_inner(estimator: Any, prefix: str) -> None:
     ``prefix`` is the path of the estimator's parameters, for the messages.
     """
     check_classifier(estimator)
+    check_not_frozen(estimator, "ReplicationClassifier")
     name = type(estimator).__name__
     for path, last, value in _parameters(estimator):
         if last == "cv" and value != "prefit":

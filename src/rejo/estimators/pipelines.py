@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from rejo._state import require
@@ -52,17 +54,29 @@ def review(
     frame : pandas.DataFrame
         As :meth:`RejectClassifier.review`; it keeps the index of a pandas DataFrame.
 
+    See Also
+    --------
+    queue : Only the cases to review, the most worth it first.
+    judge : The same as plain arrays.
+    why : The features that pull the doubtful cases.
+    RejectClassifier.review : The method of a single classifier.
+
     Examples
     --------
     >>> import rejo
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
-    >>> X, y = rejo.make_synthetic_1(200, random_state=0)
-    >>> model = make_pipeline(StandardScaler(), rejo.RejoSVC(reject_cost=0.2)).fit(X, y)
-    >>> list(rejo.review(model, X).columns)
-    ['decision', 'reason', 'forced', 'lower', 'upper', 'distance', 'rank']
-    >>> rejo.queue(model, X, 3)["rank"].tolist()
-    [1, 2, 3]
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [2.5], [4.0], [5.0], [6.0]]
+    >>> y = ["good", "good", "good", "bad", "good", "bad", "bad", "bad"]
+    >>> svm = rejo.RejoSVC(kernel="linear", C=10, class_order=["good", "bad"])
+    >>> model = make_pipeline(StandardScaler(), svm).fit(X, y)
+    >>> frame = rejo.review(model, [[1.0], [2.8], [2.6], [5.0]])
+    >>> frame[["decision", "forced", "rank"]]
+      decision forced  rank
+    0     good   good  <NA>
+    1   reject    bad     1
+    2   reject   good     2
+    3      bad    bad  <NA>
     """
     classifier, seen = _rejecting_step(model, X)
     judgement = audited(classifier._judged(seen, group), audit, random_state)
@@ -77,16 +91,43 @@ def queue(
 
     Parameters
     ----------
-    model, X, group
+    model, X
         As in :func:`review`.
-    capacity, fill
-        As in :meth:`RejectClassifier.queue`: how many cases can be reviewed, and whether decided
-        ones are added if fewer are rejected.
+    capacity : int or float, default=None
+        How many cases can be reviewed: a number, or a fraction below 1.  By default all rejected
+        cases.
+    fill : bool, default=False
+        Whether to add decided cases, those most worth a review, if fewer are rejected than can be
+        reviewed.
+    group : array-like of shape (n_samples,), default=None
+        As in :func:`review`.
 
     Returns
     -------
     frame : pandas.DataFrame
-        Rows of :func:`review`.
+        Rows of :func:`review`, the case most worth a review first.
+
+    See Also
+    --------
+    review : All cases, in their order.
+    RejectClassifier.queue : The method of a single classifier.
+    ReviewBudgetDisplay : How many errors are left after so many reviews.
+
+    Examples
+    --------
+    There is time for two reviews:
+
+    >>> import rejo
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [2.5], [4.0], [5.0], [6.0]]
+    >>> y = ["good", "good", "good", "bad", "good", "bad", "bad", "bad"]
+    >>> svm = rejo.RejoSVC(kernel="linear", C=10, class_order=["good", "bad"])
+    >>> model = make_pipeline(StandardScaler(), svm).fit(X, y)
+    >>> rejo.queue(model, [[1.0], [2.9], [2.6], [2.7], [5.0]], 2)[["forced", "rank"]]
+      forced  rank
+    3   good     1
+    1    bad     2
     """
     classifier, seen = _rejecting_step(model, X)
     return classifier._queue(X, classifier._judged(seen, group), capacity, fill)
@@ -104,6 +145,25 @@ def judge(model: Any, X: Any, *, group: Any = None) -> Judgement:
     -------
     judgement : Judgement
         As :meth:`RejectClassifier.judge`: arrays, with classes as indices into ``classes_``.
+
+    See Also
+    --------
+    review : The same as a DataFrame, with labels.
+    RejectClassifier.judge : The method of a single classifier.
+    rejo.decisions.decide : The same from posteriors and prices.
+
+    Examples
+    --------
+    >>> import rejo
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [2.5], [4.0], [5.0], [6.0]]
+    >>> y = ["good", "good", "good", "bad", "good", "bad", "bad", "bad"]
+    >>> svm = rejo.RejoSVC(kernel="linear", C=10, class_order=["good", "bad"])
+    >>> model = make_pipeline(StandardScaler(), svm).fit(X, y)
+    >>> found = rejo.judge(model, [[1.0], [2.8], [5.0]])
+    >>> found.decision, found.forced
+    (array([ 0, -1,  1]), array([0, 1, 1]))
     """
     classifier, seen = _rejecting_step(model, X)
     return classifier._judged(seen, group)
@@ -112,6 +172,31 @@ def judge(model: Any, X: Any, *, group: Any = None) -> Judgement:
 def final_classifier(model: Any) -> Any:
     """Return the classifier that decides in a pipeline or a search, fitted or not."""
     return _walk(model)[1]
+
+
+def unfrozen(model: Any) -> Any:
+    """Return what is inside scikit-learn's ``FrozenEstimator``; another model as it is."""
+    while isinstance(model, FrozenEstimator):
+        model = model.estimator
+    return model
+
+
+def is_frozen(model: Any) -> bool:
+    """Return whether a fit leaves the classifier of a model, or of a pipeline's end, as it is."""
+    while isinstance(model, Pipeline):
+        model = model.steps[-1][1]
+    return isinstance(model, FrozenEstimator)
+
+
+def check_not_frozen(estimator: Any, owner: str) -> None:
+    """Refuse a fitted classifier where one must learn each boundary."""
+    if is_frozen(estimator):
+        name = type(final_classifier(estimator)).__name__
+        raise ValueError(
+            f"estimator is frozen, but {owner} must fit it to each boundary between the classes. "
+            f"Give {name}() without FrozenEstimator, or put the frozen one into a "
+            "ThresholdRejectClassifier, which only reads its scores."
+        )
 
 
 def final_step(model: Any, X: Any) -> tuple[Any, Any]:
@@ -129,7 +214,7 @@ def _rejecting_step(model: Any, X: Any) -> tuple[RejectClassifier, Any]:
     A search for an operating point is one: it knows prices that its model does not.
     """
     whole = model
-    while not isinstance(model, RejectClassifier):
+    while not isinstance(model := unfrozen(model), RejectClassifier):
         if hasattr(model, "steps"):
             check_is_fitted(model)
             X = model[:-1].transform(X) if len(model.steps) > 1 else X
@@ -200,6 +285,7 @@ def _walk(model: Any) -> tuple[list[Any], Any]:
     """Return the transformers on the way to the classifier that decides, and that classifier."""
     transformers = []
     while True:
+        model = unfrozen(model)
         if hasattr(model, "steps"):
             if len(model.steps) > 1:
                 transformers.append(model[:-1])

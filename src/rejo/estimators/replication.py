@@ -11,14 +11,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import HasMethods, StrOptions
-from sklearn.utils.metadata_routing import get_routing_for_object
 
+from rejo._frames import is_polars, take_rows
 from rejo._io import percent
 from rejo._state import Must, count, floats, maybe, one_of, part, require, storable
 from rejo._typing import Floats, Indices
@@ -28,6 +27,7 @@ from rejo.estimators.boundaries import BoundaryClassifier, middle_scores
 from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.pipelines import final_classifier
 from rejo.estimators.posteriors import PosteriorsMixin
+from rejo.estimators.weights import routed_weights
 from rejo.replication import extend_rows, extension_vectors, replicate
 
 CHUNK = 8_000_000  # values of the replicated rows held at a time in a prediction
@@ -44,9 +44,9 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
     Every point is copied once for each boundary between the ordered classes (two between
     neighbours: the edges of a reject region).  Each copy has extension features that identify the
     boundary, a label for its side, and the cost of an error there as its weight (see
-    :mod:`rejo.replication`).  One binary classifier learns all copies:
+    :mod:`rejo.replication`).  One binary classifier learns all copies [1]_::
 
-        minimise  sum_iq c_iq loss(y_iq f(x_i, e_q)),
+        minimise  sum_iq c_iq loss(y_iq f(x_i, e_q))
 
     and a point is decided by the number of boundaries ``q`` with ``f(x, e_q) > 0``.
 
@@ -100,6 +100,14 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
     order_violations_ : int
         Number of training points whose unsorted scores do not fall from boundary to boundary.
 
+    See Also
+    --------
+    RejoSVC : The method for support vector machines, without copies.
+    RejoBoost : The method for boosted trees, without copies.
+    ThresholdRejectClassifier : The other way: decisions by the classifier's posteriors.
+    rejo.replication.replicate : The copies themselves.
+    sklearn.multiclass.OneVsRestClassifier : Several classes by binary classifiers, without order.
+
     Notes
     -----
     ``boundary_scores`` are the estimator's raw scores (``decision_function``, or the margin of a
@@ -110,6 +118,10 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
     log loss (logistic regression, boosting, networks) they are consistent, forests and naive Bayes
     may need calibration.  There is none around an ``SVC``, even with ``probability=True``: it does
     not weight its probabilities by the costs.
+
+    References
+    ----------
+    %sousa2013, cardoso2007, lin2012
 
     Examples
     --------
@@ -162,13 +174,13 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
         X = self._check_input(X, reset=True)
         targets = self._check_targets(X, y, sample_weight)
         if targets.rows is not None:
-            X = inner.take_rows(X, targets.rows)
+            X = take_rows(X, targets.rows)
         labels, costs = self._set_classes(targets.classes)
         k, weight = targets.indices, targets.weight
 
         self.transformer_ = transformer
         if transformer is not None:
-            routed = _routed_weights(transformer, targets.sample_weight)
+            routed = routed_weights(transformer, targets.sample_weight)
             X = self._check_transformed(transformer.fit_transform(X, k, **routed), estimator)
         self.coding_, self.order_ = _choose_coding(estimator, X, self.coding, self.order)
         self._marks = extension_vectors(costs.shape[1], self.h, self.coding_)  # (Q, n_marks)
@@ -197,7 +209,7 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
         else:
             w = np.ones(len(k)) if weight is None else weight
             train, held_out = (
-                self._replicate(inner.take_rows(X, part), k[part], costs, w[part])
+                self._replicate(take_rows(X, part), k[part], costs, w[part])
                 for part in _split(k, share, estimator, random)
             )
         if len(set(train.y.tolist())) < 2:
@@ -335,14 +347,6 @@ def _split(
     return train, held_out
 
 
-def _routed_weights(transformer: Any, sample_weight: Floats | None) -> dict[str, Any]:
-    """Weights of the points for the transformers, if they asked for them."""
-    if sample_weight is None or not get_config()["enable_metadata_routing"]:
-        return {}
-    asked = get_routing_for_object(transformer).consumes("fit", ["sample_weight"])
-    return {"sample_weight": sample_weight} if asked else {}
-
-
 def _choose_coding(estimator: Any, X: Any, coding: str, order: str) -> tuple[Any, str]:
     """Resolve "auto"; refuse what the estimator or the coding cannot do."""
     name, can = type(estimator).__name__, inner.can_constrain(estimator)
@@ -377,6 +381,11 @@ def _choose_coding(estimator: Any, X: Any, coding: str, order: str) -> tuple[Any
 
 def _has_nan(X: Any) -> bool:
     """Return whether a value is missing."""
+    if is_polars(X):
+        return any(
+            column.null_count() or (column.dtype.is_float() and column.is_nan().any())
+            for column in X.get_columns()
+        )
     if inner.is_frame(X):
         return bool(X.isna().to_numpy().any())
     return bool(np.isnan(X.data if sparse.issparse(X) else X).any())

@@ -1,24 +1,19 @@
 """Why a case is in doubt: the features that pull it to either side.
 
->>> import pandas as pd
->>> import rejo
->>> from sklearn.linear_model import LogisticRegression
->>> X = pd.DataFrame({"debt": [1, 2, 3, 4, 5, 6, 7, 8], "age": [30, 50, 40, 30, 60, 40, 30, 50]})
->>> y = ["good", "good", "good", "bad", "good", "bad", "bad", "bad"]
->>> model = rejo.ThresholdRejectClassifier(LogisticRegression()).fit(X, y)
->>> new = pd.DataFrame({"debt": [7, 1], "age": [58, 40]})
->>> rejo.why(model, new, background=X)["why"].tolist()
-['bad: debt 7 | good: age 58']
+:func:`rejo.why` says it in words, case by case, :func:`pulls` in numbers, and
+:func:`doubtful_features` on the whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rejo._docs import cited
+from rejo._frames import frame_like, take_rows, with_column
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import AMBIGUOUS, Judgement
 from rejo.estimators.features import (
@@ -29,7 +24,6 @@ from rejo.estimators.features import (
     filled,
     values_of,
 )
-from rejo.estimators.inner import is_frame, take_rows
 from rejo.estimators.insides import (
     booster_pulls,
     in_single_precision,
@@ -53,29 +47,104 @@ __all__ = ["DoubtfulFeature", "Pulls", "WhyError", "doubtful_features", "pulls",
 MOST_STEPS = 400_000  # to all leaves of all trees, for exact pulls: 0.1 seconds a case
 
 
+@cited
 class Pulls(NamedTuple):
-    """What pulls cases to the lower or to the upper of the two classes they lie between."""
+    """What pulls cases to the lower or to the upper of the two classes they lie between.
 
-    rows: Indices  # (n,) positions of the cases
-    features: list[str]  # (m,) names
-    values: Floats  # (n, m) positive: towards the upper class, in units of the score
-    lower: Indices  # (n,) classes, as indices into ``classes_``
-    upper: Indices  # (n,)
-    way: str  # "linear", "trees" or "replacement"
+    Attributes
+    ----------
+    rows : ndarray of int of shape (n_cases,)
+        Positions of the cases.
+    features : list of str
+        Names of the features.
+    values : ndarray of shape (n_cases, n_features)
+        Pulls, in units of the score; positive: towards the upper class.
+    lower, upper : ndarray of int of shape (n_cases,)
+        The two classes, as indices into ``classes_``.
+    way : str
+        How they were found: "linear", "trees" or "replacement"; "" if there are no cases.
+
+    See Also
+    --------
+    pulls : Finds them.
+    rejo.why : The same in words.
+
+    References
+    ----------
+    %strumbelj2014, lundberg2020
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rejo import RejoLinear
+    >>> from rejo.estimators.why import pulls
+    >>> X = np.array([[1, 30], [2, 50], [3, 40], [4, 30], [5, 60], [6, 40], [7, 30], [8, 50]])
+    >>> model = RejoLinear().fit(X, [0, 0, 0, 1, 0, 1, 1, 1])
+    >>> found = pulls(model, X, background=X, rows=[4])
+    >>> found.features, found.way
+    (['feature 0', 'feature 1'], 'linear')
+    >>> np.sign(found.values)  # the first feature pulls up, the second down
+    array([[ 1., -1.]])
+    """
+
+    rows: Indices
+    features: list[str]
+    values: Floats
+    lower: Indices
+    upper: Indices
+    way: str
 
 
+@cited
 class DoubtfulFeature(NamedTuple):
-    """How much a feature has to do with reviews."""
+    """How much a feature has to do with reviews.
+
+    Attributes
+    ----------
+    feature : str
+        Its name.
+    share : float
+        Share of the reviewed cases that have it among their strongest pulls.
+    pull : float
+        Its share of all pulls; 1 in total.
+    where : str
+        The values with most reviews, such as "36 to 72"; "" if none stand out.
+    cases : int
+        Number of cases there.
+    reviewed : float
+        Share of these that is reviewed.
+    usual : float
+        Share of all cases that is reviewed.
+
+    See Also
+    --------
+    doubtful_features : Finds them.
+    rejo.why : The features that pull a single case.
+
+    References
+    ----------
+    %strumbelj2014, lundberg2020
+
+    Examples
+    --------
+    >>> from rejo import RejoLinear, make_synthetic_2
+    >>> from rejo.estimators.why import doubtful_features
+    >>> X, y = make_synthetic_2(200, random_state=0)
+    >>> found = doubtful_features(RejoLinear().fit(X, y), X, background=X)[0]
+    >>> found.reviewed > found.usual
+    True
+    """
 
     feature: str
-    share: float  # of the reviewed cases that have it among their strongest pulls
-    pull: float  # its share of all pulls; 1 in total
-    where: str  # the values with most reviews, such as "36 to 72"; "" if none stand out
-    cases: int  # cases there
-    reviewed: float  # share of them that is reviewed
-    usual: float  # share of all cases that is reviewed
+    share: float
+    pull: float
+    where: str
+    cases: int
+    reviewed: float
+    usual: float
 
 
+@cited
 def why(
     model: Any,
     X: Any,
@@ -88,7 +157,8 @@ def why(
     """Return, for each case in doubt, the features that pull it to either side.
 
     A pull is what a feature adds to the score of one class against the other, compared with typical
-    cases.  It explains the model, not the world: a feature that pulls need not be a cause.
+    cases [1]_ [2]_.  It explains the model, not the world: a feature that pulls need not be a
+    cause.
 
     Parameters
     ----------
@@ -118,33 +188,78 @@ def why(
 
     Raises
     ------
-    WhyError
+    rejo.estimators.why.WhyError
         If a ``background`` is needed.
+
+    See Also
+    --------
+    rejo.estimators.why.pulls : The same as numbers, for every feature.
+    rejo.estimators.why.doubtful_features : What makes cases doubtful on the whole.
+    review : All decisions; with ``why=3`` they have the reasons beside them.
+    sklearn.inspection.permutation_importance : What matters to a model on the whole.
+
+    References
+    ----------
+    %strumbelj2014, lundberg2020
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import rejo
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X = pd.DataFrame({
+    ...     "debt": [1, 2, 3, 4, 5, 6, 7, 8], "age": [30, 50, 40, 30, 60, 40, 30, 50]
+    ... })
+    >>> y = ["good", "good", "good", "bad", "good", "bad", "bad", "bad"]
+    >>> model = rejo.ThresholdRejectClassifier(LogisticRegression()).fit(X, y)
+    >>> new = pd.DataFrame({"debt": [7, 1], "age": [58, 40]})
+    >>> rejo.why(model, new, background=X)["why"].tolist()
+    ['bad: debt 7 | good: age 58']
     """
-    import pandas as pd
-
-    X = as_table(X)
-    found, seen = _pulls_of(model, X, judge(model, X, group=group), rows, background)
-    index = X.index[found.rows] if is_frame(X) else found.rows
-    return pd.DataFrame(_in_words(model, X, found, seen, top), index=index)
+    judgement, table = judge(model, X, group=group), as_table(X)
+    found, seen = _pulls_of(model, table, judgement, rows, background)
+    return frame_like(X, _in_words(model, table, found, seen, top), found.rows)
 
 
+@cited
 def pulls(
     model: Any, X: Any, *, background: Any = None, rows: Any = None, group: Any = None
 ) -> Pulls:
-    """Return the same as :func:`why` as arrays: the pull of every feature.
+    """Return the same as :func:`rejo.why` as arrays: the pull of every feature.
 
-    They are exact Shapley values of linear scores, and of trees up to a size.  For any other model
-    each feature is replaced by typical values, in the case, and put into typical cases.
+    They are exact Shapley values [1]_ of linear scores, and of trees [2]_ up to a size.  For any
+    other model each feature is replaced by typical values, in the case, and put into typical cases.
 
     Parameters
     ----------
     model, X, background, rows, group
-        As in :func:`why`.
+        As in :func:`rejo.why`.
 
     Returns
     -------
     pulls : Pulls
+        Named tuple of arrays, with a row for each case.
+
+    See Also
+    --------
+    rejo.why : The same in words.
+    doubtful_features : The features with the strongest pulls on all reviewed cases.
+
+    References
+    ----------
+    %strumbelj2014, lundberg2020
+
+    Examples
+    --------
+    The first feature pulls up.  The second one is the mean of the background, and does not pull:
+
+    >>> import numpy as np
+    >>> from rejo import RejoLinear
+    >>> from rejo.estimators.why import pulls
+    >>> X = np.array([[1, 30], [2, 50], [3, 40], [4, 30], [5, 60], [6, 40], [7, 30], [8, 50]])
+    >>> model = RejoLinear().fit(X, [0, 0, 0, 1, 0, 1, 1, 1])
+    >>> pulls(model, [[8, 41.25]], background=X, rows=[0]).values.round(1)
+    array([[4., 0.]])
     """
     X = as_table(X)
     return _pulls_of(model, X, judge(model, X, group=group), rows, background)[0]
@@ -156,9 +271,10 @@ def add_why(frame: Any, model: Any, X: Any, judgement: Judgement, top: Any, back
     found, seen = _pulls_of(model, X, judgement, None, background)
     words = np.full(len(frame), None, dtype=object)
     words[found.rows] = _in_words(model, X, found, seen, 3 if top is True else top)["why"]
-    return frame.assign(why=words)
+    return with_column(frame, "why", words)
 
 
+@cited
 def doubtful_features(
     model: Any,
     X: Any,
@@ -173,19 +289,48 @@ def doubtful_features(
 
     Parameters
     ----------
-    model, X, background, group
-        As in :func:`why`.
+    model, X
+        As in :func:`rejo.why`.
     reviewed : array-like of bool of shape (n_samples,), default=None
         Cases that were reviewed.  ``None``: those that the model would send to review in doubt.
+    background : as X, default=None
+        As in :func:`rejo.why`.
     top : int, default=3
         How many of the strongest pulls of a case count for ``share``.
     most : int, default=300
         Number of reviewed cases to explain at most; a random sample, always the same.
+    group : array-like of shape (n_samples,), default=None
+        As in :func:`rejo.why`.
 
     Returns
     -------
     features : list of DoubtfulFeature
         Those with the strongest pull first; empty if no case is reviewed.
+
+    See Also
+    --------
+    rejo.why : The features that pull a single case.
+    pulls : The pull of every feature on every case.
+    sklearn.inspection.permutation_importance : What matters to a model on the whole.
+
+    References
+    ----------
+    %strumbelj2014, lundberg2020
+
+    Examples
+    --------
+    The class depends on the debt alone, and is in doubt where the debt is about 5:
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from rejo import RejoLinear
+    >>> from rejo.estimators.why import doubtful_features
+    >>> random = np.random.RandomState(0)
+    >>> X = pd.DataFrame({"debt": random.uniform(0, 10, 300), "age": random.uniform(20, 60, 300)})
+    >>> model = RejoLinear().fit(X, X["debt"] + random.normal(size=300) > 5)
+    >>> first = doubtful_features(model, X, background=X)[0]
+    >>> first.feature, first.where
+    ('debt', '2.49 to 5.22')
     """
     X = as_table(X)
     judgement = judge(model, X, group=group)
@@ -341,7 +486,7 @@ def _positions(rows: Any, n: int) -> Indices:
 
 def _in_words(
     model: Any, X: Any, found: Pulls, seen: NumericCases | None, top: Any
-) -> dict[str, Iterable[Any]]:
+) -> dict[str, NDArray[Any]]:
     """Columns of :func:`why`."""
     if not isinstance(top, Integral) or isinstance(top, bool) or top < 1:
         raise WhyError(f"top={top!r:.40} must be a whole number from 1", parameter="top")
@@ -365,7 +510,7 @@ def _in_words(
     return {
         "lower": classes[found.lower],
         "upper": classes[found.upper],
-        "towards_lower": low,
-        "towards_upper": high,
-        "why": both,
+        "towards_lower": np.array(low, dtype=object),
+        "towards_upper": np.array(high, dtype=object),
+        "why": np.array(both, dtype=object),
     }

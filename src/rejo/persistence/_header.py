@@ -19,8 +19,10 @@ import sklearn
 from scipy.sparse import csr_array, issparse
 
 import rejo
+from rejo._frames import is_polars
 from rejo._io import percent, printable
 from rejo.baselines.bags import is_bags
+from rejo.estimators.inner import is_frame
 from rejo.persistence._container import HEADER, Bytes, parse_json, payload_hash
 from rejo.persistence._refusals import ensure
 from rejo.persistence._schema import Node, Schema, type_name
@@ -253,10 +255,10 @@ def data_hash(X: Any, y: Any) -> str:
     """
     digest = hashlib.sha256()
     for part in (*(X if is_bags(X) else [X]), y):
-        if hasattr(part, "columns") and hasattr(part, "iloc"):
+        if is_frame(part):
             for i, name in enumerate(part.columns):
                 digest.update(f"column {name!r}\n".encode())
-                _update(digest, np.asarray(part.iloc[:, i]))
+                _update(digest, np.asarray(part[name] if is_polars(part) else part.iloc[:, i]))
         elif issparse(part):
             rows = csr_array(part)
             rows.sum_duplicates()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -44,7 +45,9 @@ def rejecting_part(model: Any) -> Any:
     if not isinstance(last, RejectClassifier):
         name = type(model).__name__
         remedy = "Use a classifier of rejo, or a pipeline that ends in one"
-        if hasattr(model, "best_estimator_"):
+        if isinstance(last, FrozenEstimator):
+            remedy = "Save the model inside the FrozenEstimator, and freeze it after loading"
+        elif hasattr(model, "best_estimator_"):
             remedy = f"Save the best_estimator_ of the {name}"
         raise ModelFileError(f"the model is a {name}, which has no reject option", remedy=remedy)
     return last

@@ -165,7 +165,8 @@ def check_columns(model: Any) -> None:
     # A string is a format, which could ask for a name without end.
     fine = type(model.verbose_feature_names_out) is bool
     require(fine, model, "verbose_feature_names_out is not true or false")
-    framed = getattr(model, "_sklearn_output_config", {}).get("transform") == "pandas"
+    output = getattr(model, "_sklearn_output_config", {}).get("transform")
+    framed = output in ("pandas", "polars")
     require(not (framed and model.sparse_output_), model, "frames are not sparse")
     used: set[int] = set()
     for (name, step, _), places in zip(blocks, _all_places(model), strict=True):

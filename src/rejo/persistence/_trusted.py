@@ -22,10 +22,10 @@ from rejo._state import STORABLE, Must, fitted_of, optional
 from rejo.persistence import _sklearn
 from rejo.persistence._sklearn import Known
 
-# Set on an estimator before it is fitted: set_output.
+OUTPUTS = ("default", "pandas", "polars")  # of set_output, before an estimator is fitted
 FRAMES = Must(
     "the kind of output",
-    lambda value, sizes: value in ({}, {"transform": "default"}, {"transform": "pandas"}),
+    lambda value, sizes: value in ({}, *({"transform": kind} for kind in OUTPUTS)),
 )
 SETTINGS = {"_sklearn_output_config": optional(FRAMES)}
 

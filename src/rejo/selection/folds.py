@@ -20,6 +20,7 @@ from rejo._sparse import check_sparse
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import check_sample_weight, encode_classes, is_ordered, one_column
 from rejo.estimators.pipelines import cost_parameter
+from rejo.estimators.weights import fit_weighted, routed_weights
 
 REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))  # the paper's 0.04, 0.08, ..., 0.48
 
@@ -200,15 +201,6 @@ def candidate(estimator: Any, *params: Mapping[str, Any]) -> Any:
     return clone(model)  # as if it had been made with them
 
 
-def fit_weighted(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-    """Fit; in a pipeline the weights go to the last step."""
-    if sample_weight is None:
-        return estimator.fit(X, y)
-    steps = getattr(estimator, "steps", None)
-    name = "sample_weight" if steps is None else f"{steps[-1][0]}__sample_weight"
-    return estimator.fit(X, y, **{name: sample_weight})
-
-
 class Fold(NamedTuple):
     """Training and test part of a split, as they reach the last step of a pipeline."""
 
@@ -224,10 +216,11 @@ def make_fold(
     """Split; fit the steps before the last on the training part and transform both parts."""
     X_train, y_train = _safe_split(estimator, X, y, train)
     X_test, _ = _safe_split(estimator, X, y, test, train)
+    weight = None if sample_weight is None else _safe_indexing(sample_weight, train)
     if isinstance(estimator, Pipeline) and len(estimator) > 1:
         steps = clone(estimator[:-1])
-        X_train, X_test = steps.fit_transform(X_train, y_train), steps.transform(X_test)
-    weight = None if sample_weight is None else _safe_indexing(sample_weight, train)
+        routed = routed_weights(steps, weight)
+        X_train, X_test = steps.fit_transform(X_train, y_train, **routed), steps.transform(X_test)
     return Fold(X_train, y_train, weight, X_test)
 
 

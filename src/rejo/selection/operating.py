@@ -230,16 +230,7 @@ class RejectClassifierCV(ChosenModel):
 
     References
     ----------
-    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
-       Information Theory 16(1), 1970. https://doi.org/10.1109/TIT.1970.1054406
-    .. [2] A. N. Angelopoulos et al., "Learn then Test: calibrating predictive algorithms to
-       achieve risk control", The Annals of Applied Statistics, 2025.
-       https://doi.org/10.1214/24-AOAS1998
-    .. [3] Y. Geifman and R. El-Yaniv, "Selective classification for deep neural networks", NeurIPS
-       2017. https://doi.org/10.48550/arXiv.1705.08500
-    .. [4] I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random variables by
-       betting", Journal of the Royal Statistical Society B 86(1), 2024.
-       https://doi.org/10.1093/jrsssb/qkad009
+    %chow1970, angelopoulos2025, geifman2017, waudbysmith2024
 
     Examples
     --------

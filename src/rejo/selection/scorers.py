@@ -9,6 +9,7 @@ from typing import Any, Self
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from rejo import metrics
+from rejo._docs import cited
 from rejo.estimators.pipelines import decisions_of, forced_of
 
 # Measure -> whether higher is better.
@@ -30,6 +31,7 @@ NEEDED = {
 }
 
 
+@cited
 def make_reject_scorer(
     measure: str | Callable[..., float], *, greater_is_better: bool | None = None, **parameters: Any
 ) -> RejectScorer:
@@ -58,6 +60,10 @@ def make_reject_scorer(
     cost_scorer : The mean cost of a case, at the prices that you pay.
     sklearn.metrics.make_scorer : Scorers of measures without rejection.
 
+    References
+    ----------
+    %hendrickx2024
+
     Examples
     --------
     >>> from sklearn.model_selection import cross_val_score
@@ -85,6 +91,7 @@ def make_reject_scorer(
     return RejectScorer(measure, greater_is_better, parameters)
 
 
+@cited
 def cost_scorer(
     *, reject_cost: float | None = None, cost_of: Any = None, **parameters: Any
 ) -> RejectScorer:
@@ -116,6 +123,10 @@ def cost_scorer(
     The ``score`` of a classifier is taken at its own prices, so a search over ``reject_cost`` by
     ``score`` takes the lowest.  With this scorer it finds the one to train with: where learned
     boundaries are best for your price at another ``reject_cost``, say, or posteriors too sure.
+
+    References
+    ----------
+    %chow1970, elkan2001
 
     Examples
     --------

@@ -28,7 +28,7 @@ from rejo._typing import Floats, Indices
 from rejo.tables import columns, series
 from rejo.tables.columns import DECADE
 from rejo.tables.dates import FORMATS, ISO
-from rejo.tables.doubts import Checked, check_table
+from rejo.tables.doubts import Checked, check_table, like_given
 from rejo.tables.errors import TableError, check_columns, check_different, listed, shown
 from rejo.tables.strange_cells import describe_strange, origins
 from rejo.tables.values import LARGEST
@@ -250,8 +250,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         1 age: 'forty' is not a number
         2 the row is empty
         """
-        X = self._columns_of(X)
-        return check_table(X, self.kinds_, self.written_, self.learnt_)
+        checked = check_table(self._columns_of(X), self.kinds_, self.written_, self.learnt_)
+        return checked._replace(frame=like_given(X, checked))
 
     def _columns_of(self, X: Any) -> Any:
         """Return a frame of pandas that has the columns of training."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo._frames import is_polars, with_column
 from rejo.tables import columns, series
 from rejo.tables.columns import Learnt
 from rejo.tables.errors import TableError, import_pandas, shown
@@ -115,6 +116,17 @@ def check_table(
     for index, n in ragged.items():
         doubts.by_row[int(X.index.get_loc(index))] = [Doubt("ragged", kind=str(n))]
     return Checked(frame, dict(sorted(doubts.by_row.items())))
+
+
+def like_given(X: Any, checked: Checked) -> Any:
+    """Return the frame of a check as one of polars, if ``X`` is that."""
+    if not is_polars(X):
+        return checked.frame
+    for name, found in checked.counts().items():
+        if found.keys() & {"unreadable", "unclear"}:
+            column = checked.frame[name]
+            X = with_column(X, name, column.astype(object).where(column.notna(), None).to_numpy())
+    return X
 
 
 def _check_numbers(

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rejo._frames import is_arrow, is_polars
 from rejo._typing import Floats, Indices
 from rejo.tables.dates import ISO, NO_DATE, parse_dates
 from rejo.tables.errors import TableError, import_pandas, shown
@@ -31,8 +32,14 @@ NOWHERE = np.empty(0, dtype=np.intp)
 
 
 def as_pandas(X: Any) -> Any:
-    """Return a polars DataFrame as one of pandas, without pyarrow; anything else as it is."""
-    if type(X).__module__.partition(".")[0] != "polars" or not hasattr(X, "get_columns"):
+    """Return a frame of polars, or a table of pyarrow, as one of pandas; else ``X`` as it is.
+
+    That of polars needs no pyarrow.
+    """
+    if is_arrow(X):
+        import_pandas("TableEncoder")
+        return X.to_pandas()
+    if not is_polars(X):
         return X
     pd = import_pandas("TableEncoder")
     return pd.DataFrame({column.name: _from_polars(column) for column in X.get_columns()})
@@ -51,6 +58,8 @@ def _from_polars(column: Any) -> Any:
     cells = column.to_list()
     if type(dtype).__name__ == "Enum":
         return pd.Series(pd.Categorical(cells, dtype.categories.to_list(), ordered=True))
+    if type(dtype).__name__ == "Categorical":
+        return pd.Series(pd.Categorical(cells))
     if type(dtype).__name__ == "Boolean" and not column.null_count():
         return pd.Series(cells, dtype=bool)
     return pd.Series(cells, dtype=object)

@@ -1,0 +1,1 @@
+"""Results as small tables in a notebook."""
