@@ -16,7 +16,7 @@ from docutils import nodes
 
 LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
 CODE = re.compile(r"(^```.*?^```[ ]*$)", re.M | re.S)
-ENTRY = re.compile(r"^(?:-|\d+\.) (?:\*\*)?\[[^\]]*\]\(([\w/.-]+)\.md\)", re.M)
+ENTRY = re.compile(r"^(?:-|\d+\.) (?:\*\*)?\[([^\]]*)\]\(([\w/.-]+)\.md\)", re.M)
 CONTENTS = ("index", "guide")
 # Pages that hang below another one, once scripts have made them.
 CHILDREN = {"reproducing": "reproduction/index", "tables-benchmark": "table_suite/index"}
@@ -46,6 +46,10 @@ def to_repository(link, folder, app):
     return f"{app.config.repository}/{kind}/main/{place}{mark}{anchor}"
 
 
+def hidden(lines, caption=""):
+    return "\n".join(["```{toctree}\n:hidden:", caption, *lines, "```\n"])
+
+
 def contents(text):
     """Return hidden tables of contents: one for each heading with a list of pages."""
     trees = []
@@ -53,7 +57,8 @@ def contents(text):
         if pages := ENTRY.findall(part):
             title = re.match(r"## (.*)", part)
             caption = f":caption: {title[1]}\n" if title else ""
-            trees.append("```{toctree}\n:hidden:\n" + caption + "\n" + "\n".join(pages) + "\n```\n")
+            lines = [f"{name} <{page}>" for name, page in pages]
+            trees.append(hidden(lines, caption))
     return trees
 
 
@@ -64,10 +69,10 @@ def read(app, docname, source):
     text = source[0]
     trees = contents(text) if docname in CONTENTS else []
     if docname in MADE:
-        trees.insert(1, "```{toctree}\n:hidden:\n\n" + "\n".join(MADE[docname]) + "\n```\n")
+        trees.insert(1, hidden(MADE[docname]))
     child = CHILDREN.get(docname)
     if child and Path(app.srcdir, f"{child}.md").exists():
-        trees.append("```{toctree}\n:hidden:\n\n" + child + "\n```\n")
+        trees.append(hidden([child]))
     if CHANGELOG in text:
         text = text.replace(CHANGELOG, changelog(Path(app.srcdir)))
     if docname == "glossary":
