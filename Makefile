@@ -3,13 +3,13 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-CODE := src tests benchmarks docs setup.py conftest.py
+CODE := src tests benchmarks docs examples setup.py conftest.py
 
 # One thread: the matrices are small, and BLAS threads that wait for each other cost more than they save.
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test cluster slow fuzz torch spark lint types imports bench docs site site-links sanitize all clean
+.PHONY: demo test cluster slow fuzz torch spark lint types imports bench docs site site-links gallery sanitize all clean
 
 demo: $(INSTALLED)
 	$(BIN)/rejo demo --overwrite
@@ -83,6 +83,11 @@ site: $(VENV)/.site
 # Links to other sites; needs a network.
 site-links: $(VENV)/.site
 	$(BIN)/python -m sphinx -b linkcheck -q -d build/site-trees -D plot_gallery=0 docs build/site-links
+
+# Every example of the gallery, as a script and as a notebook. EXAMPLE=plot_novelty runs only this one.
+EXAMPLE ?=
+gallery: $(VENV)/.site
+	$(BIN)/python -m tests.gallery_runs $(EXAMPLE)
 
 $(VENV)/.site: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet "rejo[docs,examples]"

@@ -133,7 +133,7 @@ ax.set(xlabel="share of applications reviewed", ylabel="cost per application", x
 ax.xaxis.set_major_formatter("{x:.0%}")
 ax.set_title("What the reviews save, by their order")
 ax.spines[["top", "right"]].set_visible(False)
-ax.legend(frameon=False)
+ax.legend(frameon=False, loc="center right")
 plt.show()
 
 # %%

@@ -69,15 +69,16 @@ def run(path, form, figures=None):
 
 
 def run_script(path, figures=None):
-    """Run an example as a script, and require a figure."""
+    """Run an example as a script, require a figure, and draw all of them."""
     import matplotlib.pyplot as plt
 
     runpy.run_path(str(path), run_name="__main__")
     if not plt.get_fignums():
         sys.exit("No figure was drawn.")
-    for number in plt.get_fignums() if figures else ():
-        Path(figures).mkdir(parents=True, exist_ok=True)
-        plt.figure(number).savefig(Path(figures, f"{path.stem}_{number}.png"))
+    folder = Path("." if figures is None else figures)  # the present one is temporary
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in plt.get_fignums():
+        plt.figure(number).savefig(folder / f"{path.stem}_{number}.png")
 
 
 def run_notebook(path):
