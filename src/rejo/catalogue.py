@@ -15,6 +15,8 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+from rejo._docs import cited
+
 COSTS = (0.5, 4.0, 32.0, 256.0)  # C of a support vector machine
 WIDTHS = (0.3, 1.5, 6.0)  # gamma x number of features, for standardised features
 SMOOTH_WIDTHS = (0.06, 0.3, 1.5)  # the same for a logistic loss, which prefers wider kernels
@@ -440,6 +442,7 @@ def _refusal(method: Method, n_classes: int) -> str:
     return f"{method.name!r} needs classes in an order, and these have none."
 
 
+@cited
 def standard_methods(
     n_classes: int,
     n_features: int,
@@ -478,6 +481,10 @@ def standard_methods(
     --------
     rejo.compare : Compare them, with ``estimators="standard"``.
     choose_model : Choose one for a table.
+
+    References
+    ----------
+    %hendrickx2024, sousa2013
 
     Examples
     --------

@@ -26,33 +26,97 @@ class OpenML(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """One table of the catalogue: what it holds, and how to read its source."""
+    """One table of the catalogue: what it holds, and how to read its source.
 
-    name: str  # for ``fetch``
-    task: str  # "binary", with the classes 0 and 1, or "ordinal", with 1 to K
-    counts: tuple[int, ...]  # rows in each class, lowest class first
-    target_names: tuple[str, ...]  # meaning of the classes
-    columns: tuple[str, ...]  # in the order of the source, without the target
+    Parameters
+    ----------
+    name : str
+        For :func:`fetch`.
+    task : {"binary", "ordinal"}
+        With the classes 0 and 1, or with 1 to K.
+    counts : tuple of int
+        Rows in each class, lowest class first.
+    target_names : tuple of str
+        Meaning of the classes.
+    columns : tuple of str
+        In the order of the source, without the target.
+    citation : str
+        What to cite.
+    note : str
+        What a careful user should know.
+    licence : str
+        Licence of the table.
+    not_features : tuple of str, default=()
+        Columns that must not be learned from.
+    group : str, default=None
+        Column of the rows that belong together.
+    nominal : tuple of str, default=()
+        Columns of words.
+    zero_is_missing : tuple of str, default=()
+        Columns in which 0 means a missing value.
+    openml : OpenML, default=None
+        Address at OpenML.
+    source_classes : tuple of str, default=None
+        Labels at the source, in class order; rows with other labels are left out. ``None``: the
+        labels are numbers, in ascending order.
+    levels : tuple of tuple of str, default=()
+        Values of the source's nominal columns; each value is a column here.
+    n_images : int, default=0
+        The source repeats this many images, in the same order, for each annotator.
+    paper_features : tuple of str, default=()
+        Columns used in the paper's experiments.
+    published : str, default=""
+        File name of the authors' own copy.
+    url : str, default=""
+        Its page.
+    file : str, default=""
+        Table that this task is made from, if not its own; ``<file>.csv`` on disk.
+    merge : tuple of int, default=()
+        Class of this task for each class of that table, lowest first.
+
+    Attributes
+    ----------
+    features : tuple of str
+        Columns to learn from.
+    classes : tuple of int
+        Labels, lowest first.
+
+    See Also
+    --------
+    fetch : Load the table.
+    CATALOGUE : All tables, by name.
+
+    Examples
+    --------
+    >>> from rejo.datasets import CATALOGUE
+    >>> credit = CATALOGUE["german_credit"]
+    >>> credit.task, credit.counts, credit.target_names
+    ('binary', (700, 300), ('good', 'bad'))
+    >>> sorted(name for name, table in CATALOGUE.items() if table.task == "ordinal")[:4]
+    ['balance_scale', 'bcct', 'bcct_all', 'car']
+    """
+
+    name: str
+    task: str
+    counts: tuple[int, ...]
+    target_names: tuple[str, ...]
+    columns: tuple[str, ...]
     citation: str
-    note: str  # what a careful user should know
+    note: str
     licence: str = "UCI Machine Learning Repository (site-wide CC BY 4.0)"
-    not_features: tuple[str, ...] = ()  # columns that must not be learned from
-    group: str | None = None  # column of the rows that belong together
-    nominal: tuple[str, ...] = ()  # columns of words
-    zero_is_missing: tuple[str, ...] = ()  # columns in which 0 means a missing value
-    openml: OpenML | None = None  # address at OpenML
-    # Labels at the source, in class order; rows with other labels are left out. None: the labels
-    # are numbers, in ascending order.
+    not_features: tuple[str, ...] = ()
+    group: str | None = None
+    nominal: tuple[str, ...] = ()
+    zero_is_missing: tuple[str, ...] = ()
+    openml: OpenML | None = None
     source_classes: tuple[str, ...] | None = None
-    # Values of the source's nominal columns; each value is a column here.
     levels: tuple[tuple[str, ...], ...] = ()
-    # The source repeats this many images, in the same order, for each annotator.
     n_images: int = 0
-    paper_features: tuple[str, ...] = ()  # columns used in the paper's experiments
-    published: str = ""  # file name of the authors' own copy
-    url: str = ""  # its page
-    file: str = ""  # table that this task is made from, if not its own; ``<file>.csv`` on disk
-    merge: tuple[int, ...] = ()  # class of this task for each class of that table, lowest first
+    paper_features: tuple[str, ...] = ()
+    published: str = ""
+    url: str = ""
+    file: str = ""
+    merge: tuple[int, ...] = ()
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -92,4 +156,5 @@ def _split(names: str) -> Iterator[str]:
             yield name
 
 
+#: The public tables that :func:`fetch` loads, by name.
 CATALOGUE: Mapping[str, Dataset] = MappingProxyType({entry.name: entry for entry in _entries()})

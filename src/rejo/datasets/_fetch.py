@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from rejo._docs import cited
 from rejo.datasets._entries import CATALOGUE, Dataset
 from rejo.datasets._load import data_folder
 from rejo.tables import TableError, read_table
@@ -19,6 +20,7 @@ from rejo.tables.values import word_of
 NO_HEADER = re.compile(r"[-+\d.eE,;\t ?]*")  # a first line of numbers and gaps
 
 
+@cited
 def fetch(
     name: str,
     data_home: str | os.PathLike[str] | None = None,
@@ -73,6 +75,12 @@ def fetch(
     --------
     available : List the tables in the data folder.
     load_table : Load any other table.
+    Dataset : What is known of a table.
+    sklearn.datasets.fetch_openml : Any table at OpenML, as it is.
+
+    References
+    ----------
+    %vanschoren2014
 
     Examples
     --------
@@ -122,8 +130,30 @@ def fetch(
 def available(data_home: str | os.PathLike[str] | None = None) -> list[str]:
     """List the tables of the catalogue in the data folder; ``fetch`` needs no network for them.
 
-    The names are in the order of the catalogue; there are none without a data folder, which is
-    ``data_home`` or that of the environment variable ``REJO_DATA``.
+    Parameters
+    ----------
+    data_home : str or path, default=None
+        The data folder. ``None``: the environment variable ``REJO_DATA``.
+
+    Returns
+    -------
+    list of str
+        In the order of the catalogue; empty without a data folder.
+
+    See Also
+    --------
+    fetch : Load one of them.
+    CATALOGUE : All tables, by name.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo.datasets import available
+    >>> with TemporaryDirectory() as folder:
+    ...     available(folder)
+    []
+    >>> available("data")  # doctest: +SKIP
+    ['german_credit', 'pima_diabetes']
     """
     folder = data_folder(data_home)
     return [name for name, entry in CATALOGUE.items() if _local_file(entry, folder)]

@@ -67,6 +67,11 @@ def load_table(
     TableError
         If the table cannot be read, or lacks a column, a class or a group.
 
+    See Also
+    --------
+    rejo.tables.read_table : Read a table without naming a target; also Excel, JSON and databases.
+    fetch : Public tables by name.
+
     Examples
     --------
     >>> from pathlib import Path

@@ -7,6 +7,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from rejo._docs import cited
 from rejo._typing import Floats
 
 # SyntheticI and III: the limits between the zones of alpha. Zones of one class and zones of
@@ -26,6 +27,7 @@ Seed = int | RandomState | None
 Sample = tuple[Floats, NDArray[np.int64]]  # points (n, 2), and their classes (n,)
 
 
+@cited
 def make_synthetic_1(n_samples: int = 400, *, random_state: Seed = None) -> Sample:
     """Draw SyntheticI: two plateaus and a zone of doubt between them, with hyperbolic edges.
 
@@ -45,6 +47,17 @@ def make_synthetic_1(n_samples: int = 400, *, random_state: Seed = None) -> Samp
     X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
         The points, and their classes, -1 and +1.
 
+    See Also
+    --------
+    rejo.datasets.posterior : The true posteriors.
+    rejo.datasets.bayes_rates : The best rates that a classifier can reach.
+    make_synthetic_2 : Two Gaussian clouds.
+    make_synthetic_3 : The same zones with five ordered classes.
+
+    References
+    ----------
+    %sousa2013
+
     Examples
     --------
     >>> from rejo.datasets import make_synthetic_1
@@ -56,38 +69,133 @@ def make_synthetic_1(n_samples: int = 400, *, random_state: Seed = None) -> Samp
     return X, 2 * k - 1
 
 
+@cited
 def make_synthetic_2(n_samples: int = 400, *, random_state: Seed = None) -> Sample:
     """Draw SyntheticII: two Gaussian clouds of different spread, equally likely.
 
     Class -1 is ``N([-2, -2], 9 I)`` and class +1 is ``N([2, 2], 25 I)``, each coordinate shifted by
     a uniform draw from ``[0.025, 0.25]``. Half of the points are in each class; class -1 gets the
-    odd one. The rows are in random order. Parameters and results are those of
-    :func:`make_synthetic_1`.
+    odd one. The rows are in random order.
+
+    Parameters
+    ----------
+    n_samples : int, default=400
+        Number of points.
+    random_state : int, RandomState instance or None, default=None
+        Seed; pass an int for reproducible output.
+
+    Returns
+    -------
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
+        The points, and their classes, -1 and +1.
+
+    See Also
+    --------
+    rejo.datasets.posterior : The true posteriors.
+    rejo.datasets.bayes_rates : The best rates that a classifier can reach.
+    make_synthetic_4 : With a third cloud.
+    sklearn.datasets.make_blobs : Clouds of any number and place.
+
+    References
+    ----------
+    %sousa2013
+
+    Examples
+    --------
+    >>> from rejo import make_synthetic_2
+    >>> X, y = make_synthetic_2(400, random_state=0)
+    >>> for label in (-1, 1):
+    ...     print(label, X[y == label].mean(axis=0).round(), X[y == label].std(axis=0).round())
+    -1 [-2. -2.] [3. 3.]
+    1 [2. 2.] [5. 5.]
     """
     X, k = _draw_clouds(n_samples, random_state, n_classes=2)
     return X, 2 * k - 1
 
 
+@cited
 def make_synthetic_3(n_samples: int = 400, *, random_state: Seed = None) -> Sample:
     """Draw SyntheticIII: SyntheticI with five ordered classes and four zones of doubt.
 
     The points are uniform in the unit square, ``alpha = 10 (x1 - 0.5) (x2 - 0.5)`` and
     ``e ~ N(0, 0.125^2)``. Classes 1 to 5 have ``alpha + e`` below -1.5, in [-1.25, -1], in
     [-0.5, -0.1], in [0.1, 0.5] and above 1.1. In a gap ``[a, b]`` between two classes the upper one
-    has probability ``(alpha - a) / (b - a)``, clipped to 0 and 1. The middle class is the most
-    frequent, the extremes are rare. Parameters and results are those of :func:`make_synthetic_1`.
+    has probability ``(alpha - a) / (b - a)``, clipped to 0 and 1. About 6, 11, 33, 34 and
+    16 % of the points are in classes 1 to 5.
+
+    Parameters
+    ----------
+    n_samples : int, default=400
+        Number of points.
+    random_state : int, RandomState instance or None, default=None
+        Seed; pass an int for reproducible output.
+
+    Returns
+    -------
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
+        The points, and their classes, 1 to 5.
+
+    See Also
+    --------
+    rejo.datasets.posterior : The true posteriors.
+    rejo.datasets.bayes_rates : The best rates that a classifier can reach.
+    make_synthetic_1 : The same zones with two classes.
+
+    References
+    ----------
+    %sousa2013
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rejo import make_synthetic_3
+    >>> X, y = make_synthetic_3(1000, random_state=0)
+    >>> np.bincount(y)[1:]
+    array([ 72,  98, 297, 355, 178])
     """
     X, k = _draw_zones(n_samples, random_state, CUTS_3)
     return X, k + 1
 
 
+@cited
 def make_synthetic_4(n_samples: int = 600, *, random_state: Seed = None) -> Sample:
     """Draw SyntheticIV: SyntheticII with a third, narrower cloud, equally likely.
 
     Class 1 is ``N([-2, -2], 9 I)`` and class 2 is ``N([2, 2], 25 I)``, each coordinate shifted by a
     uniform draw from ``[0.025, 0.25]``; class 3 is ``N([7, 7], 4 I)``, not shifted. A third of the
     points is in each class; the remainder goes to the lowest. The rows are in random order.
-    Parameters and results are those of :func:`make_synthetic_1`.
+
+    Parameters
+    ----------
+    n_samples : int, default=600
+        Number of points.
+    random_state : int, RandomState instance or None, default=None
+        Seed; pass an int for reproducible output.
+
+    Returns
+    -------
+    X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
+        The points, and their classes, 1 to 3.
+
+    See Also
+    --------
+    rejo.datasets.posterior : The true posteriors.
+    rejo.datasets.bayes_rates : The best rates that a classifier can reach.
+    make_synthetic_2 : Two clouds.
+
+    References
+    ----------
+    %sousa2013
+
+    Examples
+    --------
+    >>> from rejo import make_synthetic_4
+    >>> X, y = make_synthetic_4(600, random_state=0)
+    >>> for label in (1, 2, 3):
+    ...     print(label, (y == label).sum(), X[y == label].mean(axis=0).round())
+    1 200 [-2. -2.]
+    2 200 [2. 2.]
+    3 200 [7. 7.]
     """
     X, k = _draw_clouds(n_samples, random_state, n_classes=3)
     return X, k + 1

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from rejo._docs import cited
 from rejo.datasets.synthetic import Seed, checked_size
 
 KEY = (0.0, 2.0)  # distance of the nearest point of a bag from the origin, from and to
@@ -12,6 +13,7 @@ DOUBT = (0.5, 1.5)  # between these distances the class is a matter of chance
 SIZES = (3, 10)  # fewest and most points of a bag
 
 
+@cited
 def make_bags(
     n_bags: int = 200, *, random_state: Seed = None
 ) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
@@ -37,6 +39,15 @@ def make_bags(
         Each an array of shape (n_points, 2), of points in random order.
     y : ndarray of shape (n_bags,)
         Classes, 0 and 1.
+
+    See Also
+    --------
+    rejo.BagEmbedding : Turn bags into rows, for any classifier.
+    rejo.baselines.bags.bags_of : Make bags of a table.
+
+    References
+    ----------
+    %dietterich1997
 
     Examples
     --------

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._docs import cited
 from rejo._errors import renamed
 from rejo._typing import Floats
 from rejo.displays._comparisons import curves_from_rows
@@ -25,6 +26,7 @@ YLABELS = {
 N_GRID = 101  # rejection rates at which a bootstrap band is evaluated
 
 
+@cited
 @dataclass(kw_only=True, eq=False, repr=False)
 class AccuracyRejectDisplay(CurveDisplay):
     """Accuracy against rejection rate: what a classifier gains by leaving cases to review.
@@ -62,9 +64,7 @@ class AccuracyRejectDisplay(CurveDisplay):
 
     References
     ----------
-    .. [1] M. S. A. Nadeem, J.-D. Zucker and B. Hanczar, "Accuracy-rejection curves (ARCs) for
-       comparing classification methods with a reject option", Machine Learning in Systems Biology
-       2010, PMLR 8.
+    %nadeem2010
 
     Examples
     --------

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._docs import cited
 from rejo._errors import renamed
 from rejo._typing import Floats
 from rejo.displays._curves import RANKING, RING, Curve, draw_curves, draw_legend, draw_reference
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@cited
 @dataclass(kw_only=True, eq=False, repr=False)
 class ReviewBudgetDisplay(Display):
     """Errors left against reviews done, when the most doubtful points are reviewed first.
@@ -54,6 +56,10 @@ class ReviewBudgetDisplay(Display):
     RejectClassifierCV : Train for a review budget.
     AccuracyRejectDisplay : Accuracy of what is decided without review.
     rejo.metrics.augrc : A measure of how well the order finds errors.
+
+    References
+    ----------
+    %traub2024
 
     Examples
     --------

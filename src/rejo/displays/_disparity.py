@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._docs import cited
 from rejo._typing import Floats
 from rejo.displays._curves import check_choice, draw_reference
 from rejo.displays._inputs import column, described, judge_in_groups
@@ -23,6 +24,7 @@ MAX_BANDS = 3  # more intervals on top of each other cannot be told apart
 DASHED = (0, (1.5, 1.5))
 
 
+@cited
 @dataclass(kw_only=True, eq=False, repr=False)
 class DisparityDisplay(Display):
     """Accuracy of the decided cases of each group, as the share of reviews grows.
@@ -54,8 +56,7 @@ class DisparityDisplay(Display):
 
     References
     ----------
-    .. [1] E. Jones et al., "Selective classification can magnify disparities across groups", ICLR
-       2021. https://doi.org/10.48550/arXiv.2010.14134
+    %jones2021
 
     Examples
     --------

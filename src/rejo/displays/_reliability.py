@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
+from rejo._docs import cited
 from rejo.displays._curves import Curve, draw_curves, draw_legend, draw_reference
 from rejo.displays._inputs import column, described
 from rejo.displays.style import Display, percent, sober
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 Bins = Literal["quantile", "width"]
 
 
+@cited
 @dataclass(kw_only=True, eq=False, repr=False)
 class ReliabilityDisplay(Display):
     """Posteriors against what happened, to see whether they can be taken at their word.
@@ -51,8 +53,7 @@ class ReliabilityDisplay(Display):
 
     References
     ----------
-    .. [1] A. Niculescu-Mizil and R. Caruana, "Predicting good probabilities with supervised
-       learning", ICML 2005. https://doi.org/10.1145/1102351.1102430
+    %niculescu2005
 
     Examples
     --------

@@ -55,10 +55,7 @@ class RiskCurveDisplay(CurveDisplay):
 
     References
     ----------
-    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
-       Information Theory 16(1), 1970. https://doi.org/10.1109/TIT.1970.1054406
-    .. [2] R. Sousa and J. S. Cardoso, "The data replication method for the classification with
-       reject option", AI Communications, 2013. https://doi.org/10.48550/arXiv.1011.3177
+    %chow1970, sousa2013
 
     Examples
     --------

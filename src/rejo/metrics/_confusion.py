@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rejo._docs import cited
 from rejo._typing import Indices
 from rejo.metrics._labels import (
     Compared,
@@ -64,6 +65,10 @@ def reject_confusion_matrix(
     rejo.RejectConfusionDisplay : The same table as a picture.
     ordinal_risk : Mean of a loss over the cells.
     sklearn.metrics.confusion_matrix : The table without rejections.
+
+    References
+    ----------
+    %hendrickx2024
 
     Examples
     --------
@@ -139,8 +144,7 @@ def ordinal_risk(
 
     References
     ----------
-    .. [1] R. Sousa and J. S. Cardoso, "The data replication method for the classification with
-       reject option", AI Communications, 2013. https://doi.org/10.48550/arXiv.1011.3177
+    %sousa2013
 
     Examples
     --------
@@ -187,6 +191,7 @@ def ordinal_risk(
     return float(np.average(loss[coded.true, output], weights=weight))
 
 
+@cited
 def crossing_rate(scores: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Fraction of the points at which boundaries cross.
 
@@ -214,8 +219,7 @@ def crossing_rate(scores: ArrayLike, *, sample_weight: ArrayLike | None = None) 
 
     References
     ----------
-    .. [1] R. Sousa and J. S. Cardoso, "The data replication method for the classification with
-       reject option", AI Communications, 2013. https://doi.org/10.48550/arXiv.1011.3177
+    %sousa2013
 
     Examples
     --------

@@ -40,8 +40,7 @@ def rejection_rate(
 
     References
     ----------
-    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
-       Information Theory 16(1), 1970. https://doi.org/10.1109/TIT.1970.1054406
+    %chow1970
 
     Examples
     --------
@@ -79,8 +78,7 @@ def error_rate(
 
     References
     ----------
-    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
-       Information Theory 16(1), 1970. https://doi.org/10.1109/TIT.1970.1054406
+    %chow1970
 
     Examples
     --------
@@ -128,10 +126,7 @@ def empirical_risk(
 
     References
     ----------
-    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
-       Information Theory 16(1), 1970. https://doi.org/10.1109/TIT.1970.1054406
-    .. [2] R. Sousa and J. S. Cardoso, "The data replication method for the classification with
-       reject option", AI Communications, 2013. https://doi.org/10.48550/arXiv.1011.3177
+    %chow1970, sousa2013
 
     Examples
     --------
@@ -200,8 +195,7 @@ def expected_cost(
 
     References
     ----------
-    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
-       Information Theory 16(1), 1970. https://doi.org/10.1109/TIT.1970.1054406
+    %chow1970
 
     Examples
     --------
@@ -262,12 +256,7 @@ def accepted_accuracy(
 
     References
     ----------
-    .. [1] M. S. A. Nadeem, J.-D. Zucker and B. Hanczar, "Accuracy-rejection curves (ARCs) for
-       comparing classification methods with a reject option", Machine Learning in Systems Biology
-       2010, PMLR 8.
-    .. [2] F. Condessa, J. Bioucas-Dias and J. Kovačević, "Performance measures for classification
-       systems with rejection", Pattern Recognition 63, 2017.
-       https://doi.org/10.1016/j.patcog.2016.10.011
+    %nadeem2010, condessa2017
 
     Examples
     --------
@@ -300,6 +289,10 @@ def overall_accuracy(
     rejo.accepted_accuracy : Accuracy on the accepted points.
     rejo.error_rate : Its complement.
     accuracy_reject_curve : Either accuracy, as more points are rejected.
+
+    References
+    ----------
+    %sousa2013
 
     Examples
     --------
@@ -341,9 +334,7 @@ def classification_quality(
 
     References
     ----------
-    .. [1] F. Condessa, J. Bioucas-Dias and J. Kovačević, "Performance measures for classification
-       systems with rejection", Pattern Recognition 63, 2017.
-       https://doi.org/10.1016/j.patcog.2016.10.011
+    %condessa2017
 
     Examples
     --------
@@ -388,9 +379,7 @@ def rejection_quality(
 
     References
     ----------
-    .. [1] F. Condessa, J. Bioucas-Dias and J. Kovačević, "Performance measures for classification
-       systems with rejection", Pattern Recognition 63, 2017.
-       https://doi.org/10.1016/j.patcog.2016.10.011
+    %condessa2017
 
     Examples
     --------

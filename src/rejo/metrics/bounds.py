@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, betaincinv
 
+from rejo._docs import cited
 from rejo._errors import renamed
 from rejo._typing import Floats
 from rejo.metrics._labels import number
@@ -22,6 +23,7 @@ from rejo.metrics.intervals import check_counts, check_level
 _HALVINGS = 40  # of the range in which a bound is looked for
 
 
+@cited
 @renamed(n="n_samples")
 def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) -> float:
     """Exact upper bound for an error rate, after Clopper and Pearson.
@@ -55,9 +57,7 @@ def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) 
 
     References
     ----------
-    .. [1] C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated
-       in the case of the binomial", Biometrika 26(4), 1934.
-       https://doi.org/10.1093/biomet/26.4.404
+    %clopper1934
 
     Examples
     --------
@@ -71,6 +71,7 @@ def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) 
     return float(binomial_upper_bounds(e, n, confidence))
 
 
+@cited
 def binomial_upper_bounds(
     errors: ArrayLike, n_samples: ArrayLike, confidence: float = 0.95
 ) -> Floats:
@@ -98,9 +99,7 @@ def binomial_upper_bounds(
 
     References
     ----------
-    .. [1] C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated
-       in the case of the binomial", Biometrika 26(4), 1934.
-       https://doi.org/10.1093/biomet/26.4.404
+    %clopper1934
 
     Examples
     --------
@@ -117,6 +116,7 @@ def binomial_upper_bounds(
     return np.asarray(np.where(all_wrong, 1.0, bounds))
 
 
+@cited
 def binomial_p_values(errors: ArrayLike, n_samples: ArrayLike, limit: ArrayLike) -> Floats:
     """Probability of so few errors, or fewer, if the true rate were just above ``limit``.
 
@@ -144,9 +144,7 @@ def binomial_p_values(errors: ArrayLike, n_samples: ArrayLike, limit: ArrayLike)
 
     References
     ----------
-    .. [1] C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated
-       in the case of the binomial", Biometrika 26(4), 1934.
-       https://doi.org/10.1093/biomet/26.4.404
+    %clopper1934
 
     Examples
     --------
@@ -160,6 +158,7 @@ def binomial_p_values(errors: ArrayLike, n_samples: ArrayLike, limit: ArrayLike)
     return np.asarray(np.where(e >= n, 1.0, bdtr(np.minimum(e, n), n, q)))
 
 
+@cited
 def cases_needed(limit: float, confidence: float = 0.95) -> int:
     """Fewest independent decided cases that can prove a limit: if none of them is an error.
 
@@ -182,9 +181,7 @@ def cases_needed(limit: float, confidence: float = 0.95) -> int:
 
     References
     ----------
-    .. [1] C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated
-       in the case of the binomial", Biometrika 26(4), 1934.
-       https://doi.org/10.1093/biomet/26.4.404
+    %clopper1934
 
     Examples
     --------
@@ -202,6 +199,7 @@ def cases_needed(limit: float, confidence: float = 0.95) -> int:
     return math.ceil(log_delta / log_right - 1e-9)
 
 
+@cited
 def mean_upper_bound(
     losses: ArrayLike, confidence: float = 0.95, low: float = 0.0, high: float = 1.0
 ) -> Floats:
@@ -237,9 +235,7 @@ def mean_upper_bound(
 
     References
     ----------
-    .. [1] I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random variables by
-       betting", Journal of the Royal Statistical Society B 86(1), 2024.
-       https://doi.org/10.1093/jrsssb/qkad009
+    %waudbysmith2024
 
     Examples
     --------

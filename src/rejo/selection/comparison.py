@@ -164,10 +164,7 @@ def compare(
 
     References
     ----------
-    .. [1] C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
-       52(3), 2003. https://doi.org/10.1023/A:1024068626366
-    .. [2] R. Sousa and J. S. Cardoso, "The data replication method for the classification with
-       reject option", AI Communications, 2013. https://doi.org/10.48550/arXiv.1011.3177
+    %nadeau2003, sousa2013
 
     Examples
     --------

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
+from rejo._docs import cited
 from rejo._io import progress
 from rejo._typing import Floats, Indices, Mask
 from rejo.decisions import TIE as ROUNDING
@@ -43,6 +44,7 @@ from rejo.selection.path import RejectCurve
 TIE = 1e-9  # what differs by less than this share of the highest price is equal: no cut between
 
 
+@cited
 class CrossFit(NamedTuple):
     """Posteriors of ``n`` cases, each by a model that has not seen the case.
 
@@ -65,6 +67,10 @@ class CrossFit(NamedTuple):
     --------
     cross_fit : Compute them.
     rejo.decisions.decide : Decide by posteriors and prices.
+
+    References
+    ----------
+    %stone1974
 
     Examples
     --------
@@ -141,6 +147,10 @@ def cross_fit(
     cross_val_outcomes : The same for learners that are trained for one reject cost.
     rejo.RejectClassifierCV : Find an operating point; ``fit`` takes what this returns.
     sklearn.model_selection.cross_val_predict : Without groups, weights and novel cases.
+
+    References
+    ----------
+    %stone1974
 
     Examples
     --------

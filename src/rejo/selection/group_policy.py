@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rejo._docs import cited
 from rejo._state import check_fields, each, maybe, require, storable, text
 from rejo._state import floats as floats_like
 from rejo._typing import Floats
@@ -54,6 +55,7 @@ class UnequalTreatment(UserWarning):
 
 
 @storable
+@cited
 class GroupPolicy(NamedTuple):
     """The groups that a model knows, and how it treats them.
 
@@ -74,6 +76,10 @@ class GroupPolicy(NamedTuple):
     --------
     rejo.RejectClassifierCV : Makes one if a limit is by group; it is ``policy_``.
     UnequalTreatment : The warning if groups have cuts of their own.
+
+    References
+    ----------
+    %jones2021
 
     Examples
     --------

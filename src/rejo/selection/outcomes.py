@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
+from rejo._docs import cited
 from rejo._io import progress
 from rejo._typing import Floats, Indices
 from rejo.baselines.novelty import mark_novel
@@ -256,6 +257,10 @@ def cross_val_outcomes(
     cross_fit : Posteriors out of fold, from which outcomes at any price follow.
     ranking_outcomes : Outcomes of new cases, by one fitted model.
 
+    References
+    ----------
+    %stone1974
+
     Examples
     --------
     >>> from rejo import RejoSVC, make_synthetic_1
@@ -278,6 +283,7 @@ def cross_val_outcomes(
     return judged.by_case(judged.tested([0] * len(costs))) or []
 
 
+@cited
 def ranking_outcomes(
     model: Any,
     X: Any,
@@ -318,6 +324,10 @@ def ranking_outcomes(
     --------
     cross_val_outcomes : Outcomes by cross-validation, at several reject costs.
     rejo.queue : The cases in the order of review.
+
+    References
+    ----------
+    %geifman2017
 
     Examples
     --------

@@ -101,8 +101,7 @@ class RejoSVCCV(ChosenModel):
 
     References
     ----------
-    .. [1] R. Sousa and J. S. Cardoso, "The data replication method for the classification with
-       reject option", AI Communications, 2013. https://doi.org/10.48550/arXiv.1011.3177
+    %sousa2013
 
     Examples
     --------
