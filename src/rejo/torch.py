@@ -2,7 +2,7 @@
 
 The head replaces the last layer of a network.  It has one direction and a threshold for each
 boundary, ``f_q(x) = w . features(x) + b_q``: the paper's Fig. oNNmodel with any network below.
-The loss sums, over the boundaries, the costs of :mod:`rejo.replication`.
+The loss sums, over the boundaries, the costs of :mod:`rejo.replication`::
 
     model = torch.nn.Sequential(body, ReplicationHead(64, n_classes=3))
     loss = replication_loss(model(x), y, reject_cost=0.2)
@@ -19,11 +19,13 @@ except ImportError:
     raise ImportError('rejo.torch needs PyTorch: pip install "rejo[torch]"') from None
 from torch.nn import functional as F
 
+from rejo._docs import cited
 from rejo.replication import costs_from_loss, replica_costs, replica_labels
 
 __all__ = ["ReplicationHead", "decide", "replication_loss"]
 
 
+@cited
 class ReplicationHead(torch.nn.Module):
     """From features to one score for each boundary, ``w . features + b_q``.
 
@@ -41,6 +43,8 @@ class ReplicationHead(torch.nn.Module):
         decision, but the columns of the scores need not fall.
     gap : float, default=1.0
         Initial distance between neighbouring thresholds; must be positive.
+    device, dtype
+        Of the parameters, as in :class:`torch.nn.Linear`.
 
     Attributes
     ----------
@@ -48,6 +52,30 @@ class ReplicationHead(torch.nn.Module):
         ``w``, without a bias.
     thresholds : torch.Tensor of shape (n_boundaries,)
         Cut points on ``w . features``: ``-b_q``.
+
+    See Also
+    --------
+    replication_loss : The loss to train it with.
+    decide : Classes and rejections from its scores.
+    rejo.RejoMLP : A small network without PyTorch.
+
+    References
+    ----------
+    %sousa2013, cardoso2007
+
+    Examples
+    --------
+    Three ordered classes have four boundaries, which start evenly around 0:
+
+    >>> import torch
+    >>> from rejo.torch import ReplicationHead
+    >>> body = torch.nn.Sequential(torch.nn.Linear(5, 8), torch.nn.ReLU())
+    >>> head = ReplicationHead(8, n_classes=3)
+    >>> model = torch.nn.Sequential(body, head)
+    >>> model(torch.zeros(2, 5)).shape
+    torch.Size([2, 4])
+    >>> head.thresholds.tolist()
+    [-1.5, -0.5, 0.5, 1.5]
     """
 
     def __init__(
@@ -117,6 +145,7 @@ class ReplicationHead(torch.nn.Module):
         return f"n_classes={self.n_classes}, reject={self.reject}, ordered={self.ordered}"
 
 
+@cited
 def replication_loss(
     scores: Any,
     y: Any,
@@ -154,6 +183,29 @@ def replication_loss(
     Returns
     -------
     loss : torch.Tensor
+        A number, or of shape (...,) if ``reduction="none"``.
+
+    See Also
+    --------
+    ReplicationHead : Makes the scores.
+    rejo.replication.replica_costs : The costs.
+    torch.nn.CrossEntropyLoss : The usual loss, without order and rejection.
+
+    References
+    ----------
+    %sousa2013, cardoso2007
+
+    Examples
+    --------
+    Two points of class 0.  The first is below both boundaries; the second is above the first
+    boundary, so that it is rejected, and costs more:
+
+    >>> import torch
+    >>> from rejo.torch import replication_loss
+    >>> scores = torch.tensor([[-2.0, -2.0], [2.0, -2.0]])
+    >>> loss = replication_loss(scores, torch.tensor([0, 0]), reject_cost=0.2, reduction="none")
+    >>> [round(value, 3) for value in loss.tolist()]
+    [0.127, 0.527]
     """
     if scores.shape[:-1] != y.shape:
         raise ValueError(
@@ -195,8 +247,9 @@ def replication_loss(
     raise ValueError(f"reduction must be 'mean', 'sum' or 'none'; got {reduction!r}.")
 
 
+@cited
 def decide(scores: Any, *, reject: bool = True) -> Any:
-    """Class index for each point, -1 where it is rejected.
+    """Return the class index of each point, -1 where it is rejected.
 
     Parameters
     ----------
@@ -208,6 +261,24 @@ def decide(scores: Any, *, reject: bool = True) -> Any:
     Returns
     -------
     classes : torch.Tensor of int64 of shape (...,)
+        From 0 to ``n_classes - 1``, or -1.
+
+    See Also
+    --------
+    ReplicationHead.predict : The same, from features.
+    rejo.replication.decode : The same, from numbers of positive scores.
+
+    References
+    ----------
+    %sousa2013
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rejo.torch import decide
+    >>> scores = torch.tensor([[-1.0, -2.0], [1.0, -1.0], [2.0, 1.0]])
+    >>> decide(scores).tolist()
+    [0, -1, 1]
     """
     counts = (scores > 0).sum(dim=-1)
     return torch.where(counts % 2 == 1, -1, counts // 2) if reject else counts

@@ -58,9 +58,22 @@ def to_onnx(
         of ``scores``, ``posteriors``, double (n, n_classes), as ``predict_proba``, and ``worth``,
         double (n,), what a review is expected to save, as ``judge``.
 
+    See Also
+    --------
+    save : A file of the whole model, for Python.
+    RejectClassifier.judge : The same decisions in Python.
+
     Notes
     -----
     The graph of a kernel machine contains rows of the training set, as its model file does.
+
+    Examples
+    --------
+    >>> import rejo
+    >>> X, y = rejo.make_synthetic_2(100, random_state=0)
+    >>> graph = rejo.to_onnx(rejo.RejoLinear().fit(X, y))
+    >>> [output.name for output in graph.graph.output]
+    ['label', 'index', 'scores']
     """
     if path is not None:
         check_free(Path(path), overwrite)

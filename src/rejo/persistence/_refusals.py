@@ -19,8 +19,35 @@ AGAIN = "Copy the file again from where it was saved, or train the model again"
 class ModelFileError(RejoError):
     """A model file cannot be trusted or read, or a model cannot be put into one.
 
-    The message is one line: the file (``where``), what is wrong with it (``problem``), and what to
-    do (``remedy``).
+    The message is one line: the file, what is wrong with it, and what to do.
+
+    Attributes
+    ----------
+    problem : str
+        What is wrong.
+    parameter : str or None
+        The parameter to change.
+    where : str or None
+        The file.
+    remedy : str or None
+        What to do about it.
+
+    See Also
+    --------
+    load : Raises it, if a file is not complete and harmless.
+    save : Raises it, if a model holds something that :func:`load` would not open.
+
+    Examples
+    --------
+    >>> import rejo, tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp(), "model.rejo")
+    >>> _ = path.write_text("not a model")
+    >>> try:
+    ...     rejo.load(path)
+    ... except rejo.ModelFileError as error:
+    ...     print(error.problem)
+    not a model file: it is not a zip file.
     """
 
 
