@@ -87,7 +87,9 @@ def save(
 
     See Also
     --------
-    load, inspect
+    load : Opens the file.
+    rejo.persistence.inspect : Says what is in it, without building the model.
+    to_onnx : The decisions for runtimes without Python.
 
     Notes
     -----
@@ -95,15 +97,12 @@ def save(
 
     Examples
     --------
-    >>> import rejo.persistence, tempfile
-    >>> from rejo import RejoLinear, make_synthetic_1
-    >>> X, y = make_synthetic_1(100, random_state=0)
+    >>> import rejo, rejo.persistence, tempfile
+    >>> X, y = rejo.make_synthetic_1(100, random_state=0)
     >>> path = tempfile.mkdtemp() + "/model.rejo"
-    >>> rejo.persistence.save(RejoLinear().fit(X, y), path, notes="first try")
+    >>> rejo.save(rejo.RejoLinear().fit(X, y), path, notes="first try")
     >>> rejo.persistence.inspect(path).notes
     'first try'
-    >>> rejo.persistence.load(path)
-    RejoLinear()
     """
     path = Path(path)
     check_free(path, overwrite)
@@ -186,7 +185,23 @@ def load(
 
     See Also
     --------
-    open_file, save, inspect
+    save : Writes the file.
+    rejo.persistence.open_file : Opens and describes it in one reading.
+    rejo.persistence.inspect : Says what is in it, without building the model.
+    skops.io.load : Files of other scikit-learn models that are safe to open.
+
+    Examples
+    --------
+    >>> import rejo, tempfile
+    >>> X, y = rejo.make_synthetic_1(100, random_state=0)
+    >>> model = rejo.RejoLinear().fit(X, y)
+    >>> path = tempfile.mkdtemp() + "/model.rejo"
+    >>> rejo.save(model, path)
+    >>> same = rejo.load(path)
+    >>> same
+    RejoLinear()
+    >>> bool((same.predict(X) == model.predict(X)).all())
+    True
     """
     return _open(path, max_bytes, trusted)[0]
 
