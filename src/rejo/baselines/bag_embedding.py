@@ -85,7 +85,7 @@ class BagEmbedding(TransformerMixin, BaseEstimator):
     rejo.baselines.bags.bags_of : Make bags of the rows of a table.
     rejo.datasets.make_bags : Draw bags to try it on.
     RejoSVC : A classifier with a reject option, to come after it.
-    sklearn.cluster.KMeans : The clustering that finds the prototypes.
+    sklearn.kernel_approximation.Nystroem : Similarities of single rows to training rows.
 
     References
     ----------

@@ -101,7 +101,7 @@ class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
     RejoSVC : The hinge in place of the logistic loss.
     RejoLinear : The logistic loss without a kernel, for many rows and for streams.
     ThresholdRejectClassifier : Decides at other prices by its posteriors.
-    sklearn.gaussian_process.GaussianProcessClassifier : Another kernel machine with posteriors.
+    sklearn.linear_model.LogisticRegression : Without a kernel, order and reject option.
 
     References
     ----------

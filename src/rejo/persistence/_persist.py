@@ -87,9 +87,9 @@ def save(
 
     See Also
     --------
-    load : Opens the file.
-    rejo.persistence.inspect : Says what is in it, without building the model.
-    to_onnx : The decisions for runtimes without Python.
+    load : Open the file.
+    rejo.persistence.inspect : Describe the file without building the model.
+    to_onnx : Export the decisions to other runtimes.
 
     Notes
     -----
@@ -97,12 +97,17 @@ def save(
 
     Examples
     --------
-    >>> import rejo, rejo.persistence, tempfile
-    >>> X, y = rejo.make_synthetic_1(100, random_state=0)
-    >>> path = tempfile.mkdtemp() + "/model.rejo"
-    >>> rejo.save(rejo.RejoLinear().fit(X, y), path, notes="first try")
-    >>> rejo.persistence.inspect(path).notes
-    'first try'
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo import RejoLinear, load, make_synthetic_1, save
+    >>> from rejo.persistence import inspect
+    >>> X, y = make_synthetic_1(100, random_state=0)
+    >>> with TemporaryDirectory() as folder:
+    ...     path = f"{folder}/model.rejo"
+    ...     save(RejoLinear().fit(X, y), path, notes="first try")
+    ...     print(inspect(path).notes)
+    ...     load(path)
+    first try
+    RejoLinear()
     """
     path = Path(path)
     check_free(path, overwrite)
@@ -185,21 +190,19 @@ def load(
 
     See Also
     --------
-    save : Writes the file.
-    rejo.persistence.open_file : Opens and describes it in one reading.
-    rejo.persistence.inspect : Says what is in it, without building the model.
-    skops.io.load : Files of other scikit-learn models that are safe to open.
+    save : Write the file.
+    rejo.persistence.inspect : Describe it without building the model.
+    rejo.persistence.open_file : Both in one reading.
 
     Examples
     --------
-    >>> import rejo, tempfile
-    >>> X, y = rejo.make_synthetic_1(100, random_state=0)
-    >>> model = rejo.RejoLinear().fit(X, y)
-    >>> path = tempfile.mkdtemp() + "/model.rejo"
-    >>> rejo.save(model, path)
-    >>> same = rejo.load(path)
-    >>> same
-    RejoLinear()
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo import RejoLinear, load, make_synthetic_2, save
+    >>> X, y = make_synthetic_2(100, random_state=0)
+    >>> model = RejoLinear(reject_cost=0.2).fit(X, y)
+    >>> with TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/model.rejo")
+    ...     same = load(f"{folder}/model.rejo")
     >>> bool((same.predict(X) == model.predict(X)).all())
     True
     """
@@ -209,18 +212,46 @@ def load(
 def open_file(
     path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES, trusted: Collection[str] = ()
 ) -> tuple[Any, ModelFile]:
-    """Open a model file and describe it: :func:`load` and :func:`inspect` in one reading.
+    """Open a model file and describe it: :func:`~rejo.load` and :func:`inspect` in one reading.
 
-    Parameters and errors are those of :func:`load`.
+    Parameters
+    ----------
+    path : str or path-like
+        A file or a pipe.
+    max_bytes : int, default=2**28
+        How much memory opening the file may take.
+    trusted : collection of str, default=()
+        Full names of types that the file may name besides ours; see :func:`~rejo.load` for the
+        risk.
 
     Returns
     -------
     model : RejectClassifier or Pipeline
+        It decides as the model that was saved.
     file : ModelFile
+        Its header, its parts, and how many training rows it contains.
+
+    Raises
+    ------
+    ModelFileError
+        If it is not a complete and harmless model file.
 
     See Also
     --------
-    load, inspect
+    rejo.load : The model alone.
+    inspect : The description alone.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo import RejoLinear, make_synthetic_2, save
+    >>> from rejo.persistence import open_file
+    >>> X, y = make_synthetic_2(100, random_state=0)
+    >>> with TemporaryDirectory() as folder:
+    ...     save(RejoLinear().fit(X, y), f"{folder}/model.rejo", notes="of May")
+    ...     model, file = open_file(f"{folder}/model.rejo")
+    >>> model, file.notes
+    (RejoLinear(), 'of May')
     """
     return _open(path, max_bytes, trusted)
 
@@ -233,9 +264,11 @@ def inspect(
     Parameters
     ----------
     path : str or path-like
+        A file or a pipe.
     max_bytes : int, default=2**28
+        How much memory reading the file may take; see :func:`~rejo.load`.
     trusted : collection of str, default=()
-        As for :func:`load`; but nothing is imported, and nothing runs.
+        As for :func:`~rejo.load`; but nothing is imported, and nothing runs.
 
     Returns
     -------
@@ -247,6 +280,25 @@ def inspect(
     ModelFileError
         If it is not a complete and harmless model file.  Only :func:`load` checks that the parts
         of the model agree.
+
+    See Also
+    --------
+    rejo.load : Open the model.
+    ModelFile : What is known of a file.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo import RejoLinear, make_synthetic_2, save
+    >>> from rejo.persistence import inspect
+    >>> X, y = make_synthetic_2(100, random_state=0)
+    >>> with TemporaryDirectory() as folder:
+    ...     save(RejoLinear().fit(X, y), f"{folder}/model.rejo")
+    ...     file = inspect(f"{folder}/model.rejo")
+    >>> print(file.estimators)
+    RejoLinear
+    >>> file.n_features, file.classes, file.reject_label
+    (2, [-1, 1], 0)
     """
     return _open(path, max_bytes, trusted, built=False)[1]
 
