@@ -188,7 +188,7 @@ def write(app):
 def escape_shapes(app, what, name, thing, options, lines):
     """In ``array of shape (n_features_in_,)``, the underscore would mean a link."""
     for at, line in enumerate(lines):
-        if re.match(r"\s*\w+ : .*shape", line):
+        if "`" not in line and ">>>" not in line:
             lines[at] = re.sub(r"(\w)_(?=[,)])", r"\1\\_", line)
 
 
