@@ -104,7 +104,7 @@ def test_an_operating_point_is_not_set_on_a_frozen_model(halves):
     X, y, new, labels = halves
     frozen = FrozenEstimator(RejoLinear().fit(X, y))
     for estimator in (frozen, make_pipeline(StandardScaler(), frozen)):
-        with pytest.raises(TypeError, match="estimator is frozen.*Freeze the classifier inside"):
+        with pytest.raises(TypeError, match=r"estimator is frozen.*Freeze the classifier inside"):
             RejectClassifierCV(estimator, review_budget=0.2).fit(new, labels)
 
 

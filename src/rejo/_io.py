@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 T = TypeVar("T")
 URL = re.compile(r"(?:--?[a-z-]+=?)?([A-Za-z][\w.+-]*)://")
@@ -63,20 +63,20 @@ def progress(
 ) -> Iterator[T]:
     """Yield the items, and write on stderr how many are done and how long the rest will take.
 
-    By default (``show=None``) it writes only if stderr is a terminal.
+    By default (``show=None``) it writes only if stderr is a terminal, or in a notebook.
     """
-    stream = sys.stderr
-    if stream is None or not (stream.isatty() if show is None else show):  # None: it is closed
+    line = _progress_line(show)
+    if line is None:
         yield from items
         return
     start = monotonic()
     try:
         for done, item in enumerate(items, start=1):
             left = (monotonic() - start) / done * (total - done)
-            _show(f"\r{title}: {done}/{total}, {_clock(left)} left \033[K")
+            line.show(f"{title}: {done}/{total}, {_clock(left)} left")
             yield item
     finally:
-        _show("\r\033[K")
+        line.end()
 
 
 def row_progress(
@@ -91,8 +91,8 @@ def row_progress(
 
     ``rows`` says how many rows an item is, and ``total`` how many there are.
     """
-    stream = sys.stderr
-    if stream is None or not (stream.isatty() if show is None else show):
+    line = _progress_line(show)
+    if line is None:
         yield from items
         return
     start, done = monotonic(), 0
@@ -102,16 +102,70 @@ def row_progress(
             seconds = max(monotonic() - start, 1e-9)
             left = seconds / max(done, 1) * (total - done)
             said = f"{done:,} of {total:,} rows, {done / seconds:,.0f} a second"
-            _show(f"\r{title}: {said}, {_clock(left)} left \033[K")
+            line.show(f"{title}: {said}, {_clock(left)} left")
             yield item
     finally:
-        _show("\r\033[K")
+        line.end()
 
 
-def _show(text: str) -> None:
-    with suppress(OSError):  # a progress line must not stop what it reports on
-        sys.stderr.write(text)
-        sys.stderr.flush()
+def _progress_line(show: bool | None) -> _StderrLine | _NotebookLine | None:
+    """Return where to show progress; ``None`` if it is not wanted, or nobody would see it."""
+    if show is not False and _in_notebook():
+        return _NotebookLine()
+    stream = sys.stderr
+    if stream is None or not (stream.isatty() if show is None else show):  # None: it is closed
+        return None
+    return _StderrLine()
+
+
+class _StderrLine:
+    """A line on stderr that is written over, and erased at the end."""
+
+    def show(self, text: str) -> None:
+        self._write(f"\r{text} \033[K")
+
+    def end(self) -> None:
+        self._write("\r\033[K")
+
+    @staticmethod
+    def _write(text: str) -> None:
+        with suppress(OSError):  # a progress line must not stop what it reports on
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
+class _NotebookLine:
+    """A line below the cell of a notebook that is replaced, and empty at the end."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+        self._next = 0.0
+
+    def show(self, text: str) -> None:
+        if monotonic() >= self._next:  # at most ten times a second
+            self._next = monotonic() + 0.1
+            self._update(text)
+
+    def end(self) -> None:
+        if self._handle is not None:
+            self._update("")
+
+    def _update(self, text: str) -> None:
+        with suppress(Exception):  # whatever the kernel makes of it, the work goes on
+            from IPython.display import display
+
+            data = {"text/plain": text}
+            if self._handle is None:
+                self._handle = display(data, raw=True, display_id=True)
+            else:
+                self._handle.update(data, raw=True)
+
+
+def _in_notebook() -> bool:
+    """Return whether a notebook runs this: the shell of IPython then has a kernel."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return getattr(shell, "kernel", None) is not None
 
 
 def _clock(seconds: float) -> str:

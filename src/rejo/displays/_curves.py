@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._html import table_html
 from rejo._typing import Floats
 from rejo.displays.style import LINE_COLOURS, LINE_STYLES, MARKERS, Display, legend, sober, wrap
 
@@ -57,6 +58,11 @@ class Curve(NamedTuple):
     low: Floats | None = None
     high: Floats | None = None
     traced: str = REFITTING
+
+    def _repr_html_(self) -> str:
+        parts = {name: getattr(self, name) for name in ("x", "y", "low", "high")}
+        columns = {name: np.asarray(part) for name, part in parts.items() if part is not None}
+        return table_html(f"{self.name}, {self.traced}", columns)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

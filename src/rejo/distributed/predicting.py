@@ -122,7 +122,8 @@ def predict(
     trusted, max_bytes
         As for :func:`rejo.persistence.load`.
     show_progress : bool, default=False
-        Write rows per second and the time left on stderr; ``None``: if it is a terminal.
+        Write rows per second and the time left on stderr; ``None``: if it is a terminal, or in a
+        notebook.
 
     Returns
     -------

@@ -22,13 +22,16 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._docs import cited
 from rejo._errors import renamed
+from rejo._html import table_html
 from rejo._typing import Floats
 from rejo.metrics._labels import Weights, choice, described, floats, outcomes, shares
 
 SHARES = ("accepted", "overall")
 
 
+@cited
 class RiskCoverageCurve(NamedTuple):
     """Risk for each coverage; all of shape (n_thresholds + 1,).
 
@@ -51,8 +54,7 @@ class RiskCoverageCurve(NamedTuple):
 
     References
     ----------
-    .. [1] Y. Geifman and R. El-Yaniv, "Selective classification for deep neural networks", NeurIPS
-       2017. https://doi.org/10.48550/arXiv.1705.08500
+    %geifman2017
 
     Examples
     --------
@@ -71,7 +73,11 @@ class RiskCoverageCurve(NamedTuple):
     risk: Floats
     threshold: Floats
 
+    def _repr_html_(self) -> str:
+        return table_html("Risk and coverage", self._asdict(), shares=("coverage", "risk"))
 
+
+@cited
 class AccuracyRejectCurve(NamedTuple):
     """Accuracy for each rejection rate; all of shape (n_thresholds + 1,).
 
@@ -95,9 +101,7 @@ class AccuracyRejectCurve(NamedTuple):
 
     References
     ----------
-    .. [1] M. S. A. Nadeem, J.-D. Zucker and B. Hanczar, "Accuracy-rejection curves (ARCs) for
-       comparing classification methods with a reject option", Machine Learning in Systems Biology
-       2010, PMLR 8.
+    %nadeem2010
 
     Examples
     --------
@@ -114,6 +118,10 @@ class AccuracyRejectCurve(NamedTuple):
     rejection_rate: Floats
     accuracy: Floats
     threshold: Floats
+
+    def _repr_html_(self) -> str:
+        shares = "rejection_rate", "accuracy"
+        return table_html("Accuracy and rejection", self._asdict(), shares=shares)
 
 
 class _Ranking(NamedTuple):
@@ -161,10 +169,7 @@ def risk_coverage_curve(
 
     References
     ----------
-    .. [1] Y. Geifman and R. El-Yaniv, "Selective classification for deep neural networks", NeurIPS
-       2017. https://doi.org/10.48550/arXiv.1705.08500
-    .. [2] J. Traub et al., "Overcoming common flaws in the evaluation of selective classification
-       systems", NeurIPS 2024. https://doi.org/10.48550/arXiv.2407.01032
+    %geifman2017, traub2024
 
     Examples
     --------
@@ -221,9 +226,7 @@ def accuracy_reject_curve(
 
     References
     ----------
-    .. [1] M. S. A. Nadeem, J.-D. Zucker and B. Hanczar, "Accuracy-rejection curves (ARCs) for
-       comparing classification methods with a reject option", Machine Learning in Systems Biology
-       2010, PMLR 8.
+    %nadeem2010
 
     Examples
     --------
@@ -274,8 +277,7 @@ def aurc(
 
     References
     ----------
-    .. [1] Y. Geifman, G. Uziel and R. El-Yaniv, "Bias-reduced uncertainty estimation for deep
-       neural classifiers", ICLR 2019. https://doi.org/10.48550/arXiv.1805.08206
+    %geifman2019
 
     Examples
     --------
@@ -319,8 +321,7 @@ def e_aurc(
 
     References
     ----------
-    .. [1] Y. Geifman, G. Uziel and R. El-Yaniv, "Bias-reduced uncertainty estimation for deep
-       neural classifiers", ICLR 2019. https://doi.org/10.48550/arXiv.1805.08206
+    %geifman2019
 
     Examples
     --------
@@ -369,8 +370,7 @@ def augrc(
 
     References
     ----------
-    .. [1] J. Traub et al., "Overcoming common flaws in the evaluation of selective classification
-       systems", NeurIPS 2024. https://doi.org/10.48550/arXiv.2407.01032
+    %traub2024
 
     Examples
     --------
@@ -420,9 +420,7 @@ def auarc(
 
     References
     ----------
-    .. [1] M. S. A. Nadeem, J.-D. Zucker and B. Hanczar, "Accuracy-rejection curves (ARCs) for
-       comparing classification methods with a reject option", Machine Learning in Systems Biology
-       2010, PMLR 8.
+    %nadeem2010
 
     Examples
     --------

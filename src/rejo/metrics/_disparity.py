@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+from rejo._docs import cited
+from rejo._html import table_html
 from rejo._typing import Floats, Indices, Mask
 from rejo.metrics._labels import described, floats, labels, number, outcomes
 from rejo.metrics._tally import share
@@ -28,6 +30,7 @@ SHARES = np.arange(20) / 20  # 0, 5 %, ..., 95 %
 NO_INTERVAL = Interval(float("nan"), float("nan"), float("nan"))
 
 
+@cited
 class AccuracyGap(NamedTuple):
     """Gap between the best and the worst of the groups with enough decided cases.
 
@@ -49,8 +52,7 @@ class AccuracyGap(NamedTuple):
 
     References
     ----------
-    .. [1] E. Jones et al., "Selective classification can magnify disparities across groups", ICLR
-       2021. https://doi.org/10.48550/arXiv.2010.14134
+    %jones2021
 
     Examples
     --------
@@ -70,6 +72,7 @@ class AccuracyGap(NamedTuple):
     change: Interval[float]
 
 
+@cited
 class DisparityCurve(NamedTuple):
     """Accuracy of the decided cases of each group, as the share of reviews grows.
 
@@ -108,8 +111,7 @@ class DisparityCurve(NamedTuple):
 
     References
     ----------
-    .. [1] E. Jones et al., "Selective classification can magnify disparities across groups", ICLR
-       2021. https://doi.org/10.48550/arXiv.2010.14134
+    %jones2021
 
     Examples
     --------
@@ -149,6 +151,21 @@ class DisparityCurve(NamedTuple):
     change_high: Floats
     min_cases: int
     confidence: float
+
+    def _repr_html_(self) -> str:
+        known = self.best >= 0
+        columns = {
+            "reviewed": self.share,
+            "accuracy": self.overall,
+            "best group": np.where(known, self.groups[self.best], None),
+            "worst group": np.where(known, self.groups[self.worst], None),
+            "gap": self.gap,
+            "low": self.gap_low,
+            "high": self.gap_high,
+        }
+        title = f"Gap in accuracy between {len(self.groups)} groups, with limits of the gap"
+        notes = [f"Limits at a confidence of {_percent(self.confidence)}."]
+        return table_html(title, columns, shares=columns.keys(), notes=notes)
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each share and group, as for a DataFrame."""
@@ -232,8 +249,7 @@ def disparity_curve(
 
     References
     ----------
-    .. [1] E. Jones et al., "Selective classification can magnify disparities across groups", ICLR
-       2021. https://doi.org/10.48550/arXiv.2010.14134
+    %jones2021
 
     Examples
     --------
@@ -308,6 +324,7 @@ def disparity_curve(
     )
 
 
+@cited
 def accuracy_gap(
     n_cases: ArrayLike,
     reviewed: ArrayLike,
@@ -351,11 +368,7 @@ def accuracy_gap(
 
     References
     ----------
-    .. [1] E. Jones et al., "Selective classification can magnify disparities across groups", ICLR
-       2021. https://doi.org/10.48550/arXiv.2010.14134
-    .. [2] E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
-       Journal of the American Statistical Association 22(158), 1927.
-       https://doi.org/10.1080/01621459.1927.10502953
+    %jones2021, wilson1927
 
     Examples
     --------

@@ -7,6 +7,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._docs import cited
+from rejo._html import table_html
 from rejo._typing import Floats, Indices, Mask
 from rejo.metrics._labels import (
     Weights,
@@ -25,6 +27,7 @@ LEAST = float(np.finfo(np.float64).eps)  # of a posterior in log_loss, as in sci
 SUM = 1e-5  # posteriors of single precision add up to 1 within this
 
 
+@cited
 class ReliabilityTable(NamedTuple):
     """Posteriors against what happened, a row for each bin that is not empty.
 
@@ -48,8 +51,7 @@ class ReliabilityTable(NamedTuple):
 
     References
     ----------
-    .. [1] M. P. Naeini, G. Cooper and M. Hauskrecht, "Obtaining well calibrated probabilities
-       using Bayesian binning", AAAI 2015. https://doi.org/10.1609/aaai.v29i1.9602
+    %naeini2015
 
     Examples
     --------
@@ -69,6 +71,13 @@ class ReliabilityTable(NamedTuple):
     low: Floats
     high: Floats
     error: float
+
+    def _repr_html_(self) -> str:
+        columns = self._asdict()
+        error = columns.pop("error")
+        notes = [f"Calibration error: {error:.4g}."]
+        shares = columns.keys() - {"n_points"}
+        return table_html("Predicted and observed", columns, shares=shares, notes=notes)
 
 
 @described
@@ -100,9 +109,7 @@ def log_loss(
 
     References
     ----------
-    .. [1] T. Gneiting and A. E. Raftery, "Strictly proper scoring rules, prediction, and
-       estimation", Journal of the American Statistical Association 102(477), 2007.
-       https://doi.org/10.1198/016214506000001437
+    %gneiting2007
 
     Examples
     --------
@@ -171,10 +178,7 @@ def reliability_table(
 
     References
     ----------
-    .. [1] M. P. Naeini, G. Cooper and M. Hauskrecht, "Obtaining well calibrated probabilities
-       using Bayesian binning", AAAI 2015. https://doi.org/10.1609/aaai.v29i1.9602
-    .. [2] A. Niculescu-Mizil and R. Caruana, "Predicting good probabilities with supervised
-       learning", ICML 2005. https://doi.org/10.1145/1102351.1102430
+    %naeini2015, niculescu2005
 
     Examples
     --------

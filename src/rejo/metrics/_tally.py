@@ -4,9 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rejo._docs import cited
+from rejo._html import table_html
 from rejo._typing import Floats, Indices
 
 
+@cited
 class Tally(NamedTuple):
     """Number (or weight) of cases decided rightly, decided wrongly, and rejected.
 
@@ -21,6 +24,10 @@ class Tally(NamedTuple):
     --------
     tally : Count decisions.
     rejo.error_rate : A rate of a single list of decisions.
+
+    References
+    ----------
+    %chow1970
 
     Examples
     --------
@@ -37,6 +44,14 @@ class Tally(NamedTuple):
     right: Floats
     wrong: Floats
     rejected: Floats
+
+    def _repr_html_(self) -> str | None:
+        if np.ndim(self.right) > 1:
+            return None  # an array of tables: as text
+        rates = "rejection_rate", "error_rate", "accepted_error_rate"
+        counts = {name: np.atleast_1d(part).tolist() for name, part in self._asdict().items()}
+        counts |= {name: np.atleast_1d(getattr(self, name)).tolist() for name in rates}
+        return table_html("Cases", counts, shares=rates)
 
     @property
     def total(self) -> Floats:
@@ -73,6 +88,7 @@ class Tally(NamedTuple):
         return np.asarray(reject_cost * self.rejection_rate + self.error_rate)
 
 
+@cited
 def tally(
     decision: Indices, y: Indices, weight: Floats | None = None, fold: Indices | None = None
 ) -> Tally:
@@ -100,6 +116,10 @@ def tally(
     reject_confusion_matrix : Counts by true class.
     rejo.rejection_rate : The rate of rejections, for labels of any kind.
     rejo.error_rate : The rate of errors, for labels of any kind.
+
+    References
+    ----------
+    %chow1970
 
     Examples
     --------

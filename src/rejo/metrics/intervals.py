@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+from rejo._docs import cited
 from rejo._errors import renamed
+from rejo._html import table_html
 from rejo._state import check_fields, figure, storable
 from rejo._typing import Floats
 from rejo.metrics._labels import described, labels, number
@@ -52,6 +54,7 @@ class Interval(NamedTuple, Generic[T]):
         check_fields(self, estimate=figure(), low=figure(), high=figure())
 
 
+@cited
 class RateIntervals(NamedTuple):
     """Wilson intervals of three rates.
 
@@ -68,9 +71,7 @@ class RateIntervals(NamedTuple):
 
     References
     ----------
-    .. [1] E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
-       Journal of the American Statistical Association 22(158), 1927.
-       https://doi.org/10.1080/01621459.1927.10502953
+    %wilson1927
 
     Examples
     --------
@@ -88,7 +89,17 @@ class RateIntervals(NamedTuple):
     error_rate: Interval[float]
     accepted_accuracy: Interval[float]
 
+    def _repr_html_(self) -> str:
+        return intervals_html("Rates", self._asdict())
 
+
+def intervals_html(title: str, rates: Mapping[str, Interval[float]]) -> str:
+    """Return a table of intervals of shares for a notebook."""
+    parts = {name: [getattr(rate, name) for rate in rates.values()] for name in Interval._fields}
+    return table_html(title, {"rate": list(rates), **parts}, shares=parts.keys())
+
+
+@cited
 @renamed(n="n_samples")
 def wilson_interval(
     successes: int, n_samples: int, confidence: float = 0.95, *, n_effective: float | None = None
@@ -123,9 +134,7 @@ def wilson_interval(
 
     References
     ----------
-    .. [1] E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
-       Journal of the American Statistical Association 22(158), 1927.
-       https://doi.org/10.1080/01621459.1927.10502953
+    %wilson1927
 
     Examples
     --------
@@ -185,9 +194,7 @@ def rate_intervals(
 
     References
     ----------
-    .. [1] E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
-       Journal of the American Statistical Association 22(158), 1927.
-       https://doi.org/10.1080/01621459.1927.10502953
+    %wilson1927
 
     Examples
     --------
@@ -207,6 +214,7 @@ def rate_intervals(
     )
 
 
+@cited
 def bootstrap_interval(
     measure: Callable[..., T],
     y_true: ArrayLike,
@@ -249,8 +257,7 @@ def bootstrap_interval(
 
     References
     ----------
-    .. [1] B. Efron, "Bootstrap methods: another look at the jackknife", The Annals of Statistics
-       7(1), 1979. https://doi.org/10.1214/aos/1176344552
+    %efron1979
 
     Examples
     --------

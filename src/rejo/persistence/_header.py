@@ -20,6 +20,7 @@ from scipy.sparse import csr_array, issparse
 
 import rejo
 from rejo._frames import is_polars
+from rejo._html import text_html
 from rejo._io import percent, printable
 from rejo.baselines.bags import is_bags
 from rejo.estimators.inner import is_frame
@@ -56,12 +57,14 @@ FITTED = re.compile(r"[a-zA-Z]\w*_|steps|transformer_list|_preprocessor")
 class ModelFile:
     """What a model file holds, read without building the model.
 
-    Attributes
+    Parameters
     ----------
     path : Path
+        The file.
     size : int
         Bytes.
     format_version : int
+        Version of the format.
     versions : dict of str to str
         Versions of rejo, scikit-learn, NumPy and skops that wrote it.
     date : str
@@ -75,6 +78,7 @@ class ModelFile:
     table : dict or None
         What the model takes from a table besides its features, if given.
     notes : str
+        What was noted when it was saved.
     payload_hash : str
         SHA-256 of the model itself, without this header: the same if a fit is repeated.
     estimators : str
@@ -86,10 +90,37 @@ class ModelFile:
         Rows of the training table that the file contains, in plain form: ``training_rows``, or
         what the file shows if that is more.  None: not known.
     classes : list
+        The classes, in their order.
     reject_label : object
+        The label of a rejection.
     n_features : int or None
+        Number of features; None if the model does not say.
     most_columns : int
         The largest number of columns that a part of the model takes or puts out.
+
+    Attributes
+    ----------
+    privacy : str
+        Whether the file contains rows of the training table, in a few words.
+
+    See Also
+    --------
+    inspect : Read it.
+    rejo.save : Write a model file.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo import RejoLinear, make_synthetic_2, save
+    >>> from rejo.persistence import inspect
+    >>> X, y = make_synthetic_2(100, random_state=0)
+    >>> with TemporaryDirectory() as folder:
+    ...     save(RejoLinear(reject_cost=0.2).fit(X, y), f"{folder}/model.rejo", X=X, y=y)
+    ...     file = inspect(f"{folder}/model.rejo")
+    >>> file.classes, file.operating_point, file.training_rows
+    ([-1, 1], {'reject_cost': 0.2}, 0)
+    >>> file.privacy
+    'contains no training rows'
     """
 
     path: Path
@@ -121,6 +152,9 @@ class ModelFile:
             return "contains no training rows"
         least = "" if n == self.training_rows else "AT LEAST "
         return f"CONTAINS {least}{n:,} TRAINING ROW{'S' if n > 1 else ''}"
+
+    def _repr_html_(self) -> str:
+        return text_html(str(self))
 
     def __str__(self) -> str:
         rows = self.privacy
@@ -246,12 +280,29 @@ def data_hash(X: Any, y: Any) -> str:
     Parameters
     ----------
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features), or bags
+        The cases.
     y : array-like of shape (n_samples,)
+        Their classes.
 
     Returns
     -------
     hash : str
         64 hexadecimal digits.  They depend on values, types, order and names of columns.
+
+    See Also
+    --------
+    rejo.save : Keeps it in the header of a model file, if the data are given.
+    inspect : Shows it.
+
+    Examples
+    --------
+    >>> from rejo import make_synthetic_2
+    >>> from rejo.persistence import data_hash
+    >>> X, y = make_synthetic_2(100, random_state=0)
+    >>> data_hash(X, y) == data_hash(X.copy(), y)
+    True
+    >>> data_hash(X, y) == data_hash(X + 1e-9, y)
+    False
     """
     digest = hashlib.sha256()
     for part in (*(X if is_bags(X) else [X]), y):

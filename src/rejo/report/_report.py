@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+from rejo._docs import cited
 from rejo._errors import renamed
+from rejo._html import table_html
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import AMBIGUOUS
 from rejo.report import _numbers, _prices
@@ -61,22 +63,66 @@ ANY_COST = 0.1  # of a review, if there are neither prices nor a reject cost
 class Report:
     """Counts, words and labels of a page; :func:`make_report` makes it, :func:`render` shows it.
 
-    Attributes
+    Parameters
     ----------
     tallies, ranges : list
         Outcomes at each point: counts of the cases, and ranges for the next 1,000 cases.
+    classes : list of str
+        The classes, in their order.
     chosen : int
         The point shown when the page opens.
-    layout : OutcomeLayout
-        Columns of the table of outcomes.
-    prices : tuple of shape (n_classes, n_prices)
-        Price of each decision and, last, of a review, for each true class, when the page opens.
-    setting : Setting
-        The chosen point and the prices shown when the page opens.
+    axis : {"reject_cost", "review_share"}
+        What the points are.
     size : float
         Number of independent cases with the same information.
     n_models : int
         Number of models that decided the cases, each its own part.
+    layout : OutcomeLayout
+        Columns of the table of outcomes.
+    prices : tuple of shape (n_classes, n_prices)
+        Price of each decision and, last, of a review, for each true class, when the page opens.
+    confidence : float
+        Confidence of all intervals.
+    histogram : Histogram or None
+        Scores by class.
+    columns, left_out : list
+        Columns with the outcomes of their groups, and names of those with too many groups.
+    rivals : list
+        Curves of other methods.
+    tried : TriedTable or None
+        Candidates that were compared.
+    promises : Promises or None
+        What is promised.
+    doubtful : list
+        Features that make cases doubtful.
+    title, command : str
+        The title, and the command that made the page.
+    notes, provenance : list
+        Sentences below the headline, and how the results were obtained.
+
+    Attributes
+    ----------
+    setting : Setting
+        The chosen point and the prices shown when the page opens.
+    n : int
+        Number of cases.
+
+    See Also
+    --------
+    make_report : Make one.
+    render : Write the page.
+
+    Examples
+    --------
+    >>> from rejo import RejoSVC, make_synthetic_1
+    >>> from rejo.report import make_report
+    >>> from rejo.selection import cross_val_outcomes
+    >>> X, y = make_synthetic_1(200, random_state=0)
+    >>> points = cross_val_outcomes(RejoSVC(C=10, gamma=4), X, y, reject_costs=[0.1, 0.3])
+    >>> report = make_report(points, (y > 0).astype(int), ["low", "high"], chosen=1,
+    ...                      title="Two noisy classes", provenance={"data": "synthetic"})
+    >>> report.n, report.n_models, report.classes
+    (200, 5, ['low', 'high'])
     """
 
     tallies: list[PointTally]
@@ -100,6 +146,17 @@ class Report:
     notes: list[str]
     provenance: list[tuple[str, str]]
     command: str
+
+    def _repr_html_(self) -> str:
+        found = self.tallies[self.chosen]
+        cases = [found.right, found.wrong, found.reviewed]
+        columns = {
+            "cases": ["decided rightly", "decided wrongly", "reviewed"],
+            "number": cases,
+            "share": [count / self.n for count in cases],
+        }
+        notes = [*self.notes, "rejo.report.render makes the page of it."]
+        return table_html(self.title, columns, shares=["share"], notes=notes)
 
     @property
     def n(self) -> int:
@@ -218,6 +275,7 @@ class Report:
         }
 
 
+@cited
 @renamed(groups="by")
 def make_report(
     outcomes: Sequence[Outcomes],
@@ -243,6 +301,9 @@ def make_report(
     confidence: float = 0.95,
 ) -> Report:
     """Count what the page shows.
+
+    The page says, of 1,000 cases, how many are decided, how many of those are wrong, and how many
+    go to review, at each operating point and at any prices.
 
     Parameters
     ----------
@@ -301,6 +362,17 @@ def make_report(
     Returns
     -------
     report : Report
+        For :func:`render`.
+
+    See Also
+    --------
+    render : Write the page.
+    rejo.selection.cross_val_outcomes : Outcomes at several reject costs.
+    rejo.selection.ranking_outcomes : Outcomes of new cases, for several shares of reviews.
+
+    References
+    ----------
+    %wilson1927
 
     Examples
     --------

@@ -17,7 +17,9 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
+from rejo._docs import cited
 from rejo._errors import RejoError
+from rejo._html import table_html
 from rejo._typing import Floats, Indices
 from rejo.baselines import BlendClassifier, ThresholdRejectClassifier
 from rejo.baselines.blend import class_floor, learn_temperature, learn_weights, tempered
@@ -64,6 +66,7 @@ class Finalist(NamedTuple):
         return float(self.costs.std() / np.sqrt(len(self.costs)))
 
 
+@cited
 @dataclass(frozen=True, eq=False)
 class Choice:
     """What was chosen, and what it was chosen from.
@@ -102,6 +105,10 @@ class Choice:
     --------
     choose_model : Choose.
     Comparison : Fair comparison of methods, each tuned within the training parts.
+
+    References
+    ----------
+    %stone1974
 
     Examples
     --------
@@ -162,6 +169,18 @@ class Choice:
             forced = np.array([decide(self.crossfit.p, L).forced for L in self.prices])
             found["deciding every case"] = float(paid(forced, self.y, self.prices).mean())
         return found
+
+    def _repr_html_(self) -> str:
+        columns = {
+            "model": [METHODS[entry.name].label for entry in self.tried],
+            "chosen": ["yes" if entry.name == self.name else "" for entry in self.tried],
+            "mean cost of a case": [entry.cost for entry in self.tried],
+            "standard error": [entry.error for entry in self.tried],
+        }
+        notes = [f"{way}: {cost:.4g}" for way, cost in self.baselines.items()]
+        notes += [f"Left out: {name} ({reason})" for name, reason in self.left_out.items()]
+        title = f"Choice of a model on {self.n_cases:,} cases, {self.n_folds} folds"
+        return table_html(title, columns, notes=notes)
 
     def at(self, prices: Floats) -> Choice:
         """Choose again at other prices (K, K + 1), among the models that decide by posteriors.
@@ -263,6 +282,10 @@ def choose_model(
     rejo.compare : Fair comparison of methods: the choice is optimistic about its own cost.
     rejo.RejectClassifierCV : Find the operating point of one model.
     standard_methods : Models of the catalogue, with their grids.
+
+    References
+    ----------
+    %stone1974, gneiting2007
 
     Examples
     --------

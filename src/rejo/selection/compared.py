@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from rejo._docs import cited
 from rejo._errors import renamed
+from rejo._html import table_html
 from rejo._typing import Floats
 from rejo.tables.errors import import_pandas
 
@@ -21,6 +23,7 @@ REVIEW_ALL, DECIDE_ALL = "review everything", "decide everything"
 Row = dict[str, Any]
 
 
+@cited
 class Difference(NamedTuple):
     """How a method differs from the reference at one reject cost, over the same splits.
 
@@ -44,8 +47,7 @@ class Difference(NamedTuple):
 
     References
     ----------
-    .. [1] C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
-       52(3), 2003. https://doi.org/10.1023/A:1024068626366
+    %nadeau2003
 
     Examples
     --------
@@ -70,6 +72,7 @@ class Difference(NamedTuple):
     p_value: float
 
 
+@cited
 @dataclass(repr=False, eq=False)
 class Comparison:
     """The rows of a comparison, and what they say.
@@ -111,8 +114,7 @@ class Comparison:
 
     References
     ----------
-    .. [1] C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
-       52(3), 2003. https://doi.org/10.1023/A:1024068626366
+    %nadeau2003
 
     Examples
     --------
@@ -244,35 +246,59 @@ class Comparison:
 
     def __str__(self) -> str:
         """Mean risk of the methods, with ``*`` where it differs from that of the reference."""
-        costs, risks = self.reject_costs, self.mean()
-        folds = len({row["fold"] for row in self.rows})
-        apart = {(d.method, d.reject_cost) for d in self.differences() if d.low > 0 or d.high < 0}
-        width = max(map(len, ("reject_cost", *risks)))
-        if self.prices is None:
-            what, head = "risk", "reject_cost".ljust(width) + "".join(f"{w:>9.3g} " for w in costs)
-        else:
-            what, head = "cost of a case", " " * width + "     cost"
-        lines = [
-            f"Mean {what} over {folds} folds; * differs from {self.reference} "
-            "(95 %, corrected resampled t-test)",
-            head,
-        ]
-        for method, means in risks.items():
-            cells = [
-                f"{value:>9.{self._places}f}{'*' if (method, w) in apart else ' '}"
-                for w, value in zip(costs, means, strict=True)
-            ]
-            lines.append(f"{method:<{width}}" + "".join(cells))
-        for reason in dict.fromkeys(self.left_out.values()):
-            names = [name for name, why in self.left_out.items() if why == reason]
-            lines.append(f"Left out ({reason}): {', '.join(names)}")
-        return "\n".join(line.rstrip() for line in lines)
+        heads, found = self._heads, self._cells()
+        width = max(map(len, ("reject_cost", *found)))
+        first = "reject_cost" if self.prices is None else ""
+        lines = [self._title, f"{first:<{width}}" + "".join(f"{head:>9} " for head in heads)]
+        for method, cells in found.items():
+            lines.append(f"{method:<{width}}" + "".join(f"{cell:>10}" for cell in cells))
+        return "\n".join(line.rstrip() for line in [*lines, *self._missing()])
+
+    def _repr_html_(self) -> str:
+        found = self._cells()
+        heads = [f"{w:g}" for w in self.reject_costs] if self.prices is None else self._heads
+        costs = zip(heads, zip(*found.values(), strict=True), strict=True)
+        first = "reject_cost" if self.prices is None else "method"
+        notes = [*self._missing(), self.verdict()]
+        return table_html(self._title, {first: list(found), **dict(costs)}, notes=notes)
 
     def __repr__(self) -> str:
         return (
             f"<Comparison of {len(self.methods)} methods at {len(self.reject_costs)} reject costs, "
             f"{len(self.rows)} rows; print() shows the risks, to_frame() gives the rows>"
         )
+
+    @property
+    def _title(self) -> str:
+        what = "risk" if self.prices is None else "cost of a case"
+        folds = len({row["fold"] for row in self.rows})
+        return (
+            f"Mean {what} over {folds} folds; * differs from {self.reference} "
+            "(95 %, corrected resampled t-test)"
+        )
+
+    @property
+    def _heads(self) -> list[str]:
+        """A word above each column of risks."""
+        return ["cost"] if self.prices is not None else [f"{w:.3g}" for w in self.reject_costs]
+
+    def _cells(self) -> dict[str, list[str]]:
+        """Mean risks as texts; the last letter is a space, or ``*`` for a difference."""
+        apart = {(d.method, d.reject_cost) for d in self.differences() if d.low > 0 or d.high < 0}
+        return {
+            method: [
+                f"{value:.{self._places}f}{'*' if (method, w) in apart else ' '}"
+                for w, value in zip(self.reject_costs, means, strict=True)
+            ]
+            for method, means in self.mean().items()
+        }
+
+    def _missing(self) -> list[str]:
+        """Sentences about the methods that were left out."""
+        by_reason: dict[str, list[str]] = {}
+        for name, reason in self.left_out.items():
+            by_reason.setdefault(reason, []).append(name)
+        return [f"Left out ({why}): {', '.join(names)}" for why, names in by_reason.items()]
 
     @property
     def _entries(self) -> list[str]:
@@ -313,6 +339,7 @@ def _and(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+@cited
 @renamed(d="differences")
 def corrected_t_test(
     differences: NDArray[np.float64], ratio: float, confidence: float
@@ -344,8 +371,7 @@ def corrected_t_test(
 
     References
     ----------
-    .. [1] C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
-       52(3), 2003. https://doi.org/10.1023/A:1024068626366
+    %nadeau2003
 
     Examples
     --------

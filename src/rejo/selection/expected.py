@@ -12,6 +12,7 @@ from scipy.stats import betabinom
 from rejo._state import check_fields, count, number, require, storable
 from rejo._typing import Floats
 from rejo.metrics import Interval
+from rejo.metrics.intervals import intervals_html
 from rejo.selection.crossfit import CrossFit, cut_rates
 from rejo.selection.path import ROUNDING, RejectCurve
 
@@ -29,6 +30,10 @@ class Expected(NamedTuple):
     accepted_error_rate: Interval[float]  # decided wrongly / decided
     n_cases: int
     confidence: float  # approximate probability that a rate falls in its interval
+
+    def _repr_html_(self) -> str:
+        title = f"Expected of {self.n_cases:,} new cases"
+        return intervals_html(title, dict(zip(self._fields, self[:3], strict=False)))
 
     def _check_state(self) -> None:
         """Three intervals of shares, a count and a share."""

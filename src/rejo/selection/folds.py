@@ -46,7 +46,7 @@ sample_weight : array-like of shape (n_samples,), default=None
 n_jobs : int, default=None
     Number of jobs at the same time, as in joblib: ``None`` is one, -1 is all cores.
 verbose : bool, default=None
-    Show progress on stderr; by default only if it is a terminal.
+    Show progress on stderr; by default only if it is a terminal, or in a notebook.
 """
 described = shared_parameters(SHARED)
 

@@ -18,7 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rejo._docs import cited
 from rejo._errors import RejoError, renamed
+from rejo._html import table_html
 from rejo._state import check_fields, count, maybe, number, one_of, require, storable, text
 from rejo._typing import Floats
 from rejo.metrics import binomial_upper_bound
@@ -87,6 +89,7 @@ ASSUMPTIONS = {
 
 
 @storable
+@cited
 class Guarantee(NamedTuple):
     """With probability ``confidence`` over the data, the true rate is at most ``bound``.
 
@@ -125,12 +128,7 @@ class Guarantee(NamedTuple):
 
     References
     ----------
-    .. [1] C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated
-       in the case of the binomial", Biometrika 26(4), 1934.
-       https://doi.org/10.1093/biomet/26.4.404
-    .. [2] A. N. Angelopoulos et al., "Learn then Test: calibrating predictive algorithms to
-       achieve risk control", The Annals of Applied Statistics, 2025.
-       https://doi.org/10.1214/24-AOAS1998
+    %clopper1934, angelopoulos2025
 
     Examples
     --------
@@ -162,6 +160,15 @@ class Guarantee(NamedTuple):
         """What it rests on, in a sentence."""
         return ASSUMPTIONS[self.rests_on]
 
+    def _repr_html_(self) -> str:
+        about = {} if self.by is None else {f"of {self.by}": [self.value]}
+        columns = {
+            "rate": [self.rate], **about, "at most": [self.bound], "asked for": [self.target],
+            "confidence": [self.confidence], "cases": [self.n_cases],
+        }  # fmt: skip
+        shares = {"confidence"} if self.rate == "mean_cost" else {*columns} - {"cases"}
+        return table_html("Guarantee", columns, shares=shares, notes=[self.assumption])
+
     def _check_state(self) -> None:
         """The name of a rate, shares or a cost, counts, and what it is about."""
         rates = one_of("rejection_rate", "error_rate", "accepted_error_rate", "mean_cost")
@@ -181,6 +188,7 @@ class Guarantee(NamedTuple):
         require((self.by is None) == (self.value is None), self, "it is about nobody knows whom")
 
 
+@cited
 @renamed(n="n_samples")
 def simultaneous_bounds(bad: ArrayLike, n_samples: ArrayLike, confidence: float = 0.95) -> Floats:
     """Upper bounds for the true rates of all candidates that hold at once.
@@ -209,11 +217,7 @@ def simultaneous_bounds(bad: ArrayLike, n_samples: ArrayLike, confidence: float 
 
     References
     ----------
-    .. [1] C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated
-       in the case of the binomial", Biometrika 26(4), 1934.
-       https://doi.org/10.1093/biomet/26.4.404
-    .. [2] Y. Geifman and R. El-Yaniv, "Selective classification for deep neural networks", NeurIPS
-       2017. https://doi.org/10.48550/arXiv.1705.08500
+    %clopper1934, geifman2017
 
     Examples
     --------

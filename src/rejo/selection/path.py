@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rejo._docs import cited
+from rejo._html import table_html
 from rejo._state import Must, floats, require, storable
 from rejo._typing import Floats, Indices
 from rejo.metrics import tally
@@ -24,6 +26,7 @@ ROUNDING = 1e-12  # a share of decided cases below this is a rounding error of s
 
 
 @storable
+@cited
 @dataclass(frozen=True, eq=False)
 class RejectCurve:
     """Rejection rate and error rate at each reject cost, by cross-validation.
@@ -57,8 +60,7 @@ class RejectCurve:
 
     References
     ----------
-    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
-       Information Theory 16(1), 1970. https://doi.org/10.1109/TIT.1970.1054406
+    %chow1970
 
     Examples
     --------
@@ -117,6 +119,12 @@ class RejectCurve:
         """Mean risk (n_costs,)."""
         return np.average(self.risks, axis=1, weights=self.sizes)
 
+    def _repr_html_(self) -> str:
+        names = "rejection_rate", "error_rate", "accepted_error_rate", "risk"
+        columns = {name: getattr(self, name) for name in names}
+        title = f"Means over {len(self.sizes)} folds"
+        return table_html(title, {"reject_cost": self.reject_costs, **columns}, shares=names[:3])
+
     def to_frame(self) -> Any:
         """Return a pandas DataFrame of means, and standard deviations over the folds.
 
@@ -172,10 +180,7 @@ def reject_curve(
 
     References
     ----------
-    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
-       Information Theory 16(1), 1970. https://doi.org/10.1109/TIT.1970.1054406
-    .. [2] R. Sousa and J. S. Cardoso, "The data replication method for the classification with
-       reject option", AI Communications, 2013. https://doi.org/10.48550/arXiv.1011.3177
+    %chow1970, sousa2013
 
     Examples
     --------
