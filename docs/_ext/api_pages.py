@@ -15,11 +15,13 @@ from sphinx.errors import PycodeError
 from sphinx.pycode import ModuleAnalyzer
 
 FOLDER = "api"
-# The names of ``rejo`` itself, by the package that defines them.
+# The names of ``rejo`` itself, by the module that defines them: the longest beginning counts.
 PARTS = {
     "estimators": "Classifiers by data replication",
     "baselines": "Classifiers by posteriors, and the rivals",
     "selection": "Operating points, promises, comparisons",
+    "estimators.pipelines": "Reviews, and the reasons for them",
+    "estimators.why": "Reviews, and the reasons for them",
     "metrics": "Measures",
     "displays": "Pictures",
     "datasets": "Data",
@@ -132,8 +134,10 @@ def parts_of(module, names):
         return
     groups = {title: [] for title in PARTS.values()}
     for name in names:
-        home = getattr(import_module(module), name).__module__.split(".")[1]
-        groups.setdefault(PARTS.get(home, "More"), []).append(name)
+        home = getattr(import_module(module), name).__module__.removeprefix("rejo.")
+        fitting = [part for part in PARTS if f"{home}.".startswith(f"{part}.")]
+        title = PARTS[max(fitting, key=len)] if fitting else "More"
+        groups.setdefault(title, []).append(name)
     yield from ((title, group) for title, group in groups.items() if group)
 
 
