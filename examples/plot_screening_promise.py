@@ -94,10 +94,10 @@ for row, name in enumerate(misses):
     ax.scatter(rates[~broken], height[~broken], color="#0072B2", s=30)
     ax.scatter(rates[broken], height[broken], color="#D55E00", marker="s", s=30)
     stopped = f",\n{30 - len(rates)} stopped" if len(rates) < 30 else ""
-    ax.text(0.101, row, f"{broken.sum()} of 30\nabove the limit{stopped}", va="center")
+    ax.text(0.081, row, f"{broken.sum()} of 30\nabove the limit{stopped}", va="center")
 ax.axvline(LIMIT, color="black", linewidth=1)
 ax.text(LIMIT, -0.42, " limit", va="bottom")
-ax.set(xlabel="true miss rate", xlim=(0, 0.1), ylim=(-0.45, 1.45), yticks=[0, 1])
+ax.set(xlabel="true miss rate", xlim=(0, 0.08), ylim=(-0.45, 1.45), yticks=[0, 1])
 ax.set_yticklabels(["an estimate", "a promise,\n90 % confidence"])
 ax.xaxis.set_major_formatter("{x:.0%}")
 ax.spines[["top", "right"]].set_visible(False)
@@ -105,9 +105,9 @@ ax.set_title("Thirty hospitals, one model each", loc="left")
 plt.show()
 
 # %%
-# An estimate can be too low as well as too high, so a good part of the hospitals miss more than
-# they wanted, and don't know it. With a promise, at most one in ten does in the long run. Those
-# that have too little proof know it: their fit stops.
+# An estimate can be too low as well as too high, so about half of the hospitals miss more than they
+# wanted, and don't know it. With a promise, at most one in ten does in the long run. The others
+# with too little proof know it: their fit stops.
 #
 # What it costs
 # -------------
