@@ -9,7 +9,7 @@ CODE := src tests benchmarks docs examples setup.py conftest.py
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test cluster slow fuzz torch spark lint types imports bench docs site site-links gallery sanitize all clean
+.PHONY: demo test cluster slow fuzz torch spark lint types imports bench docs site site-links gallery wheels sanitize all clean
 
 demo: $(INSTALLED)
 	$(BIN)/rejo demo --overwrite
@@ -92,6 +92,12 @@ gallery: $(VENV)/.site
 $(VENV)/.site: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet "rejo[docs,examples]"
 	touch $@
+
+# The sdist and wheels as a release builds them, each installed into a clean environment, without a compiler
+# where that must not matter: make wheels PYTHONS="python3.11 python3.12". Needs a network.
+PYTHONS ?= $(PYTHON)
+wheels:
+	$(PYTHON) tests/wheel_check.py build $(addprefix --python ,$(PYTHONS))
 
 # The extension with AddressSanitizer and UBSan, built beside the normal one. The first tests run every
 # instruction set by themselves; the others, with the hostile calls of the classifiers, once on each.
