@@ -60,8 +60,7 @@ def to_onnx(
 
     See Also
     --------
-    save : A file of the whole model, for Python.
-    RejectClassifier.judge : The same decisions in Python.
+    save : Write a model file, from which Python gets the whole model back.
 
     Notes
     -----
@@ -69,11 +68,18 @@ def to_onnx(
 
     Examples
     --------
-    >>> import rejo
-    >>> X, y = rejo.make_synthetic_2(100, random_state=0)
-    >>> graph = rejo.to_onnx(rejo.RejoLinear().fit(X, y))
+    >>> from rejo import RejoLinear, make_synthetic_2, to_onnx
+    >>> X, y = make_synthetic_2(100, random_state=0)
+    >>> graph = to_onnx(RejoLinear(reject_cost=0.2).fit(X, y))
     >>> [output.name for output in graph.graph.output]
     ['label', 'index', 'scores']
+
+    A runtime without Python decides the same:
+
+    >>> from onnxruntime import InferenceSession
+    >>> session = InferenceSession(graph.SerializeToString())
+    >>> session.run(["label"], {"X": X[:5]})[0]
+    array([ 0,  0, -1,  0,  0], dtype=int64)
     """
     if path is not None:
         check_free(Path(path), overwrite)

@@ -21,6 +21,17 @@ class ModelFileError(RejoError):
 
     The message is one line: the file, what is wrong with it, and what to do.
 
+    Parameters
+    ----------
+    problem : str
+        What is wrong.
+    parameter : str, default=None
+        The parameter to change.
+    where : str, default=None
+        The file.
+    remedy : str, default=None
+        What to do.
+
     Attributes
     ----------
     problem : str
@@ -34,19 +45,21 @@ class ModelFileError(RejoError):
 
     See Also
     --------
-    load : Raises it, if a file is not complete and harmless.
-    save : Raises it, if a model holds something that :func:`load` would not open.
+    load : Raises it for files that are damaged, or made to do harm.
+    save : Raises it for models that could not be opened again.
 
     Examples
     --------
-    >>> import rejo, tempfile
     >>> from pathlib import Path
-    >>> path = Path(tempfile.mkdtemp(), "model.rejo")
-    >>> _ = path.write_text("not a model")
-    >>> try:
-    ...     rejo.load(path)
-    ... except rejo.ModelFileError as error:
-    ...     print(error.problem)
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo import ModelFileError, load
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "model.rejo")
+    ...     _ = path.write_text("not a model")
+    ...     try:
+    ...         load(path)
+    ...     except ModelFileError as error:
+    ...         print(error.problem)
     not a model file: it is not a zip file.
     """
 

@@ -83,6 +83,7 @@ TRUSTED = MappingProxyType(
     }
 )
 
+#: Full names of the types that a model file may name.
 TRUSTED_TYPES = tuple(sorted(frozenset().union(*TRUSTED.values())))
 
 

@@ -95,10 +95,12 @@ class Report:
         What is promised.
     doubtful : list
         Features that make cases doubtful.
-    title, command : str
-        The title, and the command that made the page.
+    title : str
+        The title.
     notes, provenance : list
         Sentences below the headline, and how the results were obtained.
+    command : str
+        The command that made the page.
 
     Attributes
     ----------

@@ -52,11 +52,13 @@ def read_chunks(
         Columns of ``text`` that the file may lack.
     rows : int, default=100_000
         Maximum number of rows in a chunk.
-    sep, decimal, encoding, missing, thousands, exact, sheet, query
+    sep, decimal, encoding, missing, thousands
         As for :func:`read_table`; this file need not be written like the training table.
     words : iterable of str, default=()
         Of no effect, as the kinds of the columns are known: the same options then suit training
         and prediction.
+    exact, sheet, query
+        As for :func:`read_table`.
 
     Yields
     ------
@@ -77,6 +79,7 @@ def read_chunks(
     See Also
     --------
     read_table : Read a whole table, for training.
+    TableWriter : Write decisions, one frame after the other.
 
     Examples
     --------

@@ -75,6 +75,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     feature_names_in_ : ndarray of str
         Columns of the training table.
     n_features_in_ : int
+        Number of these columns.
     kinds_ : dict of str to str
         ``"number"``, ``"date"`` or ``"category"`` for each column in use.
     written_ : dict of str to dict
@@ -89,6 +90,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     See Also
     --------
     read_table : Read typed columns from a file.
+    read_chunks : Read the columns that it needs from a file of any size.
+    sklearn.compose.ColumnTransformer : Encode columns by rules of your own.
 
     Examples
     --------

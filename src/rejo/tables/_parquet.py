@@ -29,6 +29,7 @@ from rejo.tables.limits import FIELD, PIECE, check_count, check_unpacked, long_f
 from rejo.tables.typed_cells import Cells, cells_of, no_words, not_single
 from rejo.tables.values import Words, words_of
 
+#: How names of Parquet files end.
 ENDINGS = (".parquet", ".pq")
 LEAST_PAGE = 1 << 10  # bytes that a page counts: the time for an empty one is not nothing
 LOOK, MOST_GROUPS = 1000, 256  # rows of a row group, and row groups, to see how words repeat

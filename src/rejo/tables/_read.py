@@ -37,9 +37,9 @@ TOTALS = {
 
 @dataclass(frozen=True)
 class Table:
-    """A table with typed columns.
+    r"""A table with typed columns.
 
-    Attributes
+    Parameters
     ----------
     frame : DataFrame
         Numbers are float64, dates are datetime64, and all else is strings, with None where a
@@ -53,6 +53,32 @@ class Table:
     unnamed : dict of int to str
         Columns without a name, which are left out, by their position, which begins at 1: they hold
         ``"row numbers"``, ``"values"``, or are ``"empty"``.
+
+    Attributes
+    ----------
+    date_formats : dict of str to str
+        Format of each column of dates, such as ``"%d.%m.%Y"``.
+    written : dict of str to dict
+        How numbers and dates are written, as :class:`TableEncoder` takes it.
+
+    See Also
+    --------
+    read_table : Read one.
+    TableEncoder : Turn its frame into numbers.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo.tables import read_table
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "loans.csv")
+    ...     _ = path.write_text("income;since\n1.500,50 €;31.12.2020\n900,00 €;1.2.2021\n")
+    ...     table = read_table(path)
+    >>> table.frame["income"].tolist(), table.decimal
+    ([1500.5, 900.0], ',')
+    >>> table.written
+    {'income': {'decimal': ',', 'unit': '€'}, 'since': {'format': '%d.%m.%Y'}}
     """
 
     frame: Any
@@ -135,6 +161,7 @@ def read_table(
     Returns
     -------
     Table
+        Its ``frame`` is the table; the rest says how it was written.
 
     Raises
     ------
@@ -144,6 +171,9 @@ def read_table(
     See Also
     --------
     read_chunks : Read a table in chunks, for prediction.
+    TableEncoder : Turn the frame into numbers.
+    rejo.datasets.load_table : Features, classes and groups of a table, apart.
+    pandas.read_csv : Read a CSV file as it is.
 
     Examples
     --------

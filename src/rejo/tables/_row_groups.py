@@ -13,12 +13,40 @@ class RowGroup(NamedTuple):
     """A row group of a Parquet file, which can be read by itself as a file can.
 
     It is given to :func:`rejo.tables.read_chunks` in place of a file.
+
+    Parameters
+    ----------
+    path : str
+        The file, or its URL.
+    group : int
+        Index of the row group in the file.
+    rows : int
+        Number of rows.
+    start : int
+        Index of the first row among those of all files.
+
+    See Also
+    --------
+    pieces_of : The row groups of files.
+    read_piece : Read some of its columns.
+    rejo.tables.read_chunks : Read it in the kinds that an encoder needs.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo.tables.pieces import pieces_of
+    >>> with TemporaryDirectory() as folder:
+    ...     pd.DataFrame({"age": range(5)}).to_parquet(f"{folder}/a.parquet", row_group_size=3)
+    ...     second = pieces_of(folder)[1]
+    >>> second.group, second.rows, second.start
+    (1, 2, 3)
     """
 
-    path: str  # of the file, or its URL
-    group: int  # index of the row group in the file
-    rows: int  # number of rows
-    start: int  # index of the first row among those of all files
+    path: str
+    group: int
+    rows: int
+    start: int
 
     def __fspath__(self) -> str:
         return self.path

@@ -44,6 +44,11 @@ class TableWriter:
     TableError
         If the name does not say the format.
 
+    See Also
+    --------
+    read_chunks : Read a table in chunks.
+    rejo.distributed.predict : Decide many Parquet files at once.
+
     Examples
     --------
     >>> import pandas as pd

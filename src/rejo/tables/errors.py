@@ -14,11 +14,36 @@ MOST_COMPARED = 1000
 
 
 class TableError(RejoError):
-    """A table cannot be read or used as it is.
+    r"""A table cannot be read or used as it is.
 
     The message is safe to print.  Its parts are keyword arguments and attributes, see
-    :class:`~rejo._errors.RejoError`: ``where`` is the file and the place in it, ``parameter`` is
+    ``RejoError``: ``where`` is the file and the place in it, ``parameter`` is
     the parameter to change, such as ``sep`` or ``encoding``, and ``remedy`` says what to do.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong.
+    **parts : str or None
+        ``where``, ``parameter`` and ``remedy``.
+
+    See Also
+    --------
+    read_table : Raises it for files that cannot be read.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo.tables import TableError, read_table
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "loans.csv")
+    ...     _ = path.write_text("income;since\n1.5;2020;7\n")
+    ...     try:
+    ...         read_table(path)
+    ...     except TableError as error:
+    ...         print(error.problem)
+    the row has 3 fields, but there are 2 columns (separator ';')
     """
 
     def __init__(self, problem: str, **parts: str | None) -> None:

@@ -11,6 +11,7 @@ from rejo._typing import Floats, Indices
 from rejo.tables.errors import TableError, import_pandas
 from rejo.tables.marks import number as number
 
+#: Entries of a table that mean a missing value.
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL")
 """Entries that mean a missing value; other words, such as ``None``, are values.
 
