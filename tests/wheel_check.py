@@ -1,6 +1,6 @@
 """Builds the sdist and wheels as a release does, and checks them as people install them.
 
-``python tests/wheel_check.py installed``
+``python -P tests/wheel_check.py installed``
     Check the rejo of this Python: it decides, and on the compiled engine. It needs nothing else.
 ``python tests/wheel_check.py build --python python3.11 --python python3.12``
     Build the sdist, and from it a wheel for each Python, in ``build/wheels``; look at the files;
