@@ -102,6 +102,8 @@ BIBLIOGRAPHY = {
     "Royal Statistical Society B 72(1), 2010. https://doi.org/10.1111/j.1467-9868.2009.00726.x",
     "sousa2013": 'R. Sousa and J. S. Cardoso, "The data replication method for the classification '
     'with reject option", AI Communications, 2013. https://doi.org/10.48550/arXiv.1011.3177',
+    "steele2014": 'G. L. Steele, D. Lea and C. H. Flood, "Fast splittable pseudorandom number '
+    'generators", Proceedings of OOPSLA, 2014. https://doi.org/10.1145/2660193.2660195',
     "stone1974": 'M. Stone, "Cross-validatory choice and assessment of statistical predictions", '
     "Journal of the Royal Statistical Society B 36(2), 1974. "
     "https://doi.org/10.1111/j.2517-6161.1974.tb00994.x",
