@@ -82,7 +82,7 @@ plt.show()
 
 # %%
 # The best possible is that of the whole population. On 400 cases, a curve may come out above it by
-# luck.
+# luck. The linear method decides nothing: it has no accuracy, and no curve.
 #
 # Which differences are more than chance?
 # ---------------------------------------
@@ -117,9 +117,9 @@ plt.show()
 
 # %%
 # There is one clear result: no line can tell these classes apart, so a method that can only draw
-# lines sends nearly everything to review. Between the three methods that can bend, the differences
-# are small, and 400 cases cannot tell which is best. A threshold on a good probability is about as
-# good here as a learned reject region, and other prices need no new fit.
+# lines sends everything to review. Between the three methods that can bend, the differences are
+# small, and 400 cases cannot tell which is best. A threshold on a good probability is about as good
+# here as a learned reject region, and other prices need no new fit.
 #
 # Two habits keep a comparison honest. Decide on the methods, the grids and the reject costs before
 # you look. And if you compare twenty methods, expect one to be marked by chance: there is no

@@ -128,9 +128,9 @@ top.axhline(
     cost(tuned.predict(X_new)), color="#D55E00", linestyle="--", label="one tuned threshold"
 )
 top.plot(review_prices, paid, color="#0072B2", label="two thresholds")
-top.set(ylabel="cost of a case", ylim=(0, 1.2))
+top.set(ylabel="cost of a case", ylim=(0, 0.6))
 top.set_title("What a review may cost")
-top.legend(frameon=False, loc="lower right")
+top.legend(frameon=False, loc="upper right")
 bottom.plot(review_prices, shares, color="#0072B2")
 bottom.set(xlabel="price of a review", ylabel="share reviewed", ylim=(0, 1))
 bottom.yaxis.set_major_formatter("{x:.0%}")

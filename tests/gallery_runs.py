@@ -20,7 +20,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 FORMS = ("script", "notebook")
-LONGEST = 120  # seconds of a run, after which it has failed
+LONGEST = 120.0  # seconds of a run, after which it has failed
 # As on the site: no window opens, and the time does not depend on the number of cores.
 SURROUNDINGS = {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
@@ -44,7 +44,7 @@ def find(names=()):
     return [path for path in paths if not wanted or path.stem in wanted]
 
 
-def run(path, form, figures=None):
+def run(path, form, figures=None, timeout=LONGEST):
     """Run one example in a process of its own, in an empty folder."""
     command = [sys.executable, "-m", "tests.gallery_runs", "--inside", form, str(path)]
     if figures is not None:
@@ -59,10 +59,10 @@ def run(path, form, figures=None):
                 env=surroundings,
                 capture_output=True,
                 text=True,
-                timeout=LONGEST,
+                timeout=timeout,
             )
         except subprocess.TimeoutExpired:
-            problem = f"still running after {LONGEST} s"
+            problem = f"still running after {timeout:g} s"
         else:
             problem = done.stderr if done.returncode or "Warning" in done.stderr else ""
     return Run(path.stem, form, monotonic() - start, problem)
@@ -87,7 +87,7 @@ def run_notebook(path):
     from nbclient import NotebookClient
 
     notebook = nbformat.from_dict(to_notebook(path))
-    NotebookClient(notebook, kernel_name="python3", timeout=LONGEST).execute()
+    NotebookClient(notebook, kernel_name="python3").execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     for output in outputs:
         if output.get("name") == "stderr":
@@ -128,6 +128,9 @@ def main():
     parser.add_argument("--form", choices=FORMS, help="only as this")
     parser.add_argument("--figures", metavar="FOLDER", help="keep the figures of the scripts here")
     parser.add_argument("--jobs", type=int, default=2, help="runs at the same time (default: 2)")
+    parser.add_argument(
+        "--timeout", type=float, default=LONGEST, help="seconds of a run (default: %(default)g)"
+    )
     parser.add_argument("--inside", choices=FORMS, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.inside == "script":
@@ -135,7 +138,8 @@ def main():
     if given.inside == "notebook":
         return run_notebook(Path(given.names[0]))
     forms = FORMS if given.form is None else (given.form,)
-    todo = [(path, form, given.figures) for path in find(given.names) for form in forms]
+    more = given.figures, given.timeout
+    todo = [(path, form, *more) for path in find(given.names) for form in forms]
     start = monotonic()
     with ThreadPoolExecutor(given.jobs) as pool:
         code = report(pool.map(lambda each: run(*each), todo))
