@@ -122,7 +122,8 @@ def in_fork(arguments: list[str], folder: Path, environment: dict[str, str]) -> 
         try:
             os.dup2(writer, 1)
             os.dup2(writer, 2)
-            sys.stdout.reconfigure(line_buffering=False)  # as in a pipe, also from a terminal
+            sys.stdout = os.fdopen(1, "w", encoding="utf-8")
+            sys.stderr = os.fdopen(2, "w", encoding="utf-8", buffering=1)
             os.chdir(folder)
             os.environ.clear()
             os.environ.update(environment)

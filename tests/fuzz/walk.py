@@ -1,8 +1,8 @@
 """Every attribute of every object in the zoo, replaced by hostile values.
 
 Each attribute of a class is changed in the file, and in memory before ``save``, alone and together
-with others.  ``python -m tests.fuzz.walk`` prints, as JSON, how many changes were tried and what
-failed; ``--values`` says how many hostile values each attribute gets.
+with others.  ``python -m tests.fuzz.walk --file 1 --memory 1`` tries all changes and prints, as
+JSON, what became of them; ``--values`` says how many hostile values each attribute gets.
 """
 
 from __future__ import annotations
@@ -243,25 +243,43 @@ def _cases(name: str) -> Any:
     return _known[name]
 
 
-def run(argv: list[str] | None = None) -> dict[str, Any]:
-    """Walk, and return what to print."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.walk", description=__doc__)
-    parser.add_argument("--values", type=int, default=1)
-    parser.add_argument("--where", choices=["file", "memory"], default="file")
-    parser.add_argument("--share", type=float, default=1.0, help="of all changes")
-    arguments = parser.parse_args(argv)
-    make = steps_in_files if arguments.where == "file" else steps_in_memory
-    steps = list(make(arguments.values))
-    steps = Random(0).sample(steps, int(arguments.share * len(steps)))
+def walk(steps: Iterator[Step], share: float) -> dict[str, Any]:
+    """Try a share of the changes; how often each verdict was given, and what failed."""
+    chosen = list(steps)
+    chosen = Random(0).sample(chosen, int(share * len(chosen)))
     with tempfile.TemporaryDirectory() as folder:
-        found = try_steps(steps, Path(folder))
-    counts = Counter(verdict.kind for _, verdict in found)
+        found = try_steps(chosen, Path(folder))
     failures = [
         f"{step.said} ({step.animal}): {verdict.kind}: {verdict.detail}"
         for step, verdict in found
         if verdict.kind not in ("refused", "predicted")
     ]
-    return {"counts": counts, "failures": failures}
+    return {"counts": Counter(verdict.kind for _, verdict in found), "failures": failures}
+
+
+def classes() -> list[str]:
+    """All classes that the files of the zoo hold."""
+    held = set()
+    for name in ANIMALS:
+        edit = Edit(file_of(name))
+        for node in (edit.root, *(place.node for place in edit.places())):
+            held.add(f"{node['__module__']}.{node['__class__']}")
+    return sorted(held)
+
+
+def run(argv: list[str] | None = None) -> dict[str, Any]:
+    """Walk, and return what to print."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.walk", description=__doc__)
+    parser.add_argument("--values", type=int, default=1)
+    parser.add_argument("--file", type=float, default=0.0, help="share of the changes in files")
+    parser.add_argument("--memory", type=float, default=0.0, help="share of those in memory")
+    arguments = parser.parse_args(argv)
+    found: dict[str, Any] = {"classes": classes()}
+    if arguments.file:
+        found["file"] = walk(steps_in_files(arguments.values), arguments.file)
+    if arguments.memory:
+        found["memory"] = walk(steps_in_memory(arguments.values), arguments.memory)
+    return found
 
 
 if __name__ == "__main__":
