@@ -288,8 +288,10 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
         Returns
         -------
-        frame : pandas.DataFrame
-            One row for each row of ``X``, with its index if ``X`` is a pandas DataFrame.
+        frame : DataFrame
+            One row for each row of ``X``: of pandas, with the index of ``X`` if it has one; or, if
+            ``X`` is a frame of polars or a table of pyarrow, one of these, whose first column
+            ``index`` has the positions of the cases.
 
             - ``decision``: as :meth:`predict`;
             - ``reason``: why a rejected point goes to review: "ambiguous", between ``lower`` and
@@ -332,7 +334,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
         Returns
         -------
-        frame : pandas.DataFrame
+        frame : DataFrame
             Rows of :meth:`review`, the point most worth a review first.
 
         Examples

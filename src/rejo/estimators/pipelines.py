@@ -51,8 +51,8 @@ def review(
 
     Returns
     -------
-    frame : pandas.DataFrame
-        As :meth:`RejectClassifier.review`; it keeps the index of a pandas DataFrame.
+    frame : DataFrame
+        As :meth:`RejectClassifier.review`: of the kind that ``X`` is, and with its index.
 
     See Also
     --------

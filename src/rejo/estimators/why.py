@@ -179,8 +179,9 @@ def why(
 
     Returns
     -------
-    frame : pandas.DataFrame
-        A row for each of these cases, with the index of ``X`` if it has one, or else its position.
+    frame : DataFrame
+        A row for each of these cases, of the kind that ``X`` is; with the index of a frame of
+        pandas, or else the positions.
 
         - ``lower``, ``upper``: the two classes;
         - ``towards_lower``, ``towards_upper``: features and their values, the strongest first;
