@@ -41,6 +41,28 @@ def placed(client: Any, *, security: Any = None) -> Iterator[Any]:
     Yields
     ------
     client : distributed.Client or None
+        The connection; None if the loops run here.
+
+    See Also
+    --------
+    connect : What ``client`` may be.
+    rejo.compare : Compare methods; its loops can be placed.
+    rejo.RejectClassifierCV : Find an operating point; its folds can be placed.
+    joblib.parallel_config : Choose any backend of joblib.
+
+    Examples
+    --------
+    The same code runs here and on a cluster:
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier, make_synthetic_2
+    >>> from rejo.cluster import placed
+    >>> X, y = make_synthetic_2(200, random_state=0)
+    >>> base = ThresholdRejectClassifier(LogisticRegression())
+    >>> with placed(None):  # or the address of a scheduler, "tcp://10.0.0.1:8786"
+    ...     model = RejectClassifierCV(base, review_budget=0.2).fit(X, y)
+    >>> model.expected_.rejection_rate.estimate
+    0.2
     """
     if client is None:
         yield None

@@ -21,6 +21,35 @@ def archive(rows: Iterable[Mapping[str, Any]], plan: type[Any] = Study) -> bytes
     """Return rows as a compressed CSV file, in the order of their cells, each once.
 
     All numbers but ``seconds`` are read back exactly.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        From :func:`read_rows` or :func:`run_cell`.
+    plan : type, default=Study
+        The kind of study.
+
+    Returns
+    -------
+    bytes
+        The file.
+
+    See Also
+    --------
+    read_archive : Read them back.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo.study import Study, archive, read_archive, run_cell
+    >>> study = Study(["syntheticI"], [0.05], 1, ["rejoSVM/rbf"], [0.2], grid="coarse")
+    >>> rows = run_cell(study, next(study.cells()))
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "rows.csv.xz")
+    ...     _ = path.write_bytes(archive(rows))
+    ...     read_archive(path)[0]["risk"] == rows[0]["risk"]
+    True
     """
     cells = {tuple(row[name] for name in plan.KEY): row for row in rows}
     text = StringIO()
@@ -33,7 +62,41 @@ def archive(rows: Iterable[Mapping[str, Any]], plan: type[Any] = Study) -> bytes
 
 
 def read_archive(path: str | Path, plan: type[Any] = Study) -> list[dict[str, Any]]:
-    """Read rows that :func:`archive` packed, in the form of ``read_rows``."""
+    """Read rows that :func:`archive` packed, in the form of :func:`read_rows`.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    plan : type, default=Study
+        The kind of study.
+
+    Returns
+    -------
+    rows : list of dict
+        As returned by :func:`run_cell`.
+
+    Raises
+    ------
+    StudyFileError
+        If it is not an archive of such rows, or is damaged.
+
+    See Also
+    --------
+    archive : Pack them.
+    read_rows : Read the file of a study that runs.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo.study import archive, read_archive
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "rows.csv.xz")
+    ...     _ = path.write_bytes(archive([]))
+    ...     read_archive(path)
+    []
+    """
     try:
         with lzma.open(path) as file:
             content = file.read(MAX_BYTES + 1)

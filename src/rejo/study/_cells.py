@@ -10,6 +10,7 @@ from itertools import product
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
+from rejo._docs import cited
 from rejo.catalogue import METHODS as CATALOGUE
 from rejo.study.paper import DATA, REJECT_COSTS, REPETITIONS, SHARES, SPLITS, label
 
@@ -22,6 +23,7 @@ BINARY, ORDINAL = (
 )
 # Only in the study: thresholds on one ordinal network, and posteriors decided by the ordinal loss.
 ORDINAL = (*ORDINAL, "MLP-1C", "Ordinal-SVC")
+#: All methods of the study, each with its kernel.
 METHODS = tuple(
     name + kernel
     for name in dict.fromkeys((*BINARY, *ORDINAL))
@@ -50,11 +52,44 @@ GRIDS = {
 }
 
 
+@cited
 class Cell(NamedTuple):
-    """One method on one split of one data set: a row for each reject cost."""
+    """One method on one split of one data set: a row for each reject cost.
+
+    Parameters
+    ----------
+    dataset : str
+        The data set.
+    split : {"random", "group"}
+        How it is split.
+    share : float
+        Share of the data to train on.
+    repetition : int
+        Number of the draw or split.
+    method : str
+        The method.
+
+    See Also
+    --------
+    Study : All cells.
+    run_cell : Compute one.
+
+    References
+    ----------
+    %sousa2013
+
+    Examples
+    --------
+    >>> from rejo.study import Study
+    >>> study = Study(["syntheticI"], [0.05, 0.25], 1, ["rejoSVM/rbf"])
+    >>> for cell in study.cells():
+    ...     print(cell)
+    rejoSVM/rbf on syntheticI, random split, 5%, repetition 0
+    rejoSVM/rbf on syntheticI, random split, 25%, repetition 0
+    """
 
     dataset: str
-    split: str  # "random" or "group"
+    split: str
     share: float
     repetition: int
     method: str
@@ -66,6 +101,7 @@ class Cell(NamedTuple):
         )
 
 
+@cited
 @dataclass(frozen=True)
 class Study:
     """The paper's experiments, or a part of them.
@@ -90,6 +126,16 @@ class Study:
     splits : sequence of {"random", "group"}, default=both
         Split the rows at random, as in the paper, or by patient.  Only the BCCT tables can be split
         by patient: each of their patients has several nearly equal rows.
+
+    See Also
+    --------
+    run : Compute all cells, and keep the rows in a file.
+    run_cell : Compute one cell.
+    rejo.study.suite.TableSuite : The benchmark on real tables.
+
+    References
+    ----------
+    %sousa2013
 
     Examples
     --------

@@ -11,6 +11,7 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from rejo._docs import cited
 from rejo.study._cells import GRIDS, Cell, Study, seed_of
 from rejo.study._code import signed
 from rejo.study._data import StudyTable, load, make_task
@@ -19,6 +20,7 @@ from rejo.study._network_methods import NETWORKS
 from rejo.study._tuning import row_of
 
 
+@cited
 def run_cell(
     study: Study, cell: Cell, data_home: str | os.PathLike[str] | None = None
 ) -> list[dict[str, Any]]:
@@ -29,6 +31,7 @@ def run_cell(
     Parameters
     ----------
     study : Study
+        The study.
     cell : Cell
         One of ``study.cells()``.
     data_home : str or path, default=None
@@ -43,6 +46,23 @@ def run_cell(
         grows with the distance between the classes; ``crossing_rate``, the share of points where
         boundaries cross, or None; ``n_train``, ``n_test``, ``seconds``, ``params`` (JSON) and
         ``code``, the version of rejo.
+
+    See Also
+    --------
+    run : Compute all cells.
+    Study : The cells.
+
+    References
+    ----------
+    %sousa2013
+
+    Examples
+    --------
+    >>> from rejo.study import Study, run_cell
+    >>> study = Study(["syntheticI"], [0.05], 1, ["rejoSVM/rbf"], [0.1, 0.4], grid="coarse")
+    >>> cheap, dear = run_cell(study, next(study.cells()))
+    >>> cheap["R"] > dear["R"]  # cheap rejections: more of them
+    True
     """
     return signed(compute(study, cell, load(cell.dataset, data_home)))
 

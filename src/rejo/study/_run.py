@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from joblib import Parallel, delayed, parallel_config
 
+from rejo._docs import cited
 from rejo._errors import renamed
 from rejo._io import progress
 from rejo.cluster import connect, hand_out
@@ -29,6 +30,7 @@ class Result(NamedTuple):
     error: str | None = None
 
 
+@cited
 @renamed(jobs="n_jobs", progress="verbose")
 def run(
     study: StudyPlan,
@@ -48,6 +50,7 @@ def run(
     Parameters
     ----------
     study : Study
+        The cells to compute.
     database : str or path
         SQLite file, created if it does not exist.  The file of a study with other parameters is
         refused; only ``repetitions`` may be larger than before.  Cells whose rows were changed by
@@ -79,6 +82,29 @@ def run(
         If the file cannot be read, written or trusted.  The message says what to do.
     ClusterError
         If the cluster cannot be used, or goes away; what it has computed is in the file.
+
+    See Also
+    --------
+    read_rows : Read the rows, even while it runs.
+    run_cell : Compute one cell, without a file.
+    archive : Pack the rows into a file to share.
+
+    References
+    ----------
+    %sousa2013
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo.study import Study, read_rows, run
+    >>> study = Study(["syntheticI"], [0.05], 1, ["rejoSVM/rbf"], [0.2], grid="coarse")
+    >>> with TemporaryDirectory() as folder:
+    ...     database = f"{folder}/study.db"
+    ...     print(run(study, database), "cell, then", run(study, database))  # nothing twice
+    ...     rows = read_rows(database)
+    1 cell, then 0
+    >>> rows[0]["dataset"], rows[0]["reject_cost"]
+    ('syntheticI', 0.2)
     """
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
         raise ValueError(f"n_jobs={n_jobs!r} must be a number of processes, or -1 for all cores.")

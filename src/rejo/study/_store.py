@@ -56,6 +56,36 @@ class StudyFileError(RejoError):
 
     The message is one line: the file (``where``), what is wrong with it (``problem``), and what to
     do (``remedy``).
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong.
+    parameter : str, default=None
+        The parameter to change.
+    where : str, default=None
+        The file.
+    remedy : str, default=None
+        What to do.
+
+    See Also
+    --------
+    run : Raises it for the file of another study.
+    read_rows : Raises it for files that are damaged.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo.study import StudyFileError, read_rows
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "study.db")
+    ...     _ = path.write_text("not a database")
+    ...     try:
+    ...         read_rows(path)
+    ...     except StudyFileError as error:
+    ...         print(error.problem)
+    is not the file of a study, or is damaged (file is not a database)
     """
 
 
@@ -180,6 +210,23 @@ def read_rows(database: str | os.PathLike[str], plan: type[Any] = Study) -> list
     ------
     StudyFileError
         If the file is not that of such a study, or if rows in it are not as they were written.
+
+    See Also
+    --------
+    run : Write the file.
+    read_study : Read the parameters.
+    read_archive : Read rows that were packed.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo.study import Study, read_rows, run
+    >>> study = Study(["syntheticI"], [0.05], 1, ["rejoSVM/rbf"], [0.1, 0.4], grid="coarse")
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = run(study, f"{folder}/study.db")
+    ...     rows = read_rows(f"{folder}/study.db")
+    >>> [(row["method"], row["reject_cost"]) for row in rows]
+    [('rejoSVM/rbf', 0.1), ('rejoSVM/rbf', 0.4)]
     """
     with _reading(database, plan) as (connection, file):
         sound, n_damaged = _read(connection, plan, _identity(_params(connection, plan, file)))
@@ -208,11 +255,28 @@ def read_study(database: str | os.PathLike[str], plan: type[Any] = Study) -> Any
     Returns
     -------
     study : Study
+        With the parameters of the run.
 
     Raises
     ------
     StudyFileError
         If the file is not that of such a study, or is damaged.
+
+    See Also
+    --------
+    run : Write the file.
+    read_rows : Read the rows.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rejo.study import Study, read_study, run
+    >>> study = Study(["syntheticI"], [0.05], 1, ["rejoSVM/rbf"], [0.2], grid="coarse")
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = run(study, f"{folder}/study.db")
+    ...     same = read_study(f"{folder}/study.db")
+    >>> same.datasets, same.grid
+    (('syntheticI',), 'coarse')
     """
     with _reading(database, plan) as (connection, file):
         return plan(**_params(connection, plan, file))

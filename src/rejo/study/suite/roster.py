@@ -27,23 +27,83 @@ LEFT_OUT = ("german_credit", "bcct_binary", "bcct_all", "bcct_all_binary")
 
 
 class SuiteTable(NamedTuple):
-    """Cases of a table."""
+    """Cases of a table.
 
-    X: Any  # DataFrame (n, p)
-    y: Indices  # (n,) class, 0..n_classes - 1
-    groups: Indices | None  # (n,) rows of one group belong together
+    Parameters
+    ----------
+    X : DataFrame of shape (n, n_features)
+        The cases.
+    y : ndarray of int of shape (n,)
+        Their classes, 0 to ``n_classes - 1``.
+    groups : ndarray of int of shape (n,) or None
+        Rows of one group belong together.
+
+    See Also
+    --------
+    TableEntry : What is known before the table is read.
+    TableSuite : Its ``load`` reads one.
+
+    Examples
+    --------
+    >>> from rejo.study.suite import TableSuite
+    >>> table = TableSuite().load("iris")
+    >>> table.X.shape, sorted(set(table.y.tolist())), table.groups
+    ((150, 4), [0, 1, 2], None)
+    """
+
+    X: Any
+    y: Indices
+    groups: Indices | None
 
 
 class TableEntry(NamedTuple):
-    """A table of the suite, before it is read."""
+    """A table of the suite, before it is read.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+    role : str
+        Two classes, ordered classes, or unordered ones.
+    counts : tuple of int
+        Rows of each class.
+    n_features : int
+        Columns, before they are encoded.
+    groups : bool, default=False
+        Whether rows come in groups, such as those of a patient.
+    words : tuple of str, default=()
+        Columns of codes, to be read as words.
+    read : callable, default=None
+        Reads it from scikit-learn; None: from the data folder.
+
+    Attributes
+    ----------
+    n_classes, n_rows : int
+        Number of classes, after small ones were joined, and of rows.
+    ordered : bool
+        Whether the classes have an order; two always have.
+    described : str
+        Classes, rows and columns in words.
+
+    See Also
+    --------
+    TABLES : All tables of the suite.
+    SuiteTable : A table that was read.
+
+    Examples
+    --------
+    >>> from rejo.study.suite import TABLES
+    >>> TABLES["iris"].described, TABLES["iris"].ordered
+    ('3 unordered classes, 150 rows, 4 columns', False)
+    """
 
     name: str
-    role: str  # TWO_CLASSES, ORDERED or UNORDERED
-    counts: tuple[int, ...]  # rows of each class
-    n_features: int  # columns, before they are encoded
-    groups: bool = False  # rows come in groups, such as those of a patient
-    words: tuple[str, ...] = ()  # columns of codes, to be read as words
-    read: Callable[[], Any] | None = None  # from scikit-learn; None: from the data folder
+    role: str
+    counts: tuple[int, ...]
+    n_features: int
+    groups: bool = False
+    words: tuple[str, ...] = ()
+    read: Callable[[], Any] | None = None
 
     @property
     def n_classes(self) -> int:
@@ -163,5 +223,7 @@ def _entries() -> list[TableEntry]:
     return sorted(found, key=lambda entry: (roles.index(entry.role), entry.name))
 
 
+#: The tables of the suite, by name.
 TABLES = {entry.name: entry for entry in _entries()}
+#: Names of those that come with scikit-learn, and need no data folder.
 BUNDLED = tuple(name for name, entry in TABLES.items() if entry.read is not None)

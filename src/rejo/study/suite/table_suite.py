@@ -8,18 +8,43 @@ from dataclasses import asdict, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
+from rejo._docs import cited
 from rejo.catalogue import METHODS
 from rejo.study.suite.roster import TABLES, SuiteTable, TableEntry, load_entry
 from rejo.study.suite.table_splits import make_parts
 from rejo.study.suite.trials import AUTO, MEASURES, Settings, family_of, try_family
 
+#: All methods of the suite: what ``rejo train`` would choose, and those of the catalogue.
 SUITE_METHODS = (AUTO, *METHODS)
+#: Prices of a review where an error costs 1.
 REJECT_COSTS = (0.05, 0.1, 0.2, 0.3)
 REPETITIONS = 10
 
 
 class SuiteCell(NamedTuple):
-    """A family of methods on one split of one table."""
+    """A family of methods on one split of one table.
+
+    Parameters
+    ----------
+    dataset : str
+        The table.
+    repetition : int
+        Number of the split.
+    family : str
+        The family of methods, which share fits.
+
+    See Also
+    --------
+    TableSuite : All cells.
+
+    Examples
+    --------
+    >>> from rejo.study.suite import TableSuite
+    >>> for cell in TableSuite(["iris"], 2, ["logistic-posterior"]).cells():
+    ...     print(cell)
+    logistic on iris, split 0
+    logistic on iris, split 1
+    """
 
     dataset: str
     repetition: int
@@ -29,6 +54,7 @@ class SuiteCell(NamedTuple):
         return f"{self.family} on {self.dataset}, split {self.repetition}"
 
 
+@cited
 @dataclass(frozen=True)
 class TableSuite:
     """All methods of the catalogue on real tables, or a part of it.
@@ -52,6 +78,17 @@ class TableSuite:
     n_folds : int, default=3
         Folds of the training part for tuning.
     seed : int, default=0
+        Seed of the splits.
+
+    See Also
+    --------
+    rejo.study.run : Compute all cells, and keep the rows in a file.
+    rejo.study.Study : The experiments of the paper.
+    rejo.compare : Compare methods on a table of your own.
+
+    References
+    ----------
+    %demsar2006
 
     Examples
     --------
