@@ -92,8 +92,7 @@ def _engine() -> Iterator[tuple[str, str]]:
     if "_svm" in found:
         svm = import_module("rejo.solvers._svm")
         has = svm.architectures()
-        used = svm.in_use() if hasattr(svm, "in_use") else has[0]
-        yield "engine", f"compiled, {used} in use (this processor has {', '.join(has)})"
+        yield "engine", f"compiled, {svm.in_use()} in use (this processor has {', '.join(has)})"
     else:
         yield "engine", "NumPy reference, many times slower: the compiled solver was not built"
     for name in extensions.NAMES:

@@ -19,6 +19,7 @@
 
 namespace rejo {
 
+using Count = std::int64_t;         // of iterations: on Windows, long has 32 bits
 constexpr std::size_t kAlign = 64;  // bytes: the widest vector register
 constexpr double kBig = 1e30;       // stands for infinity in selections: survives subtraction
 
@@ -152,7 +153,7 @@ struct Factor {
 };
 
 struct Progress {
-  long iterations = 0;
+  Count iterations = 0;
   bool converged = false;
   double violation = 0;
 };

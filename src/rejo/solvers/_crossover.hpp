@@ -67,7 +67,7 @@ class WorkingSet {
 constexpr int kRounds = 10000;
 
 inline Progress crossover(Dual& dual, const Factor& factor, std::size_t most, double tol,
-                          long max_iter, Watch& watch) {
+                          Count max_iter, Watch& watch) {
   Progress progress;
   WorkingSet set(dual, most);
   Buffer<double> K;

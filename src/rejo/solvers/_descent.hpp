@@ -7,12 +7,14 @@
 #include <limits>
 #include <vector>
 
+#include "_common.hpp"
+
 namespace rejo {
 
 struct Descended {
   std::vector<double> u;
   double before = 0, value = 0;
-  long steps = 0;
+  Count steps = 0;
   bool converged = false;
 };
 
@@ -26,7 +28,7 @@ class Descent {
         full_yy_(kMemory), full_sy_(kMemory) {}
 
   // Ends where a step gains at most `tol` of the value, or of 1 if that is more.
-  Descended run(std::vector<double> u, double tol, long max_steps) {
+  Descended run(std::vector<double> u, double tol, Count max_steps) {
     Descended out;
     u_ = std::move(u);
     u_.back() = std::min(std::max(u_.back(), 0.0), top_);

@@ -8,6 +8,7 @@
 
 #include "_binding.hpp"
 #include "_descent.hpp"
+#include "_instructions.hpp"
 
 namespace rejo {
 
@@ -32,20 +33,17 @@ using Cost = double (*)(const Tiles&, const Shape&, const double*, double*, doub
 namespace baseline {
 #include "_sigmoids.hpp"
 }
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define REJO_DISPATCH 1
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
+#ifdef REJO_DISPATCH
+REJO_TARGET(REJO_AVX2)
 namespace avx2 {
 #include "_sigmoids.hpp"
 }
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,avx512f,avx512dq,avx512vl,avx512bw,prefer-vector-width=512")
+REJO_END_TARGET
+REJO_TARGET(REJO_AVX512)
 namespace avx512 {
 #include "_sigmoids.hpp"
 }
-#pragma GCC pop_options
+REJO_END_TARGET
 #endif
 
 // All that this processor can run, the best first.
@@ -53,12 +51,9 @@ static const std::vector<std::pair<std::string, Cost>>& engines() {
   static const std::vector<std::pair<std::string, Cost>> list = [] {
     std::vector<std::pair<std::string, Cost>> found;
 #ifdef REJO_DISPATCH
-    const bool has3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    const bool has4 = has3 && __builtin_cpu_supports("avx512f") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                      __builtin_cpu_supports("avx512bw");
-    if (has4) found.emplace_back("avx512", avx512::smoothed_cost);
-    if (has3) found.emplace_back("avx2", avx2::smoothed_cost);
+    const Processor processor;
+    if (processor.avx512) found.emplace_back("avx512", avx512::smoothed_cost);
+    if (processor.avx2) found.emplace_back("avx2", avx2::smoothed_cost);
 #endif
     found.emplace_back("baseline", baseline::smoothed_cost);
     return found;
@@ -164,8 +159,8 @@ class Rows {
   // Descends from all starts (m, r + 2); see `embedded.solve`.
   py::tuple minimise(const Doubles& starts, const Doubles& scale, const Doubles& slopes,
                      const Doubles& entries, double margin, double reject, double square,
-                     double same, double finish, double tol, long max_iter, long n_hops,
-                     const Doubles& hop_sizes, long n_draws) const {
+                     double same, double finish, double tol, Count max_iter, Count n_hops,
+                     const Doubles& hop_sizes, Count n_draws) const {
     const std::size_t dim = rows_.r + 2;
     require(starts.ndim() == 2 && starts.shape(0) > 0 &&
                 static_cast<std::size_t>(starts.shape(1)) == dim,
@@ -206,9 +201,9 @@ class Rows {
   };
 
   struct Hops {
-    long count;
+    Count count;
     Vector sizes;  // relative to the scale of b
-    long draws;
+    Count draws;
   };
 
   // A point near u, which the draws take in u = scale * v; flipped labels flip it.
@@ -239,7 +234,7 @@ class Rows {
   // From all starts down through the slopes, then hops: from near the lowest end, again down.
   // Returns the lowest end; its `steps` are those of all descents.
   Descended descend(const Starts& from, const std::vector<Shape>& shapes, double same,
-                    double finish, double tol, long max_iter, const Hops& hops, Trace& trace,
+                    double finish, double tol, Count max_iter, const Hops& hops, Trace& trace,
                     Watch& watch) const {
     const std::size_t dim = rows_.r + 2;
     Shape shape = shapes[0];
@@ -254,7 +249,7 @@ class Rows {
       return J;
     };
     Descent<decltype(value)> descent(dim, from.scale[dim - 1], value);
-    long steps = 0;
+    Count steps = 0;
     const auto run = [&](std::vector<double> u, double tol) {
       Descended end = descent.run(std::move(u), tol, max_iter);
       trace.emplace_back(shape.slope, end.before, end.value);
@@ -278,13 +273,13 @@ class Rows {
     const double fine = std::min(tol, kHopTol);
     Random random;
     std::vector<double> near(dim), least(dim), ignored(dim);
-    for (long h = 0; h < hops.count; ++h) {
+    for (Count h = 0; h < hops.count; ++h) {
       const double size = hops.sizes[static_cast<std::size_t>(h) % hops.sizes.size()];
       // Every other one begins where the sigmoids are flatter.
       shape = shapes[shapes.size() - (h % 2 && shapes.size() > 1 ? 2 : 1)];
       double lowest = std::numeric_limits<double>::infinity();
       least = best.u;
-      for (long d = 0; d < hops.draws; ++d) {
+      for (Count d = 0; d < hops.draws; ++d) {
         disturb(best.u, size * from.scale[dim - 2], from.scale[dim - 1], random, near);
         const double J = value(near.data(), ignored.data());
         if (J < lowest) {

@@ -27,18 +27,18 @@ class Implementation final : public Engine {
     return Cholesky(kernel, points, max_rank, factor).run(eps, watch);
   }
 
-  Progress solve_gram(Dual& dual, const float* K, double tol, long max_iter,
+  Progress solve_gram(Dual& dual, const float* K, double tol, Count max_iter,
                       Watch& watch) const override {
     return on_gram(dual, K, tol, max_iter, watch);
   }
-  Progress solve_gram(Dual& dual, const double* K, double tol, long max_iter,
+  Progress solve_gram(Dual& dual, const double* K, double tol, Count max_iter,
                       Watch& watch) const override {
     return on_gram(dual, K, tol, max_iter, watch);
   }
 
-  Progress solve_factor(Dual& dual, const Factor& factor, bool warm, double tol, long max_iter,
+  Progress solve_factor(Dual& dual, const Factor& factor, bool warm, double tol, Count max_iter,
                         Watch& watch) const override {
-    long interior = 0;
+    Count interior = 0;
     if (!warm) {
       // A loose interior solution names the active set; the crossover makes it exact.
       if (!interior_start<float>(dual, factor, interior, watch))
@@ -54,7 +54,7 @@ class Implementation final : public Engine {
   }
 
   Progress solve_rows(Dual& dual, const Kernel& kernel, const Points& points, bool single,
-                      std::size_t bytes, double tol, long max_iter, Watch& watch) const override {
+                      std::size_t bytes, double tol, Count max_iter, Watch& watch) const override {
     return single ? on_rows<float>(dual, kernel, points, bytes, tol, max_iter, watch)
                   : on_rows<double>(dual, kernel, points, bytes, tol, max_iter, watch);
   }
@@ -64,7 +64,7 @@ class Implementation final : public Engine {
   static constexpr std::size_t kExtra = 64;
 
   template <class T>
-  static bool interior_start(Dual& dual, const Factor& factor, long& iterations, Watch& watch) {
+  static bool interior_start(Dual& dual, const Factor& factor, Count& iterations, Watch& watch) {
     InteriorPoint<T> method(factor, dual);
     const bool good = method.run(1e-3, kInterior, watch);
     method.write();
@@ -73,20 +73,20 @@ class Implementation final : public Engine {
   }
 
   template <class T>
-  static Progress on_gram(Dual& dual, const T* K, double tol, long max_iter, Watch& watch) {
+  static Progress on_gram(Dual& dual, const T* K, double tol, Count max_iter, Watch& watch) {
     GramRows<T> rows{K, padded(dual.n)};
     return pairs<T>(dual, rows, tol, max_iter, watch);
   }
 
   template <class T>
   static Progress on_rows(Dual& dual, const Kernel& kernel, const Points& points, std::size_t bytes,
-                          double tol, long max_iter, Watch& watch) {
+                          double tol, Count max_iter, Watch& watch) {
     CachedRows<T> rows(kernel, points, bytes);
     return pairs<T>(dual, rows, tol, max_iter, watch);
   }
 
   template <class T, class Rows>
-  static Progress pairs(Dual& dual, Rows& rows, double tol, long max_iter, Watch& watch) {
+  static Progress pairs(Dual& dual, Rows& rows, double tol, Count max_iter, Watch& watch) {
     clip(dual);
     gradient(dual, rows, dual.f.data(), watch);
     if (balance(dual)) gradient(dual, rows, dual.f.data(), watch);

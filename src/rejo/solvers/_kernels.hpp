@@ -202,8 +202,8 @@ class CachedRows {
   std::size_t places_;
   std::vector<Buffer<T>> rows_;
   std::vector<std::size_t> place_of_, owner_;
-  std::vector<long> used_;
-  long clock_ = 0;
+  std::vector<Count> used_;
+  Count clock_ = 0;
   Buffer<double> wide_;
   Buffer<T> spare_;
 };

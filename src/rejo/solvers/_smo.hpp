@@ -218,11 +218,11 @@ class Smo {
 
   // Needs dual.f and dual.G to agree with dual.u up to a constant part from elsewhere;
   // leaves them so.  `outside` is that part of f (null: none), used to resynchronise.
-  Progress run(double tol, long max_iter, const double* outside, Watch& watch) {
+  Progress run(double tol, Count max_iter, const double* outside, Watch& watch) {
     Progress progress;
     refresh();
     double target = tol;
-    long next_newton = std::min<long>(40, static_cast<long>(dual_.n));
+    Count next_newton = std::min<Count>(40, static_cast<Count>(dual_.n));
     double smo_flops = 0, newton_flops = 0;
     const double pass =
         static_cast<double>(stride_) * (1.0 + rows_.cost() + 5.0 * static_cast<double>(dual_.Q));

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "_binding.hpp"
+#include "_instructions.hpp"
 
 namespace rejo {
 
@@ -22,12 +23,12 @@ class Engine {
                         double* g, Watch&) const = 0;
   virtual bool factorise(const Kernel&, const Points&, double eps, std::size_t max_rank, Factor&,
                          Watch&) const = 0;
-  virtual Progress solve_gram(Dual&, const float* K, double tol, long max_iter, Watch&) const = 0;
-  virtual Progress solve_gram(Dual&, const double* K, double tol, long max_iter, Watch&) const = 0;
-  virtual Progress solve_factor(Dual&, const Factor&, bool warm, double tol, long max_iter,
+  virtual Progress solve_gram(Dual&, const float* K, double tol, Count max_iter, Watch&) const = 0;
+  virtual Progress solve_gram(Dual&, const double* K, double tol, Count max_iter, Watch&) const = 0;
+  virtual Progress solve_factor(Dual&, const Factor&, bool warm, double tol, Count max_iter,
                                 Watch&) const = 0;
   virtual Progress solve_rows(Dual&, const Kernel&, const Points&, bool single, std::size_t bytes,
-                              double tol, long max_iter, Watch&) const = 0;
+                              double tol, Count max_iter, Watch&) const = 0;
 };
 
 // The same source for each instruction set; the best that the processor has is taken at run time.
@@ -41,10 +42,8 @@ namespace REJO_ARCH {
 #undef REJO_NAME
 #undef REJO_WIDTH
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define REJO_DISPATCH 1
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
+#ifdef REJO_DISPATCH
+REJO_TARGET(REJO_AVX2)
 #define REJO_ARCH avx2
 #define REJO_NAME "avx2"
 #define REJO_WIDTH 32
@@ -54,10 +53,9 @@ namespace REJO_ARCH {
 #undef REJO_ARCH
 #undef REJO_NAME
 #undef REJO_WIDTH
-#pragma GCC pop_options
+REJO_END_TARGET
 
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,avx512f,avx512dq,avx512vl,avx512bw,prefer-vector-width=512")
+REJO_TARGET(REJO_AVX512)
 #define REJO_ARCH avx512
 #define REJO_NAME "avx512"
 #define REJO_WIDTH 64
@@ -67,7 +65,7 @@ namespace REJO_ARCH {
 #undef REJO_ARCH
 #undef REJO_NAME
 #undef REJO_WIDTH
-#pragma GCC pop_options
+REJO_END_TARGET
 #endif
 
 // All that this processor can run, the best first.
@@ -78,12 +76,9 @@ static const std::vector<const Engine*>& engines() {
 #ifdef REJO_DISPATCH
     static const avx2::Implementation v3;
     static const avx512::Implementation v4;
-    const bool has3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    const bool has4 = has3 && __builtin_cpu_supports("avx512f") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                      __builtin_cpu_supports("avx512bw");
-    if (has4) found.push_back(&v4);
-    if (has3) found.push_back(&v3);
+    const Processor processor;
+    if (processor.avx512) found.push_back(&v4);
+    if (processor.avx2) found.push_back(&v3);
 #endif
     found.push_back(&base);
     return found;
@@ -205,7 +200,7 @@ class Problem {
   }
 
   py::tuple solve_gram(bool single, const Doubles& labels, const Doubles& caps, py::object u,
-                       double h, double tol, long max_iter, py::object margins) {
+                       double h, double tol, Count max_iter, py::object margins) {
     Dual dual = make_dual(labels, caps, margins, u, h);
     Progress progress;
     Outcome outcome;
@@ -247,7 +242,7 @@ class Problem {
 
   // For the pivots' kernel functions: g = sum_j coef_j k(pivot_j, .), coef = L^-T w, w = Z'B.
   py::tuple solve_factor(const Doubles& labels, const Doubles& caps, py::object u, double h,
-                         double tol, long max_iter, py::object margins) {
+                         double tol, Count max_iter, py::object margins) {
     Dual dual = make_dual(labels, caps, margins, u, h);
     Progress progress;
     Outcome outcome;
@@ -282,7 +277,7 @@ class Problem {
   }
 
   py::tuple solve_rows(bool single, std::size_t bytes, const Doubles& labels, const Doubles& caps,
-                       py::object u, double h, double tol, long max_iter, py::object margins) {
+                       py::object u, double h, double tol, Count max_iter, py::object margins) {
     require(source_ != Source::gram, "a Gram matrix has its rows already");
     Dual dual = make_dual(labels, caps, margins, u, h);
     Progress progress;
@@ -425,6 +420,7 @@ PYBIND11_MODULE(_svm, m) {
     for (const Engine* e : engines()) names.emplace_back(e->name());
     return names;
   });
+  m.def("in_use", [] { return std::string(chosen->name()); });
   m.def("use", [](const std::string& name) {
     for (const Engine* e : engines())
       if (name == e->name()) {

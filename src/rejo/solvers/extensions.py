@@ -44,7 +44,7 @@ def rebuild_command() -> str:
     Examples
     --------
     >>> from rejo.solvers.extensions import rebuild_command
-    >>> "rejo" in rebuild_command()
+    >>> " install " in rebuild_command()
     True
     """
     try:
