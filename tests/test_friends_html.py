@@ -76,7 +76,8 @@ def results(problem, tmp_path_factory):
         "Choice": choose_model(StandardScaler(), X, y, models=["logistic-posterior"], cv=2),
         "Curve": Curve(HOSTILE, x=np.arange(3), y=np.arange(3) / 2),
         "Report": make_report(
-            outcomes.outcomes_, y, chosen=outcomes.chosen_, title=HOSTILE, provenance=[]
+            outcomes.outcomes_, np.searchsorted(model.classes_, y), model.classes_.tolist(),
+            chosen=outcomes.chosen_, axis="review_share", title=HOSTILE, provenance={},
         ),
         "ModelFile": rejo.persistence.inspect(path),
     }  # fmt: skip
@@ -135,5 +136,5 @@ def test_cells_that_are_missing_and_cells_that_are_long():
 
 
 def test_counts_of_many_candidates_stay_text():
-    decision = np.zeros((2, 3, 5), dtype=int)
+    decision = np.zeros((5, 2, 3), dtype=int)
     assert metrics.tally(decision, np.zeros(5, dtype=int))._repr_html_() is None

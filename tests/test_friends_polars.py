@@ -99,7 +99,7 @@ def test_mixed_columns_are_decided_and_explained_as_with_pandas(model, mixed):
     found = rejo.review(ours, frame, why=2, background=frame)
     expected = rejo.review(theirs, table, why=2, background=table)
     assert isinstance(found, pl.DataFrame)
-    assert found["why"].to_list() == [None if w is None else w for w in expected["why"]]
+    assert found["why"].to_list() == [None if pd.isna(w) else w for w in expected["why"]]
     reasons = rejo.why(ours, frame, background=frame)
     rejected = np.flatnonzero(rejo.judge(ours, frame).decision < 0)
     assert reasons["index"].to_list() == rejected.tolist()

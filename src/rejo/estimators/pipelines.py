@@ -104,7 +104,7 @@ def queue(
 
     Returns
     -------
-    frame : pandas.DataFrame
+    frame : DataFrame
         Rows of :func:`review`, the case most worth a review first.
 
     See Also
