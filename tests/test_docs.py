@@ -33,6 +33,18 @@ def test_the_table_of_classes_is_what_the_classes_say():
     check(script="security.py")
 
 
+def test_pictures_of_the_decision_tree_are_up_to_date():
+    check(script="which_pictures.py")
+
+
+def test_the_decision_tree_says_in_words_what_its_pictures_say():
+    words = re.findall(r"\w+", (DOCS / "which.md").read_text(encoding="utf-8"))
+    pictures = [path.read_text(encoding="utf-8") for path in DOCS.glob("which_*.svg")]
+    drawn = re.findall(r"<text [^>]*>([^<]*)</text>", "".join(pictures))
+    assert len(drawn) > 30
+    assert {word for line in drawn for word in re.findall(r"\w+", line)} <= {"no", *words}
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_slow_transcripts_are_true():
