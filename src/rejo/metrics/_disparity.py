@@ -153,12 +153,12 @@ class DisparityCurve(NamedTuple):
     confidence: float
 
     def _repr_html_(self) -> str:
-        known = self.best >= 0
+        groups = [*self.groups.tolist(), None]  # the index -1 finds the last: too few cases
         columns = {
             "reviewed": self.share,
             "accuracy": self.overall,
-            "best group": np.where(known, self.groups[self.best], None),
-            "worst group": np.where(known, self.groups[self.worst], None),
+            "best group": [groups[max(g, -1)] for g in self.best.tolist()],
+            "worst group": [groups[max(g, -1)] for g in self.worst.tolist()],
             "gap": self.gap,
             "low": self.gap_low,
             "high": self.gap_high,
