@@ -87,7 +87,8 @@ def run_notebook(path):
     from nbclient import NotebookClient
 
     notebook = nbformat.from_dict(to_notebook(path))
-    NotebookClient(notebook, kernel_name="python3").execute()
+    # How long it may take in all, with the start of the kernel, is up to :func:`run`.
+    NotebookClient(notebook, kernel_name="python3", startup_timeout=3600).execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     for output in outputs:
         if output.get("name") == "stderr":
