@@ -119,7 +119,7 @@ def _version(name: str) -> str:
 def _libraries() -> list[str]:
     """Libraries with threads that NumPy and scikit-learn have loaded, with their numbers."""
     import sklearn  # noqa: F401
-    from threadpoolctl import threadpool_info
+    from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 
     return sorted(
         f"{each['internal_api']} {each['version'] or ''}".strip() + f" ({each['num_threads']})"
