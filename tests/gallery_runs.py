@@ -7,6 +7,7 @@ the figures of the scripts, to look at them.
 """
 
 import argparse
+import json
 import os
 import runpy
 import subprocess
@@ -21,8 +22,9 @@ ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 FORMS = ("script", "notebook")
 LONGEST = 120.0  # seconds of a run, after which it has failed
-# As on the site: no window opens, and the time does not depend on the number of cores.
-SURROUNDINGS = {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+# No window opens; a notebook shows figures below its cells.
+BACKENDS = {"script": "agg", "notebook": "module://matplotlib_inline.backend_inline"}
 
 
 class Run(NamedTuple):
@@ -51,7 +53,8 @@ def run(path, form, figures=None, timeout=LONGEST):
         command += ["--figures", str(Path(figures).absolute())]
     start = monotonic()
     with TemporaryDirectory() as folder:
-        surroundings = {**os.environ, **SURROUNDINGS, "PYTHONPATH": str(ROOT)}
+        surroundings = os.environ | ONE_THREAD
+        surroundings |= {"MPLBACKEND": BACKENDS[form], "PYTHONPATH": str(ROOT)}
         try:
             done = subprocess.run(
                 command,
@@ -86,7 +89,7 @@ def run_notebook(path):
     import nbformat
     from nbclient import NotebookClient
 
-    notebook = nbformat.from_dict(to_notebook(path))
+    notebook = nbformat.reads(json.dumps(to_notebook(path)), as_version=4)
     # How long it may take in all, with the start of the kernel, is up to :func:`run`.
     NotebookClient(notebook, kernel_name="python3", startup_timeout=3600).execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
