@@ -32,6 +32,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     # In _ext:
+    "accessible",
     "api_pages",
     "guide_pages",
     "mathml",

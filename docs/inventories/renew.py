@@ -66,6 +66,9 @@ PROJECTS = {
     ),
     "matplotlib": Project("Matplotlib", "https://matplotlib.org/stable/", "", ()),
     "python": Project("Python", "https://docs.python.org/3/", "", ()),
+    "distributed": Project("Dask.distributed", "https://distributed.dask.org/en/stable/", "", ()),
+    "joblib": Project("joblib", "https://joblib.readthedocs.io/en/stable/", "", ()),
+    "torch": Project("PyTorch", "https://docs.pytorch.org/docs/stable/", "", ()),
 }
 
 # Names whose page does not follow from the name: role, page.
@@ -79,6 +82,16 @@ SINGLE = {
         "matplotlib.axes.Axes": ("class", "api/_as_gen/matplotlib.axes.Axes.html"),
         "matplotlib.figure.Figure": ("class", "api/_as_gen/matplotlib.figure.Figure.html"),
         "matplotlib.axes.Axes.plot": ("method", "api/_as_gen/matplotlib.axes.Axes.plot.html"),
+    },
+    "distributed": {
+        "distributed.Client": ("class", "api.html"),
+        "distributed.Client.map": ("method", "api.html"),
+    },
+    "joblib": {
+        "joblib.parallel_config": ("class", "generated/joblib.parallel_config.html"),
+    },
+    "torch": {
+        "torch.nn.CrossEntropyLoss": ("class", "generated/torch.nn.CrossEntropyLoss.html"),
     },
     "python": {
         **dict.fromkeys(
