@@ -1,6 +1,7 @@
 """How Sphinx makes the site of this folder: `make site`. Nothing is fetched, now or by a reader."""
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -90,7 +91,8 @@ copybutton_prompt_is_regexp = True
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    "filename_pattern": "/plot_",
+    # Without PyTorch, which is large, its example is shown and not run.
+    "filename_pattern": "/plot_" if find_spec("torch") else "/plot_(?!torch)",
     "doc_module": ("rejo",),
     "reference_url": {"rejo": None},
     "backreferences_dir": "gallery/backreferences",
@@ -139,7 +141,8 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "start": [], "which": [], "whats_new": [], "glossary": []}
+ALONE = ("index", "start", "which", "whats_new", "glossary")  # nothing beside them
+html_sidebars = {"**": ["sidebar-nav-bs"]} | {page: [] for page in ALONE}
 
 
 def linkcode_resolve(domain, info):

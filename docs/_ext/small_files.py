@@ -11,6 +11,7 @@ from PIL import Image
 
 LEAST = 20_000  # bytes of a picture that are worth the work
 KEPT = re.compile(r"(<(pre|script|textarea)\b.*?</\2>)", re.S)
+PRE = re.compile(r'<span class="pre">([^<]*)</span>')  # around each word of inline code
 # name: [width, height, [other names], code, path]
 ICON = re.compile(
     r"""(?:"([a-z0-9-]+)"|([a-z]\w*)):\[\d+,\d+,\[([^\]]*)\],"[0-9a-f]+",(?:"[^"]*"|\[[^\]]*\])\],?"""
@@ -33,7 +34,7 @@ def shrink_page(path):
     """Take the indentation from a page; return the names of its icons."""
     text = path.read_text(encoding="utf-8")
     parts = KEPT.split(text)  # text, kept, its tag, text, ...
-    parts[0::3] = [re.sub(r"\s*\n\s*", "\n", part) for part in parts[0::3]]
+    parts[0::3] = [PRE.sub(r"\1", re.sub(r"\s*\n\s*", "\n", part)) for part in parts[0::3]]
     del parts[2::3]
     path.write_text("".join(parts), encoding="utf-8")
     return icons(text)
