@@ -1,0 +1,296 @@
+"""From entries to prices of known classes, with a clear error for each gap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from rejo._docs import cited
+from rejo._errors import close_words
+from rejo._typing import Floats, Indices, Mask
+from rejo.decisions import imperfect_reviews
+from rejo.prices._price_entries import (
+    EXAMPLE,
+    HIGHEST,
+    Entry,
+    checked_entry,
+    class_text,
+    entries_of,
+    fail,
+    quoted,
+)
+
+
+class Prices(NamedTuple):
+    """The prices of K classes; NaN where none was given."""
+
+    errors: Floats  # (K, K) for each true class, of each decision; the diagonal is 0
+    reviews: Floats  # (K,) for each true class
+    accuracy: Floats  # (K,) share of right reviews, for each true class
+    names: list[str]  # of the classes
+
+    def matrix(self) -> Floats:
+        """Prices (K, K + 1) of all decisions and, last, of a review with its mistakes."""
+        known = (~np.isnan(self.errors)).sum(axis=1) - 1  # less the diagonal
+        wrong = np.nansum(self.errors, axis=1) / np.where(known > 0, known, np.nan)
+        prices = np.column_stack([self.errors, self.reviews])
+        return imperfect_reviews(prices, self.accuracy, np.where(self.accuracy < 1, wrong, 0.0))
+
+
+@cited
+def price_matrix(cost_of: Any, classes: Sequence[Any], *, ordered: bool = True) -> Floats:
+    """Return prices for :func:`rejo.decisions.decide`, from any form of prices.
+
+    Parameters
+    ----------
+    cost_of : dict, str, path, DataFrame or array-like of shape (n_classes, n_classes + 1)
+        Prices.  As text, entries are separated by commas; as a dict, the part before ``=`` is the
+        key:
+
+        - ``error=5000``: any wrong decision;
+        - ``error:ill=5000``: a wrong decision on a case that is truly ``ill``;
+        - ``ill>well=5000``: a true ``ill`` that is decided as ``well``;
+        - ``step=100``: ordered classes, 100 for one class off, 200 for two, and so on;
+        - ``review=40``, ``review:ill=60``: a review, and one of a case that is truly ``ill``;
+        - ``accuracy=0.95``, ``accuracy:ill=0.9``: share of the reviews that end in the right
+          decision; all of them by default.
+
+        The more special entry counts.  A dict may also be nested, or have pairs as keys.  A path
+        or a DataFrame is a table with a row for each true class and a column for each decision and
+        for ``review``; the last column of an array is the review.
+    classes : sequence of labels
+        All classes, in the order of the rows and columns of the result.
+    ordered : bool, default=True
+        Whether the classes have an order, lowest first; ``step`` needs one.
+
+    Returns
+    -------
+    prices : ndarray of shape (n_classes, n_classes + 1)
+        Price of each decision and, last, of a review, for each true class.
+
+    Raises
+    ------
+    ValueError
+        If a price is missing, negative, or of a class that there is not; the message says which.
+
+    See Also
+    --------
+    describe_prices : The same in plain words, to check them.
+    rejo.decisions.decide : Decisions at these prices.
+    rejo.ThresholdRejectClassifier : Takes all these forms as ``cost_of``.
+
+    References
+    ----------
+    %elkan2001
+
+    Examples
+    --------
+    >>> from rejo.prices import price_matrix
+    >>> costs = {"error": {"default": 5000, "repaid": 300}, "review": 40}
+    >>> price_matrix(costs, ["default", "repaid"])
+    array([[   0., 5000.,   40.],
+           [ 300.,    0.,   40.]])
+    >>> price_matrix("step=100,review=40,review:bad=60", ["good", "fair", "bad"])
+    array([[  0., 100., 200.,  40.],
+           [100.,   0., 100.,  40.],
+           [200., 100.,   0.,  60.]])
+    """
+    return complete(resolve(cost_of, classes, ordered)).matrix()
+
+
+@cited
+def case_costs(
+    cost_of: Any, classes: Sequence[Any], true: Indices, decision: Indices, *, ordered: bool = True
+) -> Floats:
+    """Return what each case costs, by its true class and its decision.
+
+    Parameters
+    ----------
+    cost_of : dict, str, path, DataFrame or array-like of shape (n_classes, n_classes + 1)
+        Prices, in any form of :func:`price_matrix`.
+        Prices that no case needs may be missing, and there may be prices of other classes.
+    classes : sequence of labels
+        The classes.
+    true : ndarray of int of shape (n_samples,)
+        True classes, as indices into ``classes``.
+    decision : ndarray of int of shape (n_samples,)
+        Decisions, the same way; -1: review.
+    ordered : bool, default=True
+        Whether the classes have an order, lowest first; ``step`` needs one.
+
+    Returns
+    -------
+    costs : ndarray of shape (n_samples,)
+        In the unit of the prices.
+
+    See Also
+    --------
+    rejo.expected_cost : Their mean, from labels instead of indices.
+    rejo.decisions.expected_costs : What decisions will cost, by posteriors.
+
+    References
+    ----------
+    %elkan2001
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rejo.prices import case_costs
+    >>> true, decision = np.array([0, 0, 1]), np.array([0, 1, -1])
+    >>> case_costs("error=5000,review=40", ["ill", "well"], true, decision)
+    array([   0., 5000.,   40.])
+    """
+    prices = resolve(cost_of, classes, ordered, more=True)
+    used = np.zeros((len(prices.names), len(prices.names) + 1), dtype=bool)
+    used[true, decision] = True
+    return complete(prices, used).matrix()[true, decision]
+
+
+@cited
+def reject_cost_of(prices: Floats) -> float | None:
+    """Return the price of a review where an error costs 1, if there is one such price.
+
+    Parameters
+    ----------
+    prices : ndarray of shape (n_classes, n_classes + 1)
+        From :func:`price_matrix`.
+
+    Returns
+    -------
+    reject_cost : float or None
+        ``None`` if prices differ between classes.
+
+    See Also
+    --------
+    rejo.decisions.uniform_prices : The way back.
+    rejo.RejoSVC : A classifier that is trained for one reject cost.
+
+    References
+    ----------
+    %chow1970
+
+    Examples
+    --------
+    >>> from rejo.prices import price_matrix, reject_cost_of
+    >>> reject_cost_of(price_matrix("error=5000,review=1000", ["ill", "well"]))
+    0.2
+    """
+    K = len(prices)
+    error, review = prices[0, 1], prices[0, -1]
+    alike = (prices[:, :-1] == error * (1 - np.eye(K))).all() and (prices[:, -1] == review).all()
+    return float(review / error) if alike and error > 0 else None
+
+
+def resolve(cost_of: Any, classes: Sequence[Any], ordered: bool, more: bool = False) -> Prices:
+    """Prices of these classes and, with ``more``, of others that have prices, after them."""
+    names = [class_text(label) for label in classes]
+    if not isinstance(cost_of, (str, PathLike, Mapping)) and not _is_frame(cost_of):
+        return _from_array(cost_of, names)
+    entries = entries_of(cost_of)
+    if more:
+        names = list(
+            dict.fromkeys(names + [class_text(label) for e in entries for label in e.labels])
+        )
+        names += ["another class"] * (len(names) == 1)  # that an only class could be taken for
+    K, places = len(names), {name: k for k, name in enumerate(names)}
+    errors, reviews, accuracy = np.full((K, K), np.nan), np.full(K, np.nan), np.ones(K)
+    general = [entry for entry in entries if entry.kind in ("step", "error") and not entry.labels]
+    if len(general) > 1:
+        fail("error and step both price every error", "Give one of the two.")
+    # The more special entry comes later, and replaces what was set before.
+    for entry in sorted(entries, key=lambda entry: len(entry.labels)):
+        own = [class_text(label) for label in entry.labels]
+        for name in own:
+            if name not in places:
+                _unknown(name, entry, names)
+        at: Any = tuple(places[name] for name in own) or slice(None)
+        if entry.kind == "step":
+            if not (ordered or K == 2):
+                fail(
+                    f"step needs ordered classes; {', '.join(names)[:99]} have no order",
+                    "Give their order, or prices for classes or pairs.",
+                )
+            i = np.arange(K)
+            errors[:] = entry.value * np.abs(i[:, None] - i)
+        elif entry.kind in ("error", "pair"):
+            errors[at] = entry.value
+        else:
+            (reviews if entry.kind == "review" else accuracy)[at] = entry.value
+    np.fill_diagonal(errors, 0.0)
+    return Prices(errors, reviews, accuracy, names)
+
+
+def _from_array(values: Any, names: list[str]) -> Prices:
+    """Prices from a matrix (K, K + 1); its diagonal may be missing."""
+    K = len(names)
+    try:
+        with np.errstate(over="ignore"):  # refused below
+            prices = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        fail(f"{values!r:.60} is not a matrix of numbers", f"Give prices {EXAMPLE}.")
+    if prices.ndim != 2:
+        fail(f"{values!r:.60} is not prices", f"Give prices {EXAMPLE}.")
+    if prices.shape != (K, K + 1):
+        fail(
+            f"the matrix of prices has shape {prices.shape}, not {(K, K + 1)}",
+            f"It has a row for each of the {K} true classes, and a column for each decision and, "
+            "last, for the review.",
+        )
+    own = prices.diagonal()
+    np.fill_diagonal(prices, np.where(np.isnan(own), 0.0, own))
+    columns = [*names, "review"]
+    fine = (prices >= 0) & (prices <= HIGHEST) & ((prices == 0) | ~np.eye(K, K + 1, dtype=bool))
+    for i, j in np.argwhere(~fine):
+        kind, labels = ("review", (names[i],)) if j == K else ("pair", (names[i], names[j]))
+        place = f"row {names[i]!r}, column {columns[j]!r}"
+        checked_entry(kind, labels, float(prices[i, j]), place)
+    return Prices(prices[:, :-1], prices[:, -1], np.ones(K), names)
+
+
+def complete(prices: Prices, used: Mask | None = None) -> Prices:
+    """Refuse prices with a gap where they are needed: everywhere, or where ``used`` (K, K + 1)."""
+    names = prices.names
+    K = len(names)
+    needed = np.ones((K, K + 1), dtype=bool) if used is None else used
+    missing = np.isnan(prices.errors)
+    if missing.sum() == K * (K - 1):
+        fail("there is no price for an error", "Add error=..., such as error=5000.")
+    for k in np.flatnonzero(needed.any(axis=1)):
+        row = missing[k] & needed[k, :-1]
+        if missing[k].sum() == K - 1:
+            fail(
+                f"there is no price for an error on {names[k]!r}",
+                f"Add error:{quoted(names[k])}=..., or error=... for all classes.",
+            )
+        if row.any():
+            decided = names[int(row.argmax())]
+            fail(
+                f"there is no price for a true {names[k]!r} decided as {decided!r}",
+                f"Add {quoted(names[k])}>{quoted(decided)}=..., or error:{quoted(names[k])}=...",
+            )
+    missing = np.isnan(prices.reviews) & needed[:, -1]
+    if missing.any() and np.isnan(prices.reviews).all():
+        fail("there is no price for a review", "Add review=..., such as review=40.")
+    if missing.any():
+        name = names[int(missing.argmax())]
+        fail(
+            f"there is no price for a review of {name!r}",
+            f"Add review:{quoted(name)}=..., or review=... for all classes.",
+        )
+    if used is None and not prices.errors.any():
+        fail("no error costs anything", f"Give prices {EXAMPLE}.")
+    return prices
+
+
+def _unknown(name: str, entry: Entry, names: list[str]) -> NoReturn:
+    close = close_words(name, names, n=1)
+    listed = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+    remedy = f"Did you mean {close[0]!r}?" if close else f"The classes are {listed}."
+    fail(f"{entry.shown}: there is no class {name!r:.40}", remedy)
+
+
+def _is_frame(value: Any) -> bool:
+    return hasattr(value, "columns") and hasattr(value, "index")
