@@ -324,7 +324,7 @@ def test_tables_that_are_no_bags_are_refused():
         bags_of(table, "picture")
     with pytest.raises(ValueError, match="column 'image' has missing values"):
         bags_of(table.assign(image=["a", None]), "image")
-    with pytest.raises(TypeError, match="must be a pandas DataFrame; got ndarray"):
+    with pytest.raises(TypeError, match="must be a pandas or polars DataFrame; got ndarray"):
         bags_of(table.to_numpy(), "image")
 
 
