@@ -9,7 +9,7 @@ CODE := src tests benchmarks docs examples setup.py conftest.py
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test cluster slow fuzz torch spark lint types imports bench docs site site-links gallery wheels sanitize all clean
+.PHONY: demo test cluster slow fuzz torch spark lint types imports bench docs site site-links gallery notebooks wheels sanitize all clean
 
 demo: $(INSTALLED)
 	$(BIN)/rejo demo --overwrite
@@ -88,6 +88,9 @@ site-links: $(VENV)/.site
 EXAMPLE ?=
 gallery: $(VENV)/.site
 	$(BIN)/python -m tests.gallery_runs $(EXAMPLE)
+
+notebooks: $(VENV)/.site
+	$(BIN)/python -m tests.gallery_runs --form notebook $(EXAMPLE)
 
 $(VENV)/.site: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet "rejo[docs,examples]"
