@@ -5,7 +5,8 @@ Nothing is imported for a kind of frame that is not there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 # Frames of polars and pyarrow have no index: this column says which row of ``X`` a row is of, by
 # the name and the type that ``with_row_index`` of polars gives it.
 INDEX = "index"
+NO_NUMBER = "could not convert string to float"  # how NumPy's error begins
 
 
 def is_polars(X: Any) -> bool:
@@ -83,6 +85,38 @@ def with_column(frame: Any, name: str, values: Any) -> Any:
     if is_arrow(frame):
         return frame.append_column(name, _array(values))
     return frame.assign(**{name: values})
+
+
+@contextmanager
+def naming_words(X: Any) -> Iterator[None]:
+    """Name the column of ``X`` whose words cannot be read as numbers, which NumPy does not do."""
+    try:
+        yield
+    except ValueError as error:
+        if not str(error).startswith(NO_NUMBER) or (name := _column_of_words(X)) is None:
+            raise
+        raise ValueError(
+            f"column {name!r} of X holds words: {error}. Put a rejo.tables.TableEncoder, which "
+            "takes a DataFrame, before the classifier."
+        ) from error
+
+
+def _column_of_words(X: Any) -> Any:
+    """Name, or number, of the first column that is not read as numbers; ``None`` if all are."""
+    if not (hasattr(X, "columns") or is_arrow(X)):
+        X = np.asarray(X, dtype=object)
+    if len(X.shape) != 2:
+        return None
+    names = X.column_names if is_arrow(X) else getattr(X, "columns", range(X.shape[1]))
+    for i, name in enumerate(names):
+        column = X.iloc[:, i] if hasattr(X, "iloc") else X.column(i) if is_arrow(X) else X[:, i]
+        try:
+            np.asarray(column, dtype=np.float64)
+        except ValueError:
+            return name
+        except TypeError:  # dates, say: what failed was a word
+            continue
+    return None
 
 
 def _is_of(X: Any, package: str) -> bool:

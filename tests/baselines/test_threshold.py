@@ -497,7 +497,7 @@ def test_risk_on_400_points_is_near_the_bayes_risk(rule, C, gamma):
         (dict(estimator=LinearRegression()), "must be a classifier; LinearRegression is not"),
         (dict(estimator=SVC(kernel="precomputed")), "matrix of kernel values"),
         (dict(rule="best"), "'rule' parameter"),
-        (dict(reject_cost=1.0), "'reject_cost' parameter"),
+        (dict(reject_cost=1.0), "'reject_cost' parameter.*for amounts of money use cost_of"),
         (dict(reject_cost=0.7), r"reject_cost=0.7 is above 0.5: with 2 classes.* at most 1 - 1/2"),
         (dict(rule="class", cost_of={"error": 10, "review": 2}), "no effect with rule='class'"),
         (dict(calibration=None), "calibration='sigmoid' or 'isotonic', or rule='score'"),

@@ -12,12 +12,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 import rejo
 import rejo.baselines
 import rejo.estimators
-from rejo import RejoLinear, RejoMLP, RejoSVC
+from rejo import RejectClassifierCV, RejoLinear, RejoMLP, RejoSVC, ThresholdRejectClassifier
 from rejo.estimators.boundaries import BoundaryClassifier
 from rejo.estimators.classes import check_targets, choose_reject_label, encode_classes
 
@@ -360,6 +363,9 @@ def test_balanced_gives_each_class_the_same_total_weight():
         ({"y": None}, "Ruler requires y to be passed, but the target y is None"),
         ({"y": ["a"] * 4}, "y has only one class, 'a'"),
         ({"y": ["a", "b"]}, "inconsistent numbers of samples"),
+        ({"y": [0, 1, 1, np.nan]}, r"Input y contains NaN\. Drop these rows first"),
+        ({"y": [0, 1, 1, np.inf]}, r"Input y contains infinity .*\. Drop these rows first"),
+        ({"y": np.array([0, 1, 1, np.nan], object)}, r"y contains NaN\. Drop these rows first"),
     ],
 )
 def test_targets_and_weights_that_are_refused(arguments, message):
@@ -373,6 +379,24 @@ def test_an_unfitted_model_says_so():
             getattr(Ruler(), method)(POINTS)
     with pytest.raises(NotFittedError):
         Ruler().score(POINTS, [0] * 7)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RejoSVC(),
+        ThresholdRejectClassifier(LogisticRegression()),
+        RejectClassifierCV(make_pipeline(StandardScaler(), RejoSVC()), review_budget=0.1),
+    ],
+)
+def test_a_column_of_words_is_named(model):
+    frame = pd.DataFrame({"age": np.arange(20.0), "colour": ["red", "blue"] * 10})
+    y = [0, 1] * 10
+    message = "column {} of X holds words: could not convert string to float: .*TableEncoder"
+    with pytest.raises(ValueError, match=message.format("'colour'")):
+        model.fit(frame, y)
+    with pytest.raises(ValueError, match=message.format(1)):
+        model.fit(frame.to_numpy(dtype=object), y)
 
 
 def test_values_whose_squares_overflow_are_refused():

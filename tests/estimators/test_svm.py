@@ -338,7 +338,8 @@ def test_rows_without_weight_are_absent_from_all_attributes(data):
     ("parameters", "message"),
     [
         ({"reject_cost": 0}, r"'reject_cost' parameter of RejoSVC .*\(0\.0, 0\.5\].*Got 0 "),
-        ({"reject_cost": 0.6}, r"'reject_cost'.*Got 0\.6"),
+        ({"reject_cost": 0.6}, r"above 0\.5 a guess .* costs less than a review.*Got 0\.6"),
+        ({"reject_cost": 3}, r"what a review costs, divided by what an error costs.*Got 3"),
         ({"reject_cost": "0.2"}, r"'reject_cost'.*Got '0\.2'"),
         ({"C": 0}, "'C'"),
         ({"C": np.inf}, "'C'"),

@@ -373,13 +373,17 @@ def test_the_summary_says_the_prices_as_they_were_given():
         ({"review_budget": 1.0}, "review_budget must be a share"),
         ({"review_budget": -0.1}, "review_budget must be a share"),
         ({"review_budget": True}, "review_budget must be a share"),
-        ({"review_budget": "10%"}, "review_budget must be a share"),
-        ({"review_budget": 50}, "out of how many"),
+        ({"review_budget": "10%"}, "review_budget must be a share .*For 10 % write 0.1"),
+        ({"review_budget": 50}, "out of how many.*For 50 % write 0.5"),
+        ({"review_budget": 200}, "out of how many.*A share is a float"),
         ({"review_budget": 50, "per": 20}, "from 0 to per=20"),
         ({"max_error": 0}, "max_error must be a share"),
-        ({"max_error": 2}, "max_error must be a share"),
+        ({"max_error": 2}, "max_error must be a share .*For 2 % write 0.02"),
+        ({"max_error": "0.5%"}, "max_error must be a share .*For 0.5 % write 0.005"),
+        ({"max_error": "few %"}, "max_error must be a share .*got 'few %'\\.$"),
         ({"max_error": 0.1, "error": "mean"}, "'error' parameter"),
         ({"reject_cost": 0.7}, "reject_cost must be a number"),
+        ({"reject_cost": 3}, "divided by what an error costs; got 3. For amounts .* use cost_of"),
         ({"reject_cost": None}, 'reject_cost=None means "never reject"'),
         ({"reject_cost": None, "review_budget": 0.1}, 'leave reject_cost="auto"'),
         ({"cost_of": {"error": 100, "review": 60}}, "no case is worth one"),
@@ -393,7 +397,8 @@ def test_the_summary_says_the_prices_as_they_were_given():
         ({"max_error": 0.1, "small_groups": "drop"}, "'small_groups' parameter"),
         ({"reject_cost": 0.2, "cv": [(np.arange(200), np.arange(200))]}, "tests on all cases"),
         ({"review_budget": 0.1, "reject_costs": [0.7]}, "reject_costs"),
-        ({"review_budget": 0.1, "confidence": 1.0}, "'confidence' parameter"),
+        ({"review_budget": 0.1, "confidence": 1.0}, r"confidence must be .* 0.95; got 1.0\.$"),
+        ({"review_budget": 0.1, "confidence": 95}, "confidence must be .*For 95 % write 0.95"),
         ({"review_budget": 0.1, "calibration_size": 2.0}, "'calibration_size' parameter"),
         ({"review_budget": 0.1, "param_grid": {"reject_cost": [0.1]}}, "must not set reject_cost"),
     ],
@@ -401,6 +406,20 @@ def test_the_summary_says_the_prices_as_they_were_given():
 def test_bad_parameters(data, params, message):
     with pytest.raises(ValueError, match=message):
         RejectClassifierCV(machine(), **params).fit(*data)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ("aaaaab", "class 'b' has only 1 case to learn from, and none while cv=5 tests on it"),
+        ("aaabb", "cv=5 needs a class of 5 cases or more; the largest, 'a', has 3.*or cv=3"),
+    ],
+)
+def test_too_few_cases_for_the_folds_are_named(y, message):
+    X = np.arange(float(len(y)))[:, None]
+    for estimator in (machine(), ThresholdRejectClassifier(LogisticRegression())):
+        with pytest.raises(ValueError, match=message):
+            RejectClassifierCV(estimator, review_budget=0.2).fit(X, list(y))
 
 
 def test_the_estimator_must_be_able_to_reject(data):

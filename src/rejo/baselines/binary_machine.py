@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from rejo._state import Must, number, require
 from rejo._typing import Floats
 from rejo.estimators.classes import Targets
 from rejo.estimators.kernel_machine import KernelMachine
-from rejo.estimators.parameters import FiniteInterval
+from rejo.estimators.parameters import ReviewPrice
 
 
 class BinaryKernelMachine(KernelMachine):
@@ -27,7 +26,7 @@ class BinaryKernelMachine(KernelMachine):
             for name, constraint in KernelMachine._parameter_constraints.items()
             if name not in ("s", "loss_matrix")  # of ordinal classes
         },
-        "reject_cost": [FiniteInterval(Real, 0.0, 0.5, closed="right")],
+        "reject_cost": [ReviewPrice(0.5)],
     }
 
     _fitted: ClassVar[dict[str, Must]] = {"intercept_": number()}

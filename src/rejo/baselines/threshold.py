@@ -49,7 +49,7 @@ from rejo.estimators.base import Judgement, RejectClassifier
 from rejo.estimators.boundaries import judge_scores
 from rejo.estimators.classes import Targets, check_targets, is_ordered
 from rejo.estimators.inner import check_member
-from rejo.estimators.parameters import FiniteInterval
+from rejo.estimators.parameters import FiniteInterval, ReviewPrice
 from rejo.estimators.posteriors import judge_posteriors
 from rejo.estimators.priced import PricedClassifier
 from rejo.replication import costs_from_loss
@@ -177,7 +177,7 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
         **RejectClassifier._parameter_constraints,
         **Wrapper._wrapper_constraints,
         "rule": [StrOptions({"chow", "score", "class"})],
-        "reject_cost": [FiniteInterval(Real, 0.0, 1.0, closed="neither"), None],
+        "reject_cost": [ReviewPrice(1.0), None],
         "cost_of": "no_validation",  # by price_matrix, when the classes are known
         "max_rejection": [FiniteInterval(Real, 0.0, 1.0, closed="both"), None],
         "calibration": [StrOptions({"auto", *METHODS}), None],

@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import StrOptions, validate_parameter_const
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from rejo._docs import cited, shared_parameters
-from rejo._frames import frame_like, take_rows
+from rejo._frames import frame_like, naming_words, take_rows
 from rejo._sparse import check_sparse, summed
 from rejo._state import (
     MOST_FEATURES,
@@ -37,7 +37,7 @@ from rejo._state import (
 )
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import check_sample_weight, choose_reject_label, same_kind
-from rejo.estimators.parameters import FiniteInterval
+from rejo.estimators.parameters import ReviewPrice
 from rejo.metrics import tally
 
 PRICES = ("reject_cost", "cost_of", "loss_matrix")  # parameters that change what a score means
@@ -150,7 +150,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     reject_label: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "reject_cost": [FiniteInterval(Real, 0.0, 0.5, closed="right"), None],
+        "reject_cost": [ReviewPrice(0.5), None],
         "class_order": ["array-like", StrOptions({"sorted"}), None],
         "reject_label": "no_validation",
     }
@@ -572,7 +572,10 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             if X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_"):
                 return X
         kinds = "csr" if accept_sparse else False
-        X = validate_data(self, X, reset=reset, accept_sparse=kinds, dtype=np.float64, order="C")
+        with naming_words(X):
+            X = validate_data(
+                self, X, reset=reset, accept_sparse=kinds, dtype=np.float64, order="C"
+            )
         if issparse(X):
             X = summed(X)
         largest = np.abs(X.data if issparse(X) else X).max(initial=0.0)

@@ -31,7 +31,7 @@ from rejo.estimators.growing import (
     no_scores,
 )
 from rejo.estimators.matrices import Categories, blocks_of
-from rejo.estimators.parameters import FiniteInterval
+from rejo.estimators.parameters import FiniteInterval, ReviewPrice
 from rejo.estimators.priced import PricedClassifier
 from rejo.solvers.boosting import score_table
 
@@ -173,7 +173,7 @@ class RejoBoost(BoostedModel):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BoostedModel._parameter_constraints,
-        "reject_cost": [FiniteInterval(Real, 0.0, 1.0, closed="neither"), None],
+        "reject_cost": [ReviewPrice(1.0), None],
         "cost_of": "no_validation",  # by price_matrix, when the classes are known
         "boundaries": [StrOptions({"auto", *FORMS})],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],

@@ -66,7 +66,7 @@ def encode_classes(y: Any, class_order: Any = None) -> tuple[NDArray[Any], Indic
     if class_order is None and is_ordered(y):
         categories, codes = _categories(y)
         if (codes < 0).any():
-            raise ValueError("y contains missing values; drop these rows first.")
+            raise ValueError("y contains missing values. Drop these rows first.")
         used, k = np.unique(codes, return_inverse=True)
         return categories[used], k
     try:
@@ -75,7 +75,7 @@ def encode_classes(y: Any, class_order: Any = None) -> tuple[NDArray[Any], Indic
     except TypeError as error:
         kinds = set(map(type, labels.tolist()))
         if type(None) in kinds and len(kinds) == 2:
-            raise ValueError("y contains missing values (None); drop these rows first.") from None
+            raise ValueError("y contains missing values (None). Drop these rows first.") from None
         raise ValueError(f"y mixes labels that cannot be compared: {error}.") from None
     if class_order is None or isinstance(class_order, str):  # "sorted"
         if class_order is None and len(classes) > 2 and isinstance(classes[0], (str, bytes)):
@@ -210,14 +210,16 @@ def _check_labels(y: Any) -> NDArray[Any]:
         y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         if not np.isfinite(y).all():
-            assert_all_finite(y, input_name="y")
+            large = f"infinity or a value too large for {y.dtype!r}"
+            found = "NaN" if np.isnan(y).any() else large
+            raise ValueError(f"Input y contains {found}. Drop these rows first.")
         if (y != np.floor(y)).any():
             check_classification_targets(y)  # raises: a regression target
     elif y.dtype.kind == "O":
         try:
             assert_all_finite(y)
         except ValueError:
-            raise ValueError("Input y contains NaN; drop these rows first.") from None
+            raise ValueError("Input y contains NaN. Drop these rows first.") from None
     return y
 
 

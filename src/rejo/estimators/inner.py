@@ -21,7 +21,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from rejo._frames import is_arrow, is_polars
+from rejo._frames import is_arrow, is_polars, naming_words
 from rejo._sparse import check_sparse, summed
 from rejo._state import MOST_FEATURES, Must, count, optional, require
 from rejo._typing import Floats
@@ -91,7 +91,8 @@ class WrapsClassifier:
                 raise ValueError(f"X must be a table of points; got {X!r:.60}.")
             validate_data(self, X, reset=reset, skip_check_array=True)
             return summed(X.tocsr()) if sparse.issparse(X) else X
-        X = validate_data(self, X, reset=reset, **array_options(self))
+        with naming_words(X):
+            X = validate_data(self, X, reset=reset, **array_options(self))
         return summed(X) if sparse.issparse(X) else X
 
 

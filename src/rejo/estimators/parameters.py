@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -26,3 +27,20 @@ class FiniteInterval(Interval):
             return isfinite(float(value)) and bool(super().__contains__(float(value)))
         except OverflowError:
             return False
+
+
+class ReviewPrice(FiniteInterval):
+    """Prices of a review where an error costs 1, up to 1/2 or below 1, with words for both.
+
+    Between two classes, a guess is wrong at most half of the time; among more it may be wrong more
+    often, which a classifier by posteriors knows.
+    """
+
+    def __init__(self, highest: float) -> None:
+        super().__init__(Real, 0.0, highest, closed="right" if highest == 0.5 else "neither")
+
+    def __str__(self) -> str:
+        also = "for amounts of money use cost_of"
+        if self.right == 0.5:
+            also = "above 0.5 a guess between two classes costs less than a review"
+        return f"{super().__str__()} (what a review costs, divided by what an error costs; {also})"

@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 
+from rejo._frames import naming_words
 from rejo._typing import Floats
 from rejo.estimators.base import RejectClassifier
 from rejo.estimators.pipelines import final_classifier, is_frozen
@@ -21,6 +22,11 @@ def fit_weighted(estimator: Any, X: Any, y: Any, weight: Floats | None) -> Any:
     With metadata routing they go to the steps that request ``sample_weight``, if any does.  A
     frozen classifier is not fitted, so it needs none.
     """
+    with naming_words(X):
+        return _fit_weighted(estimator, X, y, weight)
+
+
+def _fit_weighted(estimator: Any, X: Any, y: Any, weight: Floats | None) -> Any:
     if weight is None or is_frozen(estimator):
         return estimator.fit(X, y)
     if isinstance(estimator, RejectClassifier):  # which sends them on by this function

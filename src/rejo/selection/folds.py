@@ -16,6 +16,7 @@ from sklearn.utils import _safe_indexing, column_or_1d, indexable
 from sklearn.utils.metaestimators import _safe_split
 
 from rejo._docs import shared_parameters
+from rejo._frames import naming_words
 from rejo._sparse import check_sparse
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import check_sample_weight, encode_classes, is_ordered, one_column
@@ -74,8 +75,27 @@ def split_cases(cv: Any, X: Any, y: Any, groups: Any = None) -> Splits:
                 "patient; to promise by sex or region, pass group."
             )
         cv = StratifiedGroupKFold(5 if cv is None else int(cv))
-    splits = check_cv(cv, y, classifier=True).split(X, y, groups)
+    splitter = check_cv(cv, y, classifier=True)
+    if isinstance(splitter, StratifiedKFold):
+        _check_class_sizes(y, splitter.n_splits)
+    splits = splitter.split(X, y, groups)
     return [(np.asarray(train), np.asarray(test)) for train, test in splits]
+
+
+def _check_class_sizes(y: Any, n_folds: int) -> None:
+    """Refuse classes too small for stratified folds, or for two classes in each training part."""
+    labels, sizes = np.unique(np.asarray(y), return_counts=True)
+    if len(labels) == 2 and sizes.min() == 1:
+        raise ValueError(
+            f"class {labels.tolist()[sizes.argmin()]!r} has only 1 case to learn from, and none "
+            f"while cv={n_folds} tests on it. Give more cases of this class."
+        )
+    if len(labels) > 1 and 1 < sizes.max() < n_folds:
+        raise ValueError(
+            f"cv={n_folds} needs a class of {n_folds} cases or more; the largest, "
+            f"{labels.tolist()[sizes.argmax()]!r}, has {sizes.max()}. Give more cases, or "
+            f"cv={sizes.max()}."
+        )
 
 
 def split_shuffled(cv: Any, X: Any, y: Any, groups: Any, random_state: Any) -> Splits:
@@ -220,7 +240,9 @@ def make_fold(
     if isinstance(estimator, Pipeline) and len(estimator) > 1:
         steps = clone(estimator[:-1])
         routed = routed_weights(steps, weight)
-        X_train, X_test = steps.fit_transform(X_train, y_train, **routed), steps.transform(X_test)
+        with naming_words(X):
+            X_train = steps.fit_transform(X_train, y_train, **routed)
+            X_test = steps.transform(X_test)
     return Fold(X_train, y_train, weight, X_test)
 
 

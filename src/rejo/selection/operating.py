@@ -256,12 +256,12 @@ class RejectClassifierCV(ChosenModel):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": "no_validation",
-        **dict.fromkeys(TARGETS, "no_validation"),  # by check_target
+        **dict.fromkeys(TARGETS, "no_validation"),  # by check_targets
         "small_groups": [StrOptions({"error", "review", "merge"})],
         "group_thresholds": ["boolean"],
         "per": [Interval(Integral, 1, None, closed="left"), None],
         "error": [StrOptions({"accepted", "overall"})],
-        "confidence": [Interval(Real, 0.0, 1.0, closed="neither"), None],
+        "confidence": "no_validation",  # by check_targets
         "calibration_size": [Interval(Real, 0.0, 1.0, closed="neither")],
         "param_grid": [dict, list, None],
         "reject_costs": ["array-like", Iterable, None],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,7 +25,7 @@ from rejo._state import (
 )
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import encode_classes
-from rejo.estimators.parameters import FiniteInterval
+from rejo.estimators.parameters import ReviewPrice
 from rejo.estimators.pipelines import check_answering
 from rejo.estimators.svm import RejoSVC
 from rejo.estimators.svm_folds import SVMGrid, score_folds
@@ -116,7 +115,7 @@ class RejoSVCCV(ChosenModel):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "reject_cost": [FiniteInterval(Real, 0.0, 0.5, closed="right")],
+        "reject_cost": [ReviewPrice(0.5)],
         **{name: ["array-like", Iterable] for name in ("Cs", "gammas", "hs", "reject_costs")},
         "cv": ["cv_object"],
         "n_jobs": [int, None],

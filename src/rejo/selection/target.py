@@ -61,6 +61,8 @@ def check_targets(params: Mapping[str, Any]) -> list[Target]:
     errors matter most.  Their ``limit`` is NaN: :func:`check_prices` reads them.
     """
     params = {"error": "accepted", "reject_cost": "auto", **params}
+    if params.get("confidence") is not None:
+        check_share("confidence", params["confidence"], example=0.95)
     if params["reject_cost"] is None:
         raise ValueError(
             'reject_cost=None means "never reject", which needs no target: use the estimator '
@@ -95,22 +97,34 @@ def _target(name: str, params: Mapping[str, Any]) -> Target:
     if name in ("cost_of", "max_cost"):
         return Target(name, None, np.nan)
     if not (_is_number(value) and 0 < value < 1):
-        raise ValueError(f"reject_cost must be a number in (0, 1); got {value!r}.")
+        raise ValueError(
+            "reject_cost must be a number in (0, 1), what a review costs divided by what an error "
+            f"costs; got {value!r}. For amounts of money use cost_of."
+        )
     return Target(name, None, float(value))
 
 
-def check_share(name: str, value: Any) -> float:
+def check_share(name: str, value: Any, example: float = 0.02) -> float:
     """Return a limit that is a share between 0 and 1."""
     if not (_is_number(value) and 0 < value < 1):
-        hint = (
-            f" For {value:g} % write {value / 100:g}."
-            if _is_number(value) and 1 <= value < 100
-            else ""
-        )
         raise ValueError(
-            f"{name} must be a share between 0 and 1, such as 0.02; got {value!r}.{hint}"
+            f"{name} must be a share between 0 and 1, such as {example:g}; got {value!r}."
+            f"{_as_share(value)}"
         )
     return float(value)
+
+
+def _as_share(value: Any) -> str:
+    """Say how to write a percentage, such as 5 or "5%"; nothing if it is none."""
+    least = 1.0  # which may mean 1 % or all
+    if isinstance(value, str) and value.rstrip().endswith("%"):
+        least = 0.0
+        try:
+            value = float(value.rstrip()[:-1])
+        except ValueError:
+            return ""
+    is_percent = _is_number(value) and least < value < 100
+    return f" For {value:g} % write {value / 100:g}." if is_percent else ""
 
 
 def check_prices(
@@ -153,8 +167,8 @@ def _budget(budget: Any, per: int | None) -> float:
         if per is None:
             raise ValueError(
                 f"review_budget={budget} is a number of cases: say out of how many, for instance "
-                f"review_budget={budget}, per={20 * max(int(budget), 5)}. A share is a float, "
-                "such as review_budget=0.1."
+                f"review_budget={budget}, per={20 * max(int(budget), 5)}."
+                f"{_as_share(budget) or ' A share is a float, such as review_budget=0.1.'}"
             )
         if 0 <= int(budget) <= per:
             return int(budget) / per
@@ -164,6 +178,7 @@ def _budget(budget: Any, per: int | None) -> float:
     raise ValueError(
         "review_budget must be a share of the cases below 1, such as 0.1, or a whole number of "
         f"them together with per, such as review_budget=50, per=1000; got {budget!r}."
+        f"{_as_share(budget)}"
     )
 
 
