@@ -148,6 +148,37 @@ def test_the_points_are_drawn_by_class():
         np.testing.assert_allclose(drawn, X[y == label])
 
 
+def test_without_points_the_legend_shows_areas(legend_texts):
+    y = grade_labels(X)
+    model = Ordered((0.2, 0.3, 0.45, 0.55, 0.7, 0.8)).fit(X, y)
+    displays = [
+        RejectRegionDisplay.from_estimator(model, X, y, points=False),
+        RejectRegionDisplay.from_estimator(model, X),  # points, but not in colours of classes
+    ]
+    for display, drawn in zip(displays, (0, 1), strict=True):
+        assert len([c for c in display.ax_.collections if c.get_zorder() == 2]) == drawn
+        assert legend_texts(display) == [*GRADES, "review"]
+        handles = display.ax_.get_legend().legend_handles[:4]
+        for handle, x0 in zip(handles, (0.1, 0.4, 0.6, 0.9), strict=True):
+            shown = colour_at(display, x0, 0.5)
+            np.testing.assert_allclose(handle.get_facecolor(), shown, atol=0.01)
+    np.testing.assert_array_equal(displays[0].xx0, displays[1].xx0)
+
+
+def test_neighbouring_classes_have_different_areas():
+    """By a fifteenth of a colour channel at least, for as many as five classes."""
+    for n_classes in range(2, 6):
+        steps = np.arange(n_classes)
+        display = RejectRegionDisplay(
+            xx0=np.tile(steps, (2, 1)),
+            xx1=np.tile(np.arange(2)[:, None], (1, n_classes)),
+            classes=steps,
+            decisions=np.tile(steps, (2, 1)),
+        ).plot()
+        tints = [handle.get_facecolor() for handle in display.ax_.get_legend().legend_handles]
+        assert np.abs(np.diff(tints, axis=0)).max(axis=1).min() > 1 / 15
+
+
 def test_a_region_that_the_grid_does_not_reach_is_left_out():
     """All scores of one sign draw no line, and warn of nothing."""
     y = binary_labels(X)

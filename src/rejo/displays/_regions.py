@@ -20,7 +20,9 @@ from rejo.estimators.pipelines import final_step
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-TINT = 0.22  # share of the class colour in the background of its region; the rest is white
+# Share of the class colour in the background of its region; the rest is white. More than two
+# classes are steps of one scale, and when pale the steps look alike.
+TINT_OF_TWO, TINT_OF_MORE = 0.22, 0.35
 EDGE = "0.15"
 REJECT = -1  # among decisions
 
@@ -104,6 +106,7 @@ class RejectRegionDisplay(Display):
         *,
         grid_resolution: int = 200,
         eps: float = 0.05,
+        points: bool = True,
         ax: "Axes | None" = None,
         xlabel: str | None = None,
         ylabel: str | None = None,
@@ -116,27 +119,29 @@ class RejectRegionDisplay(Display):
             A fitted classifier; also at the end of a ``Pipeline``, or in a search such as
             ``GridSearchCV``. Draws its ``boundary_scores``, or its predictions if it has none.
         X : {array-like, DataFrame} of shape (n_samples, 2)
-            Data that set the range of the grid and are drawn as points.
+            Data that set the range of the grid and, unless ``points`` is False, are drawn.
         y : array-like of shape (n_samples,) or (n_samples, 1), default=None
             Classes of the points.
         grid_resolution : int, default=200
             Number of grid points along each feature.
         eps : float, default=0.05
             Margin around the data, as a share of their range.
+        points : bool, default=True
+            Whether to draw the data. Without them narrow regions are easier to see.
         ax : matplotlib Axes, default=None
         xlabel, ylabel : str, default=None
             Names of the features; by default the columns of a DataFrame, or "x1" and "x2".
         """
         _check_settings(grid_resolution, eps)
-        points = check_array(X, dtype=np.float64, input_name="X")
-        if points.shape[1] != 2:
+        values = check_array(X, dtype=np.float64, input_name="X")
+        if values.shape[1] != 2:
             raise ValueError(
-                f"X must have 2 features to be drawn, got {points.shape[1]}; fit the classifier on "
+                f"X must have 2 features to be drawn, got {values.shape[1]}; fit the classifier on "
                 "two features"
             )
         names = [str(name) for name in getattr(X, "columns", ("x1", "x2"))]
 
-        low, high = points.min(axis=0), points.max(axis=0)
+        low, high = values.min(axis=0), values.max(axis=0)
         margin = eps * np.where(high > low, high - low, 1)
         axes = np.linspace(low - margin, high + margin, grid_resolution)  # (grid_resolution, 2)
         xx0, xx1 = np.meshgrid(axes[:, 0], axes[:, 1])
@@ -153,8 +158,8 @@ class RejectRegionDisplay(Display):
             classes=classes,
             scores=scores,
             decisions=decisions,
-            X=points,
-            y=None if y is None else _check_classes(y, classes, len(points)),
+            X=values if points else None,
+            y=None if y is None else _check_classes(y, classes, len(values)),
             xlabel=names[0] if xlabel is None else xlabel,
             ylabel=names[1] if ylabel is None else ylabel,
         )
@@ -172,7 +177,8 @@ class RejectRegionDisplay(Display):
     def _plot(self, ax: "Axes | None") -> None:
         ax = self._set_axes(ax, (6.4, 4.8))
         colours = style.class_colours(len(self.classes))
-        tints = [style.tint(colour, TINT) for colour in colours]
+        share = TINT_OF_TWO if len(colours) == 2 else TINT_OF_MORE
+        tints = [style.tint(colour, share) for colour in colours]
         if self.scores is not None:
             self._draw_scores(self.scores, tints)
         else:
@@ -184,7 +190,7 @@ class RejectRegionDisplay(Display):
             xlabel=self.xlabel,
             ylabel=self.ylabel,
         )
-        self._draw_legend(colours)
+        self._draw_legend(colours, tints)
 
     @property
     def _may_reject(self) -> bool:
@@ -244,16 +250,23 @@ class RejectRegionDisplay(Display):
         for label, colour, marker in looks:
             self.ax_.scatter(*self.X[self.y == label].T, color=colour, marker=marker, **look)
 
-    def _draw_legend(self, colours: list[Any]) -> None:
-        """List the classes in their order, outside the axes."""
+    def _draw_legend(self, colours: list[Any], tints: list[Any]) -> None:
+        """List the classes in their order, outside the axes: their points, or else their areas."""
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
-        looks = zip(map(style.wrap, self.classes), colours, cycle(style.MARKERS), strict=False)
-        handles: list[Any] = [
-            Line2D([], [], linestyle="", label=label, color=colour, marker=marker)
-            for label, colour, marker in looks
-        ]
+        names = [style.wrap(label) for label in self.classes]
+        handles: list[Any]
+        if self.X is None or self.y is None:
+            handles = [
+                Patch(label=name, fc=tint, ec=EDGE, lw=0.6)
+                for name, tint in zip(names, tints, strict=True)
+            ]
+        else:
+            handles = [
+                Line2D([], [], linestyle="", label=name, color=colour, marker=marker)
+                for name, colour, marker in zip(names, colours, cycle(style.MARKERS), strict=False)
+            ]
         if self._may_reject:
             look: dict[str, Any] = {"fc": style.REJECT_FACE, "ec": style.REJECT_HATCH, "lw": 0.6}
             handles.append(Patch(label="review", hatch="////", **look))
