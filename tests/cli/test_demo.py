@@ -11,6 +11,7 @@ import pytest
 
 from rejo import cli
 from rejo.persistence import load
+from rejo.prices import price_matrix
 
 FILES = sorted(cli.demo.FILES)
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -38,6 +39,8 @@ def check_files(home, out):
     for name in re.findall(r"rejo-demo/\w+\.\w+", out):
         assert (home / name).exists(), name
     assert re.search(r"^Open rejo-demo/report\.html in a browser", out, flags=re.MULTILINE)
+    (prices,) = re.findall(r"in place of --review-budget: --costs (\S+)\.$", out, re.MULTILINE)
+    assert price_matrix(prices, ["benign", "malignant"]).shape == (2, 3)
 
 
 def check_commands(home, out):

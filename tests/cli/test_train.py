@@ -6,6 +6,7 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from sklearn.model_selection import train_test_split
 
 from rejo import RejoLinear, ReplicationClassifier, catalogue, cli
 from rejo.catalogue import METHODS, TRAINED
-from rejo.cli._training import CALIBRATION
+from rejo.cli._training import CALIBRATION, why_chosen
 from rejo.persistence import inspect, load
 from rejo.selection import RejectClassifierCV, choose_model
 from rejo.tables import TableEncoder
@@ -452,6 +453,23 @@ def test_models_to_choose_from_are_compared(run, table):
     assert f"notes: rejo train, {chosen}" in str(inspect("m.rejo"))
     assert "(reviewing every case)" in out
     assert "(deciding every case)" in out
+
+
+@pytest.mark.parametrize(
+    ("cost", "log_loss", "why"),
+    [
+        (0.1, 0.2, None),
+        (0.12, 0.31, "is simpler"),
+        (0.12, 0.2, "has the lower log loss"),
+    ],
+)
+def test_why_a_model_was_chosen_that_costs_more(cost, log_loss, why):
+    cheapest = SimpleNamespace(cost=0.1, log_loss=0.3)
+    chosen = SimpleNamespace(cost=cost, log_loss=log_loss)
+    assert why_chosen(SimpleNamespace(tried=[cheapest, chosen], chosen=chosen)) == why
+    cheapest.log_loss = np.nan
+    expected = why and "gives probabilities"
+    assert why_chosen(SimpleNamespace(tried=[cheapest, chosen], chosen=chosen)) == expected
 
 
 def test_a_model_that_is_not_known(refused, table):

@@ -53,7 +53,14 @@ def test_version(run):
     [
         ((), "COMMAND"),
         (("dance",), "invalid choice: 'dance'"),
-        (("train",), "arguments are required: DATA, --target, -o/--output"),
+        (("train",), "arguments are required: DATA, --target, -o/--output; for example: rejo "),
+        (
+            ("train", "no.csv"),
+            "no.csv does not exist, and the following arguments are required: --",
+        ),
+        (("train", ".", "--target", "y"), "the following arguments are required: -o/--output"),
+        (("train", "*.csv"), "rejo train '*.csv' --target COLUMN --review-budget 0.1 -o model.rej"),
+        (("predict", "no.rejo"), "no.rejo does not exist, and the following arguments are requir"),
         (("train", "t.csv", "--target", "y", "-o", "m", "--reject-cost", "1"), "between 0 and 1"),
         (("train", "t.csv", "--target", "y", "-o", "m", "--reject-cost", "0"), "between 0 and 1"),
         (("train", "t.csv", "--target", "y", "-o", "m", "--reject-cost", "nan"), "between 0 and 1"),

@@ -204,9 +204,12 @@ def test_what_was_tried(make, reports):
     assert make.report(outcomes, y).tried is None
     simple = [row | {"chosen": row["method"] == "logistic"} for row in make.tried]
     words = make.report(outcomes, y, tried=simple).tried.words
-    assert re.search(
-        r"logistic.* was chosen; it costs 5.6\s% more than the cheapest, .*blend", words
-    )
+    costs = r"logistic.* was chosen; it costs 5.6\s% more than the cheapest, .*blend"
+    assert re.search(rf"{costs}\W*\.$", words)
+    for row in simple:
+        row["why"] = "is simpler" if row["chosen"] else None
+    words = make.report(outcomes, y, tried=simple).tried.words
+    assert re.search(rf"{costs}\W*, which may be chance, but it is simpler\.$", words)
 
 
 def test_prices_are_checked_against_the_classes(make):

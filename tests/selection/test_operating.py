@@ -41,6 +41,8 @@ from rejo.selection.crossfit import CrossFit
 from rejo.selection.cuts import CutRanking
 from rejo.selection.expected import effective_sizes, expect, learning_drift
 from rejo.selection.operating import CANDIDATES
+from rejo.selection.summary import matching_price, reason, summarise
+from rejo.selection.target import Target
 
 PIMA = Path(os.environ.get("REJO_DATA") or os.devnull) / "pima_diabetes.csv"
 
@@ -244,7 +246,7 @@ def test_impossible_prices_are_named(data, estimator, cost_of):
     [
         ({"review_budget": 0, "per": 100}, 0.0, "this sends no ambiguous case to review."),
         ({"review_budget": 100, "per": 100}, 1.0, "this sends every ambiguous case to review."),
-        ({"review_budget": 0.2}, 0.2, "this sets the price of a review to 0."),
+        ({"review_budget": 0.2}, 0.2, "The same decisions cost least if a review costs 0."),
     ],
 )
 def test_any_budget_is_a_model_that_can_be_saved_and_fitted_again(
@@ -329,6 +331,23 @@ def test_summary_is_plain(data):
     assert "\n" not in text
 
 
+def test_the_summary_counts_one_case_as_one():
+    rare = summarise(expect(0.01, 0.02, (400.0, 400.0), 100, 0.95), "", [])
+    assert rare.startswith("Of 100 cases, about 99 are decided and 1 goes to review (0 to ")
+    many = summarise(expect(0.99, 0.002, (400.0, 400.0), 100, 0.95), "", [])
+    assert many.startswith("Of 100 cases, about 1 is decided and 99 go to review (")
+
+
+def test_the_price_that_a_limit_amounts_to_comes_last_if_anyone_would_pay_it():
+    budget = [Target("review_budget", "rejection_rate", 0.1)]
+    said = matching_price(budget, 0.222, None)
+    assert said == "The same decisions cost least if a review costs 0.222 of an error."
+    for price, prices in ((9.4e-7, None), (1.5, None), (0.2, "An error costs 5.")):
+        assert matching_price(budget, price, prices) == ""
+    assert matching_price([Target("reject_cost", None, 0.2)], 0.2, None) == ""
+    assert reason(budget, 0.222).endswith("with as few errors as possible.")
+
+
 def test_summary_says_prices_and_what_the_extremes_cost(data):
     X, y = data
     named = np.where(y > 0, "ill", "well")
@@ -348,7 +367,7 @@ def test_summary_says_prices_and_what_the_extremes_cost(data):
     assert "5,000" in budget.summary()
     plain = RejectClassifierCV(logistic, review_budget=0.1).fit(X, named)
     assert plain.costs_ is None
-    assert "this sets the price of a review to 0." in plain.summary()
+    assert "The same decisions cost least if a review costs 0." in plain.summary()
     again = pickle.loads(pickle.dumps(budget))
     assert again.summary() == budget.summary()
 

@@ -99,6 +99,7 @@ def build_parser() -> argparse.ArgumentParser:
         name = command.__name__.rpartition(".")[2]
         added = commands.add_parser(name, help=command.HELP, description=command.DESCRIPTION)
         command.add(added)
+        added.example = getattr(command, "EXAMPLE", "")
         added.set_defaults(run=command.run)
     return parser
 
@@ -106,12 +107,16 @@ def build_parser() -> argparse.ArgumentParser:
 class _Parser(argparse.ArgumentParser):
     """Options in full, errors on one line like all others."""
 
+    example = ""  # a line to type, with braces for the first word after the command
+    _words: Sequence[str] = ()
+
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, **options)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         if not self._subparsers:  # a command, which knows its own options
-            self._check_options(args or ())
+            self._words = args or ()
+            self._check_options(self._words)
         elif args and not args[0].startswith("-"):
             self._check_command(args[0])
         found, unknown = super().parse_known_args(args, namespace)
@@ -150,7 +155,19 @@ class _Parser(argparse.ArgumentParser):
     def _is_number(self, word: str) -> bool:
         return bool(self._negative_number_matcher.match(word))
 
+    def _about_required(self, message: str) -> str:
+        """Also say that a file does not exist, and how the whole line might look."""
+        first = next((word for word in self._words[:1] if not word.startswith("-")), None)
+        if first is not None and not (re.search(r"://|[*?\[]", first) or os.path.exists(first)):
+            message, first = f"{first} does not exist, and {message}", None
+        if not self.example:
+            return message
+        data = "DATA" if first is None else shlex.quote(without_password(first))
+        return f"{message}; for example: {self.example.format(data)}"
+
     def error(self, message: str) -> NoReturn:
+        if message.startswith("the following arguments are required"):
+            message = self._about_required(message)
         self.exit(2, f"rejo: error: {one_line(message)}; see {self.prog} --help\n")
 
 

@@ -250,7 +250,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
                       "unlike all of training to review, at most this share of ordinary cases "
                       "(default: 0.02); they count in the budget"),
     "--model": dict(type=models, default="auto", metavar="NAMES", help="auto (default) takes the "
-                    "kind of model that costs least in cross-validation; or name one or more to "
+                    "model with the lowest log loss in cross-validation, unless another costs "
+                    "clearly less, or a simpler one is as good; or name one or more to "
                     "choose from: " + ", ".join(TRAINED)),
     "--output": dict(type=Path),
     "--capacity": dict(type=capacity, metavar="N", help="send at most this many cases of the file "

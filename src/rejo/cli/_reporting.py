@@ -8,7 +8,7 @@ from typing import Any
 
 from rejo.cli._cases import Cases
 from rejo.cli._files import check_output, require, write_file
-from rejo.cli._training import Trained, candidates, folds_for
+from rejo.cli._training import Trained, candidates, folds_for, why_chosen
 
 
 def check_report(arguments: argparse.Namespace) -> None:
@@ -60,6 +60,7 @@ def judge_training(cases: Cases, trained: Trained, *, seed: int, n_jobs: int) ->
             "cost": entry.cost,
             "error": entry.error,
             "chosen": entry.name == choice.name,
+            "why": why_chosen(choice) if entry.name == choice.name else None,
         }
         for entry in choice.tried
     ]

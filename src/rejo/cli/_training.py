@@ -4,6 +4,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from math import isnan
 from typing import Any, NamedTuple
 
 from rejo._io import percent
@@ -92,6 +93,19 @@ def train(
             raise
     model.set_params(n_jobs=None)  # not a property of the model
     return Trained(model, choice)
+
+
+def why_chosen(choice: Any) -> str | None:
+    """What speaks for the chosen model where another costs less; ``None`` if it costs least.
+
+    See :func:`rejo.selection.auto.simplest`: log loss decides where costs may differ by chance.
+    """
+    cheapest, chosen = choice.tried[0], choice.chosen
+    if chosen.cost <= 1.0005 * cheapest.cost:
+        return None
+    if isnan(cheapest.log_loss):
+        return "gives probabilities"
+    return "is simpler" if chosen.log_loss > cheapest.log_loss else "has the lower log loss"
 
 
 def with_novelty(estimator: Any, share: float, seed: int) -> Any:

@@ -17,6 +17,7 @@ DESCRIPTION = (
 FOLDER = Path("rejo-demo")
 BUDGET = 0.05
 NEW = 0.3  # share of the cases that serve as new ones
+PRICES = "error:malignant=100,error:benign=10,review=1"
 FILES = ("training.csv", "new_cases.csv", "model.rejo", "report.html", "decisions.csv")
 
 
@@ -52,6 +53,10 @@ def run(arguments: argparse.Namespace) -> None:
     _do("predict", model, new, "-o", decisions, *overwrite)
     _do("evaluate", model, new)
     print(f"\nOpen {report} in a browser. Move the slider, and enter your own prices.")
+    print(
+        "Is it worse to miss a cancer than to call a benign tumour malignant? Train with prices in "
+        f"place of --review-budget: --costs {PRICES}."
+    )
 
 
 def _do(*words: str) -> None:

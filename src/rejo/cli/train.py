@@ -28,13 +28,17 @@ from rejo.cli._streamed_training import (
     respelled_target,
     train_streamed,
 )
-from rejo.cli._training import Trained, encoder_for, train
+from rejo.cli._training import Trained, encoder_for, train, why_chosen
 
 MOST_NAMES = 2000  # characters of names of columns in a report
 HELP = "train a model that decides clear cases and sends the others to review"
 DESCRIPTION = (
     "Train on a table with known classes, for a review budget, a maximum error rate or prices. "
     "Numbers, categories, dates and missing values are encoded as part of the model."
+)
+EXAMPLE = (
+    "rejo train {0} --target COLUMN --review-budget 0.1 -o model.rejo (rejo look {0} shows the "
+    "columns)"
 )
 
 
@@ -259,10 +263,8 @@ def _compared(choice: Any) -> list[str]:
     """Why this model, and how it compares with deciding and reviewing every case."""
     cheapest, chosen = choice.tried[0], choice.chosen
     lines = []
-    if chosen.cost > 1.0005 * cheapest.cost:
+    if why := why_chosen(choice):
         less = percent(1 - cheapest.cost / chosen.cost)
-        why = "is simpler" if chosen.log_loss > cheapest.log_loss else "has the lower log loss"
-        why = "knows posteriors" if isnan(cheapest.log_loss) else why
         lines.append(
             f"{cheapest.name} costs {less} less here, which may be chance; {chosen.name} {why}."
         )

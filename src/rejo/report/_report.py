@@ -336,6 +336,7 @@ def make_report(
     tried : sequence of dict, default=()
         Candidates that were compared, with the keys ``method``, ``cost`` (mean of a case, out of
         fold, in the unit of the prices), ``error`` (its standard error, or None) and ``chosen``.
+        The chosen one may have ``why``, such as "is simpler", for where another costs less.
     promises : sequence of Guarantee, str or dict, default=()
         What is promised of the chosen point, such as ``model.guarantees_``.  A dict has a sentence
         under ``promise`` and may have one under ``assumption``; with ``by`` ("class", "decision" or

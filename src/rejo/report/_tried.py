@@ -55,7 +55,8 @@ def read_tried(rows: Sequence[Mapping[str, Any]], highest_price: float) -> Tried
         )
 
     table = [candidate(row) for row in found]
-    return TriedTable(table, _words(table, [float(row["cost"]) for row in found]))
+    why = next((row.get("why") for row in found if row.get("chosen")), None)
+    return TriedTable(table, _words(table, [float(row["cost"]) for row in found], why))
 
 
 def _more(cost: float, least: float) -> str:
@@ -64,8 +65,8 @@ def _more(cost: float, least: float) -> str:
     return f"{fixed(to_units(100 * (cost / least - 1), 1), 1)}{SPACE}%" if least else "more"
 
 
-def _words(table: list[Candidate], costs: list[float]) -> str:
-    """How far the chosen one is from the next."""
+def _words(table: list[Candidate], costs: list[float], why: str | None) -> str:
+    """How far the chosen one is from the next, and why it was chosen if that costs less."""
     chosen = [i for i, row in enumerate(table) if row.chosen]
     if len(table) < 2 or len(chosen) != 1:
         return ""
@@ -78,7 +79,9 @@ def _words(table: list[Candidate], costs: list[float]) -> str:
         apart = _apart(costs[j], costs[i])
         return f"{name} was chosen; the next, {quoted(table[j].method)}, costs {apart}."
     apart = _apart(costs[i], costs[0])
-    return f"{name} was chosen; it costs {apart} than the cheapest, {quoted(table[0].method)}."
+    than = f"{apart} than the cheapest, {quoted(table[0].method)}"
+    reason = f", which may be chance, but it {clean(why)}" if why else ""
+    return f"{name} was chosen; it costs {than}{reason}."
 
 
 def _apart(cost: float, least: float) -> str:

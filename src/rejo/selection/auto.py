@@ -244,7 +244,11 @@ def choose_model(
     n_jobs: int | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Choice:
-    """Choose the model with the lowest cost of a case out of fold, at given prices.
+    """Choose a model by what a case costs out of fold at given prices, and by its log loss.
+
+    It is the one with the lowest log loss, unless another costs less by two standard errors.  A
+    simpler one, which stands before it in the catalogue, wins if its cost and its log loss are
+    within half a percent.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ from rejo.selection.ranked import rank
 from rejo.selection.rate_limits import group_names, read_limits
 from rejo.selection.repeats import warn_of_repeats
 from rejo.selection.search import CANDIDATES, Found, Request, search_cut, search_path
-from rejo.selection.summary import MeanCosts, advise, reason, summarise
+from rejo.selection.summary import MeanCosts, advise, matching_price, reason, summarise
 from rejo.selection.target import TARGETS, Target, check_prices, check_targets
 from rejo.typical import Typical
 
@@ -513,9 +513,12 @@ class RejectClassifierCV(ChosenModel):
     def summary(self) -> str:
         """Describe the model in a paragraph of plain words."""
         check_is_fitted(self)
-        found = summarise(self.expected_, self.reason(), self.guarantees_, self.policy_)
+        found = [summarise(self.expected_, self.reason(), self.guarantees_, self.policy_)]
         margin = getattr(self, "margin_", None)  # files of older versions have none
-        return found if margin is None else f"{found} {advise(self.target_, margin)}"
+        if margin is not None:
+            found.append(advise(self.target_, margin))
+        found.append(matching_price(self.targets_, self.reject_cost_, self._prices_said))
+        return " ".join(filter(None, found))
 
     def reason(self) -> str:
         """Say what was asked for, at which prices, and what cases cost if prices were given."""

@@ -15,6 +15,7 @@ from rejo.selection.guarantee import Guarantee
 from rejo.selection.target import Target
 
 MOST_NAMES = 20  # of groups in a sentence
+LEAST_PRICE = 1e-4  # of a review, as a share of that of an error, that anyone would set
 
 
 @storable
@@ -37,7 +38,7 @@ def summarise(
     n = expected.n_cases
     reviewed = round(n * expected.rejection_rate.estimate)
     sentences = [
-        f"Of {n:,} cases, about {n - reviewed:,} are decided and {reviewed:,} go to review "
+        f"Of {n:,} cases, about {_is(n - reviewed)} decided and {_goes(reviewed)} to review "
         f"({_range(expected.rejection_rate, n)}); about "
         f"{_number(n * expected.error_rate.estimate)} are decided wrongly "
         f"({_range(expected.error_rate, n)}).",
@@ -75,28 +76,31 @@ def reason(
     targets: Sequence[Target], reject_cost: float, prices: str | None = None,
     costs: MeanCosts | None = None,
 ) -> str:  # fmt: skip
-    """Say what was asked for, and the price of a review that follows.
-
-    ``prices`` are those that were given, in words.
-    """
+    """Say what was asked for; ``prices`` are those that were given, in words."""
     limits = [target for target in targets if target.rate is not None or target.name == "max_cost"]
     said = [_asked(limits, priced=prices is not None)] if limits else []
     if prices is not None:
         said.append(prices)
     elif not limits:
         said.append(f"The price of a review is {reject_cost:g}, where an error costs 1.")
-    else:
+    elif not 0 < reject_cost < 1:
         # A cut above every price of an error reviews nothing; a price of 0, everything.
-        follows = f"sets the price of a review to {reject_cost:.3g}, where an error costs 1"
-        if not 0 < reject_cost < 1:
-            follows = f"sends {'no' if reject_cost > 0 else 'every'} ambiguous case to review"
-        said[-1] = f"{said[-1][:-1]}; this {follows}."
+        some = "no" if reject_cost > 0 else "every"
+        said[-1] = f"{said[-1][:-1]}; this sends {some} ambiguous case to review."
     if costs is not None:
         said.append(
             f"A case then costs {_amount(costs.chosen)} on average; if all were reviewed it would "
             f"cost {_amount(costs.review_all)}, if all were decided {_amount(costs.decide_all)}."
         )
     return " ".join(said)
+
+
+def matching_price(targets: Sequence[Target], reject_cost: float, prices: str | None) -> str:
+    """Say for which price of a review the limits give the same decisions; else nothing."""
+    asked = any(target.rate is not None for target in targets) and prices is None
+    if not (asked and LEAST_PRICE <= reject_cost < 1):
+        return ""
+    return f"The same decisions cost least if a review costs {reject_cost:.3g} of an error."
 
 
 def _asked(targets: Sequence[Target], priced: bool) -> str:
@@ -195,6 +199,14 @@ def _rounded_down(share: float) -> str:
 
 def _range(rate: Interval[float], n: int) -> str:
     return f"{round(n * rate.low):,} to {round(n * rate.high):,}"
+
+
+def _is(count: int) -> str:
+    return f"{count:,} {'is' if count == 1 else 'are'}"
+
+
+def _goes(count: int) -> str:
+    return f"{count:,} {'goes' if count == 1 else 'go'}"
 
 
 def _number(value: float) -> str:
