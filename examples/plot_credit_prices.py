@@ -87,7 +87,7 @@ for name, cost in costs.items():
 
 # %%
 # The first step needs no review at all: a threshold at the right place takes off 40 %. Reviews then
-# take off nearly half of the rest. To review everything would cost more than to decide everything
+# take off two fifths of the rest. To review everything would cost more than to decide everything
 # at the right threshold.
 #
 # How many reviews?
@@ -133,7 +133,7 @@ ax.set(xlabel="share of applications reviewed", ylabel="cost per application", x
 ax.xaxis.set_major_formatter("{x:.0%}")
 ax.set_title("What the reviews save, by their order")
 ax.spines[["top", "right"]].set_visible(False)
-ax.legend(frameon=False, loc="center right")
+ax.legend(frameon=False, loc="upper right", bbox_to_anchor=(1, 0.9))
 plt.show()
 
 # %%
@@ -148,10 +148,8 @@ plt.show()
 # the lowest. Between two thresholds, 4 % and 67 %, that is the review.
 
 p = np.linspace(0, 1, 401)
-low, high = (
-    200 / 5000,
-    1 - 200 / 600,
-)  # where a review costs as much as granting, and as turning down
+low = 200 / 5000  # here a review costs as much as granting the loan
+high = 1 - 200 / 600  # and here as much as turning it down
 fig, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
 ax.axvspan(low, high, color="0.92")
 ax.plot(p, 5000 * p, color=BLUE, label="grant the loan")
@@ -179,11 +177,12 @@ plt.show()
 # because the model turns these down although most would be repaid: a loan that is lost costs so
 # much more.
 
-queue = model.review(X_new, why=2, background=X_train[:300]).nsmallest(5, "rank")
+queue = model.review(X_new, why=1, background=X_train[:300]).nsmallest(5, "rank")
 print(queue[["forced", "chance_wrong", "worth", "why"]].round(2).to_string())
 
 # %%
-# Next quarter the officers are busy, and a review costs 300. That needs no training:
+# Next quarter the officers are busy, and a review costs 300. That needs no training
+# (:doc:`more on prices </prices>`):
 
 busy = model.at(cost_of="error:default=5000,error:repaid=600,review=300")
 for price, classifier in {200: model, 300: busy}.items():

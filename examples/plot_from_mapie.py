@@ -16,6 +16,7 @@ cannot.
 # always is.
 
 import warnings
+from textwrap import fill
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -88,7 +89,7 @@ model = RejectClassifierCV(
 decisions = model.predict(X_new)
 share, wrong = share_and_errors(decisions, decided=decisions != model.reject_label_)
 print(f"rejo decides {share:.1%}, of these {wrong:.1%} wrong")
-print(model.summary())
+print(fill(model.summary(), 90))
 
 # %%
 # ``review`` then gives each case with its chance of being wrong and its place in the queue. In
@@ -177,14 +178,14 @@ ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(0, 0.85))
 plt.show()
 
 # %%
-# All points lie on one curve, since all three decide by the same logistic regression. What
+# All points lie near one curve, since all three put a threshold on a logistic regression. What
 # differs is how far the proof lets them go: rejo decides 54 % of the cases, MAPIE 41 % and 38 %.
 # rejo and the split sequence each break one promise of twenty, which is what 95 % allows.
 #
 # Where the difference comes from: rejo learns the order of its tests from folds of the *training*
 # cases, so all calibration cases are left for the tests. On real tables the gap is smaller, 2 to
-# 11 points in five of six settings, and in one MAPIE is level: see "Compared with MAPIE" on the
-# page about promises.
+# 11 points in five of six settings, and in one MAPIE is level: see "Compared with MAPIE" on
+# :doc:`the page about promises </promises>`.
 #
 # What is left to you
 # -------------------
@@ -204,10 +205,12 @@ plt.show()
 #
 # Where MAPIE is the better choice
 # --------------------------------
-# - **Prediction sets and intervals.** MAPIE's first business is conformal prediction: sets of
+# - **Prediction sets and intervals.** MAPIE's main business is conformal prediction: sets of
 #   classes, and intervals for regression and time series. rejo has neither.
 # - **Other risks.** Any function of truth and prediction can be controlled, such as recall,
 #   several at once, for multi-label problems and segmentation of images. rejo has a fixed list:
 #   errors overall, by class, by decision and by group, reviews and costs.
 # - **A model that is already deployed.** MAPIE takes any ``predict_proba``. rejo can do that too,
 #   with ``ThresholdRejectClassifier(FrozenEstimator(model))``, but it is one step more.
+#
+# For other libraries, see :doc:`the page on coming from them </coming-from>`.

@@ -5,15 +5,16 @@ From scikit-fallback
 You use scikit-fallback (``skfb``), where a case without a decision is a *fallback*. Its
 classifiers wrap a scikit-learn classifier, as rejo's do. Here are three jobs in both, and what
 comes out: a review budget, where both are equally good; prices, where rejo is cheaper; and a
-limit for errors.
+limit on errors.
 """
-
-# sphinx_gallery_thumbnail_number = 2
 
 # %%
 # The applications
 # ----------------
 # Loan applications, generated; one in four is lost. The reviewers have time for one in five.
+
+# sphinx_gallery_thumbnail_number = 2
+from textwrap import fill
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -42,6 +43,12 @@ def rates(decisions, label):
     return reviewed.mean(), (decisions != y_new)[~reviewed].mean()
 
 
+def show(name, decisions, label):
+    """Print both shares."""
+    reviewed, wrong = rates(decisions, label)
+    print(f"{name}: {reviewed:.1%} in review, {wrong:.1%} errors among the decided")
+
+
 # %%
 # A review budget
 # ---------------
@@ -51,23 +58,18 @@ def rates(decisions, label):
 fallback = RateFallbackClassifierCV(
     LogisticRegression(), fallback_rate=0.2, cv=5, fallback_label="review", fallback_mode="return"
 ).fit(X, y)
-print(
-    "scikit-fallback: {:.1%} in review, {:.1%} errors".format(
-        *rates(fallback.predict(X_new), "review")
-    )
-)
+show("scikit-fallback", fallback.predict(X_new), "review")
 
 # %%
 # In rejo it is ``review_budget``:
 
-model = RejectClassifierCV(ThresholdRejectClassifier(LogisticRegression()), review_budget=0.2).fit(
-    X, y
-)
-print("rejo: {:.1%} in review, {:.1%} errors".format(*rates(model.predict(X_new), "reject")))
+classifier = ThresholdRejectClassifier(LogisticRegression())
+model = RejectClassifierCV(classifier, review_budget=0.2).fit(X, y)
+show("rejo", model.predict(X_new), "reject")
 
 # %%
 # Both do the same thing, a threshold on the largest probability, found on cases that were held
-# out. So the results are the same, at every budget:
+# out. So the results are nearly the same, at every budget:
 
 budgets = np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4])
 by_fallback, by_rejo = [], []
@@ -97,7 +99,7 @@ plt.show()
 # What rejo adds is what to expect, and the queue:
 
 model.set_params(review_budget=0.2).fit(X, y)
-print(model.summary())
+print(fill(model.summary(), 90))
 model.queue(X_new, capacity=3)
 
 # %%
@@ -160,20 +162,19 @@ for name, values in costs.items():
 # With one threshold on the largest probability, "surely repaid" and "surely lost" are treated
 # alike. But to grant a loan that is lost costs eight times as much as to turn down a good one, so
 # the two sides need different thresholds. If both errors cost the same, this advantage is gone:
-# the two packages then give the same threshold again.
+# then one threshold is enough. And where a review is very cheap, nearly everything is reviewed,
+# and both cost the same.
 #
-# A limit for errors
-# ------------------
+# A limit on errors
+# -----------------
 # At most 5 % errors among the decided cases: scikit-fallback has no such target. You would try
 # values of ``fallback_rate`` and count. In rejo it is ``max_error=0.05``, an estimate, or a
 # promise with ``confidence=0.95``.
 
-limited = RejectClassifierCV(
-    ThresholdRejectClassifier(LogisticRegression()), max_error=0.05, random_state=0
-).fit(X, y)
-print("estimated: {:.1%} in review, {:.1%} errors".format(*rates(limited.predict(X_new), "reject")))
+limited = RejectClassifierCV(classifier, max_error=0.05, random_state=0).fit(X, y)
+show("estimated", limited.predict(X_new), "reject")
 limited.set_params(confidence=0.95).fit(X, y)
-print("promised: {:.1%} in review, {:.1%} errors".format(*rates(limited.predict(X_new), "reject")))
+show("promised", limited.predict(X_new), "reject")
 
 # %%
 # What is called what
@@ -196,6 +197,8 @@ print("promised: {:.1%} in review, {:.1%} errors".format(*rates(limited.predict(
 # Where scikit-fallback is the better choice
 # ------------------------------------------
 # - **The fallback is another model.** A small model answers, and a larger one takes over where it
-#   is unsure: scikit-fallback has cascades and routing for that, rejo has not.
+#   is unsure: scikit-fallback has cascades and routing for that, rejo has neither.
 # - **Rules.** It has classifiers that are rules written by hand.
 # - **Less to learn.** It is small, and if all you need is a fallback rate, it does that as well.
+#
+# For other libraries, see :doc:`the page on coming from them </coming-from>`.

@@ -4,11 +4,9 @@ From skordinal or mord
 
 Your classes have an order, such as grades from "poor" to "excellent", and you use an ordinal
 classifier of skordinal or mord. They decide every case. What if the doubtful ones should go to a
-person? Here is the same model in both, then reviews, and what the order of the classes is worth
-for them.
+person? Here are learned regions, then the same model in skordinal and in rejo, without reviews and
+with them.
 """
-
-# sphinx_gallery_thumbnail_number = 1
 
 # %%
 # Regions between neighbours
@@ -16,6 +14,8 @@ for them.
 # Five ordered classes in the plane. Support vector machines for ordered classes, on the left
 # skordinal's ``SVOR``, on the right rejo's ``RejoSVC``, which also learns where to review: a
 # region between every two neighbours, whose edges never cross.
+
+from textwrap import fill
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -87,7 +87,7 @@ print(
 # ``RejectClassifierCV`` finds the threshold for a budget.
 
 wrapped = RejectClassifierCV(ThresholdRejectClassifier(LogisticAT()), review_budget=0.3).fit(X, y)
-print(wrapped.summary())
+print(fill(wrapped.summary(), 90))
 
 # %%
 # ``RejoLinear`` learns the boundaries for a price of reviews. It also says between which two
@@ -131,10 +131,10 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# No difference that matters: about 0.165 grades off with 30 % in review, whichever way. With good
+# No difference that matters: about 0.16 grades off with 30 % in review, whichever way. With good
 # posteriors, which an ordinal logistic regression has when its form is right, a threshold on them
 # is all you need, and the one by hand is as good as ours. So what rejo adds here is not accuracy:
-# it is the target that you state (a budget, a limit for errors, prices, a promise), what to
+# it is the target that you state (a budget, a limit on errors, prices, a promise), what to
 # expect of it, and the queue.
 #
 # It is different for machines without posteriors, such as ``SVOR`` on top of this page: there is
@@ -165,3 +165,5 @@ plt.show()
 # mord 0.7 fits the same ``LogisticAT``. But its models are not classifiers by scikit-learn's
 # checks, so meta-estimators refuse them, and with SciPy 1.17 it warns about an option that SciPy
 # 1.18 removes.
+#
+# For other libraries, see :doc:`the page on coming from them </coming-from>`.

@@ -16,6 +16,8 @@ how to see it, and three things to do about it.
 # stays. The model has learned from all of them together, and does not know where a customer
 # lives.
 
+from textwrap import fill
+
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import expit
@@ -53,7 +55,7 @@ plt.show()
 # faster: with 30 % of the cases in review, its errors are more than halved, from 16 % to 7 %, and
 # those of the country fall from 25 % to 18 %. Can that be chance?
 
-print(display.curve.words(share=0.3))
+print(fill(display.curve.words(share=0.3), 90))
 
 # %%
 # The usual tables do not show this. The accuracy of all decisions (black) follows the city, and
@@ -141,7 +143,7 @@ display = DisparityDisplay.from_estimator(
 )
 ax.set_title("The same customers, a model that knows the region")
 plt.show()
-print(display.curve.words(share=0.3))
+print(fill(display.curve.words(share=0.3), 90))
 
 # %%
 # **Reference.** E. Jones, S. Sagawa, P. W. Koh, A. Kumar and P. Liang, "Selective classification

@@ -5,6 +5,8 @@ A million rows
 Your table has a million rows, or does not fit into memory. Must you take a sample? This page
 writes a million loans to a Parquet file, learns from them piece by piece, and shows which kind of
 model gains from so many rows.
+
+It needs XGBoost and pyarrow: ``pip install "rejo[boost,parquet]"``.
 """
 
 # %%
@@ -64,9 +66,9 @@ def risk(model, rows=X_new):
 # %%
 # Piece by piece
 # --------------
-# ``partial_fit`` of ``RejoLinear`` learns from one piece after another and keeps what it needs of
-# the earlier ones: a matrix of eight columns. The memory holds one piece at a time. Rows should
-# be in random order.
+# ``partial_fit`` of ``RejoLinear`` learns from one piece after another. Of the earlier ones it
+# keeps only a small matrix, with a row and a column for each number. The memory holds one piece at
+# a time. Rows should be in random order.
 
 start = perf_counter()
 stream = RejoLinear(reject_cost=REJECT_COST)
@@ -76,7 +78,7 @@ for piece in pq.ParquetFile(path).iter_batches(100_000):
 print(f"a million rows in {perf_counter() - start:.1f} s, risk {risk(stream):.4f}")
 
 # %%
-# In memory it is one call, and the same model:
+# In memory it is one call, and the model is as good:
 
 start = perf_counter()
 linear = RejoLinear(reject_cost=REJECT_COST).fit(X, y)
@@ -134,5 +136,5 @@ for name, values in {"RejoLinear": by_linear, "RejoBoost": by_boost}.items():
 # learning, and come close to the best possible. The last step, from 100,000 rows to a million,
 # takes off 3 % of the cost and takes some ten times as long. Whether that pays is for you to say.
 #
-# For tables that are larger still, ``rejo.distributed.fit`` trains on a cluster, and ``rejo
-# predict`` decides files in pieces.
+# For tables that are larger still, ``rejo.distributed.fit`` trains :doc:`on a cluster
+# </distributed>`, and ``rejo predict`` decides files in pieces.

@@ -13,7 +13,7 @@ what it finds, what it costs, and what it does not find.
 # ------------------------------
 # The training data fill a square of side 1. A polynomial machine, which reviews the doubtful
 # cases between its two classes, has learned nothing about the rest of the plane. But it decides
-# most of it.
+# nearly all of it. The dashed square is where the data are.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -33,15 +33,18 @@ from rejo import (
 )
 
 X, y = make_synthetic_1(400, random_state=0)
-machine = RejoSVC(kernel="poly", C=10, reject_cost=0.2)
+machine = RejoSVC(kernel="poly", gamma=1, coef0=1, C=10, reject_cost=0.2)
 models = {"the classifier alone": machine, "with NoveltyReject": NoveltyReject(machine)}
 
-fig, axes = plt.subplots(1, 2, figsize=(7.2, 4.2), layout="constrained")
+fig, axes = plt.subplots(1, 2, figsize=(7.2, 4.2), sharey=True, layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):
-    RejectRegionDisplay.from_estimator(model.fit(X, y), X, y, eps=1.0, ax=ax)
+    RejectRegionDisplay.from_estimator(model.fit(X, y), X, eps=1.0, points=False, ax=ax)
+    ax.plot([0, 1, 1, 0, 0], [0, 0, 1, 1, 0], color="black", linewidth=2, linestyle="--")
     ax.set_title(name)
+    ax.set_aspect("equal")
     legend = ax.get_legend()
     legend.remove()
+axes[1].set_ylabel("")
 words = [text.get_text() for text in legend.get_texts()]
 fig.legend(legend.legend_handles, words, loc="outside lower center", ncols=4, frameon=False)
 plt.show()
@@ -53,7 +56,8 @@ plt.show()
 # the cases to a doctor. With ``NoveltyReject`` the budget stays the same: ``RejectClassifierCV``
 # counts what is novel and what is ambiguous together.
 
-X, y = load_breast_cancer(return_X_y=True)
+cells = load_breast_cancer()
+X, y = cells.data, cells.target_names[cells.target]
 X_train, X_new, y_train, y_new = train_test_split(X, y, test_size=0.4, random_state=0)
 logistic = ThresholdRejectClassifier(LogisticRegression())
 
@@ -114,24 +118,27 @@ ax.set_title("What happens to faulty cases", loc="left")
 plt.show()
 
 # %%
-# Read it from the top. Ordinary cases are reviewed about as often as before: that is the price.
+# Read it from the top. Ordinary cases are reviewed about as often as before: 12 % instead of 11 %.
+# Both are a little above the budget. It is an average, and with 228 cases that is within chance.
 # Columns in other units or in the wrong order were mostly decided, as if nothing were wrong. Now
 # all of them are found, and nearly everything that was mixed up.
 #
 # The last two rows are what it does **not** find. All columns are higher by *three* standard
-# deviations, and yet the detector calls less than a third of these cases novel: large nuclei have
-# large values everywhere, and so they look like a very large nucleus, which is not unheard of.
+# deviations, and yet less than a third of these cases go to review: large nuclei have large values
+# everywhere, and so they look like a very large nucleus, which is not unheard of.
 # All columns higher by 0.3 is drift, and each case alone is ordinary. To find that, look at many
 # cases together: compare the rates of new cases with those expected, as ``rejo evaluate`` does.
 #
 # What is strange about a case
 # ----------------------------
-# The detector names the features. The reviewer sees at once that this is about units.
+# The detector names the features, the strangest first. Next to the range in training, the value
+# tells the reviewer that something is wrong with the units.
 
-names = load_breast_cancer().feature_names
-scaler, detector = careful.best_estimator_[0], careful.best_estimator_[-1]
-for strange in detector.novel_features(scaler.transform(first[:1]))[0][:2]:
-    print(f"{names[strange.feature]}: {strange.kind} what training had")
+scaler, detector = careful.best_estimator_
+strangest = detector.novel_features(scaler.transform(first[:1]))[0][0].feature
+seen = X_train[:, strangest]
+print(f"{cells.feature_names[strangest]}: {first[0, strangest]:.1f}", end=" ")
+print(f"(in training {seen.min():.1f} to {seen.max():.1f})")
 careful.review(first[:3])[["decision", "reason", "forced"]]
 
 # %%
@@ -153,4 +160,5 @@ for left_out in range(3):
 # %%
 # So it is a guard against rows that do not belong there, not a detector of new classes: five in
 # six bottles of the first cultivar are decided, all of them wrongly. If new classes are to be
-# expected, let some random cases be reviewed, whatever the model says.
+# expected, let some random cases be reviewed, whatever the model says. :doc:`The page on
+# NoveltyReject </novelty>` has more on where it fails.

@@ -15,6 +15,7 @@ classifier look that leaves exactly these cases open, and says between which two
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.patches import Patch
 from sklearn.svm import SVC
 
 from rejo import (
@@ -40,15 +41,15 @@ display.ax_.set_title("Three grades, two review regions")
 plt.show()
 
 # %%
-# ``review`` tells the reviewer which two grades a case lies between:
+# ``queue`` tells the reviewer which two grades a case lies between:
 
-print(model.review(X)[["decision", "lower", "upper", "rank"]].head())
+model.queue(X, capacity=5)[["decision", "lower", "upper", "rank"]]
 
 # %%
 # Does it help?
 # -------------
-# In the table of outcomes for new cases there is a column for each review region. Nearly all errors
-# would be one grade off, and most of the doubtful cases are in the column next to their own grade.
+# In the table of outcomes for new cases there is a column for each review region. No error is more
+# than one grade off, and nearly all doubtful cases are in a column next to their own grade.
 
 X_new, k_new = make_synthetic_4(3000, random_state=1)
 display = RejectConfusionDisplay.from_estimator(model, X_new, grades[k_new - 1], ordinal=True)
@@ -60,8 +61,8 @@ plt.show()
 # ---------------------------------
 # SyntheticIII has five grades, so there are four review regions with eight edges. Data replication
 # trains one function with eight thresholds: no two edges can cross. Frank and Hall's way trains
-# eight machines, each on its own. Where their edges cross, the answers contradict each other. With
-# 200 points to learn from, this happens in a few places:
+# eight machines, each on its own. Where their edges cross, the answers contradict each other: below
+# a lower edge, and above a higher one. With 200 points to learn from, this happens in a few places:
 
 X, y = make_synthetic_3(200, random_state=0)
 X_new, y_new = make_synthetic_3(5000, random_state=1)
@@ -69,16 +70,20 @@ one_fit = RejoSVC(C=100, gamma=2, reject_cost=0.2).fit(X, y)
 eight_fits = FrankHallReject(SVC(C=100, gamma=2), reject_cost=0.2).fit(X, y)
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.6), sharey=True, layout="constrained")
-RejectRegionDisplay.from_estimator(one_fit, X, ax=left).ax_.set_title("RejoSVC, one fit")
+RejectRegionDisplay.from_estimator(one_fit, X, points=False, ax=left)
+display = RejectRegionDisplay.from_estimator(eight_fits, X, points=False, ax=right)
+grid = np.column_stack([display.xx0.ravel(), display.xx1.ravel()])
+crossed = eight_fits.crossing_mask(grid).reshape(display.xx0.shape)
+right.contourf(display.xx0, display.xx1, crossed, levels=[0.5, 1], colors="#D55E00", zorder=3)
+handles = [*right.get_legend().legend_handles, Patch(color="#D55E00", label="contradiction")]
+right.legend(handles=handles, loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
 left.get_legend().remove()
-RejectRegionDisplay.from_estimator(eight_fits, X, ax=right).ax_.set_title("eight machines")
-for ax in (left, right):
-    ax.collections[-1].remove()  # the points, which hide the narrow regions
-right.set_ylabel("")
+left.set_title("RejoSVC, one fit")
+right.set(title="eight machines", ylabel="")
 plt.show()
 
-crossed = eight_fits.crossing_mask(X_new).mean()
-print(f"contradictions: {crossed:.2%} of new cases with eight machines, none with one fit")
+share = eight_fits.crossing_mask(X_new).mean()
+print(f"contradictions: {share:.2%} of new cases with eight machines, none with one fit")
 
 # %%
 # Is it the cheapest way?
@@ -102,8 +107,9 @@ for name, classifier in {
 print(f"best possible    {bayes_risk('synthetic_3', 0.2):.3f}")
 
 # %%
-# Here one fit is ahead, since one scale orders all grades and every point helps to learn it. That
-# is not always so. With three grades or more, training minimises an *ordinal* loss: an error that
-# is further off costs more, and so does a review between two wrong grades. If you pay the same for
+# Here one fit is ahead, and well ahead of the eight machines: one scale orders all grades, and
+# every point helps to learn it. The posteriors have one scale too, and are close behind. It is not
+# always so. With three grades or more, training minimises an *ordinal* loss: an error that is
+# further off costs more, and so does a review between two wrong grades. If you pay the same for
 # every review, posteriors say more directly what to do, and on four real tables with four to nine
-# grades they cost less. The page on the method in the guide has the figures.
+# grades they cost less: see :doc:`the page on the method </method>`.

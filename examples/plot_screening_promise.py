@@ -101,7 +101,7 @@ ax.set(xlabel="true miss rate", xlim=(0, 0.08), ylim=(-0.45, 1.45), yticks=[0, 1
 ax.set_yticklabels(["an estimate", "a promise,\n90 % confidence"])
 ax.xaxis.set_major_formatter("{x:.0%}")
 ax.spines[["top", "right"]].set_visible(False)
-ax.set_title("Thirty hospitals, one model each", loc="left")
+ax.set_title("Thirty hospitals, 1,000 cases each", loc="left")
 plt.show()
 
 # %%
@@ -115,16 +115,18 @@ plt.show()
 # cases. The price is paid in reviews:
 
 for name, shares in reviews.items():
-    print(f"{name}: {np.mean(shares):.0%} of the cases reviewed, on average")
+    print(f"{name}: {np.mean(shares):.0%} reviewed, in the {len(shares)} hospitals with a model")
 
 # %%
+# A hospital whose fit stopped reviews everything, until it has more cases or asks for less.
+#
 # What it rests on
 # ----------------
 # The promise holds for any classifier and any data, because it is proved by exact tests on cases
-# that the model has not seen. It rests on one thing, the last sentence of the summary: new patients
+# that the model has not seen. It rests on one thing, which the summary names as well: new patients
 # come from the same population as these, independently of each other.
 #
 # So it ends when the instrument or the patients change. If there are several biopsies of a patient,
 # pass ``groups=patient`` to ``fit``; if times change, pass ``time=date``, and the latest cases
 # prove the promise. And do not try again with another ``random_state`` until it works: the best of
-# many tries proves nothing.
+# many tries proves nothing. :doc:`The page on promises </promises>` says more.

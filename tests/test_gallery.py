@@ -33,6 +33,26 @@ def test_form(path):
 
 
 @each_example
+def test_no_block_of_code_is_empty(path):
+    """A block with only a setting of sphinx-gallery would be an empty box on the page."""
+    for block in re.split(r"^# %%\n(?:#.*\n)*", path.read_text("utf-8"), flags=re.MULTILINE)[1:]:
+        assert not block.strip() or ast.parse(block).body, block
+    opening = path.read_text("utf-8").partition("# %%\n")[0]
+    assert len(ast.parse(opening).body) == 1, "only the text stands before the first block"
+    assert "sphinx_gallery_" not in opening
+
+
+@each_example
+def test_links_lead_to_pages(path):
+    """They name what they link to, so that a notebook, where they stay as they are, reads well."""
+    for title, target in re.findall(r":doc:`(?:([^<`]*)<)?([^>`]*)>?`", path.read_text("utf-8")):
+        assert title.strip(), target
+        page = target.removeprefix("/gallery/")
+        source = EXAMPLES / f"{page}.py" if page != target else ROOT / f"docs{target}.md"
+        assert source.exists(), target
+
+
+@each_example
 def test_draws_and_shows(path):
     calls = {ast.unparse(call.func) for call in _nodes(path, ast.Call)}
     assert "plt.show" in calls
