@@ -110,14 +110,14 @@ class FrankHallReject(IndependentBoundaries):
         folds = self._folds(X, y, targets) if cuts and not isinstance(self.cv, str) else None
         if targets.rows is not None:
             X = take_rows(X, targets.rows)
-        sides, taking = labels, costs
+        sides, weights = labels, costs
         if cuts:
             K = len(costs)
             per_split = costs.reshape(K, K - 1, -1)  # (K, K-1, 1 or 2)
             taking = np.any(per_split > 0, axis=2)  # (K, K-1) classes that take part in a split
-            sides = labels[:, :: per_split.shape[2]]
+            sides, weights = labels[:, :: per_split.shape[2]], taking.astype(np.float64)
         self.estimators_ = self._fit_boundaries(
-            estimator, X, targets.indices, targets.weight, sides, taking.astype(np.float64)
+            estimator, X, targets.indices, targets.weight, sides, weights
         )
         self.cutoffs_ = np.zeros(costs.shape[1])
         if cuts:

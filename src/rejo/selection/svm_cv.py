@@ -235,8 +235,8 @@ class RejoSVCCV(ChosenModel):
         places = [dict(C=C, gamma=gamma, h=h) for C, gamma, h in product(*grid[1:])]
         self.best_params_ = dict(zip(costs, [places[i] for i in flat], strict=True))
         names = "reject_cost", "C", "gamma", "h", "rejection_rate", "error_rate", "risk", "risk_std"
-        values = [part.ravel() for part in (*rates, risks.std(axis=-1))]
-        columns = (*zip(*product(*grid), strict=True), *values)
+        measured = [part.ravel() for part in (*rates, risks.std(axis=-1))]
+        columns = (*zip(*product(*grid), strict=True), *measured)
         self.cv_results_ = {k: np.array(v) for k, v in zip(names, columns, strict=True)}
 
     def _check_state(self) -> None:

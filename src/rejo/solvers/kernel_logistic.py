@@ -257,7 +257,8 @@ class _LogisticDescent:
         D, size = d.sum(axis=0), r + len(d)
         # Steps need not be exact: single precision does, unless its errors outweigh I.
         double = r < NARROW or SINGLE_EPS * float(D @ self.factor.norms) > 1e-2
-        Z, syrk = (self.Z, dsyrk) if double else (self.factor.single, ssyrk)
+        Z: Any = self.Z if double else self.factor.single
+        syrk = dsyrk if double else ssyrk
         root, block = np.sqrt(D).astype(Z.dtype), max(64, BLOCK // max(1, r))
         H = np.zeros((size, size), order="F")  # below the diagonal
         for start in range(0, len(Z) if r else 0, block):  # BLAS refuses an empty matrix

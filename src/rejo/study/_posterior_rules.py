@@ -70,7 +70,7 @@ def _risk(outputs: Indices, k: Indices, reject_cost: float) -> float:
 
 
 def _ordinal_risk(outputs: Indices, k: Indices, reject_cost: float) -> float:
-    return float(_ordinal_loss(k.max() + 1, reject_cost)[k, outputs].mean())
+    return float(_ordinal_loss(int(k.max()) + 1, reject_cost)[k, outputs].mean())
 
 
 def _ordinal_loss(n_classes: int, reject_cost: float) -> Floats:
