@@ -1,6 +1,7 @@
 """How Sphinx makes the site of this folder: `make site`. Nothing is fetched, now or by a reader."""
 
 import sys
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -8,6 +9,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE)]
 
 import numpydoc.xref  # noqa: E402
+from sphinx_gallery.sorting import ExplicitOrder  # noqa: E402
 
 import rejo  # noqa: E402
 
@@ -22,6 +24,9 @@ language = "en"
 
 REPOSITORY = repository = "https://github.com/rejo-project/rejo"
 html_baseurl = "https://rejo-project.github.io/rejo/"
+
+# Of myst-parser, for its own developers.
+warnings.filterwarnings("ignore", r".*MystReferenceResolver\.app")
 
 extensions = [
     "myst_parser",
@@ -88,6 +93,22 @@ intersphinx_mapping = {
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+EXAMPLES = (
+    "credit_prices",
+    "screening_promise",
+    "ordered_grades",
+    "twelve_classes",
+    "from_tuned_threshold",
+    "groups_disparity",
+    "novelty",
+    "million_rows",
+    "torch_network",
+    "regions_side_by_side",
+    "comparing_methods",
+    "from_mapie",
+    "from_scikit_fallback",
+    "from_skordinal",
+)
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
@@ -105,14 +126,17 @@ sphinx_gallery_conf = {
     "abort_on_example_error": False,
     "image_scrapers": ("matplotlib",),
     "reset_modules": ("matplotlib",),
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": ExplicitOrder([f"plot_{name}.py" for name in EXAMPLES]),
 }
+
+GALLERY_PAGES = ("gallery/index", *(f"gallery/plot_{name}" for name in EXAMPLES))
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"rejo {version}"
 html_logo = None
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(HERE / "_ext" / "search_scorer.js")
 html_favicon = "_static/rejo.svg"
 html_show_sourcelink = False
 html_copy_source = False
@@ -134,7 +158,9 @@ html_theme_options = {
     "navigation_depth": 3,
     "show_nav_level": 1,
     "show_toc_level": 2,
-    "secondary_sidebar_items": ["page-toc"],
+    # The code of an example needs the width, and its page has few headings.
+    "secondary_sidebar_items": {"**": ["page-toc"]} | {page: [] for page in GALLERY_PAGES},
+    "primary_sidebar_end": [],  # advertisements, on Read the Docs
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
     "navigation_with_keys": False,

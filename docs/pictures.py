@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
+from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import ShuffleSplit, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
@@ -19,6 +21,7 @@ from rejo import (
     DisparityDisplay,
     EmbeddedRejectSVC,
     NoveltyReject,
+    RejectClassifierCV,
     RejectConfusionDisplay,
     RejectRegionDisplay,
     RejoLinear,
@@ -186,6 +189,18 @@ def budget():
     save(figure, "budget.png")
 
 
+def start():
+    """The model of the page for beginners."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X, X_new, y, y_new = train_test_split(X, y, test_size=0.3, random_state=0)
+    mine = make_pipeline(StandardScaler(), LogisticRegression())
+    model = RejectClassifierCV(ThresholdRejectClassifier(mine), review_budget=0.05).fit(X, y)
+    figure, ax = one_panel()
+    ReviewBudgetDisplay.from_estimator(model, X_new, y_new, counts=True, ax=ax)
+    ax.set_yticks(range(5))
+    save(figure, "start.png")
+
+
 def reliability():
     """A logistic model of the right form, and boosted trees that learn too long."""
     X, y = make_synthetic_2(3_000, random_state=0)
@@ -281,6 +296,7 @@ if __name__ == "__main__":
     risk()
     confusion()
     budget()
+    start()
     reliability()
     disparity()
     novelty()

@@ -51,6 +51,13 @@ def test_slow_transcripts_are_true():
     check()
 
 
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
+def test_what_the_copy_button_takes_is_python(page):
+    rule = re.search(r'copybutton_prompt_text = r"(.*)"', (DOCS / "conf.py").read_text("utf-8"))[1]
+    for block in re.findall(r"^```python\n(>>> .*?)^```", page.read_text("utf-8"), re.M | re.S):
+        compile("\n".join(re.findall(f"^(?:{rule})(.*)", block, re.M)), str(page), "exec")
+
+
 def text_of(page):
     """A page without its code."""
     return re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)

@@ -7,7 +7,7 @@ import sys
 import threading
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import pytest
 
@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.site, pytest.mark.timeout(1200)]
 ROOT = Path(__file__).parent.parent
 SITE = ROOT / "build" / "site"
 MOST_BYTES = 15_000_000
+CLIPBOARD = ["clipboard-read", "clipboard-write"]
 # Start page, decision tree, guide, reference: the newest example is added below.
 LOOKED_AT = ["index.html", "which.html", "operating-points.html", "api/rejo.RejoSVC.html"]
 
@@ -173,11 +174,34 @@ def test_no_serious_accessibility_fault_and_no_request_outside(browser, address,
     assert not faults
 
 
-def test_search_finds_a_class_and_a_page(browser, address):
-    for word, page in [("RejoSVC", "api/rejo.RejoSVC.html"), ("novelty", "novelty.html")]:
-        tab, outside = opened(browser, address, f"search.html?q={word}")
-        tab.wait_for_selector("#search-results li a")
-        found = tab.eval_on_selector_all("#search-results li a", "links => links.map(a => a.href)")
-        assert any(page in link for link in found)
-        assert not outside
-        tab.context.close()
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("RejoSVC", "api/rejo.RejoSVC.html"),
+        ("novelty", "novelty.html"),
+        ("promise", "promises.html"),
+        ("cost matrix", "prices.html"),
+        ("reject_cost", "operating-points.html"),
+    ],
+)
+def test_search_has_the_page_to_read_near_the_top(browser, address, words, page):
+    tab, outside = opened(browser, address, f"search.html?q={quote(words)}")
+    tab.wait_for_selector("#search-results li:nth-child(3) a")
+    found = tab.eval_on_selector_all("#search-results li a", "links => links.map(a => a.href)")
+    assert f"{address}/{page}" in [link.partition("#")[0] for link in found[:3]]
+    assert not outside
+    tab.context.close()
+
+
+def test_the_copy_button_gives_code(browser, address):
+    tab, _ = opened(browser, address, "start.html", permissions=CLIPBOARD)
+    buttons = tab.query_selector_all(".highlight-python button.copybtn")
+    assert len(buttons) > 4
+    for button in buttons:
+        tab.evaluate("navigator.clipboard.writeText('')")
+        button.dispatch_event("click")
+        tab.wait_for_function("navigator.clipboard.readText()")
+        copied = tab.evaluate("navigator.clipboard.readText()")
+        assert ">>>" not in copied
+        compile(copied, "start.html", "exec")
+    tab.context.close()

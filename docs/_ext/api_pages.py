@@ -1,6 +1,6 @@
 """Writes the pages of the reference into ``docs/api``: a page for each public name and each room.
 
-A name is in the room that people import it from (:mod:`public_names`). Pages hold the directives;
+A name is in the module that people import it from (:mod:`public_names`). Pages hold the directives;
 the words come from the docstrings, when Sphinx reads the pages.
 """
 
@@ -27,6 +27,7 @@ PARTS = {
     "datasets": "Data",
     "persistence": "Model files",
 }
+UNSEARCHED = "rejo.study"  # repeats the experiments of the paper; the guide says how
 FIRST = ("rejo", "rejo.selection", "rejo.metrics", "rejo.prices", "rejo.decisions")
 
 
@@ -104,7 +105,8 @@ def class_page(name, thing):
 def page_of(module, name):
     """The page of one public name."""
     thing = getattr(import_module(module), name)
-    lines = [heading(name, "="), f".. currentmodule:: {module}", ""]
+    lines = [":nosearch:\n"] if module.startswith(UNSEARCHED) else []
+    lines += [heading(name, "="), f".. currentmodule:: {module}", ""]
     if is_data(thing):
         lines += constant_page(module, name, thing)
     elif inspect.isclass(thing):
@@ -158,7 +160,7 @@ def room_page(module, names):
 def index_page(rooms):
     lines = [heading("API reference", "=")]
     lines += [
-        "Every public name, in the room that you import it from. What is not listed here may",
+        "Every public name, in the module that you import it from. What is not listed here may",
         "change without notice: see :doc:`/versions`.",
         "",
     ]

@@ -4,7 +4,7 @@
 - A list of links to pages is also the table of contents: under a heading of the start page and of
   the guide, its pages come in that order.
 - ``<!-- changelog -->`` is replaced by the changelog.
-- The list of words in the glossary becomes one that Sphinx knows, with an anchor for each.
+- The list of words in the glossary becomes one that Sphinx knows: the search finds each of them.
 - The empty line that ends a doctest is not shown.
 """
 
@@ -76,12 +76,18 @@ def read(app, docname, source):
     if CHANGELOG in text:
         text = text.replace(CHANGELOG, changelog(Path(app.srcdir)))
     if docname == "glossary":
-        text = WORD.sub(r"\n\1\n  \2\n", text.replace("## Words\n", "## Words\n\n```{glossary}", 1))
-        text += "```\n"
+        text = text.replace("## Words\n", "## Words\n\n```{glossary}", 1)
+        text = WORD.sub(entry_of_glossary, text) + "```\n"
     text = outside_code(
         lambda part: LINK.sub(lambda found: to_repository(found[1], path.parent, app), part), text
     )
     source[0] = "\n".join([text, *trees])
+
+
+def entry_of_glossary(found):
+    """Words with a comma between them are one entry, each on a line of its own."""
+    words = "\n".join(found[1].split(", "))
+    return f"\n{words}\n  {found[2]}\n"
 
 
 def changelog(docs):

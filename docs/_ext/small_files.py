@@ -1,7 +1,7 @@
 """Makes the site smaller, once it is written: a reader loads less, and it stays below 15 MB.
 
 Pictures get a palette of 256 colours, the theme's library of icons keeps those that the pages use,
-indentation goes, and so do maps for those who debug the theme.
+indentation goes, and so do classes that no style uses and maps for those who debug the theme.
 """
 
 import re
@@ -11,6 +11,8 @@ from PIL import Image
 
 LEAST = 20_000  # bytes of a picture that are worth the work
 KEPT = re.compile(r"(<(pre|script|textarea)\b.*?</\2>)", re.S)
+# Of pages without pages below: the theme has a style for the others.
+ENTRY = re.compile(r'(<li class="toctree-l\d">)<a class="reference internal"')
 PRE = re.compile(r'<span class="pre">([^<]*)</span>')  # around each word of inline code
 # name: [width, height, [other names], code, path]
 ICON = re.compile(
@@ -34,10 +36,15 @@ def shrink_page(path):
     """Take the indentation from a page; return the names of its icons."""
     text = path.read_text(encoding="utf-8")
     parts = KEPT.split(text)  # text, kept, its tag, text, ...
-    parts[0::3] = [PRE.sub(r"\1", re.sub(r"\s*\n\s*", "\n", part)) for part in parts[0::3]]
+    parts[0::3] = [smaller(part) for part in parts[0::3]]
     del parts[2::3]
     path.write_text("".join(parts), encoding="utf-8")
     return icons(text)
+
+
+def smaller(markup):
+    markup = re.sub(r"\s*\n\s*", "\n", markup)
+    return ENTRY.sub(r"\1<a", PRE.sub(r"\1", markup))
 
 
 def icons(text):

@@ -117,7 +117,7 @@ class ReplicationHead(torch.nn.Module):
 
     @property
     def thresholds(self) -> Any:
-        """Cut points (n_boundaries,) on ``w . features``."""
+        """Cut points (n_boundaries,): ``-b_q``."""
         return -self._offsets()
 
     def _offsets(self) -> Any:
