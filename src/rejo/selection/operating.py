@@ -151,7 +151,7 @@ class RejectClassifierCV(ChosenModel):
         every half a percent of reviews out of fold.
     %cv, n_jobs
     random_state : int, RandomState or None, default=None
-        Draws the calibration cases.
+        Seed for drawing the calibration cases; pass an int for reproducible output.
 
     Attributes
     ----------
