@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-collect_ignore = [] if find_spec("torch") else ["src/rejo/torch.py"]
+NEEDED = {"torch": "src/rejo/torch.py", "onnxruntime": "src/rejo/persistence/_onnx.py"}
+collect_ignore = [path for package, path in NEEDED.items() if not find_spec(package)]
 # The site: what only Sphinx imports, and what it writes beside the pages.
 collect_ignore += ["docs/conf.py", "docs/_ext", "docs/inventories", "docs/gallery"]
 

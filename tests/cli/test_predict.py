@@ -494,6 +494,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("n_writes", [0, 1, 5, 14])
 def test_killed_in_the_middle_of_writing(run, model, table, folder, n_writes):
     """The old file or the new one is there, never a part."""

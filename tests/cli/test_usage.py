@@ -17,6 +17,7 @@ from rejo.cli._aliases import OTHER_NAMES, pointer
 
 COMMAND = [sys.executable, "-m", "rejo.cli"]
 COMMANDS = ["demo", "train", "predict", "evaluate", "inspect", "compare", "reproduce"]
+posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
@@ -213,6 +214,7 @@ def test_a_missing_extra_is_named(refused, folder, monkeypatch, package, words, 
 # ---- a process of its own -----------------------------------------------------------------
 
 
+@posix
 def test_interrupted_training_leaves_nothing(folder, table):
     table(1500).to_csv("big.csv", index=False)
     training = start(
@@ -228,6 +230,7 @@ def test_interrupted_training_leaves_nothing(folder, table):
     assert [path.name for path in folder.iterdir()] == ["big.csv"]
 
 
+@posix
 def test_a_reader_who_leaves_early_sees_no_error(model, table):
     table(3000).to_csv("many.csv", index=False)
     predicting = start("predict", model, "many.csv", stdout=subprocess.PIPE)
