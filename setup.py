@@ -19,8 +19,10 @@ REJO_SANITIZE=1
 
 import hashlib
 import os
+import platform
 import shutil
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
@@ -156,6 +158,16 @@ class BuildExtension(build_ext):
         return True
 
 
+def macos_target(of_python, machine):
+    """Return the oldest macOS to compile for: that of this Python, or the first that can run it.
+
+    Memory on a boundary (operator new with std::align_val_t) came with macOS 10.14, and arm64 with
+    11; Pythons of python.org are for 10.9.
+    """
+    lowest = "11.0" if machine == "arm64" else "10.15"
+    return max(of_python, lowest, key=lambda version: [*map(int, version.split("."))])
+
+
 def extensions():
     """List the extension modules to build."""
     required = enabled("REJO_REQUIRE_EXTENSION")
@@ -181,4 +193,8 @@ def extensions():
 
 
 if __name__ == "__main__":
+    if sys.platform == "darwin":
+        of_python = str(sysconfig.get_config_var("MACOSX_DEPLOYMENT_TARGET") or "10.9")
+        target = macos_target(of_python, platform.machine())
+        os.environ.setdefault("MACOSX_DEPLOYMENT_TARGET", target)
     setup(ext_modules=extensions(), cmdclass={"build_ext": BuildExtension})

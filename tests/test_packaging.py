@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 import rejo
+from rejo.solvers import extensions
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.skipif(not (ROOT / "setup.py").exists(), reason="needs the source tree")
@@ -103,7 +104,7 @@ def test_an_extension_that_is_required_is_built_or_the_build_fails(tmp_path, var
     assert "nonexistent" in done.stderr or "contradict" in done.stderr
 
 
-# ---- Windows ------------------------------------------------------------------------------------
+# ---- macOS and Windows -------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -112,6 +113,20 @@ def build():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.mark.parametrize(
+    ("of_python", "machine", "target"),
+    [
+        ("10.9", "x86_64", "10.15"),
+        ("10.9", "arm64", "11.0"),
+        ("10.15", "x86_64", "10.15"),
+        ("14.0", "x86_64", "14.0"),
+        ("15", "arm64", "15"),
+    ],
+)
+def test_on_macos_the_target_has_aligned_memory(build, of_python, machine, target):
+    assert build.macos_target(of_python, machine) == target
 
 
 class MSVC:
@@ -190,17 +205,21 @@ def index(folder):
 
 @pytest.fixture
 def clean_python(tmp_path):
-    """A Python without rejo, with links to the packages that this one has."""
-    ran(sys.executable, "-m", "venv", "--without-pip", tmp_path / "env")
+    """Makes Pythons without rejo, with links to the packages that this one has."""
     borrowed = tmp_path / "borrowed"
     borrowed.mkdir()
     for path in Path(sysconfig.get_path("purelib")).iterdir():
         if "rejo" not in path.name and path.suffix != ".pth":
             (borrowed / path.name).symlink_to(path)
-    python = tmp_path / "env/bin/python"
-    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    Path(ran(python, "-c", where).strip(), "borrowed.pth").write_text(f"{borrowed}\n")
-    return python
+
+    def make(name):
+        ran(sys.executable, "-m", "venv", "--without-pip", tmp_path / name)
+        python = tmp_path / name / "bin/python"
+        where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        Path(ran(python, "-c", where).strip(), "borrowed.pth").write_text(f"{borrowed}\n")
+        return python
+
+    return make
 
 
 def engine(python):
@@ -210,9 +229,9 @@ def engine(python):
         "rejo.RejoSVC().fit(*rejo.make_synthetic_1(40, random_state=0)); rejo.show_versions()"
     )
     told = ran(python, "-c", code, cwd=python.parent)
-    command = re.search(r"past the wheel in your cache: (.*)", told)
+    command = re.search(r"then run, .*: (.*; .*)", told)
     assert ("engine          compiled" in told) == (command is None)
-    return command and command[1].strip()
+    return command and command[1]
 
 
 @pytest.mark.slow
@@ -232,20 +251,24 @@ def test_the_command_of_the_warning_gets_out_of_the_trap(origin, sdist, clean_py
         settings = {"PIP_INDEX_URL": address, "PIP_CACHE_DIR": str(tmp_path / "cache")}
         with_compiler = {**settings, "CC": str(quick), "CXX": str(quick)}
         # No other index here has what builds need: they use what is installed.
-        pip = (clean_python, "-m", "pip", "install", "--no-deps", "--no-build-isolation")
+        pip = ("-m", "pip", "install", "--no-deps", "--no-build-isolation")
         source = "rejo" if origin == "index" else page.parent / sdist.name
-        ran(*pip, source, **settings, **WITHOUT_COMPILER)
-        assert engine(clean_python)
+        python = clean_python("env")
+        ran(python, *pip, source, **settings, **WITHOUT_COMPILER)
+        command = engine(python)
         [cached] = (tmp_path / "cache/wheels").rglob("*.whl")
         assert cached.name.endswith("-py3-none-any.whl")
+        if origin == "index":  # versions of pip differ in whether they look for a path in the cache
+            ran(python, *pip, "--force-reinstall", source, **with_compiler)
+            assert engine(python) == command, "the trap is gone: reinstalling is enough"
 
-        ran(*pip, "--force-reinstall", source, **with_compiler)
-        command = engine(clean_python)
-        assert command, "the trap is gone: reinstalling is enough"
-
-        told = ran(*shlex.split(command), "--no-build-isolation", **with_compiler)
+        told = ran("sh", "-c", f"{command} --no-build-isolation", **with_compiler)
         assert "Successfully installed" in told
-        assert engine(clean_python) is None
+        assert engine(python) is None
+        if origin == "index":  # nor is it there for the next environment
+            another = clean_python("another")
+            ran(another, *pip, source, **with_compiler)
+            assert engine(another) is None
 
 
 # ---- the command for each way to install --------------------------------------------------------
@@ -254,41 +277,62 @@ def test_the_command_of_the_warning_gets_out_of_the_trap(origin, sdist, clean_py
 class Installed:
     version = "1.2.3"
 
-    def __init__(self, installer, origin):
-        self.files = {"INSTALLER": f"{installer}\n", "direct_url.json": json.dumps(origin)}
+    def __init__(self, installer, origin, tag):
+        self.files = {
+            "INSTALLER": f"{installer}\n",
+            "WHEEL": f"Wheel-Version: 1.0\nTag: {tag}\n",
+            "direct_url.json": json.dumps(origin),
+        }
 
     def read_text(self, name):
         return self.files[name]
 
 
-PIP = "-m pip install --force-reinstall --no-deps --no-cache-dir"
-UV = "uv pip install --python {python} --reinstall --no-deps --no-cache"
+PIP = (
+    "{python} -m pip cache remove rejo; "
+    "{python} -m pip install --force-reinstall --no-deps --no-cache-dir"
+)
+AT_0AF = {"vcs_info": {"vcs": "git", "commit_id": "0af"}}
+UV = "uv cache clean rejo; uv pip install --python {python} --reinstall --no-deps --no-cache"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="paths of POSIX")
 @pytest.mark.parametrize(
     ("installer", "origin", "expected"),
     [
-        ("pip", {}, f"{{python}} {PIP} rejo==1.2.3"),
+        ("pip", {}, f"{PIP} rejo==1.2.3"),
         ("uv", {}, f"{UV} rejo==1.2.3"),
-        ("pip", {"url": "file:///a%20b/rejo.tar.gz"}, f"{{python}} {PIP} '/a b/rejo.tar.gz'"),
-        ("pip", {"url": "file:///a/rejo-1-py3-none-any.whl"}, f"{{python}} {PIP} rejo==1.2.3"),
-        ("pip", {"url": "https://a.org/r.zip"}, f"{{python}} {PIP} 'rejo @ https://a.org/r.zip'"),
+        ("pip", {"url": "file:///a%20b/rejo.tar.gz"}, f"{PIP} '/a b/rejo.tar.gz'"),
+        ("pip", {"url": "file:///a/rejo-1-py3-none-any.whl"}, f"{PIP} rejo==1.2.3"),
+        ("pip", {"url": "https://a.org/r.zip"}, f"{PIP} https://a.org/r.zip"),
+        ("pip", {"url": "file:///a", "dir_info": {"editable": True}}, f"{PIP} --editable /a"),
+        ("pip", {"url": "https://a.org/r", **AT_0AF}, f"{PIP} git+https://a.org/r@0af"),
         (
             "pip",
-            {"url": "file:///a", "dir_info": {"editable": True}},
-            f"{{python}} {PIP} --editable /a",
-        ),
-        (
-            "pip",
-            {"url": "https://a.org/r", "vcs_info": {"vcs": "git", "commit_id": "0af"}},
-            f"{{python}} {PIP} 'rejo @ git+https://a.org/r@0af'",
+            {"url": "https://a.org/r", **AT_0AF, "subdirectory": "b"},
+            f"{PIP} 'git+https://a.org/r@0af#subdirectory=b'",
         ),
     ],
 )
 def test_the_command_builds_what_was_installed(installer, origin, expected, monkeypatch):
-    from rejo.solvers import extensions
+    installed = Installed(installer, origin, "py3-none-any")
+    monkeypatch.setattr(extensions, "distribution", lambda _: installed)
+    assert extensions.rebuild() == expected.format(python=shlex.quote(sys.executable))
 
-    monkeypatch.setattr(extensions, "distribution", lambda _: Installed(installer, origin))
-    python = shlex.quote(sys.executable)
-    assert extensions.rebuild_command() == expected.format(python=python)
+
+@pytest.mark.parametrize("installer", ["pip", "uv"])
+def test_a_compiled_wheel_that_cannot_be_loaded_is_not_fetched_again(installer, monkeypatch):
+    installed = Installed(installer, {}, "cp311-cp311-manylinux_2_28_x86_64")
+    monkeypatch.setattr(extensions, "distribution", lambda _: installed)
+    assert extensions.rebuild().endswith(" --no-binary rejo rejo==1.2.3")
+
+
+def test_on_windows_the_command_is_for_cmd(monkeypatch):
+    installed = Installed("pip", {}, "py3-none-any")
+    monkeypatch.setattr(extensions, "distribution", lambda _: installed)
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(sys, "executable", r"C:\Program Files\Python\python.exe")
+    told = extensions.remedy()
+    assert told.startswith("Install clang-cl, then run in cmd, ")
+    assert told.count(r'"C:\Program Files\Python\python.exe" -m pip ') == 2
+    assert " remove rejo & " in told

@@ -1,5 +1,6 @@
 """What a bug report needs: ``rejo.show_versions()`` and ``rejo --version --verbose``."""
 
+import importlib
 import importlib.metadata
 import subprocess
 import sys
@@ -45,8 +46,20 @@ def test_without_the_extension_it_says_why_and_what_to_do(capsys, monkeypatch):
         monkeypatch.setitem(sys.modules, f"rejo.solvers.{name}", None)
     told = printed(capsys)
     assert "NumPy reference" in told
-    assert "missing: import of rejo.solvers._svm halted" in told
-    assert extensions.rebuild_command() in told
+    assert " ".join(told.split()).count("_svm was not built") == 1
+    assert extensions.remedy() in told
+
+
+def test_an_extension_that_cannot_be_loaded_says_why(capsys, monkeypatch):
+    def broken(name):
+        if name == "rejo.solvers._trees":
+            raise ImportError("libstdc++.so.6: version `GLIBCXX_3.4.99' not found")
+        return importlib.import_module(name)
+
+    monkeypatch.setattr(extensions, "import_module", broken)
+    told = printed(capsys)
+    assert "could not be loaded: libstdc++.so.6: version `GLIBCXX_3.4.99' not found" in told
+    assert extensions.remedy() in told
 
 
 def test_without_an_installation_it_works_too(capsys, monkeypatch):
@@ -56,7 +69,7 @@ def test_without_an_installation_it_works_too(capsys, monkeypatch):
     monkeypatch.setattr(versions, "distribution", missing)
     monkeypatch.setattr(extensions, "distribution", missing)
     assert "run from its sources" in printed(capsys)
-    assert extensions.rebuild_command().endswith("rejo")
+    assert extensions.rebuild().endswith(" rejo")
 
 
 def test_packages_are_those_of_the_metadata():

@@ -94,19 +94,11 @@ def _engine() -> Iterator[tuple[str, str]]:
         has = svm.architectures()
         yield "engine", f"compiled, {svm.in_use()} in use (this processor has {', '.join(has)})"
     else:
-        yield "engine", "NumPy reference, many times slower: the compiled solver was not built"
+        yield "engine", "NumPy reference, many times slower"
     for name in extensions.NAMES:
-        yield f"  {name}", f"sources {found[name]}" if name in found else _why_missing(name)
+        yield f"  {name}", extensions.why_missing(name) or f"sources {found[name]}"
     if len(found) < len(extensions.NAMES):
-        yield "  to build", f"install {extensions.COMPILER}, then {extensions.rebuild_command()}"
-
-
-def _why_missing(name: str) -> str:
-    try:
-        import_module(f"rejo.solvers.{name}")
-    except ImportError as error:  # the file is missing, or this system cannot load it
-        return f"missing: {error}"
-    return "imported at the second attempt"
+        yield "  remedy", extensions.remedy()
 
 
 def _version(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -13,7 +14,6 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 NAMES = ("_embedded", "_svm", "_trees")
-COMPILER = "clang-cl" if sys.platform == "win32" else "a C++17 compiler (GCC or Clang)"
 
 
 def compiled() -> dict[str, str]:
@@ -25,26 +25,55 @@ def compiled() -> dict[str, str]:
     >>> set(compiled()) <= set(NAMES)
     True
     """
-    found = {}
-    for name in NAMES:
-        try:
-            module = import_module(f"rejo.solvers.{name}")
-        except ImportError:  # built without a compiler
-            continue
-        found[name] = getattr(module, "sources", "unknown")
-    return found
+    there = (name for name in NAMES if not why_missing(name))
+    return {
+        name: getattr(import_module(f"rejo.solvers.{name}"), "sources", "unknown") for name in there
+    }
 
 
-def rebuild_command() -> str:
-    """Return the command that builds the extensions, from where this rejo came from.
-
-    A build without a compiler succeeds, and installers keep its wheel: without their cache turned
-    off, they would install the same wheel again.
+def why_missing(name: str) -> str:
+    """Return why an extension cannot be imported, or an empty text if it can.
 
     Examples
     --------
-    >>> from rejo.solvers.extensions import rebuild_command
-    >>> " install " in rebuild_command()
+    >>> from rejo.solvers.extensions import compiled, why_missing
+    >>> any(why_missing(name) for name in compiled())
+    False
+    """
+    try:
+        import_module(f"rejo.solvers.{name}")
+    except ModuleNotFoundError:
+        return "was not built"
+    except ImportError as error:  # the file is there: a library that it needs is not, or is older
+        return f"could not be loaded: {error}"
+    return ""
+
+
+def remedy() -> str:
+    """Return what to do about a missing extension: what to install, and what to run.
+
+    Examples
+    --------
+    >>> from rejo.solvers.extensions import remedy
+    >>> remedy()
+    'Install ..., then run..., with your --index-url if you gave one: ...'
+    """
+    windows = sys.platform == "win32"
+    compiler = "clang-cl" if windows else "a C++17 compiler (GCC or Clang)"
+    run = "run in cmd" if windows else "run"
+    return f"Install {compiler}, then {run}, with your --index-url if you gave one: {rebuild()}"
+
+
+def rebuild() -> str:
+    """Return the line for a shell that builds the extensions, from where this rejo came from.
+
+    A build without a compiler succeeds, and installers keep its wheel: they would install it again,
+    here and elsewhere. The first command throws it away; the second one looks at no other cache.
+
+    Examples
+    --------
+    >>> from rejo.solvers.extensions import rebuild
+    >>> " install " in rebuild()
     True
     """
     try:
@@ -52,25 +81,31 @@ def rebuild_command() -> str:
     except PackageNotFoundError:  # a source tree on the path
         installed = None
     if installed is not None and (installed.read_text("INSTALLER") or "").strip() == "uv":
-        words = ["uv", "pip", "install", "--python", sys.executable, "--reinstall", "--no-deps"]
-        words.append("--no-cache")
+        forget = ["uv", "cache", "clean", "rejo"]
+        build = ["uv", "pip", "install", "--python", sys.executable]
+        build += ["--reinstall", "--no-deps", "--no-cache"]
     else:
-        words = [sys.executable, "-m", "pip", "install", "--force-reinstall", "--no-deps"]
-        words.append("--no-cache-dir")
-    words += ["rejo"] if installed is None else _source(installed)
-    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
+        forget = [sys.executable, "-m", "pip", "cache", "remove", "rejo"]
+        build = [sys.executable, "-m", "pip", "install"]
+        build += ["--force-reinstall", "--no-deps", "--no-cache-dir"]
+    build += ["rejo"] if installed is None else _source(installed)
+    if sys.platform == "win32":
+        return f"{subprocess.list2cmdline(forget)} & {subprocess.list2cmdline(build)}"
+    return f"{shlex.join(forget)}; {shlex.join(build)}"
 
 
 def _source(installed: Distribution) -> list[str]:
     """Words that name what was installed; PEP 610 says what was not from an index."""
     origin: dict[str, Any] = json.loads(installed.read_text("direct_url.json") or "{}")
     url = origin.get("url", "")
-    if "vcs_info" in origin:
-        vcs = origin["vcs_info"]
-        return [f"rejo @ {vcs['vcs']}+{url}@{vcs['commit_id']}"]
     if not url or url.endswith(".whl"):  # a wheel has no sources
-        return [f"rejo=={installed.version}"]
-    if urlsplit(url).scheme != "file":
-        return [f"rejo @ {url}"]
-    path = url2pathname(urlsplit(url).path)
-    return ["--editable", path] if origin.get("dir_info", {}).get("editable") else [path]
+        # The index has the same wheel, if it is one for this system.
+        tags = re.findall(r"^Tag: (\S+)", installed.read_text("WHEEL") or "", re.MULTILINE)
+        same = any(not tag.endswith("-any") for tag in tags)
+        return [*(["--no-binary", "rejo"] if same else []), f"rejo=={installed.version}"]
+    if vcs := origin.get("vcs_info"):
+        url = f"{vcs['vcs']}+{url}@{vcs['commit_id']}"
+    elif urlsplit(url).scheme == "file":
+        path = url2pathname(urlsplit(url).path)
+        return ["--editable", path] if origin.get("dir_info", {}).get("editable") else [path]
+    return [f"{url}#subdirectory={origin['subdirectory']}" if "subdirectory" in origin else url]

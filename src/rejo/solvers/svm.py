@@ -29,7 +29,7 @@ from scipy.sparse import csr_matrix, issparse
 from rejo._sparse import check_sparse
 from rejo._typing import Floats
 from rejo.solvers import reference
-from rejo.solvers.extensions import COMPILER, rebuild_command
+from rejo.solvers.extensions import remedy, why_missing
 from rejo.solvers.types import Kernel, KernelSolution, Step, path_order
 
 try:
@@ -254,8 +254,7 @@ def _core(X: Any, kernel: Kernel, mean: Floats | None) -> Any:
 def _warn_of_the_reference() -> None:  # once is enough
     warnings.warn(
         "rejo runs on its NumPy reference solver, which is many times slower: the compiled solver "
-        f"was not built. Install {COMPILER}, then build it, past the wheel in your cache: "
-        f"{rebuild_command()}",
+        f"{why_missing('_svm')}. {remedy()}",
         RuntimeWarning,
         stacklevel=5,
     )
