@@ -53,9 +53,11 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.bench_predict
 	$(BIN)/python -m benchmarks.bench_train
 
-# PyTorch is large: only its own tests need it. This release has builds without CUDA.
+# PyTorch is large: only its own tests and one example need it. For Linux, PyPI's builds bring CUDA with
+# gigabytes of libraries: TORCH_INDEX="--extra-index-url https://download.pytorch.org/whl/cpu" avoids them.
+TORCH_INDEX ?=
 torch: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet "torch==2.13.0"
+	$(BIN)/python -m pip install --quiet $(TORCH_INDEX) "torch==2.13.0"
 	$(BIN)/python -m pytest tests/test_torch.py src/rejo/torch.py
 
 # The section on Spark of the guide; needs Java. pyspark is too large (490 MB) for every CI run, and stays
