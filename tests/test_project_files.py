@@ -155,6 +155,12 @@ def test_hooks_call_targets_that_exist():
     assert called <= targets
 
 
+def test_contributors_read_the_layers_that_are_checked():
+    contracts = read("pyproject.toml")["tool"]["importlinter"]["contracts"]
+    [layers] = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
+    assert "```\n" + "\n".join(layers) + "\n```" in text("CONTRIBUTING.md")
+
+
 def test_releasing_names_the_workflows_that_exist():
     named = set(re.findall(r"`(\w+\.yml)`", text("RELEASING.md")))
     there = {path.name for path in (ROOT / ".github/workflows").glob("*.yml")}
@@ -177,3 +183,24 @@ def test_the_changelog_has_its_form():
         for part in parts:
             lines = part.splitlines()[1:]
             assert [line for line in lines if line and not line.startswith(("- ", "  "))] == []
+
+
+def released():
+    """Versions with a date in the changelog, newest first."""
+    return re.findall(r"^## \[(\d+\.\d+\.\d+)\] - ", text("CHANGELOG.md"), re.M)
+
+
+def test_the_pages_know_whether_there_is_a_release():
+    """Before the first one they say what to do until then; with it, this has to go."""
+    names = ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+    pages = [" ".join(text(name).split()) for name in names]
+    waiting = [page for page in pages if re.search("there is a release|first release will", page)]
+    assert bool(waiting) == (not released())
+
+
+def test_a_release_has_its_place_in_the_news_and_its_date():
+    sections = re.findall(r"^## (\d\S+|Unreleased)", text("docs/whats_new.md"), re.M)
+    assert [section for section in sections if section != "Unreleased"] == released()
+    is_out = rejo.__version__ in released()
+    assert ("date-released" in read("CITATION.cff")) == is_out
+    assert not (is_out and "Unreleased" in sections)
