@@ -77,7 +77,8 @@ def damaged(X, random):
         yield f"lil_matrix: {name}", broken
     for key in ((n, 0), (0, p), (-1, 0), (0, -1)):
         broken = sparse.dok_matrix(X)
-        broken._dict[key] = 1.0
+        # Before SciPy 1.12 the matrix itself was a dict.
+        dict.__setitem__(getattr(broken, "_dict", broken), key, 1.0)
         yield f"dok_matrix: {key}", broken
 
 

@@ -288,6 +288,7 @@ WEIGHTS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Support for labels represented as bytes")  # scikit-learn 1.6
 @pytest.mark.parametrize("name", MODELS)
 def test_labels(name):
     model = fit(name)

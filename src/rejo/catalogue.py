@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -24,6 +25,8 @@ DECAYS = (1e-2, 1e-1, 1.0, 10.0)  # weight decay of a network
 PENALTIES = (0.003, 0.03, 0.3, 3.0, 30.0)  # C of a logistic regression
 STAGES = (25, 50, 75, 100, 150, 200)  # trees of a booster
 BOOST = find_spec("xgboost") is not None  # otherwise scikit-learn boosts
+# From scikit-learn 1.7, MLPClassifier takes the weights that a pair of classifiers needs.
+_NETWORK_WEIGHTS = not version("scikit-learn").startswith("1.6.")
 LARGE = 10_000  # rows from which boosting takes larger steps and trees
 
 
@@ -67,7 +70,6 @@ class Method:
     multiclass: bool = True  # takes more than two classes
     unordered: bool = False  # classes may have no order
     posteriors: bool = False  # has predict_proba, at least for two classes
-    sample_weight: bool = True  # fit takes sample_weight
     least_classes: int = 2  # with fewer, it is the same as another method
     max_samples: int | None = None  # above this, too slow to be tried unless asked for by name
     max_features: int | None = None  # the same
@@ -364,7 +366,7 @@ _RIVALS = (
     _rival(_SVM, "posterior", standard=True, paper=("Chow-SVC", "Chow-SVC")),
     _rival(_SVM, "class"),
     _rival(_MLP, "cutoffs", paper=("MLP-1C", "FH-MLP-1C")),
-    _rival(_MLP, "pair", standard=True, paper=("MLP-2C", "FH-MLP-2C")),
+    _rival(_MLP, "pair", standard=_NETWORK_WEIGHTS, paper=("MLP-2C", "FH-MLP-2C")),
     _rival(_MLP, "class"),
     *(
         _rival(learner, way)

@@ -103,7 +103,7 @@ MODELS = {
     "tree": ReplicationClassifier(DecisionTreeClassifier(max_depth=4)),
     "inner svc": ReplicationClassifier(SVC()),
     "inner bayes": ReplicationClassifier(GaussianNB()),
-    "inner mlp": ReplicationClassifier(MLPClassifier((3,), solver="lbfgs", random_state=0)),
+    "inner mlp": ThresholdRejectClassifier(MLPClassifier((3,), solver="lbfgs", random_state=0)),
     "inner pipeline": ReplicationClassifier(make_pipeline(StandardScaler(), LinearSVC())),
     "threshold": ThresholdRejectClassifier(LogisticRegression()),
     "threshold sigmoid": ThresholdRejectClassifier(LinearSVC(), cv=StratifiedKFold(3)),
@@ -502,7 +502,7 @@ def test_a_remedy_names_what_can_be_trusted(data, path):
     save(model, path, trusted=trusted)
     np.testing.assert_array_equal(load(path, trusted=trusted).predict(X), model.predict(X))
     with pytest.raises(ModelFileError, match="FunctionTransformer"):
-        load(path, trusted=["numpy.log1p"])
+        load(path, trusted=[name for name in trusted if name.endswith("log1p")])
 
 
 def test_a_class_on_the_list_may_be_trusted(data, path):
@@ -601,6 +601,7 @@ def test_without_skops_files_are_read_and_the_error_names_the_extra(data, path, 
         save(model, path, overwrite=True)
 
 
+@pytest.mark.filterwarnings("ignore:In the future `np.bool`:FutureWarning")  # of NumPy 1.26
 def test_every_trusted_name_is_a_type_or_function():
     missing = []
     for full in TRUSTED_TYPES:

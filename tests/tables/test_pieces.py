@@ -134,9 +134,10 @@ def test_names_of_several_files(folder):
 
 
 def test_row_groups_without_rows(tmp_path, frame):
-    with pq.ParquetWriter(tmp_path / "a.parquet", pa.Schema.from_pandas(frame)) as writer:
+    schema = pa.Schema.from_pandas(frame)
+    with pq.ParquetWriter(tmp_path / "a.parquet", schema) as writer:
         for rows in (frame[:10], frame[:0], frame[10:]):
-            writer.write_table(pa.Table.from_pandas(rows))
+            writer.write_table(pa.Table.from_pandas(rows, schema))
     pieces = pieces_of(tmp_path)
     assert [(piece.rows, piece.start) for piece in pieces] == [(10, 0), (0, 10), (990, 10)]
     assert read_piece(pieces[1], ["age"]).num_rows == 0

@@ -235,7 +235,9 @@ def test_cells_that_are_not_single_values(url):
 
 
 def test_names_of_every_kind(url):
-    name, column = 'a"b;--%s', 'c "d" %(e)s :f'
+    name, column = 'a"b;--%s', 'c "d" %s :f'
+    if not sa.__version__.startswith("2.0."):  # which takes %(e)s for a parameter
+        column += " %(e)s"
     frame = pd.DataFrame({column: [1.0, 2.0]})
     with TableWriter(f"{url}#{name}") as writer:
         writer.write(frame)

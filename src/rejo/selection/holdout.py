@@ -89,7 +89,7 @@ def _moments(values: Any) -> Any:
         pass
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # time zones are converted to UTC
+            warnings.simplefilter("ignore")  # time zones are converted to UTC
             # Not nanoseconds, which end in 2262: 9999-12-31 would be before 1970.
             return values.astype("datetime64[us]")
     except (TypeError, ValueError):
@@ -102,7 +102,7 @@ def _moments(values: Any) -> Any:
 def _is_date(value: Any) -> bool:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
+            warnings.simplefilter("ignore")
             np.array([value]).astype("datetime64[us]")
     except (TypeError, ValueError):
         return False

@@ -52,8 +52,9 @@ def _texts(column: Any, pa: Any) -> Any:
     strings = isinstance(dtype, pd.StringDtype)
     if strings or types.infer_dtype(column, skipna=True) in ("string", "empty"):
         if column.iloc[:LOOK].nunique() <= FEW:
-            codes, found = pd.factorize(column)
-            return _looked_up(codes, found.tolist(), pa)
+            coded = _strings(column, pa).dictionary_encode()
+            codes = coded.indices.fill_null(-1).to_numpy()
+            return _looked_up(codes, coded.dictionary.to_pylist(), pa)
         if _is_harmless(texts := _strings(column, pa)):
             return texts
     return _strings(texts_of_cells(column, alone=False), pa)

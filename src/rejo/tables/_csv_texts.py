@@ -44,10 +44,9 @@ def texts_of_cells(column: Any, alone: bool) -> list[str]:
         return [empty if value is NA else str(value) for value in column.tolist()]
     if types.is_datetime64_any_dtype(dtype):
         return [empty if value is NaT else value.isoformat() for value in column.tolist()]
-    if isinstance(dtype, pd.CategoricalDtype) or column.iloc[:1000].nunique() <= 100:
-        codes, found = pd.factorize(column)  # many cells, few values
-        texts = written([text_of(value) for value in found.tolist()], alone)
-        return list(np.array([*texts, empty], dtype=object)[codes])
+    if isinstance(dtype, pd.CategoricalDtype):
+        texts = written([text_of(value) for value in column.cat.categories.tolist()], alone)
+        return list(np.array([*texts, empty], dtype=object)[column.cat.codes.to_numpy()])
     return written([text_of(value) for value in column.tolist()], alone)
 
 

@@ -146,7 +146,7 @@ def _float(decimal: str, unit: str, cell: Any) -> float | None:
             return np.nan
         return None if isinstance(cell, Unread) else number(word, decimal, unit)
     if isinstance(cell, timedelta | np.timedelta64):
-        return float(cell / np.timedelta64(1, "D"))
+        return float(np.timedelta64(cell) / np.timedelta64(1, "D"))
     if isinstance(cell, bool) or not isinstance(cell, Real | Decimal):
         return None
     try:
