@@ -149,6 +149,7 @@ def windows(build, tmp_path, monkeypatch):
 
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("PROGRAMFILES", str(tmp_path / "programs"))
+    monkeypatch.delenv("REJO_REQUIRE_EXTENSION", raising=False)
     command = build.BuildExtension(Distribution())
     tools = tmp_path / "VC/Tools"
     command.compiler = MSVC(tools / "MSVC/14.44.35207/bin/HostX86/x64/cl.exe")
