@@ -235,10 +235,12 @@ def disparity():
 def novelty():
     """A polynomial machine far around its training data, without and with a detector."""
     X, y = make_synthetic_1(400, random_state=0)
-    machine = RejoSVC(kernel="poly", C=10, reject_cost=COST)
+    machine = RejoSVC(kernel="poly", gamma=1, coef0=1, C=10, reject_cost=COST)
     figure = Figure(figsize=(9.8, 4.4), layout="constrained")
     for ax, model in zip(figure.subplots(1, 2), (machine, NoveltyReject(machine)), strict=True):
-        RejectRegionDisplay.from_estimator(model.fit(X, y), X, y, eps=1.0, ax=ax)
+        model.fit(X, y)
+        RejectRegionDisplay.from_estimator(model, X, y, eps=1.0, points=False, ax=ax)
+        ax.plot([0, 1, 1, 0, 0], [0, 0, 1, 1, 0], "k--", linewidth=1)
         ax.set_title(f"{type(model).__name__}, trained on the unit square")
     save(figure, "novelty.png")
 

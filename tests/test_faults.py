@@ -111,7 +111,7 @@ CASES = {
     "NaN": (lambda: fit(entry(np.nan)), ERROR, "X contains NaN"),
     "inf": (lambda: fit(entry(np.inf)), ERROR, "X contains infinity"),
     "square overflows": (lambda: fit(entry(1e200)), ERROR, "X contains values of up to 1.0e+200"),
-    "strings in X": (lambda: fit(X.astype(str).astype("U9") + "x"), ERROR, "could not convert"),
+    "strings in X": (lambda: fit(np.char.add(X.astype("U9"), "x")), ERROR, "could not convert"),
     "0 features": (lambda: fit(np.empty((N, 0))), ERROR, "0 feature(s)"),
     "0 samples": (lambda: fit(np.empty((0, 2)), []), ERROR, "0 sample(s)"),
     "1-d X": (lambda: fit(X[:, 0]), ERROR, "Expected 2D array"),

@@ -48,6 +48,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.validation import has_fit_parameter
 
 from rejo.baselines import (
     BagEmbedding,
@@ -245,7 +246,8 @@ register("copies_tree", ReplicationClassifier(STUMP), "three")
 register("copies_forest", ReplicationClassifier(FOREST))
 register("copies_boosting", ReplicationClassifier(BOOSTING), "three")
 register("copies_svc", ReplicationClassifier(SVC()))
-register("copies_mlp", ReplicationClassifier(MLPClassifier((3,), max_iter=30, random_state=0)))
+if has_fit_parameter(MLPClassifier(), "sample_weight"):  # from scikit-learn 1.7
+    register("copies_mlp", ReplicationClassifier(MLPClassifier((3,), max_iter=30, random_state=0)))
 register("copies_forced", ReplicationClassifier(STUMP, reject_cost=None), "three")
 
 by_posteriors = ThresholdRejectClassifier

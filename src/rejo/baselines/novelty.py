@@ -115,11 +115,11 @@ class NoveltyReject(RejectClassifier):
     >>> from rejo import NoveltyReject, RejoSVC, make_synthetic_1
     >>> X, y = make_synthetic_1(400, random_state=0)
     >>> far = X + 20
-    >>> RejoSVC(kernel="poly", C=10).fit(X, y).reject_mask(far).mean()
-    np.float64(0.0)
+    >>> float(RejoSVC(kernel="poly", C=10).fit(X, y).reject_mask(far).mean())
+    0.0
     >>> model = NoveltyReject(RejoSVC(kernel="poly", C=10), random_state=0).fit(X, y)
-    >>> model.reject_mask(far).mean()
-    np.float64(1.0)
+    >>> float(model.reject_mask(far).mean())
+    1.0
     >>> model.review(far)["reason"].unique().tolist()
     ['novel']
     """

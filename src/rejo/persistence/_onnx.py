@@ -66,6 +66,9 @@ def to_onnx(
     -----
     The graph of a kernel machine contains rows of the training set, as its model file does.
 
+    Run graphs with trees in ONNX Runtime 1.24 or newer. Version 1.23 adds up the trees of three or
+    more classes wrongly, and decides other things.
+
     Examples
     --------
     >>> from rejo import RejoLinear, make_synthetic_2, to_onnx

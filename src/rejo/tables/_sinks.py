@@ -48,7 +48,8 @@ def _values(column: Any, kind: str) -> list[Any]:
     if kind == "date":
         if getattr(column.dtype, "tz", None) is not None:
             column = column.dt.tz_convert("UTC").dt.tz_localize(None)
-        return [None if value is pd.NaT else value for value in pd.DatetimeIndex(column).to_pydatetime()]
+        moments = pd.DatetimeIndex(column).to_pydatetime()
+        return [None if value is pd.NaT else value for value in moments]
     if kind == "number":
         values = column.to_numpy(dtype=np.float64, na_value=np.nan).tolist()
     else:
