@@ -91,8 +91,10 @@ EXAMPLE ?=
 gallery: $(VENV)/.site
 	$(BIN)/python -m tests.gallery_runs $(EXAMPLE)
 
+# The same as notebooks only: `make site` runs them as scripts. And the programs that the guide compares.
 notebooks: $(VENV)/.site
 	$(BIN)/python -m tests.gallery_runs --form notebook $(EXAMPLE)
+	$(BIN)/python -m pytest tests/test_same_job.py
 
 $(VENV)/.site: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet "rejo[docs,examples]"

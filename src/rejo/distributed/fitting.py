@@ -19,6 +19,7 @@ from rejo.estimators.linear import RejoLinear
 from rejo.estimators.out_of_core import RowLayout, sample_matrix, settled, shares_of
 from rejo.selection import RejectClassifierCV
 from rejo.selection.held_out import cost_to_fit
+from rejo.selection.target import check_targets
 from rejo.tables import TableEncoder
 
 
@@ -163,6 +164,8 @@ class Wanted(NamedTuple):
         for part in (found.search, found.encoder, found.classifier):
             if part is not None:
                 part._validate_params()
+        if found.search is not None:
+            check_targets(found.search.get_params(deep=False))
         if isinstance(found.classifier, RejoBoost):
             check_validation(found.classifier)
         return found
