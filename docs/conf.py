@@ -25,9 +25,6 @@ language = "en"
 REPOSITORY = repository = "https://github.com/rejo-project/rejo"
 html_baseurl = "https://rejo-project.github.io/rejo/"
 
-# Of myst-parser, for its own developers.
-warnings.filterwarnings("ignore", r".*MystReferenceResolver\.app")
-
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
@@ -180,3 +177,12 @@ def linkcode_resolve(domain, info):
         return None
     path, first, last = found
     return f"{REPOSITORY}/blob/main/{path}#L{first}-L{last}"
+
+
+def quiet(app, env):
+    """Leave out a warning of myst-parser for its own developers; examples reset the filters."""
+    warnings.filterwarnings("ignore", r".*MystReferenceResolver\.app")
+
+
+def setup(app):
+    app.connect("env-updated", quiet)
