@@ -28,12 +28,12 @@ html_baseurl = "https://rejo-project.github.io/rejo/"
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
     "sphinx.ext.linkcode",
     "numpydoc",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "sphinxcontrib.bibtex",
     # In _ext:
     "accessible",
     "api_pages",
@@ -80,6 +80,11 @@ numpydoc_xref_aliases = {
     "Pipeline": "sklearn.pipeline.Pipeline",
     "Path": "pathlib.Path",
 }
+
+# Citations: ``:footcite:t:`chow1970```, and ``.. footbibliography::`` under References. Not in the
+# first line of a docstring, which tables show.
+bibtex_bibfiles = ["references.bib"]
+bibtex_footbibliography_header = ""
 
 # Lists of foreign names, kept here: see inventories/renew.py.
 intersphinx_mapping = {

@@ -27,6 +27,7 @@ PARTS = {
     "datasets": "Data",
     "persistence": "Model files",
 }
+FOOTNOTES = [".. footbibliography::"]  # for citations that no list of references has yet
 UNSEARCHED = "rejo.study"  # repeats the experiments of the paper; the guide says how
 FIRST = ("rejo", "rejo.selection", "rejo.metrics", "rejo.prices", "rejo.decisions")
 
@@ -40,8 +41,9 @@ def escaped(text):
 
 
 def first_sentence(doc):
-    """The first paragraph of a docstring, on one line."""
-    return " ".join(inspect.cleandoc(doc or "").partition("\n\n")[0].split())
+    """The first paragraph of a docstring, on one line, without citations: they need a footnote."""
+    text = " ".join(inspect.cleandoc(doc or "").partition("\n\n")[0].split())
+    return re.sub(r" ?:footcite:\w*:?`[^`]*`", "", text)
 
 
 def words_under(name, thing):
@@ -92,9 +94,9 @@ def class_page(name, thing):
     lines = [f".. autoclass:: {name}", ""]
     names = methods_of(thing)
     if names:
-        lines += ["   .. rubric:: Methods", "", "   .. autosummary::", "      :nosignatures:", ""]
-        lines += [f"      ~{name}.{method}" for method in names]
-        lines += [""]
+        rows = [(f"{name}.{method}", inspect.getdoc(getattr(thing, method))) for method in names]
+        lines += ["   .. rubric:: Methods", ""]
+        lines += [f"   {line}" for line in table(rows, shown=len(name) + 1)]
         for method in names:
             static = inspect.getattr_static(thing, method)
             kind = "property" if isinstance(static, property) else "method"
@@ -115,18 +117,26 @@ def page_of(module, name):
         lines += [f".. autofunction:: {name}"]
     full = f"{module}.{name}"
     title = f"Examples using ``{name}``"
+    lines += ["", *FOOTNOTES]
     lines += ["", f".. minigallery:: {full}", f"   :add-heading: {title}", "   :heading-level: -"]
     return "\n".join(lines) + "\n"
 
 
-def table(module, names):
-    """A table of names with their first sentences, and links to their pages."""
+def table(rows, shown):
+    """A table of names, without as many letters, and first sentences; with links to the names."""
     lines = [".. list-table::", "   :widths: 35 65", "   :class: api-names", ""]
+    for name, doc in rows:
+        lines += [f"   * - :py:obj:`{name[shown:]} <{name}>`", f"     - {first_sentence(doc)}"]
+    return [*lines, ""]
+
+
+def names_table(module, names):
+    rows = []
     for name in names:
         thing = getattr(import_module(module), name)
         doc = words_under(name, thing) if is_data(thing) else inspect.getdoc(thing)
-        lines += [f"   * - :py:obj:`{name} <{module}.{name}>`", f"     - {first_sentence(doc)}"]
-    return [*lines, ""]
+        rows.append((f"{module}.{name}", doc))
+    return table(rows, shown=len(module) + 1)
 
 
 def parts_of(module, names):
@@ -152,8 +162,8 @@ def room_page(module, names):
     lines += [f".. currentmodule:: {module}", ""]
     for title, group in parts_of(module, names):
         lines += [heading(title, "-")] if title else [heading("Names", "-")]
-        lines += table(module, group)
-    lines += toctree(f"{name} <{module}.{name}>" for name in names)
+        lines += names_table(module, group)
+    lines += [*FOOTNOTES, "", *toctree(f"{name} <{module}.{name}>" for name in names)]
     return "\n".join(lines)
 
 
@@ -169,7 +179,7 @@ def index_page(rooms):
         lines += [first_sentence(import_module(module).__doc__), ""]
         for title, group in parts_of(module, names):
             lines += [heading(title, "~")] if title else []
-            lines += table(module, group)
+            lines += names_table(module, group)
     return "\n".join([*lines, *toctree(f"{module} <{module}>" for module in rooms)])
 
 
