@@ -22,7 +22,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
 from benchmarks.tables import Report
-from rejo import BagEmbedding, EmbeddedRejectSVC, RejoSVC, ThresholdRejectClassifier
+from rejo import RejoSVC, ThresholdRejectClassifier
+from rejo.baselines import BagEmbedding, EmbeddedRejectSVC
 from rejo.datasets import make_bags
 
 REJECT_COSTS = (0.1, 0.2, 0.3)

@@ -33,7 +33,8 @@ from benchmarks.problems import (
 )
 from benchmarks.tables import Report, Target, milliseconds, number, times, yes
 from benchmarks.timing import geometric_mean, one_thread, race
-from rejo import RejoKernelLogistic, make_synthetic_1
+from rejo import RejoKernelLogistic
+from rejo.datasets import make_synthetic_1
 
 MOST = 1.0  # of the time of SVC
 SIZES = (400, 2000)

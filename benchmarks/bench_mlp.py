@@ -21,7 +21,8 @@ from sklearn.neural_network import MLPClassifier
 from benchmarks.problems import Floats, Labels, make_ordered
 from benchmarks.tables import Report, Target, milliseconds, times
 from benchmarks.timing import one_thread, race
-from rejo import RejoMLP, make_synthetic_1
+from rejo import RejoMLP
+from rejo.datasets import make_synthetic_1
 
 MOST_FIT, MOST_PREDICT = 1.5, 1.3
 SETTINGS = {"activation": "tanh", "alpha": 0.1, "tol": 1e-12, "random_state": 0}

@@ -20,7 +20,8 @@ from sklearn.svm import SVC
 from benchmarks.problems import TOL, H
 from benchmarks.tables import Report, Target, milliseconds, times, yes
 from benchmarks.timing import one_thread, race
-from rejo import RejoSVC, make_synthetic_1
+from rejo import RejoSVC
+from rejo.datasets import make_synthetic_1
 from rejo.selection import RejoSVCCV, reject_curve
 from rejo.selection.path import REJECT_COSTS
 from rejo.solvers import svm

@@ -16,28 +16,36 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 
 from rejo import (
-    AccuracyRejectDisplay,
-    BagEmbedding,
-    DisparityDisplay,
-    EmbeddedRejectSVC,
     NoveltyReject,
     RejectClassifierCV,
-    RejectConfusionDisplay,
-    RejectRegionDisplay,
     RejoLinear,
     RejoSVC,
-    ReliabilityDisplay,
-    ReviewBudgetDisplay,
-    RiskCurveDisplay,
     ThresholdRejectClassifier,
     compare,
+)
+from rejo.baselines import BagEmbedding, EmbeddedRejectSVC
+from rejo.datasets import (
+    bayes_rates,
+    load_diabetes_ordinal,
+    make_bags,
     make_synthetic_1,
     make_synthetic_2,
     make_synthetic_3,
     make_synthetic_4,
+    posterior,
 )
-from rejo.datasets import bayes_rates, load_diabetes_ordinal, make_bags, posterior
-from rejo.displays.style import BLUE, REJECT_FACE, VERMILION
+from rejo.displays import (
+    BLUE,
+    REJECT_FACE,
+    VERMILION,
+    AccuracyRejectDisplay,
+    DisparityDisplay,
+    RejectConfusionDisplay,
+    RejectRegionDisplay,
+    ReliabilityDisplay,
+    ReviewBudgetDisplay,
+    RiskCurveDisplay,
+)
 
 FOLDER = Path(__file__).parent
 COST = 0.2

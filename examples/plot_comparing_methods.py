@@ -23,16 +23,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.svm import SVC
 
-from rejo import (
-    AccuracyRejectDisplay,
-    RejoKernelLogistic,
-    RejoSVC,
-    RiskCurveDisplay,
-    ThresholdRejectClassifier,
-    compare,
-    make_synthetic_1,
-)
-from rejo.datasets import bayes_rates
+from rejo import RejoKernelLogistic, RejoSVC, ThresholdRejectClassifier, compare
+from rejo.datasets import bayes_rates, make_synthetic_1
+from rejo.displays import AccuracyRejectDisplay, RiskCurveDisplay
 from rejo.selection import corrected_t_test
 
 X, y = make_synthetic_1(400, random_state=0)

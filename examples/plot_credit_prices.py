@@ -21,7 +21,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 
-from rejo import ThresholdRejectClassifier, expected_cost
+from rejo import ThresholdRejectClassifier
+from rejo.metrics import expected_cost
 from rejo.tables import TableEncoder
 
 

@@ -22,14 +22,9 @@ import numpy as np
 from sklearn.metrics import mean_absolute_error
 from skordinal.classifiers import SVOR, LogisticAT
 
-from rejo import (
-    RejectClassifierCV,
-    RejectRegionDisplay,
-    RejoLinear,
-    RejoSVC,
-    ThresholdRejectClassifier,
-    make_synthetic_3,
-)
+from rejo import RejectClassifierCV, RejoLinear, RejoSVC, ThresholdRejectClassifier
+from rejo.datasets import make_synthetic_3
+from rejo.displays import RejectRegionDisplay
 
 X, y = make_synthetic_3(400, random_state=0)
 models = {

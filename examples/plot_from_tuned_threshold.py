@@ -21,7 +21,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix, make_scorer
 from sklearn.model_selection import TunedThresholdClassifierCV, train_test_split
 
-from rejo import ThresholdRejectClassifier, expected_cost
+from rejo import ThresholdRejectClassifier
+from rejo.metrics import expected_cost
 
 MISS, FALSE_ALARM, REVIEW = 10, 2, 0.6
 

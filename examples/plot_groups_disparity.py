@@ -23,8 +23,9 @@ import numpy as np
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from rejo import DisparityDisplay, RejectClassifierCV, ThresholdRejectClassifier, rejection_rate
-from rejo.metrics import accepted_accuracy
+from rejo import RejectClassifierCV, ThresholdRejectClassifier
+from rejo.displays import DisparityDisplay
+from rejo.metrics import accepted_accuracy, rejection_rate
 
 
 def make_loans(n, random_state):

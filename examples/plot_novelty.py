@@ -23,14 +23,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rejo import (
-    NoveltyReject,
-    RejectClassifierCV,
-    RejectRegionDisplay,
-    RejoSVC,
-    ThresholdRejectClassifier,
-    make_synthetic_1,
-)
+from rejo import NoveltyReject, RejectClassifierCV, RejoSVC, ThresholdRejectClassifier
+from rejo.datasets import make_synthetic_1
+from rejo.displays import RejectRegionDisplay
 
 X, y = make_synthetic_1(400, random_state=0)
 machine = RejoSVC(kernel="poly", gamma=1, coef0=1, C=10, reject_cost=0.2)

@@ -18,18 +18,11 @@ import numpy as np
 from matplotlib.patches import Patch
 from sklearn.svm import SVC
 
-from rejo import (
-    FrankHallReject,
-    RejectConfusionDisplay,
-    RejectRegionDisplay,
-    RejoKernelLogistic,
-    RejoSVC,
-    ThresholdRejectClassifier,
-    empirical_risk,
-    make_synthetic_3,
-    make_synthetic_4,
-)
-from rejo.datasets import bayes_risk
+from rejo import RejoKernelLogistic, RejoSVC, ThresholdRejectClassifier
+from rejo.baselines import FrankHallReject
+from rejo.datasets import bayes_risk, make_synthetic_3, make_synthetic_4
+from rejo.displays import RejectConfusionDisplay, RejectRegionDisplay
+from rejo.metrics import empirical_risk
 
 grades = np.array(["mild", "moderate", "severe"])
 X, k = make_synthetic_4(300, random_state=0)  # k is 1, 2 or 3

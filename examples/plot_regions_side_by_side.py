@@ -20,19 +20,16 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.svm import SVC
 
 from rejo import (
-    EmbeddedRejectSVC,
-    RejectRegionDisplay,
     RejoKernelLogistic,
     RejoMLP,
     RejoSVC,
     ReplicationClassifier,
-    SurrogateRejectSVC,
     ThresholdRejectClassifier,
-    TwoClassifierReject,
-    empirical_risk,
-    make_synthetic_1,
 )
-from rejo.datasets import bayes_risk, posterior
+from rejo.baselines import EmbeddedRejectSVC, SurrogateRejectSVC, TwoClassifierReject
+from rejo.datasets import bayes_risk, make_synthetic_1, posterior
+from rejo.displays import RejectRegionDisplay
+from rejo.metrics import empirical_risk
 
 COST = 0.2
 X, y = make_synthetic_1(400, random_state=0)

@@ -9,7 +9,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.utils.validation import has_fit_parameter
 
-from rejo import catalogue, compare, make_synthetic_1, make_synthetic_4
+from rejo import catalogue, compare
 from rejo.baselines import FrankHallReject, ThresholdRejectClassifier, TwoClassifierReject
 from rejo.catalogue import (
     FORMER_NAMES,
@@ -21,6 +21,7 @@ from rejo.catalogue import (
     standard_methods,
 )
 from rejo.cli import build_parser
+from rejo.datasets import make_synthetic_1, make_synthetic_4
 from rejo.estimators import RejoBoost, RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
 from rejo.estimators.pipelines import cost_parameter
 from rejo.study import METHODS as STUDIED

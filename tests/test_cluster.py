@@ -14,7 +14,7 @@ from contextlib import closing
 
 import pytest
 
-from rejo import RejectClassifierCV, RejoLinear, compare, make_synthetic_1
+from rejo import RejectClassifierCV, RejoLinear, compare
 from rejo.cluster import (
     ClusterError,
     WorkerLost,
@@ -26,6 +26,7 @@ from rejo.cluster import (
     together,
     workers,
 )
+from rejo.datasets import make_synthetic_1
 from tests.cluster_setup import local_cluster, only_loopback, separate_cluster
 from tests.cluster_work import (
     fail,

@@ -39,7 +39,7 @@ NOTHING_TO_CITE = {
     # errors and warnings
     "rejo.ModelFileError",
     "rejo.TargetUnattainable",
-    "rejo.estimators.why.WhyError",
+    "rejo.estimators.reasons.WhyError",
     "rejo.selection.UnequalTreatment",
     # files of models
     "rejo.load",
@@ -50,7 +50,7 @@ NOTHING_TO_CITE = {
     "rejo.queue",
     "rejo.review",
     # records of what was counted or drawn
-    "rejo.Curve",
+    "rejo.displays.Curve",
     "rejo.metrics.Interval",
     "rejo.selection.Outcomes",
     # lists and files of data

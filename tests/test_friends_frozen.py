@@ -13,14 +13,13 @@ from sklearn.svm import SVC
 import rejo
 from rejo import (
     BlendClassifier,
-    FrankHallReject,
     NoveltyReject,
     RejectClassifierCV,
     RejoLinear,
     ReplicationClassifier,
     ThresholdRejectClassifier,
-    TwoClassifierReject,
 )
+from rejo.baselines import FrankHallReject, TwoClassifierReject
 from rejo.estimators.pipelines import final_classifier
 from tests.test_common import CLASSIFIERS, fit_once, points
 

@@ -10,8 +10,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 import rejo
-from rejo import Curve, RejectClassifierCV, ThresholdRejectClassifier, make_synthetic_2, metrics
+from rejo import RejectClassifierCV, ThresholdRejectClassifier, metrics
 from rejo._html import MOST_ROWS, table_html
+from rejo.datasets import make_synthetic_2
+from rejo.displays import Curve
 from rejo.report import make_report
 from rejo.selection import choose_model
 

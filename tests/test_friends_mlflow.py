@@ -45,7 +45,7 @@ def tracking(tmp_path_factory):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_logged_model_decides_as_before(name, tracking):
-    X, y = rejo.make_synthetic_1(120, random_state=0)
+    X, y = rejo.datasets.make_synthetic_1(120, random_state=0)
     model = MODELS[name].fit(X, y)
     info = sklearn_flavour.log_model(
         model, name="model", serialization_format="skops",
@@ -59,7 +59,7 @@ def test_a_logged_model_decides_as_before(name, tracking):
 
 
 def test_a_model_file_is_an_artifact(tracking, tmp_path):
-    X, y = rejo.make_synthetic_1(120, random_state=0)
+    X, y = rejo.datasets.make_synthetic_1(120, random_state=0)
     model = rejo.RejoLinear().fit(X, y)
     rejo.save(model, tmp_path / "model.rejo")
     mlflow.log_artifact(tmp_path / "model.rejo")

@@ -9,9 +9,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import rejo
-from rejo import BagEmbedding, RejoBoost, RejoLinear, ReplicationClassifier
+from rejo import RejoBoost, RejoLinear, ReplicationClassifier
 from rejo import ThresholdRejectClassifier as Threshold
 from rejo._frames import frame_like, take_rows, with_column
+from rejo.baselines import BagEmbedding
 from rejo.baselines.bags import bags_of
 from rejo.persistence import data_hash
 from rejo.tables import TableEncoder
@@ -196,7 +197,7 @@ def test_decisions_inside_other_engines_have_the_kind_of_their_frames():
     pa = pytest.importorskip("pyarrow")
     from rejo.distributed import FrameDecider
 
-    X, y = rejo.make_synthetic_1(60, random_state=0)
+    X, y = rejo.datasets.make_synthetic_1(60, random_state=0)
     table = pd.DataFrame(X, columns=["age", "income"]).assign(case=range(60))
     decide = FrameDecider(RejoLinear().fit(table[["age", "income"]], y), id="case")
     arrow = pa.Table.from_pandas(table)

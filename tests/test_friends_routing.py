@@ -14,14 +14,13 @@ from sklearn.preprocessing import StandardScaler
 import rejo
 from rejo import (
     BlendClassifier,
-    FrankHallReject,
     NoveltyReject,
     RejectClassifierCV,
     RejoLinear,
     ReplicationClassifier,
     ThresholdRejectClassifier,
-    TwoClassifierReject,
 )
+from rejo.baselines import FrankHallReject, TwoClassifierReject
 from tests.test_common import ESTIMATORS, ON_ARRAYS, fresh
 
 pytestmark = pytest.mark.filterwarnings("ignore:solver=:sklearn.exceptions.ConvergenceWarning")
@@ -163,7 +162,7 @@ def test_the_group_of_a_case_reaches_predict_and_score(data):
 
 def test_scorers_get_the_weights_that_they_request(data):
     X, y, weight, groups = data
-    scorer = rejo.cost_scorer(reject_cost=0.2).set_score_request(**BOTH)
+    scorer = rejo.selection.cost_scorer(reject_cost=0.2).set_score_request(**BOTH)
     model, folds = RejoLinear().set_fit_request(**BOTH), GroupKFold(2)
     params = dict(sample_weight=weight, groups=groups)
     found = cross_validate(model, X, y, cv=folds, scoring={"cost": scorer}, params=params)
@@ -174,7 +173,7 @@ def test_scorers_get_the_weights_that_they_request(data):
 
 def test_searches_pass_weights_to_scorers_without_routing(data):
     X, y, weight, _ = data
-    scorers = {"cost": rejo.cost_scorer(reject_cost=0.2)}
+    scorers = {"cost": rejo.selection.cost_scorer(reject_cost=0.2)}
     with sklearn.config_context(enable_metadata_routing=False):
         grid = GridSearchCV(RejoLinear(), {"C": [1.0]}, scoring=scorers, refit="cost", cv=2)
         assert grid.fit(X, y, sample_weight=weight).best_score_ <= 0

@@ -58,13 +58,13 @@ MODELS = {
     ),
     "NoveltyReject": lambda **p: _novel(logistic(), **p),
     "NoveltyReject, linear": lambda **p: _novel(rejo.RejoLinear(max_iter=5), **p),
-    "TwoClassifierReject": lambda **p: rejo.TwoClassifierReject(logistic(), **p),
-    "FrankHallReject": lambda **p: rejo.FrankHallReject(logistic(), **p),
+    "TwoClassifierReject": lambda **p: rejo.baselines.TwoClassifierReject(logistic(), **p),
+    "FrankHallReject": lambda **p: rejo.baselines.FrankHallReject(logistic(), **p),
     "BlendClassifier": lambda **p: rejo.BlendClassifier(
         [("one", logistic()), ("two", pipeline())], **{"cv": 2, **p}
     ),
-    "SurrogateRejectSVC": lambda **p: rejo.SurrogateRejectSVC(**{"max_iter": 300, **p}),
-    "EmbeddedRejectSVC": lambda **p: rejo.EmbeddedRejectSVC(
+    "SurrogateRejectSVC": lambda **p: rejo.baselines.SurrogateRejectSVC(**{"max_iter": 300, **p}),
+    "EmbeddedRejectSVC": lambda **p: rejo.baselines.EmbeddedRejectSVC(
         **{"kernel": "rbf", "n_starts": 1, "max_iter": 3, **p}
     ),
     "RejoSVCCV": lambda **p: RejoSVCCV(

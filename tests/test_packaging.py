@@ -227,7 +227,8 @@ def engine(python):
     """Whether the compiled solver runs, and the command that the warning names if not."""
     code = (
         "import rejo, warnings; warnings.simplefilter('always')\n"
-        "rejo.RejoSVC().fit(*rejo.make_synthetic_1(40, random_state=0)); rejo.show_versions()"
+        "rejo.RejoSVC().fit(*rejo.datasets.make_synthetic_1(40, random_state=0))\n"
+        "rejo.show_versions()"
     )
     told = ran(python, "-c", code, cwd=python.parent)
     command = re.search(r"then run, .*: (.*; .*)", told)

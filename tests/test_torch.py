@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rejo import RejoMLP, make_synthetic_1
-from rejo.datasets import bayes_risk
+from rejo import RejoMLP
+from rejo.datasets import bayes_risk, make_synthetic_1
 from rejo.replication import decode, loss_from_costs, replica_costs
 from rejo.solvers.mlp import Data, Network, objective
 

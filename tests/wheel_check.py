@@ -35,14 +35,14 @@ def check_installed(engine):
     rejo.show_versions()
     expected = set(NAMES) if engine == "compiled" else set()
     assert set(compiled()) == expected, f"compiled: {sorted(compiled())}"
-    X, y = rejo.make_synthetic_1(200, random_state=0)
+    X, y = rejo.datasets.make_synthetic_1(200, random_state=0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = rejo.RejoSVC(reject_cost=0.2).fit(X, y)
     warned = [str(each.message) for each in caught if "reference solver" in str(each.message)]
     assert len(warned) == (engine == "reference"), warned
     decided = model.predict(X)
-    assert 0 < rejo.rejection_rate(y, decided, reject_label=model.reject_label_) < 1
+    assert 0 < rejo.metrics.rejection_rate(y, decided, reject_label=model.reject_label_) < 1
     for name in svm._svm.architectures() if engine == "compiled" else ():
         svm._svm.use(name)
         again = rejo.RejoSVC(reject_cost=0.2).fit(X, y)

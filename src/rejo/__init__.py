@@ -65,67 +65,86 @@ The modules, in the order to read them:
     the ``rejo`` command
 """
 
-# ruff: noqa: F401, F403 (the names are for type checkers)
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rejo.baselines import *
-    from rejo.datasets import make_synthetic_1, make_synthetic_2, make_synthetic_3, make_synthetic_4
-    from rejo.displays import *
-    from rejo.estimators import *
-    from rejo.estimators.pipelines import judge, queue, review
-    from rejo.estimators.why import why
-    from rejo.metrics import (
-        accepted_accuracy,
-        empirical_risk,
-        error_rate,
-        expected_cost,
-        rejection_rate,
+    from rejo.baselines import BlendClassifier, NoveltyReject, ThresholdRejectClassifier
+    from rejo.estimators import (
+        RejoBoost,
+        RejoKernelLogistic,
+        RejoLinear,
+        RejoMLP,
+        RejoSVC,
+        ReplicationClassifier,
+        judge,
+        queue,
+        review,
+        why,
     )
     from rejo.persistence import ModelFileError, load, save, to_onnx
-    from rejo.selection import (
-        RejectClassifierCV,
-        RejoSVCCV,
-        TargetUnattainable,
-        compare,
-        cost_scorer,
-        make_reject_scorer,
-        reject_curve,
-    )
+    from rejo.selection import RejectClassifierCV, TargetUnattainable, compare, reject_curve
     from rejo.versions import show_versions
 
 __version__ = "0.1.0"
 
-# The public names, imported at first use: scikit-learn takes about a second to import, and
-# `rejo --help` should not wait for it. All public names of the first modules, which are classes,
-# are names of the package too; of the others, these.
-_WHOLE = ("rejo.estimators", "rejo.baselines", "rejo.displays")
-_SOME = {
-    "rejo.datasets": "make_synthetic_1 make_synthetic_2 make_synthetic_3 make_synthetic_4",
-    "rejo.estimators.pipelines": "judge queue review",
-    "rejo.estimators.why": "why",
-    "rejo.metrics": "accepted_accuracy empirical_risk error_rate expected_cost rejection_rate",
-    "rejo.persistence": "ModelFileError load save to_onnx",
-    "rejo.selection": "RejectClassifierCV RejoSVCCV TargetUnattainable compare cost_scorer "
-    "make_reject_scorer reject_curve",
-    "rejo.versions": "show_versions",
-}
-_HOMES = {name: home for home, names in _SOME.items() for name in names.split()}
+__all__ = [
+    "BlendClassifier",
+    "ModelFileError",
+    "NoveltyReject",
+    "RejectClassifierCV",
+    "RejoBoost",
+    "RejoKernelLogistic",
+    "RejoLinear",
+    "RejoMLP",
+    "RejoSVC",
+    "ReplicationClassifier",
+    "TargetUnattainable",
+    "ThresholdRejectClassifier",
+    "compare",
+    "judge",
+    "load",
+    "queue",
+    "reject_curve",
+    "review",
+    "save",
+    "show_versions",
+    "to_onnx",
+    "why",
+]
+
+# Rooms and names are imported at first use: scikit-learn takes about a second to import, and
+# `rejo --help` should not wait for it.
+_ROOMS = [
+    "baselines",
+    "catalogue",
+    "datasets",
+    "decisions",
+    "displays",
+    "distributed",
+    "estimators",
+    "metrics",
+    "prices",
+    "replication",
+    "report",
+    "selection",
+    "tables",
+    "torch",
+]
+_HOMES = ("estimators", "baselines", "selection", "persistence", "versions")
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__all__":
-        return sorted({*_HOMES, *(n for home in _WHOLE for n in import_module(home).__all__)})
-    homes = [_HOMES[name]] if name in _HOMES else _WHOLE if name[:1].isupper() else ()
-    for home in homes:
-        module = import_module(home)
-        if name in module.__all__:
-            value = globals()[name] = getattr(module, name)
-            return value
+    if name in _ROOMS:
+        return import_module(f"rejo.{name}")
+    if name in __all__:
+        for home in _HOMES:
+            module = import_module(f"rejo.{home}")
+            if name in module.__all__:
+                value = globals()[name] = getattr(module, name)
+                return value
     raise AttributeError(f"module 'rejo' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__getattr__("__all__")})
+    return sorted([*__all__, *_ROOMS])

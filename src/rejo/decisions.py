@@ -56,7 +56,7 @@ class Decided(NamedTuple):
     See Also
     --------
     decide : Makes one, from posteriors and prices.
-    rejo.RejectClassifier.judge : What a classifier says about each case.
+    rejo.estimators.RejectClassifier.judge : What a classifier says about each case.
 
     References
     ----------
@@ -181,7 +181,7 @@ def expected_costs(p: ArrayLike, prices: ArrayLike) -> Floats:
     See Also
     --------
     decide : Takes the cheapest.
-    rejo.expected_cost : What decisions did cost, on average.
+    rejo.metrics.expected_cost : What decisions did cost, on average.
 
     References
     ----------

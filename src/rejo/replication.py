@@ -482,7 +482,7 @@ def decode(counts: ArrayLike, reject: bool = True) -> NDArray[np.intp]:
     See Also
     --------
     replica_labels : The labels that are counted.
-    rejo.RejectClassifier.predict : Classes instead of indices.
+    rejo.estimators.RejectClassifier.predict : Classes instead of indices.
 
     References
     ----------

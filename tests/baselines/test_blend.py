@@ -13,8 +13,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit
 from sklearn.naive_bayes import GaussianNB
 
-from rejo import BlendClassifier, ThresholdRejectClassifier, make_synthetic_1, make_synthetic_4
+from rejo import BlendClassifier, ThresholdRejectClassifier
 from rejo.baselines.blend import class_floor, learn_temperature, learn_weights, tempered
+from rejo.datasets import make_synthetic_1, make_synthetic_4
 from rejo.metrics import log_loss
 
 MEMBERS = [("line", LogisticRegression()), ("bayes", GaussianNB())]

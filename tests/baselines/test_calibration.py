@@ -13,9 +13,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.fixes import parse_version
 
-from rejo import RejoLinear, RejoSVC, make_synthetic_2, make_synthetic_3, make_synthetic_4
+from rejo import RejoLinear, RejoSVC
 from rejo.baselines import ThresholdRejectClassifier
 from rejo.baselines.calibration import GivenScores, calibrated, fit_calibrator
+from rejo.datasets import make_synthetic_2, make_synthetic_3, make_synthetic_4
 from rejo.metrics import log_loss, reliability_table
 
 TEMPERATURE = parse_version(sklearn.__version__) >= parse_version("1.8")

@@ -377,7 +377,7 @@ def test_an_export_is_refused():
 
 @pytest.mark.parametrize("learner", [LogisticRegression(), RejoLinear()])
 def test_a_budget_below_the_novel_cases_is_refused(learner):
-    X, y = rejo.make_synthetic_1(400, random_state=0)
+    X, y = rejo.datasets.make_synthetic_1(400, random_state=0)
     model = RejectClassifierCV(NoveltyReject(learner, random_state=0), review_budget=0.0, cv=3)
     with pytest.raises(TargetUnattainable, match="lower review_share") as refused:
         model.fit(X, y)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rejo import make_synthetic_1
+from rejo.datasets import make_synthetic_1
 from rejo.persistence import inspect, load
 from rejo.tables import read_table
 

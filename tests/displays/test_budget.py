@@ -5,7 +5,8 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rejo import RejoLinear, RejoSVC, make_synthetic_1
+from rejo import RejoLinear, RejoSVC
+from rejo.datasets import make_synthetic_1
 from rejo.displays import ReviewBudgetDisplay
 
 

@@ -9,7 +9,8 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rejo import RejoLinear, compare, make_synthetic_2
+from rejo import RejoLinear, compare
+from rejo.datasets import make_synthetic_2
 from rejo.displays import AccuracyRejectDisplay, Curve, ReviewBudgetDisplay, RiskCurveDisplay
 from rejo.metrics import accuracy_reject_curve
 

@@ -6,7 +6,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rejo import RejoLinear, RejoSVC, make_synthetic_2, make_synthetic_4
+from rejo import RejoLinear, RejoSVC
+from rejo.datasets import make_synthetic_2, make_synthetic_4
 from rejo.displays import ReliabilityDisplay
 from rejo.metrics import reliability_table
 

@@ -9,7 +9,8 @@ import pytest
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 
-from rejo import RejoBoost, RejoLinear, make_synthetic_1, make_synthetic_4
+from rejo import RejoBoost, RejoLinear
+from rejo.datasets import make_synthetic_1, make_synthetic_4
 from rejo.distributed import fit
 from rejo.estimators import out_of_core
 from rejo.estimators.out_of_core import LEARN, PROVE, STOP, shares_of

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rejo import RejoBoost, RejoLinear, make_synthetic_1
+from rejo import RejoBoost, RejoLinear
 from rejo.cluster import ClusterError
+from rejo.datasets import make_synthetic_1
 from rejo.distributed import fit
 from rejo.selection import RejectClassifierCV
 from tests.cluster_setup import local_cluster, separate_cluster

@@ -551,7 +551,7 @@ def test_a_pickle_of_an_earlier_version_is_refused():
 
 
 def test_an_audit_draws_from_the_decided_points():
-    X, y = rejo.make_synthetic_1(400, random_state=0)
+    X, y = rejo.datasets.make_synthetic_1(400, random_state=0)
     model = RejoSVC(C=10, gamma=4).fit(X, y)
     plain, frame = model.review(X), model.review(X, audit=0.1, random_state=0)
     drawn = frame["reason"] == "policy"

@@ -12,10 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import rejo
-from rejo import RejectClassifierCV, RejoBoost, make_synthetic_1, make_synthetic_4
-from rejo.datasets import posterior
+from rejo import RejectClassifierCV, RejoBoost
+from rejo.datasets import make_synthetic_1, make_synthetic_4, posterior
 from rejo.estimators.growing import Block, Grower, grown_from
-from rejo.estimators.why import pulls
+from rejo.estimators.reasons import pulls
 from rejo.replication import replica_costs, replica_labels
 from rejo.solvers.boosting import ScoreTable, best_thresholds
 

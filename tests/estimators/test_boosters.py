@@ -13,8 +13,7 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rejo import make_synthetic_1
-from rejo.datasets import bayes_risk
+from rejo.datasets import bayes_risk, make_synthetic_1
 from rejo.estimators import inner as inner_module
 from rejo.estimators.replication import ReplicationClassifier
 

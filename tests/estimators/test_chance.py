@@ -5,15 +5,9 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from rejo import (
-    RejoKernelLogistic,
-    RejoLinear,
-    RejoMLP,
-    RejoSVC,
-    ReplicationClassifier,
-    make_synthetic_1,
-)
+from rejo import RejoKernelLogistic, RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
 from rejo.baselines import ThresholdRejectClassifier
+from rejo.datasets import make_synthetic_1
 
 X, Y = make_synthetic_1(200, random_state=0)
 

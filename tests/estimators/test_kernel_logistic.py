@@ -11,8 +11,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 
 import rejo
-from rejo import RejoKernelLogistic, RejoLinear, make_synthetic_1
-from rejo.datasets import posterior
+from rejo import RejoKernelLogistic, RejoLinear
+from rejo.datasets import make_synthetic_1, posterior
 from rejo.metrics import empirical_risk
 
 EXACT = {"tol": 1e-8}

@@ -34,7 +34,9 @@ def test_a_sparse_matrix_of_zeros(S, kernel, cache_size):
     assert_array_equal(dense.predict(S), thin.predict(np.zeros((400, 3))))
 
 
-@pytest.mark.parametrize("make", [rejo.RejoSVC, rejo.RejoKernelLogistic, rejo.SurrogateRejectSVC])
+@pytest.mark.parametrize(
+    "make", [rejo.RejoSVC, rejo.RejoKernelLogistic, rejo.baselines.SurrogateRejectSVC]
+)
 @pytest.mark.parametrize("degree", [0, -1, 2**31, 2**40, 2**70])
 def test_a_degree_that_cannot_be_counted_is_refused(make, degree):
     with pytest.raises(ValueError, match=rf"'degree' parameter of {make.__name__} must be an int"):
@@ -46,7 +48,7 @@ def test_a_degree_that_cannot_be_counted_is_refused(make, degree):
     [
         (rejo.RejoSVC, "max_iter", -1),
         (rejo.RejoSVC, "cache_size", 200),
-        (rejo.SurrogateRejectSVC, "max_iter", -1),
+        (rejo.baselines.SurrogateRejectSVC, "max_iter", -1),
         (rejo.RejoKernelLogistic, "max_iter", 100),
         (rejo.RejoKernelLogistic, "cache_size", 200),
         (rejo.RejoKernelLogistic, "max_rank", 500),

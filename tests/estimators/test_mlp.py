@@ -14,8 +14,8 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rejo import RejoMLP, make_synthetic_1
-from rejo.datasets import bayes_risk
+from rejo import RejoMLP
+from rejo.datasets import bayes_risk, make_synthetic_1
 from rejo.solvers import mlp as solver_module
 
 SOLVERS = {

@@ -15,13 +15,12 @@ from rejo import (
     RejoLinear,
     RejoMLP,
     RejoSVC,
-    RejoSVCCV,
     ReplicationClassifier,
     ThresholdRejectClassifier,
     compare,
-    make_reject_scorer,
     reject_curve,
 )
+from rejo.selection import RejoSVCCV, make_reject_scorer
 
 pl = pytest.importorskip("polars")
 pd = pytest.importorskip("pandas")

@@ -29,8 +29,8 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import has_fit_parameter
 
-from rejo import RejoSVC, make_synthetic_1
-from rejo.datasets import bayes_risk
+from rejo import RejoSVC
+from rejo.datasets import bayes_risk, make_synthetic_1
 from rejo.estimators import inner as inner_module
 from rejo.estimators.replication import ReplicationClassifier
 from rejo.replication import replica_costs, replicate

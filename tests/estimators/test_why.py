@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import rejo
 from rejo import ThresholdRejectClassifier
-from rejo.estimators.why import WhyError, doubtful_features, pulls, why
+from rejo.estimators.reasons import WhyError, doubtful_features, pulls, why
 from rejo.explain.exact import exact_shapley
 from rejo.tables import TableEncoder
 from rejo.typical import Typical
@@ -83,7 +83,7 @@ MODELS = {
         HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=6, random_state=0),
         class_order=ORDER,
     ),
-    "pair": rejo.TwoClassifierReject(LogisticRegression(), class_order=ORDER),
+    "pair": rejo.baselines.TwoClassifierReject(LogisticRegression(), class_order=ORDER),
 }
 
 
@@ -322,7 +322,7 @@ def test_large_forests_walk(monkeypatch):
     Z = X[["debt", "age"]].to_numpy()
     model = ThresholdRejectClassifier(RandomForestClassifier(9, random_state=0)).fit(Z, Y)
     exact = pulls(model, Z, rows=range(50)).values
-    monkeypatch.setattr("rejo.estimators.why.MOST_STEPS", 10)
+    monkeypatch.setattr("rejo.estimators.reasons.MOST_STEPS", 10)
     walked = pulls(model, Z, rows=range(50)).values
     assert not np.allclose(exact, walked)
     np.testing.assert_allclose(exact.sum(axis=1), walked.sum(axis=1), atol=1e-9)

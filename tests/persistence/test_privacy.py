@@ -26,30 +26,32 @@ from sklearn.utils import validation
 import rejo
 import rejo.persistence
 from rejo import (
-    BagEmbedding,
     BlendClassifier,
-    EmbeddedRejectSVC,
-    FrankHallReject,
     NoveltyReject,
-    RejectClassifier,
     RejectClassifierCV,
     RejoBoost,
     RejoKernelLogistic,
     RejoLinear,
     RejoMLP,
     RejoSVC,
-    RejoSVCCV,
     ReplicationClassifier,
-    SurrogateRejectSVC,
     ThresholdRejectClassifier,
+)
+from rejo.baselines import (
+    BagEmbedding,
+    EmbeddedRejectSVC,
+    FrankHallReject,
+    SurrogateRejectSVC,
     TwoClassifierReject,
 )
 from rejo.baselines.bags import bag_array
+from rejo.estimators import RejectClassifier
 from rejo.persistence import ModelFileError, _training_rows, inspect, load, save
 from rejo.persistence._arrays import array_bytes, repack_sparse
 from rejo.persistence._container import SCHEMA, pack
 from rejo.persistence._rows import count_rows, first_rows, hashes
 from rejo.persistence._trusted import ESTIMATORS
+from rejo.selection import RejoSVCCV
 from rejo.tables import TableEncoder
 
 N = 60

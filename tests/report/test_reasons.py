@@ -9,15 +9,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rejo import (
-    DisparityDisplay,
-    NoveltyReject,
-    RejectClassifierCV,
-    RejoLinear,
-    RejoSVC,
-    ThresholdRejectClassifier,
-    make_synthetic_1,
-)
+from rejo import NoveltyReject, RejectClassifierCV, RejoLinear, RejoSVC, ThresholdRejectClassifier
+from rejo.datasets import make_synthetic_1
+from rejo.displays import DisparityDisplay
 from rejo.metrics import accuracy_gap, disparity_curve
 from rejo.report import Setting
 from rejo.selection import cross_val_outcomes, ranking_outcomes

@@ -8,9 +8,9 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from rejo import make_synthetic_1
 from rejo._errors import RejoError
 from rejo.baselines.blend import BlendClassifier
+from rejo.datasets import make_synthetic_1
 from rejo.decisions import decide, uniform_prices
 from rejo.metrics import log_loss
 from rejo.selection import auto, race

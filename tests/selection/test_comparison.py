@@ -19,7 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from rejo import RejoLinear, RejoSVC, ThresholdRejectClassifier, TwoClassifierReject, compare
+from rejo import RejoLinear, RejoSVC, ThresholdRejectClassifier, compare
+from rejo.baselines import TwoClassifierReject
 from rejo.catalogue import ProblemSize
 from rejo.datasets import make_synthetic_1, make_synthetic_4
 from rejo.decisions import uniform_prices

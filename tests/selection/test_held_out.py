@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from rejo import RejoLinear, ThresholdRejectClassifier, make_synthetic_1
+from rejo import RejoLinear, ThresholdRejectClassifier
+from rejo.datasets import make_synthetic_1
 from rejo.persistence import load, save
 from rejo.selection import RejectClassifierCV
 from rejo.selection.guarantee import TargetUnattainable

@@ -11,8 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from rejo import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier, make_synthetic_1
+from rejo import RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
 from rejo.baselines import ThresholdRejectClassifier
+from rejo.datasets import make_synthetic_1
 from rejo.selection import cross_val_outcomes, ranking_outcomes, reject_curve
 from rejo.selection.outcomes import _from_judgement, joined
 from rejo.selection.path import fold_curve

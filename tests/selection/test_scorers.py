@@ -11,16 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from rejo import (
-    RejectClassifierCV,
-    RejoLinear,
-    RejoSVC,
-    ThresholdRejectClassifier,
-    cost_scorer,
-    make_reject_scorer,
-)
+from rejo import RejectClassifierCV, RejoLinear, RejoSVC, ThresholdRejectClassifier
 from rejo.datasets import make_synthetic_1
 from rejo.metrics import accepted_accuracy, empirical_risk, error_rate, rejection_quality
+from rejo.selection import cost_scorer, make_reject_scorer
 
 
 @pytest.fixture(scope="module")

@@ -9,13 +9,26 @@ machines (``binary_machine``) minimise other losses: a convex surrogate of the r
 (``surrogate``), and the smoothed risk itself (``embedded``).  ``blend`` averages the posteriors of
 several classifiers.  ``novelty`` adds a detector of cases unlike those of training to any of them.
 ``bag_embedding`` turns bags of instances (``bags``) into rows for any of them.
+
+Names that are not in ``__all__`` are for other rooms of the package.
 """
 
+# ruff: noqa: F401 (names for other rooms)
+
 from rejo.baselines.bag_embedding import BagEmbedding
-from rejo.baselines.blend import BlendClassifier
+from rejo.baselines.bags import bag_array, is_bags
+from rejo.baselines.blend import (
+    BlendClassifier,
+    class_floor,
+    learn_temperature,
+    learn_weights,
+    tempered,
+)
+from rejo.baselines.calibration import calibrated, fit_calibrator
+from rejo.baselines.cutoffs import best_cutoffs
 from rejo.baselines.embedded import EmbeddedRejectSVC
 from rejo.baselines.frank_hall import FrankHallReject
-from rejo.baselines.novelty import NoveltyReject
+from rejo.baselines.novelty import NoveltyReject, mark_novel
 from rejo.baselines.pairs import TwoClassifierReject
 from rejo.baselines.surrogate import SurrogateRejectSVC
 from rejo.baselines.threshold import ThresholdRejectClassifier

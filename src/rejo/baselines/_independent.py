@@ -11,10 +11,14 @@ from sklearn.base import BaseEstimator
 from rejo._state import Must, each, number, part
 from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import Wrapper, fit_clones
-from rejo.estimators.boundaries import BoundaryClassifier
-from rejo.estimators.classes import Targets
-from rejo.estimators.inner import check_member, check_no_class_weight, inner_scores
-from rejo.estimators.pipelines import check_not_frozen
+from rejo.estimators import (
+    BoundaryClassifier,
+    Targets,
+    check_member,
+    check_no_class_weight,
+    check_not_frozen,
+    inner_scores,
+)
 
 
 class IndependentBoundaries(Wrapper, BoundaryClassifier):

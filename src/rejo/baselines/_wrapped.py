@@ -17,18 +17,20 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rejo._frames import take_rows
 from rejo._typing import Floats, Indices
-from rejo.estimators.boundaries import middle_scores
-from rejo.estimators.classes import Targets
-from rejo.estimators.inner import (
+from rejo.estimators import (
     LEAST,
+    Targets,
     WrapsClassifier,
     check_classifier,
     family,
+    final_classifier,
+    final_step,
+    fit_weighted,
     inner_scores,
+    is_frozen,
+    middle_scores,
     seed,
 )
-from rejo.estimators.pipelines import final_classifier, final_step, is_frozen
-from rejo.estimators.weights import fit_weighted
 
 Fold = tuple[Indices, Indices]
 Measure = Callable[[Any, Any, NDArray[Any]], Floats]  # of a fitted classifier, points, its labels

@@ -30,8 +30,7 @@ from rejo._state import (
 )
 from rejo._typing import Floats, Indices
 from rejo.baselines.bags import checked_bags
-from rejo.estimators.kernel_machine import LARGEST_GAMMA, SMALLEST_GAMMA
-from rejo.estimators.parameters import FiniteInterval
+from rejo.estimators import LARGEST_GAMMA, SMALLEST_GAMMA, FiniteInterval
 
 BLOCK = 1 << 22  # distances held at a time, or those of one bag
 
@@ -94,7 +93,8 @@ class BagEmbedding(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> from sklearn.pipeline import make_pipeline
-    >>> from rejo import BagEmbedding, RejoSVC
+    >>> from rejo import RejoSVC
+    >>> from rejo.baselines import BagEmbedding
     >>> from rejo.datasets import make_bags
     >>> bags, y = make_bags(200, random_state=1)
     >>> bags[0].shape, bags[1].shape

@@ -29,7 +29,7 @@ class Bags(NamedTuple):
     See Also
     --------
     bags_of : Makes bags of the rows of a table.
-    rejo.BagEmbedding : Turns bags into rows of numbers.
+    rejo.baselines.BagEmbedding : Turns bags into rows of numbers.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def bags_of(table: Any, bag: str, label: str | None = None) -> Bags:
     See Also
     --------
     bag_array : Makes an array of bags that you have.
-    rejo.BagEmbedding : Turns bags into rows of numbers.
+    rejo.baselines.BagEmbedding : Turns bags into rows of numbers.
     rejo.datasets.make_bags : Draws bags to try it on.
 
     Examples
@@ -131,7 +131,7 @@ def bag_array(bags: Sequence[Any]) -> NDArray[np.object_]:
     --------
     bags_of : Makes bags of the rows of a table.
     is_bags : Tells bags from a table.
-    rejo.BagEmbedding : Turns bags into rows of numbers.
+    rejo.baselines.BagEmbedding : Turns bags into rows of numbers.
 
     Examples
     --------

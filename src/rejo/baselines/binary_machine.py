@@ -9,9 +9,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from rejo._state import Must, number, require
 from rejo._typing import Floats
-from rejo.estimators.classes import Targets
-from rejo.estimators.kernel_machine import KernelMachine
-from rejo.estimators.parameters import ReviewPrice
+from rejo.estimators import KernelMachine, ReviewPrice, Targets
 
 
 class BinaryKernelMachine(KernelMachine):

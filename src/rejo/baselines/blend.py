@@ -38,9 +38,14 @@ from rejo._state import (
 )
 from rejo._typing import Floats, Indices
 from rejo.baselines._wrapped import fit_clone, posteriors
-from rejo.estimators.classes import check_targets
-from rejo.estimators.inner import array_options, check_member, is_frame, understood
-from rejo.estimators.parameters import FiniteInterval
+from rejo.estimators import (
+    FiniteInterval,
+    array_options,
+    check_member,
+    check_targets,
+    is_frame,
+    understood,
+)
 
 PRIOR = 50.0  # cases that the equal weights count for when weights are learned
 STEPS = 500  # of the EM algorithm
@@ -110,7 +115,8 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from rejo import BlendClassifier, ThresholdRejectClassifier, make_synthetic_2
+    >>> from rejo import BlendClassifier, ThresholdRejectClassifier
+    >>> from rejo.datasets import make_synthetic_2
     >>> X, y = make_synthetic_2(200, random_state=0)
     >>> blend = BlendClassifier([("logistic", LogisticRegression()), ("bayes", GaussianNB())])
     >>> model = ThresholdRejectClassifier(blend, reject_cost=0.2).fit(X, y)

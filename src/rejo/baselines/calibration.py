@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rejo._state import Must, each, indices, number, part, require, storable
 from rejo._typing import Floats, Indices
-from rejo.estimators.posteriors import boundary_posteriors
+from rejo.estimators import boundary_posteriors
 
 METHODS = ("sigmoid", "isotonic", "temperature")
 RANGE = 10.0  # of the logarithm of the factor, for scores of size 1

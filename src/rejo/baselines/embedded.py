@@ -21,12 +21,8 @@ from rejo._errors import renamed
 from rejo._state import Must, count, figure, floats, indices, number, optional, require, storable
 from rejo._typing import Floats, Indices
 from rejo.baselines.binary_machine import BinaryKernelMachine
-from rejo.estimators.boundaries import PathMixin
-from rejo.estimators.kernel_machine import Training
-from rejo.estimators.kernels import check_no_overflow
-from rejo.estimators.parameters import MOST_RUNS, FiniteInterval
-from rejo.solvers import reference
-from rejo.solvers.embedded import Costs, Embedded, SmoothedCost, factorise
+from rejo.estimators import MOST_RUNS, FiniteInterval, PathMixin, Training, check_no_overflow
+from rejo.solvers import Costs, Embedded, SmoothedCost, factorise, reference
 
 LARGEST_FEATURE = 1e150  # squares must stay finite
 

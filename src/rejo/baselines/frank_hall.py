@@ -15,8 +15,7 @@ from rejo._typing import Floats
 from rejo.baselines._independent import IndependentBoundaries
 from rejo.baselines._wrapped import Fold, held_out_scores
 from rejo.baselines.cutoffs import best_cutoffs
-from rejo.estimators.classes import Targets
-from rejo.estimators.inner import inner_scores
+from rejo.estimators import Targets, inner_scores
 
 
 def _has_posteriors(self: Any) -> bool:

@@ -35,12 +35,20 @@ from rejo._state import (
 from rejo._typing import Floats, Mask
 from rejo.baselines._wrapped import Fold, fit_clone
 from rejo.baselines.threshold import ThresholdRejectClassifier
-from rejo.estimators.base import NOVEL, Judgement, RejectClassifier
-from rejo.estimators.classes import check_sample_weight, choose_reject_label, same_kind
-from rejo.estimators.inner import seed
-from rejo.estimators.parameters import FiniteInterval
-from rejo.estimators.pipelines import final_classifier, final_step, judge
-from rejo.estimators.posteriors import mean_price
+from rejo.estimators import (
+    NOVEL,
+    FiniteInterval,
+    Judgement,
+    RejectClassifier,
+    check_sample_weight,
+    choose_reject_label,
+    final_classifier,
+    final_step,
+    judge,
+    mean_price,
+    same_kind,
+    seed,
+)
 from rejo.typical import Strange, Typical
 
 CONFIDENCE = 0.9  # that no more than the share of ordinary cases is novel
@@ -112,7 +120,8 @@ class NoveltyReject(RejectClassifier):
 
     Examples
     --------
-    >>> from rejo import NoveltyReject, RejoSVC, make_synthetic_1
+    >>> from rejo import NoveltyReject, RejoSVC
+    >>> from rejo.datasets import make_synthetic_1
     >>> X, y = make_synthetic_1(400, random_state=0)
     >>> far = X + 20
     >>> float(RejoSVC(kernel="poly", C=10).fit(X, y).reject_mask(far).mean())
@@ -218,7 +227,8 @@ class NoveltyReject(RejectClassifier):
 
         Examples
         --------
-        >>> from rejo import NoveltyReject, RejoLinear, make_synthetic_1
+        >>> from rejo import NoveltyReject, RejoLinear
+        >>> from rejo.datasets import make_synthetic_1
         >>> X, y = make_synthetic_1(400, random_state=0)
         >>> model = NoveltyReject(RejoLinear(), random_state=0).fit(X, y)
         >>> [[strange]] = model.novel_features([[0.5, 7.0]])

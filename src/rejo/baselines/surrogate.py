@@ -11,13 +11,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from rejo._state import Must, storable
 from rejo.baselines.binary_machine import BinaryKernelMachine
-from rejo.estimators.boundaries import as_fitted
-from rejo.estimators.kernel_machine import SUPPORT
-from rejo.estimators.parameters import FiniteInterval
+from rejo.estimators import SUPPORT, FiniteInterval, as_fitted
 from rejo.replication import costs_from_loss
-from rejo.solvers import surrogate
-from rejo.solvers.surrogate import Hinges
-from rejo.solvers.svm import Problem
+from rejo.solvers import Hinges, Problem, surrogate
 
 
 @storable

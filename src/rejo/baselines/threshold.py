@@ -45,13 +45,19 @@ from rejo.baselines.calibration import (
     fit_calibrator,
 )
 from rejo.baselines.cutoffs import best_cutoffs, class_thresholds
-from rejo.estimators.base import Judgement, RejectClassifier
-from rejo.estimators.boundaries import judge_scores
-from rejo.estimators.classes import Targets, check_targets, is_ordered
-from rejo.estimators.inner import check_member
-from rejo.estimators.parameters import FiniteInterval, ReviewPrice
-from rejo.estimators.posteriors import judge_posteriors
-from rejo.estimators.priced import PricedClassifier
+from rejo.estimators import (
+    FiniteInterval,
+    Judgement,
+    PricedClassifier,
+    RejectClassifier,
+    ReviewPrice,
+    Targets,
+    check_member,
+    check_targets,
+    is_ordered,
+    judge_posteriors,
+    judge_scores,
+)
 from rejo.replication import costs_from_loss
 
 

@@ -93,7 +93,7 @@ def promised(model: Any) -> dict[str, Any]:
 
 def doubtful(model: Any, X: Any, group: Any) -> list[Any]:
     """Return the features that make cases doubtful; none if the model cannot be explained."""
-    from rejo.estimators.why import WhyError, doubtful_features
+    from rejo.estimators import WhyError, doubtful_features
 
     try:
         return list(doubtful_features(model, X, group=group))
@@ -117,7 +117,7 @@ def _judge_all(cases: Cases, model: Any, *, seed: int, n_jobs: int) -> tuple[Any
     """Judge all cases out of fold, and find the operating point of the model among the others."""
     import numpy as np
 
-    from rejo.estimators.pipelines import final_classifier
+    from rejo.estimators import final_classifier
     from rejo.selection import cross_fit, cross_val_outcomes
     from rejo.selection.crossfit import cut_outcomes, with_cut
     from rejo.selection.operating import CANDIDATES
@@ -170,7 +170,7 @@ def _by_group(points: Sequence[Any], cuts: Any, model: Any, group: Any) -> list[
     """Review groups without a promise, and cut each of the others where its own cut is."""
     import numpy as np
 
-    from rejo.estimators.base import POLICY
+    from rejo.estimators import POLICY
 
     policy = model.policy_
     reviewed = np.isin(group, policy.reviewed)

@@ -87,7 +87,7 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
 
     from rejo.distributed.learning import StreamedTraining, learn_encoder, sample_table
     from rejo.distributed.row_sources import input_of, of_csv
-    from rejo.estimators.out_of_core import LEARN, RowLayout, settled, shares_of
+    from rejo.estimators import LEARN, RowLayout, settled, shares_of
     from rejo.tables import TableEncoder
     from rejo.tables.errors import check_columns
     from rejo.tables.pieces import ENDINGS, is_many
@@ -154,7 +154,7 @@ def train_streamed(
     from sklearn.pipeline import Pipeline
 
     from rejo.cli._training import REVIEW
-    from rejo.estimators.out_of_core import STOP
+    from rejo.estimators import STOP
     from rejo.selection import RejectClassifierCV
 
     label = REVIEW
@@ -221,8 +221,7 @@ def _estimator(
 def _mean_cost(learned: Any, cases: StreamedCases, prices: Any) -> float:
     """Mean cost of the rows that stop the growth, at these prices."""
     from rejo.decisions import decide
-    from rejo.estimators.boundaries import judge_scores
-    from rejo.estimators.out_of_core import STOP
+    from rejo.estimators import STOP, judge_scores
 
     answers = learned.answers(STOP, cases.training.layout)
     if answers.posteriors is not None:

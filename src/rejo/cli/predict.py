@@ -163,7 +163,7 @@ def _check_output(output: str, *, overwrite: bool) -> None:
 @contextmanager
 def _explained() -> Iterator[None]:
     """Let an error of --why name the option."""
-    from rejo.estimators.why import WhyError
+    from rejo.estimators import WhyError
 
     try:
         yield

@@ -55,7 +55,8 @@ def placed(client: Any, *, security: Any = None) -> Iterator[Any]:
     The same code runs here and on a cluster:
 
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier, make_synthetic_2
+    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier
+    >>> from rejo.datasets import make_synthetic_2
     >>> from rejo.cluster import placed
     >>> X, y = make_synthetic_2(200, random_state=0)
     >>> base = ThresholdRejectClassifier(LogisticRegression())

@@ -88,7 +88,7 @@ def posterior(name: str, X: ArrayLike) -> Floats:
     See Also
     --------
     bayes_rates : The best rates that follow from it.
-    rejo.make_synthetic_1 : Draw points of the first problem.
+    rejo.datasets.make_synthetic_1 : Draw points of the first problem.
     rejo.decisions.decide : Decide by posteriors and prices.
 
     References
@@ -132,8 +132,8 @@ def bayes_risk(name: str, reject_cost: float) -> float:
     See Also
     --------
     bayes_rates : With the rejection rate and the error rate.
-    rejo.empirical_risk : The risk of decisions.
-    rejo.RiskCurveDisplay : Draw it beside the risks of methods, as ``bayes``.
+    rejo.metrics.empirical_risk : The risk of decisions.
+    rejo.displays.RiskCurveDisplay : Draw it beside the risks of methods, as ``bayes``.
 
     References
     ----------
@@ -170,7 +170,7 @@ def bayes_rates(name: str, reject_cost: float) -> BayesRates:
     --------
     bayes_risk : The risk alone.
     posterior : Posteriors at given points.
-    rejo.AccuracyRejectDisplay : Draw them beside methods, as ``bayes``.
+    rejo.displays.AccuracyRejectDisplay : Draw them beside methods, as ``bayes``.
 
     References
     ----------

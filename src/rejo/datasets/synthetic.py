@@ -102,7 +102,7 @@ def make_synthetic_2(n_samples: int = 400, *, random_state: Seed = None) -> Samp
 
     Examples
     --------
-    >>> from rejo import make_synthetic_2
+    >>> from rejo.datasets import make_synthetic_2
     >>> X, y = make_synthetic_2(400, random_state=0)
     >>> for label in (-1, 1):
     ...     print(label, X[y == label].mean(axis=0).round(), X[y == label].std(axis=0).round())
@@ -148,7 +148,7 @@ def make_synthetic_3(n_samples: int = 400, *, random_state: Seed = None) -> Samp
     Examples
     --------
     >>> import numpy as np
-    >>> from rejo import make_synthetic_3
+    >>> from rejo.datasets import make_synthetic_3
     >>> X, y = make_synthetic_3(1000, random_state=0)
     >>> np.bincount(y)[1:]
     array([ 72,  98, 297, 355, 178])
@@ -189,7 +189,7 @@ def make_synthetic_4(n_samples: int = 600, *, random_state: Seed = None) -> Samp
 
     Examples
     --------
-    >>> from rejo import make_synthetic_4
+    >>> from rejo.datasets import make_synthetic_4
     >>> X, y = make_synthetic_4(600, random_state=0)
     >>> for label in (1, 2, 3):
     ...     print(label, (y == label).sum(), X[y == label].mean(axis=0).round())

@@ -42,7 +42,7 @@ def make_bags(
 
     See Also
     --------
-    rejo.BagEmbedding : Turn bags into rows, for any classifier.
+    rejo.baselines.BagEmbedding : Turn bags into rows, for any classifier.
     rejo.baselines.bags.bags_of : Make bags of a table.
 
     References

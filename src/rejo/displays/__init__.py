@@ -22,6 +22,8 @@ modules, in the order to read them:
     one display each
 """
 
+# ruff: noqa: F401 (names for other rooms)
+
 from rejo.displays._accuracy import AccuracyRejectDisplay
 from rejo.displays._budget import ReviewBudgetDisplay
 from rejo.displays._confusion import RejectConfusionDisplay
@@ -30,6 +32,18 @@ from rejo.displays._disparity import DisparityDisplay
 from rejo.displays._regions import RejectRegionDisplay
 from rejo.displays._reliability import ReliabilityDisplay
 from rejo.displays._risk import RiskCurveDisplay
+from rejo.displays.style import (
+    BLUE,
+    LINE_COLOURS,
+    REJECT_FACE,
+    REJECT_HATCH,
+    VERMILION,
+    class_colours,
+    percent,
+    require_matplotlib,
+    sober,
+    tint,
+)
 
 __all__ = [
     "AccuracyRejectDisplay",

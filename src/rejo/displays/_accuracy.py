@@ -68,7 +68,9 @@ class AccuracyRejectDisplay(CurveDisplay):
 
     Examples
     --------
-    >>> from rejo import AccuracyRejectDisplay, RejoLinear, make_synthetic_2
+    >>> from rejo import RejoLinear
+    >>> from rejo.datasets import make_synthetic_2
+    >>> from rejo.displays import AccuracyRejectDisplay
     >>> X, y = make_synthetic_2(400, random_state=0)
     >>> model = RejoLinear(reject_cost=0.2).fit(X[:200], y[:200])
     >>> display = AccuracyRejectDisplay.from_estimator(model, X[200:], y[200:])

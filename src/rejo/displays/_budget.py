@@ -64,7 +64,9 @@ class ReviewBudgetDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from rejo import RejoSVC, ReviewBudgetDisplay, make_synthetic_1
+    >>> from rejo import RejoSVC
+    >>> from rejo.datasets import make_synthetic_1
+    >>> from rejo.displays import ReviewBudgetDisplay
     >>> X, y = make_synthetic_1(400, random_state=0)
     >>> model = RejoSVC(C=10, gamma=4, reject_cost=0.2).fit(X[:200], y[:200])
     >>> display = ReviewBudgetDisplay.from_estimator(model, X[200:], y[200:])

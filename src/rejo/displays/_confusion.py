@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from rejo._docs import cited
 from rejo.displays._inputs import column, described, judge
 from rejo.displays.style import BLUE, VERMILION, Display, legend, tint
-from rejo.estimators.pipelines import final_step
+from rejo.estimators import final_step
 from rejo.metrics import reject_confusion_matrix
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class RejectConfusionDisplay(Display):
 
     Examples
     --------
-    >>> from rejo import RejectConfusionDisplay
+    >>> from rejo.displays import RejectConfusionDisplay
     >>> y_true, y_pred = [1, 1, 2, 2, 3], [1, -1, 2, -1, 2]
     >>> display = RejectConfusionDisplay.from_predictions(y_true, y_pred, reject_label=-1)
     >>> display.shares_

@@ -45,7 +45,7 @@ class Curve(NamedTuple):
     --------
     Draw figures that a table in a paper gives:
 
-    >>> from rejo import Curve, RiskCurveDisplay
+    >>> from rejo.displays import Curve, RiskCurveDisplay
     >>> published = Curve("a paper's method", x=[0.1, 0.2, 0.3], y=[0.05, 0.08, 0.1])
     >>> display = RiskCurveDisplay(curves=[published]).plot()
     >>> display.ax_.get_xlabel()

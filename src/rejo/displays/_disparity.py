@@ -12,7 +12,7 @@ from rejo._typing import Floats
 from rejo.displays._curves import check_choice, draw_reference
 from rejo.displays._inputs import column, described, judge_in_groups
 from rejo.displays.style import LINE_COLOURS, LINE_STYLES, Display, from_zero, percent, sober, wrap
-from rejo.estimators.base import AMBIGUOUS
+from rejo.estimators import AMBIGUOUS
 from rejo.metrics import DisparityCurve, disparity_curve
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ class DisparityDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from rejo import DisparityDisplay, RejoLinear, make_synthetic_2
+    >>> from rejo import RejoLinear
+    >>> from rejo.datasets import make_synthetic_2
+    >>> from rejo.displays import DisparityDisplay
     >>> X, y = make_synthetic_2(1000, random_state=0)
     >>> group = np.where(X[:, 0] < 0.3, "west", "east")
     >>> model = RejoLinear(reject_cost=0.2).fit(X[:200], y[:200])

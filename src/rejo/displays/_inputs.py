@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from rejo._docs import shared_parameters
 from rejo._typing import Floats, Mask
-from rejo.estimators.base import Judgement
-from rejo.estimators.pipelines import final_step
+from rejo.estimators import Judgement, final_step
 
 SHARED = """
 estimator : estimator

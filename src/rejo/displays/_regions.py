@@ -15,7 +15,7 @@ from rejo._typing import Floats, Indices
 from rejo.displays import style
 from rejo.displays._inputs import column
 from rejo.displays.style import Display
-from rejo.estimators.pipelines import final_step
+from rejo.estimators import final_step
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +78,9 @@ class RejectRegionDisplay(Display):
 
     Examples
     --------
-    >>> from rejo import RejectRegionDisplay, RejoSVC, make_synthetic_1
+    >>> from rejo import RejoSVC
+    >>> from rejo.datasets import make_synthetic_1
+    >>> from rejo.displays import RejectRegionDisplay
     >>> X, y = make_synthetic_1(100, random_state=0)
     >>> classifier = RejoSVC(gamma=4, reject_cost=0.2).fit(X, y)
     >>> display = RejectRegionDisplay.from_estimator(classifier, X, y, grid_resolution=50)

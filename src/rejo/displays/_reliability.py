@@ -9,7 +9,7 @@ from rejo._docs import cited
 from rejo.displays._curves import Curve, draw_curves, draw_legend, draw_reference
 from rejo.displays._inputs import column, described
 from rejo.displays.style import Display, percent, sober
-from rejo.estimators.pipelines import final_classifier
+from rejo.estimators import final_classifier
 from rejo.metrics import ReliabilityTable, reliability_table
 
 if TYPE_CHECKING:
@@ -57,7 +57,9 @@ class ReliabilityDisplay(Display):
 
     Examples
     --------
-    >>> from rejo import RejoLinear, ReliabilityDisplay, make_synthetic_2
+    >>> from rejo import RejoLinear
+    >>> from rejo.datasets import make_synthetic_2
+    >>> from rejo.displays import ReliabilityDisplay
     >>> X, y = make_synthetic_2(400, random_state=0)
     >>> model = RejoLinear(reject_cost=None).fit(X[:200], y[:200])
     >>> display = ReliabilityDisplay.from_estimator(model, X[200:], y[200:], n_bins=5)

@@ -59,7 +59,7 @@ class RiskCurveDisplay(CurveDisplay):
 
     Examples
     --------
-    >>> from rejo import RiskCurveDisplay
+    >>> from rejo.displays import RiskCurveDisplay
     >>> rows = [
     ...     {"method": "svm", "reject_cost": 0.1, "risk": 0.06},
     ...     {"method": "svm", "reject_cost": 0.4, "risk": 0.15},

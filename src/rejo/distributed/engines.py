@@ -11,10 +11,12 @@ from typing import Any, Protocol, runtime_checkable
 from rejo.cluster import connect, hand_out, workers
 from rejo.distributed.legs import FIRST_ROUNDS, about, grow_together, next_rounds, score
 from rejo.distributed.pace import Pace, Tell, n_rows
-from rejo.estimators.growing import Grower, Growth, Plan
-from rejo.estimators.out_of_core import (
+from rejo.estimators import (
     NOTHING,
+    Grower,
+    Growth,
     Part,
+    Plan,
     RowLayout,
     Scored,
     StreamedRows,

@@ -13,10 +13,16 @@ from rejo.distributed.engines import place_of
 from rejo.distributed.learning import StreamedTraining, learn_encoder, sample_frame
 from rejo.distributed.pace import Tell
 from rejo.distributed.row_sources import input_of
-from rejo.estimators.boosting import RejoBoost
-from rejo.estimators.file_fits import check_validation, order_of
-from rejo.estimators.linear import RejoLinear
-from rejo.estimators.out_of_core import RowLayout, sample_matrix, settled, shares_of
+from rejo.estimators import (
+    RejoBoost,
+    RejoLinear,
+    RowLayout,
+    check_validation,
+    order_of,
+    sample_matrix,
+    settled,
+    shares_of,
+)
 from rejo.selection import RejectClassifierCV
 from rejo.selection.held_out import cost_to_fit
 from rejo.selection.target import check_targets
@@ -102,7 +108,8 @@ def fit(
     >>> import pandas as pd
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from rejo import RejoBoost, make_synthetic_1
+    >>> from rejo import RejoBoost
+    >>> from rejo.datasets import make_synthetic_1
     >>> from rejo.distributed import fit
     >>> from rejo.selection import RejectClassifierCV
     >>> X, y = make_synthetic_1(4000, random_state=0)

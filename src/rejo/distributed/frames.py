@@ -12,7 +12,7 @@ import numpy as np
 from rejo._errors import RejoError
 from rejo._frames import is_arrow, is_polars
 from rejo.distributed._sent_model import packed_model, receive
-from rejo.estimators.pipelines import final_classifier
+from rejo.estimators import final_classifier
 from rejo.scoring.deciding import DecidedRows, Decider, ScoringPlan
 from rejo.scoring.decision_frame import decision_frame
 from rejo.scoring.opened import Opened
@@ -56,7 +56,8 @@ class FrameDecider:
     Examples
     --------
     >>> import pandas as pd
-    >>> from rejo import RejoLinear, make_synthetic_1
+    >>> from rejo import RejoLinear
+    >>> from rejo.datasets import make_synthetic_1
     >>> from rejo.distributed import FrameDecider
     >>> X, y = make_synthetic_1(200, random_state=0)
     >>> table = pd.DataFrame(X, columns=["age", "income"]).assign(case=range(200))

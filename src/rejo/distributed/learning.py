@@ -18,9 +18,7 @@ from rejo.distributed.engines import Engine
 from rejo.distributed.linear_fits import learn_linear
 from rejo.distributed.pace import Tell
 from rejo.distributed.row_sources import Input
-from rejo.estimators.fixed_bins import edges_of
-from rejo.estimators.linear import RejoLinear
-from rejo.estimators.out_of_core import FILE, PROVE, STOP, RowLayout, Scored, Survey
+from rejo.estimators import FILE, PROVE, STOP, RejoLinear, RowLayout, Scored, Survey, edges_of
 from rejo.selection import RejectClassifierCV
 from rejo.selection.held_out import Answers, settle
 from rejo.tables import Table, TableEncoder, TableError, read_table

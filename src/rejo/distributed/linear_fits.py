@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from rejo._errors import RejoError
 from rejo.distributed.pace import Pace, Tell, n_rows
-from rejo.estimators.linear import RejoLinear
-from rejo.estimators.out_of_core import PROVE, STOP, Part, RowLayout, Scored, StreamedRows
+from rejo.estimators import PROVE, STOP, Part, RejoLinear, RowLayout, Scored, StreamedRows
 
 
 def learn_linear(

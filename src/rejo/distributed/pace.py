@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from time import monotonic
 
-from rejo.estimators.out_of_core import Part
+from rejo.estimators import Part
 
 OFTEN = 5.0  # seconds between two lines
 Tell = Callable[[str], None]

@@ -58,7 +58,8 @@ class DecidedFolder(NamedTuple):
     --------
     >>> import pandas as pd
     >>> from tempfile import TemporaryDirectory
-    >>> from rejo import RejoLinear, make_synthetic_1
+    >>> from rejo import RejoLinear
+    >>> from rejo.datasets import make_synthetic_1
     >>> from rejo.distributed import predict
     >>> X, y = make_synthetic_1(100, random_state=0)
     >>> frame = pd.DataFrame(X, columns=["age", "income"])
@@ -169,7 +170,8 @@ def predict(
     >>> import pandas as pd
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from rejo import RejoLinear, make_synthetic_1
+    >>> from rejo import RejoLinear
+    >>> from rejo.datasets import make_synthetic_1
     >>> from rejo.distributed import predict
     >>> X, y = make_synthetic_1(200, random_state=0)
     >>> frame = pd.DataFrame(X, columns=["age", "income"])

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rejo._errors import RejoError
-from rejo.estimators.file_fits import INDEX
-from rejo.estimators.out_of_core import Part, words_among
+from rejo.estimators import INDEX, Part, words_among
 from rejo.tables.csv_streams import csv_stream
 from rejo.tables.errors import TableError, check_columns
 from rejo.tables.pieces import RowGroup, columns_of, pieces_of

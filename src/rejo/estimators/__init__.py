@@ -5,15 +5,108 @@ classifiers by boundaries between ordered classes share (scores -> count -> labe
 has a module: ``linear``, ``svm``, ``kernel_logistic`` and ``mlp`` solve the replicated problem
 without building the replicas; ``replication`` builds them, for any binary classifier; ``boosting``
 grows trees (``growing``) on rows that come block by block.
+
+Names that are not in ``__all__`` are for other rooms of the package.
 """
 
-from rejo.estimators.base import RejectClassifier
+# ruff: noqa: F401 (names for other rooms)
+
+from rejo.estimators.base import (
+    AMBIGUOUS,
+    NOVEL,
+    POLICY,
+    REASONS,
+    Judgement,
+    RejectClassifier,
+    must_review,
+)
 from rejo.estimators.boosting import RejoBoost
+from rejo.estimators.boundaries import (
+    BoundaryClassifier,
+    PathMixin,
+    as_fitted,
+    judge_scores,
+    middle_scores,
+)
+from rejo.estimators.classes import (
+    Targets,
+    check_sample_weight,
+    check_targets,
+    choose_reject_label,
+    class_indices,
+    encode_classes,
+    is_ordered,
+    one_column,
+    same_kind,
+)
+from rejo.estimators.features import typical_of
+from rejo.estimators.file_fits import INDEX, check_validation, order_of
+from rejo.estimators.fixed_bins import edges_of
+from rejo.estimators.growing import Grower, Growth, Plan, grown_from, import_xgboost
+from rejo.estimators.inner import (
+    LEAST,
+    WrapsClassifier,
+    array_options,
+    check_classifier,
+    check_member,
+    check_no_class_weight,
+    family,
+    inner_scores,
+    is_frame,
+    seed,
+    understood,
+)
 from rejo.estimators.kernel_logistic import RejoKernelLogistic
+from rejo.estimators.kernel_machine import (
+    LARGEST_GAMMA,
+    SMALLEST_GAMMA,
+    SUPPORT,
+    KernelMachine,
+    Training,
+)
+from rejo.estimators.kernels import check_no_overflow
 from rejo.estimators.linear import RejoLinear
 from rejo.estimators.mlp import RejoMLP
+from rejo.estimators.out_of_core import (
+    FILE,
+    LEARN,
+    NOTHING,
+    PROVE,
+    STOP,
+    Part,
+    RowLayout,
+    Scored,
+    StreamedRows,
+    Survey,
+    check_size,
+    sample_matrix,
+    settled,
+    shares_of,
+    survey,
+    words_among,
+)
+from rejo.estimators.parameters import MOST_RUNS, FiniteInterval, ReviewPrice
+from rejo.estimators.pipelines import (
+    check_answering,
+    check_not_frozen,
+    cost_parameter,
+    decisions_of,
+    final_classifier,
+    final_step,
+    forced_of,
+    is_frozen,
+    judge,
+    queue,
+    reject_label_of,
+    review,
+)
+from rejo.estimators.posteriors import boundary_posteriors, judge_posteriors, mean_price
+from rejo.estimators.priced import PricedClassifier
+from rejo.estimators.reasons import WhyError, doubtful_features, why
 from rejo.estimators.replication import ReplicationClassifier
 from rejo.estimators.svm import RejoSVC
+from rejo.estimators.svm_folds import SVMGrid, score_folds
+from rejo.estimators.weights import fit_weighted, routed_weights
 
 __all__ = [
     "RejectClassifier",
@@ -23,4 +116,8 @@ __all__ = [
     "RejoMLP",
     "RejoSVC",
     "ReplicationClassifier",
+    "judge",
+    "queue",
+    "review",
+    "why",
 ]

@@ -128,7 +128,9 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     What all of them can do:
 
     >>> import numpy as np
-    >>> from rejo import RejectClassifier, RejoLinear, make_synthetic_2
+    >>> from rejo import RejoLinear
+    >>> from rejo.datasets import make_synthetic_2
+    >>> from rejo.estimators import RejectClassifier
     >>> X, y = make_synthetic_2(400, random_state=0)
     >>> model = RejoLinear(reject_cost=0.2).fit(X, np.where(y > 0, "ill", "well"))
     >>> isinstance(model, RejectClassifier)
@@ -365,8 +367,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
         **Scores at different prices cannot be compared**: a search over ``reject_cost`` would
         always take the lowest.  Give such a search the price that you pay, by
-        ``scoring=rejo.cost_scorer(reject_cost=0.2)``.  There is a warning if models whose prices
-        differ by :meth:`set_params`, as in a search, are scored on the same labels.
+        ``scoring=rejo.selection.cost_scorer(reject_cost=0.2)``.  There is a warning if models
+        whose prices differ by :meth:`set_params`, as in a search, are scored on the same labels.
 
         Parameters
         ----------
@@ -494,7 +496,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             warnings.warn(
                 f"{type(self).__name__}.score is taken at the prices of the model itself, which "
                 "set_params has changed. Scores at different prices cannot be compared: the lowest "
-                "price always wins. To search over prices, pass scoring=rejo.cost_scorer("
+                "price always wins. To search over prices, pass scoring=rejo.selection.cost_scorer("
                 "reject_cost=...) with the price that you pay.",
                 UserWarning,
                 stacklevel=3,
@@ -517,7 +519,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Add the column ``why`` to the frame of a review, if it is asked for."""
         if not why:
             return frame
-        from rejo.estimators.why import add_why  # which imports this module
+        from rejo.estimators.reasons import add_why  # which imports this module
 
         return add_why(frame, model, X, judgement, why, background)
 

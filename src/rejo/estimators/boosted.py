@@ -42,8 +42,7 @@ from rejo.estimators.matrices import (
 )
 from rejo.estimators.posteriors import PosteriorsMixin, judge_posteriors
 from rejo.estimators.priced import PricedClassifier
-from rejo.solvers.boosted_trees import BoostedTrees, Walker, ready
-from rejo.solvers.boosting import ScoreTable, best_thresholds
+from rejo.solvers import BoostedTrees, ScoreTable, Walker, best_thresholds, ready
 from rejo.tables.series import as_pandas
 
 

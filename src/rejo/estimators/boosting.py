@@ -33,7 +33,7 @@ from rejo.estimators.growing import (
 from rejo.estimators.matrices import Categories, blocks_of
 from rejo.estimators.parameters import FiniteInterval, ReviewPrice
 from rejo.estimators.priced import PricedClassifier
-from rejo.solvers.boosting import score_table
+from rejo.solvers import score_table
 
 BINS = 1024  # scores of held-out rows that are kept, to find thresholds for other reject costs
 MANY = 20_000  # rows from which a share of them is enough to hold out
@@ -147,7 +147,8 @@ class RejoBoost(BoostedModel):
 
     Examples
     --------
-    >>> from rejo import RejoBoost, make_synthetic_1
+    >>> from rejo import RejoBoost
+    >>> from rejo.datasets import make_synthetic_1
     >>> X, y = make_synthetic_1(1000, random_state=0)
     >>> model = RejoBoost(reject_cost=0.2, validation=0.2, random_state=0).fit(X, y)
     >>> X_new, y_new = make_synthetic_1(1000, random_state=1)

@@ -28,7 +28,7 @@ from rejo.estimators.classes import (
     stream_classes,
 )
 from rejo.replication import costs_from_loss, decode, replica_costs, replica_labels
-from rejo.solvers.types import path_order
+from rejo.solvers import path_order
 
 LARGEST_CAP = 1e100  # squares of gradients and duals must stay finite
 SMALLEST_CAP = 1e-306  # below, floats lose their digits

@@ -43,8 +43,8 @@ class WhyError(RejoError):
     Examples
     --------
     >>> import rejo
-    >>> from rejo.estimators.why import WhyError
-    >>> X, y = rejo.make_synthetic_1(100, random_state=0)
+    >>> from rejo.estimators.reasons import WhyError
+    >>> X, y = rejo.datasets.make_synthetic_1(100, random_state=0)
     >>> model = rejo.RejoSVC(reject_cost=0.2).fit(X, y)
     >>> try:
     ...     rejo.why(model, X)

@@ -21,8 +21,15 @@ from scipy.sparse import issparse
 from scipy.special import logit
 
 from rejo._typing import Floats, Indices
-from rejo.solvers.boosted_trees import BoostedTrees, Walker, from_xgboost
-from rejo.solvers.boosting import first_thresholds, newton_step, slopes, total_loss
+from rejo.solvers import (
+    BoostedTrees,
+    Walker,
+    first_thresholds,
+    from_xgboost,
+    newton_step,
+    slopes,
+    total_loss,
+)
 
 FORMS = ("parallel", "replicas", "posteriors")
 HELD_OUT = "held_out"  # name, to XGBoost, of the rows that stop the growth

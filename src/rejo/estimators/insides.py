@@ -25,8 +25,8 @@ from rejo.estimators.boundaries import middle_scores
 from rejo.estimators.inner import family
 from rejo.estimators.linear import RejoLinear
 from rejo.estimators.replication import ReplicationClassifier
-from rejo.explain.trees import SplitTree, with_known
-from rejo.solvers.boosted_trees import BoostedTrees
+from rejo.explain import SplitTree, with_known
+from rejo.solvers import BoostedTrees
 from rejo.typical import Typical
 
 LEAST = 1e-6  # of a probability, before its logarithm

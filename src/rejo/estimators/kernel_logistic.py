@@ -18,8 +18,7 @@ from rejo.estimators.classes import Targets
 from rejo.estimators.kernel_machine import KernelMachine, Training
 from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.posteriors import PosteriorsMixin
-from rejo.solvers.kernel_logistic import LogisticProblem, LogisticSolution
-from rejo.solvers.types import Step
+from rejo.solvers import LogisticProblem, LogisticSolution, Step
 
 
 @storable
@@ -109,7 +108,8 @@ class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
 
     Examples
     --------
-    >>> from rejo import RejoKernelLogistic, make_synthetic_1
+    >>> from rejo import RejoKernelLogistic
+    >>> from rejo.datasets import make_synthetic_1
     >>> X, y = make_synthetic_1(400, random_state=0)
     >>> model = RejoKernelLogistic(C=10, gamma=1).fit(X, y)
     >>> model.predict([[0.9, 0.9], [0.1, 0.9], [0.5, 0.9]])

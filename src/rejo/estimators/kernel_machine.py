@@ -38,8 +38,7 @@ from rejo.estimators.kernels import (
     own_gram,
 )
 from rejo.estimators.parameters import HIGHEST_DEGREE, FiniteInterval
-from rejo.solvers.kernel_logistic import LogisticSolution
-from rejo.solvers.svm import Kernel, KernelSolution, evaluate
+from rejo.solvers import Kernel, KernelSolution, LogisticSolution, evaluate
 
 Solution = TypeVar("Solution", KernelSolution, LogisticSolution)
 

@@ -21,8 +21,7 @@ from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.classes import Targets, times_class_weight
 from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.posteriors import PosteriorsMixin
-from rejo.solvers import linear
-from rejo.solvers.types import Step
+from rejo.solvers import Step, linear
 
 
 @storable

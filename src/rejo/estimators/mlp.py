@@ -21,8 +21,7 @@ from rejo.estimators.boundaries import ParallelBoundaries
 from rejo.estimators.classes import times_class_weight
 from rejo.estimators.parameters import MOST_RUNS, FiniteInterval
 from rejo.estimators.posteriors import PosteriorsMixin
-from rejo.solvers import mlp
-from rejo.solvers.mlp import Data, Moments, Network, NetworkSolution
+from rejo.solvers import Data, Moments, Network, NetworkSolution, mlp
 
 WORSE = 1.01  # times the loss of a constant score: the fit failed
 AUTO_BATCH = 200
@@ -140,7 +139,8 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
 
     Examples
     --------
-    >>> from rejo import RejoMLP, make_synthetic_1
+    >>> from rejo import RejoMLP
+    >>> from rejo.datasets import make_synthetic_1
     >>> X, y = make_synthetic_1(400, random_state=0)
     >>> model = RejoMLP(reject_cost=0.2, random_state=0).fit(X, y)
     >>> model.predict([[0.9, 0.9], [0.1, 0.9], [0.48, 0.9]])

@@ -16,7 +16,7 @@ from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.classes import Targets
 from rejo.estimators.kernel_machine import SUPPORT, KernelMachine, Training
 from rejo.estimators.parameters import FiniteInterval
-from rejo.solvers.svm import KernelSolution, Problem, Step
+from rejo.solvers import KernelSolution, Problem, Step
 
 
 @storable

@@ -23,8 +23,7 @@ from rejo.estimators.boundaries import replica_tables
 from rejo.estimators.classes import Targets, check_targets, encode_classes
 from rejo.estimators.kernels import check_no_overflow, check_square, choose_gamma, own_gram
 from rejo.estimators.svm import RejoSVC
-from rejo.solvers.reference import gram
-from rejo.solvers.svm import FACTOR_FROM, Kernel, Problem, Step, evaluate, path_order
+from rejo.solvers import FACTOR_FROM, Kernel, Problem, Step, evaluate, gram, path_order
 
 T = TypeVar("T")
 

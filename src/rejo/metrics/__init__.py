@@ -67,6 +67,12 @@ from rejo.metrics.intervals import (
     rate_intervals,
     wilson_interval,
 )
+from rejo.metrics.intervals import (
+    intervals_html as intervals_html,
+)
+from rejo.metrics.intervals import (
+    wilson_limits as wilson_limits,
+)
 
 __all__ = [
     "AccuracyGap",

@@ -62,7 +62,7 @@ def reject_confusion_matrix(
 
     See Also
     --------
-    rejo.RejectConfusionDisplay : The same table as a picture.
+    rejo.displays.RejectConfusionDisplay : The same table as a picture.
     ordinal_risk : Mean of a loss over the cells.
     sklearn.metrics.confusion_matrix : The table without rejections.
 
@@ -112,7 +112,7 @@ def ordinal_risk(
 ) -> float:
     """Mean loss of a point, for any loss between ordered classes.
 
-    :func:`~rejo.empirical_risk` counts every error as 1, however far off it is. Here
+    :func:`~rejo.metrics.empirical_risk` counts every error as 1, however far off it is. Here
     ``loss_matrix`` gives the cost of each output for each true class. A rejection far from the true
     class may cost more than one next to it, so ``lower`` must say which classes a rejected point
     lies between.
@@ -138,7 +138,7 @@ def ordinal_risk(
 
     See Also
     --------
-    rejo.empirical_risk : Every error costs the same.
+    rejo.metrics.empirical_risk : Every error costs the same.
     reject_confusion_matrix : Counts of the same outputs.
     rejo.replication.loss_from_costs : The loss that data replication minimises.
 
@@ -213,8 +213,8 @@ def crossing_rate(scores: ArrayLike, *, sample_weight: ArrayLike | None = None) 
 
     See Also
     --------
-    rejo.TwoClassifierReject : Two classifiers whose boundaries may cross.
-    rejo.FrankHallReject : Several classifiers whose boundaries may cross.
+    rejo.baselines.TwoClassifierReject : Two classifiers whose boundaries may cross.
+    rejo.baselines.FrankHallReject : Several classifiers whose boundaries may cross.
     rejo.ReplicationClassifier : Boundaries that one classifier learns together.
 
     References

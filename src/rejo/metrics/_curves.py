@@ -96,7 +96,7 @@ class AccuracyRejectCurve(NamedTuple):
     See Also
     --------
     accuracy_reject_curve : Compute it.
-    rejo.AccuracyRejectDisplay : Draw it.
+    rejo.displays.AccuracyRejectDisplay : Draw it.
     RiskCoverageCurve : Risk in place of the accuracy, coverage in place of the rejections.
 
     References
@@ -207,7 +207,7 @@ def accuracy_reject_curve(
         Decisions without rejection, from ``predict_forced``.
     %sureness, sample_weight
     accuracy : {"accepted", "overall"}, default="accepted"
-        Accuracy on the accepted points, as in :func:`~rejo.accepted_accuracy`; or ``1 - E``, where
+        Accuracy on the accepted points, as in :func:`accepted_accuracy`; or ``1 - E``, where
         rejections count as right, as in :func:`overall_accuracy`.
 
     Returns
@@ -219,7 +219,7 @@ def accuracy_reject_curve(
 
     See Also
     --------
-    rejo.AccuracyRejectDisplay : Draw the curve.
+    rejo.displays.AccuracyRejectDisplay : Draw the curve.
     auarc : Area under the curve.
     risk_coverage_curve : The same points, as risk against coverage.
     rejo.reject_curve : The curve of a classifier that is refitted for each reject cost.

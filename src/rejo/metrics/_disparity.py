@@ -106,7 +106,7 @@ class DisparityCurve(NamedTuple):
     See Also
     --------
     disparity_curve : Compute it.
-    rejo.DisparityDisplay : Draw it.
+    rejo.displays.DisparityDisplay : Draw it.
     accuracy_gap : The gap at one operating point, from counts.
 
     References
@@ -242,7 +242,7 @@ def disparity_curve(
 
     See Also
     --------
-    rejo.DisparityDisplay : Draw the curve.
+    rejo.displays.DisparityDisplay : Draw the curve.
     accuracy_gap : The gap at one operating point, from counts.
     rejo.RejectClassifierCV : Limit errors or reviews in each group.
     accuracy_reject_curve : Accuracy of all cases together.

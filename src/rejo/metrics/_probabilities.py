@@ -47,7 +47,7 @@ class ReliabilityTable(NamedTuple):
     See Also
     --------
     reliability_table : Compute it.
-    rejo.ReliabilityDisplay : Draw it.
+    rejo.displays.ReliabilityDisplay : Draw it.
 
     References
     ----------
@@ -165,7 +165,7 @@ def reliability_table(
 
     See Also
     --------
-    rejo.ReliabilityDisplay : Draw the table.
+    rejo.displays.ReliabilityDisplay : Draw the table.
     log_loss : One number for the posteriors of all classes.
     sklearn.calibration.calibration_curve : Without intervals and weights.
     sklearn.calibration.CalibratedClassifierCV : Make posteriors better.

@@ -286,8 +286,8 @@ def overall_accuracy(
 
     See Also
     --------
-    rejo.accepted_accuracy : Accuracy on the accepted points.
-    rejo.error_rate : Its complement.
+    rejo.metrics.accepted_accuracy : Accuracy on the accepted points.
+    rejo.metrics.error_rate : Its complement.
     accuracy_reject_curve : Either accuracy, as more points are rejected.
 
     References
@@ -330,7 +330,7 @@ def classification_quality(
     See Also
     --------
     rejection_quality : How well rejections concentrate on errors.
-    rejo.accepted_accuracy : Accuracy on the accepted points, the third of these measures.
+    rejo.metrics.accepted_accuracy : Accuracy on the accepted points, the third of these measures.
 
     References
     ----------
@@ -374,7 +374,7 @@ def rejection_quality(
     See Also
     --------
     classification_quality : Fraction of the points that are rightly accepted or rightly rejected.
-    rejo.accepted_accuracy : Accuracy on the accepted points, the third of these measures.
+    rejo.metrics.accepted_accuracy : Accuracy on the accepted points, the third of these measures.
     augrc : How well a ranking by sureness separates errors, at all rejection rates.
 
     References

@@ -23,7 +23,7 @@ class Tally(NamedTuple):
     See Also
     --------
     tally : Count decisions.
-    rejo.error_rate : A rate of a single list of decisions.
+    rejo.metrics.error_rate : A rate of a single list of decisions.
 
     References
     ----------
@@ -114,8 +114,8 @@ def tally(
     See Also
     --------
     reject_confusion_matrix : Counts by true class.
-    rejo.rejection_rate : The rate of rejections, for labels of any kind.
-    rejo.error_rate : The rate of errors, for labels of any kind.
+    rejo.metrics.rejection_rate : The rate of rejections, for labels of any kind.
+    rejo.metrics.error_rate : The rate of errors, for labels of any kind.
 
     References
     ----------

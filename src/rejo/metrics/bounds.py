@@ -230,7 +230,7 @@ def mean_upper_bound(
     See Also
     --------
     binomial_upper_bound : Exact bound for a rate.
-    rejo.expected_cost : The mean cost of a case.
+    rejo.metrics.expected_cost : The mean cost of a case.
     rejo.RejectClassifierCV : Promise a mean cost with ``max_cost``.
 
     References

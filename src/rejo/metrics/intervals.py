@@ -187,8 +187,8 @@ def rate_intervals(
 
     See Also
     --------
-    rejo.rejection_rate : The rate without an interval.
-    rejo.error_rate : The rate without an interval.
+    rejo.metrics.rejection_rate : The rate without an interval.
+    rejo.metrics.error_rate : The rate without an interval.
     bootstrap_interval : Interval of any measure.
     binomial_upper_bound : An upper limit with guaranteed confidence.
 

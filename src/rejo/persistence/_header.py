@@ -22,8 +22,8 @@ import rejo
 from rejo._frames import is_polars
 from rejo._html import text_html
 from rejo._io import percent, printable
-from rejo.baselines.bags import is_bags
-from rejo.estimators.inner import is_frame
+from rejo.baselines import is_bags
+from rejo.estimators import is_frame
 from rejo.persistence._container import HEADER, Bytes, parse_json, payload_hash
 from rejo.persistence._refusals import ensure
 from rejo.persistence._schema import Node, Schema, type_name
@@ -111,7 +111,8 @@ class ModelFile:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from rejo import RejoLinear, make_synthetic_2, save
+    >>> from rejo import RejoLinear, save
+    >>> from rejo.datasets import make_synthetic_2
     >>> from rejo.persistence import inspect
     >>> X, y = make_synthetic_2(100, random_state=0)
     >>> with TemporaryDirectory() as folder:
@@ -296,7 +297,7 @@ def data_hash(X: Any, y: Any) -> str:
 
     Examples
     --------
-    >>> from rejo import make_synthetic_2
+    >>> from rejo.datasets import make_synthetic_2
     >>> from rejo.persistence import data_hash
     >>> X, y = make_synthetic_2(100, random_state=0)
     >>> data_hash(X, y) == data_hash(X.copy(), y)

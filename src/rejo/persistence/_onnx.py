@@ -19,8 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 import rejo
 from rejo._io import WholeFile
 from rejo.decisions import TIE
-from rejo.estimators import RejectClassifier
-from rejo.estimators.pipelines import final_classifier
+from rejo.estimators import RejectClassifier, final_classifier
 from rejo.persistence._container import check_free
 from rejo.persistence._header import plain
 from rejo.persistence._trees_onnx import boosted
@@ -71,7 +70,8 @@ def to_onnx(
 
     Examples
     --------
-    >>> from rejo import RejoLinear, make_synthetic_2, to_onnx
+    >>> from rejo import RejoLinear, to_onnx
+    >>> from rejo.datasets import make_synthetic_2
     >>> X, y = make_synthetic_2(100, random_state=0)
     >>> graph = to_onnx(RejoLinear(reject_cost=0.2).fit(X, y))
     >>> [output.name for output in graph.graph.output]

@@ -98,7 +98,8 @@ def save(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from rejo import RejoLinear, load, make_synthetic_1, save
+    >>> from rejo import RejoLinear, load, save
+    >>> from rejo.datasets import make_synthetic_1
     >>> from rejo.persistence import inspect
     >>> X, y = make_synthetic_1(100, random_state=0)
     >>> with TemporaryDirectory() as folder:
@@ -197,7 +198,8 @@ def load(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from rejo import RejoLinear, load, make_synthetic_2, save
+    >>> from rejo import RejoLinear, load, save
+    >>> from rejo.datasets import make_synthetic_2
     >>> X, y = make_synthetic_2(100, random_state=0)
     >>> model = RejoLinear(reject_cost=0.2).fit(X, y)
     >>> with TemporaryDirectory() as folder:
@@ -244,7 +246,8 @@ def open_file(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from rejo import RejoLinear, make_synthetic_2, save
+    >>> from rejo import RejoLinear, save
+    >>> from rejo.datasets import make_synthetic_2
     >>> from rejo.persistence import open_file
     >>> X, y = make_synthetic_2(100, random_state=0)
     >>> with TemporaryDirectory() as folder:
@@ -289,7 +292,8 @@ def inspect(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from rejo import RejoLinear, make_synthetic_2, save
+    >>> from rejo import RejoLinear, save
+    >>> from rejo.datasets import make_synthetic_2
     >>> from rejo.persistence import inspect
     >>> X, y = make_synthetic_2(100, random_state=0)
     >>> with TemporaryDirectory() as folder:

@@ -25,7 +25,7 @@ from sklearn.utils import _safe_indexing
 
 from rejo._state import is_fitted
 from rejo._typing import Floats, Indices
-from rejo.baselines.bags import is_bags
+from rejo.baselines import is_bags
 from rejo.persistence._arrays import check_array, read_array, read_sparse
 from rejo.persistence._container import SCHEMA, Bytes
 

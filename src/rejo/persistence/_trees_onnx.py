@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rejo.solvers.boosted_trees import BoostedTrees
+from rejo.solvers import BoostedTrees
 
 SUM, NO_TRANSFORM, AT_MOST = 1, 0, 0  # how ONNX numbers them
 

@@ -16,8 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.utils import get_tags
 
-from rejo.baselines import BagEmbedding
-from rejo.baselines.bags import bag_array
+from rejo.baselines import BagEmbedding, bag_array
 from rejo.persistence._refusals import ModelFileError, ensure, first_line
 from rejo.tables import TableEncoder
 

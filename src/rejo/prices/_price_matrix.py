@@ -128,7 +128,7 @@ def case_costs(
 
     See Also
     --------
-    rejo.expected_cost : Their mean, from labels instead of indices.
+    rejo.metrics.expected_cost : Their mean, from labels instead of indices.
     rejo.decisions.expected_costs : What decisions will cost, by posteriors.
 
     References

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rejo.estimators.base import AMBIGUOUS, REASONS
+from rejo.estimators import AMBIGUOUS, REASONS
 
 if TYPE_CHECKING:
     from rejo.selection.outcomes import Outcomes

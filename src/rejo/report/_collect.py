@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Floats, Indices
-from rejo.estimators.base import AMBIGUOUS, REASONS
+from rejo.estimators import AMBIGUOUS, REASONS
 from rejo.metrics import tally, wilson_interval
 
 if TYPE_CHECKING:

@@ -61,7 +61,8 @@ class Setting(NamedTuple):
 
     Examples
     --------
-    >>> from rejo import RejoSVC, make_synthetic_1
+    >>> from rejo import RejoSVC
+    >>> from rejo.datasets import make_synthetic_1
     >>> from rejo.report import Setting, make_report
     >>> from rejo.selection import cross_val_outcomes
     >>> X, y = make_synthetic_1(200, random_state=0)

@@ -47,7 +47,8 @@ def render(report: Report) -> str:
 
     Examples
     --------
-    >>> from rejo import RejoSVC, make_synthetic_1
+    >>> from rejo import RejoSVC
+    >>> from rejo.datasets import make_synthetic_1
     >>> from rejo.report import make_report, render
     >>> from rejo.selection import cross_val_outcomes
     >>> X, y = make_synthetic_1(200, random_state=0)

@@ -16,7 +16,7 @@ from rejo._docs import cited
 from rejo._errors import renamed
 from rejo._html import table_html
 from rejo._typing import Floats, Indices
-from rejo.estimators.base import AMBIGUOUS
+from rejo.estimators import AMBIGUOUS
 from rejo.report import _numbers, _prices
 from rejo.report._checks import check_cases
 from rejo.report._collect import (
@@ -116,7 +116,8 @@ class Report:
 
     Examples
     --------
-    >>> from rejo import RejoSVC, make_synthetic_1
+    >>> from rejo import RejoSVC
+    >>> from rejo.datasets import make_synthetic_1
     >>> from rejo.report import make_report
     >>> from rejo.selection import cross_val_outcomes
     >>> X, y = make_synthetic_1(200, random_state=0)
@@ -350,7 +351,7 @@ def make_report(
     doubtful : sequence of dict or named tuple, default=()
         Features that make cases doubtful, with ``feature`` and ``share`` (of the ambiguous reviews
         that have it among their strongest pulls), as by
-        :func:`~rejo.estimators.why.doubtful_features`; optional are ``where``, ``cases``,
+        :func:`~rejo.estimators.reasons.doubtful_features`; optional are ``where``, ``cases``,
         ``reviewed`` and ``usual``.
     title : str
     notes : sequence of str, default=()
@@ -379,7 +380,8 @@ def make_report(
 
     Examples
     --------
-    >>> from rejo import RejoSVC, make_synthetic_1
+    >>> from rejo import RejoSVC
+    >>> from rejo.datasets import make_synthetic_1
     >>> from rejo.report import make_report
     >>> from rejo.selection import cross_val_outcomes
     >>> X, y = make_synthetic_1(400, random_state=0)

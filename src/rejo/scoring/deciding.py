@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._errors import RejoError
-from rejo.estimators.base import Judgement
+from rejo.estimators import Judgement
 from rejo.scoring.names import names_of
 from rejo.scoring.opened import Opened
 from rejo.scoring.ranking import Candidates

@@ -12,8 +12,7 @@ import numpy as np
 
 from rejo._errors import RejoError
 from rejo._io import one_line
-from rejo.estimators.base import Judgement
-from rejo.estimators.pipelines import final_step, reject_label_of
+from rejo.estimators import Judgement, final_step, reject_label_of
 from rejo.persistence import ModelFile, ModelFileError, open_file
 from rejo.scoring.model_columns import encoder_of, number_columns
 from rejo.scoring.reasons import UNLIKE
@@ -162,7 +161,7 @@ class Opened:
 
     def why(self, X: Any, rows: Any, group: Any = None) -> dict[int, str]:
         """Say of some rows, by position, which features pull to either side."""
-        from rejo.estimators.why import why
+        from rejo.estimators import why
 
         if not len(rows):
             return {}

@@ -21,11 +21,17 @@ from rejo._docs import cited
 from rejo._errors import RejoError
 from rejo._html import table_html
 from rejo._typing import Floats, Indices
-from rejo.baselines import BlendClassifier, ThresholdRejectClassifier
-from rejo.baselines.blend import class_floor, learn_temperature, learn_weights, tempered
+from rejo.baselines import (
+    BlendClassifier,
+    ThresholdRejectClassifier,
+    class_floor,
+    learn_temperature,
+    learn_weights,
+    tempered,
+)
 from rejo.catalogue import METHODS, TRAINED, Method, ProblemSize, find
 from rejo.decisions import decide, uniform_prices
-from rejo.estimators.classes import encode_classes
+from rejo.estimators import encode_classes
 from rejo.metrics import log_loss, tally
 from rejo.prices import reject_cost_of
 from rejo.selection.crossfit import CrossFit
@@ -113,7 +119,7 @@ class Choice:
     Examples
     --------
     >>> from sklearn.preprocessing import StandardScaler
-    >>> from rejo import make_synthetic_2
+    >>> from rejo.datasets import make_synthetic_2
     >>> from rejo.selection import choose_model
     >>> X, y = make_synthetic_2(150, random_state=0)
     >>> choice = choose_model(StandardScaler(), X, y, models=["logistic-posterior"], cv=3)
@@ -294,7 +300,7 @@ def choose_model(
     Examples
     --------
     >>> from sklearn.preprocessing import StandardScaler
-    >>> from rejo import make_synthetic_1
+    >>> from rejo.datasets import make_synthetic_1
     >>> from rejo.selection import choose_model
     >>> X, y = make_synthetic_1(200, random_state=0)
     >>> some = ["logistic-posterior", "kernel-posterior"]

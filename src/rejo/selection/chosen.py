@@ -12,8 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from rejo._state import MOST_FEATURES, Must, count, optional, part
 from rejo._typing import Floats, Mask
-from rejo.estimators.base import Judgement, RejectClassifier
-from rejo.estimators.pipelines import check_answering, final_classifier, final_step
+from rejo.estimators import (
+    Judgement,
+    RejectClassifier,
+    check_answering,
+    final_classifier,
+    final_step,
+)
 
 
 class ChosenModel(RejectClassifier):

@@ -53,7 +53,8 @@ class Difference(NamedTuple):
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from rejo import ThresholdRejectClassifier, compare, make_synthetic_2
+    >>> from rejo import ThresholdRejectClassifier, compare
+    >>> from rejo.datasets import make_synthetic_2
     >>> X, y = make_synthetic_2(200, random_state=0)
     >>> methods = {
     ...     "linear": ThresholdRejectClassifier(LogisticRegression()),
@@ -109,8 +110,8 @@ class Comparison:
     See Also
     --------
     rejo.compare : Make one.
-    rejo.AccuracyRejectDisplay : Draw its rows.
-    rejo.RiskCurveDisplay : Draw the risks.
+    rejo.displays.AccuracyRejectDisplay : Draw its rows.
+    rejo.displays.RiskCurveDisplay : Draw the risks.
 
     References
     ----------
@@ -120,7 +121,8 @@ class Comparison:
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from rejo import ThresholdRejectClassifier, compare, make_synthetic_2
+    >>> from rejo import ThresholdRejectClassifier, compare
+    >>> from rejo.datasets import make_synthetic_2
     >>> X, y = make_synthetic_2(200, random_state=0)
     >>> methods = {
     ...     "linear": ThresholdRejectClassifier(LogisticRegression()),

@@ -23,8 +23,7 @@ from rejo._sparse import check_sparse
 from rejo._typing import Floats, Indices
 from rejo.catalogue import ProblemSize, need_order, refuse_former_names, standard_methods
 from rejo.decisions import decide, uniform_prices
-from rejo.estimators.classes import class_indices, encode_classes, is_ordered
-from rejo.estimators.pipelines import cost_parameter, final_step
+from rejo.estimators import class_indices, cost_parameter, encode_classes, final_step, is_ordered
 from rejo.metrics import tally
 from rejo.prices import check_reviews_pay, price_matrix, reject_cost_of
 from rejo.selection.auto import Choice, choose_model
@@ -169,7 +168,8 @@ def compare(
     Examples
     --------
     >>> from sklearn.svm import SVC
-    >>> from rejo import RejoSVC, ThresholdRejectClassifier, compare, make_synthetic_1
+    >>> from rejo import RejoSVC, ThresholdRejectClassifier, compare
+    >>> from rejo.datasets import make_synthetic_1
     >>> X, y = make_synthetic_1(400, random_state=0)
     >>> methods = {
     ...     "replication": RejoSVC(C=10, gamma=4),

@@ -21,8 +21,7 @@ from rejo._io import progress
 from rejo._typing import Floats, Indices, Mask
 from rejo.decisions import TIE as ROUNDING
 from rejo.decisions import Decided, decide
-from rejo.estimators.classes import class_indices
-from rejo.estimators.pipelines import final_step
+from rejo.estimators import class_indices, final_step
 from rejo.selection.chances import chance_wrong
 from rejo.selection.cuts import Cuts, rank_cuts
 from rejo.selection.folds import (
@@ -77,7 +76,7 @@ class CrossFit(NamedTuple):
     Posteriors need no new fit for other prices:
 
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from rejo import make_synthetic_2
+    >>> from rejo.datasets import make_synthetic_2
     >>> from rejo.decisions import uniform_prices
     >>> from rejo.selection import cross_fit
     >>> X, y = make_synthetic_2(400, random_state=0)
@@ -155,7 +154,7 @@ def cross_fit(
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from rejo import make_synthetic_2
+    >>> from rejo.datasets import make_synthetic_2
     >>> from rejo.metrics import log_loss
     >>> from rejo.selection import cross_fit
     >>> X, y = make_synthetic_2(400, random_state=0)

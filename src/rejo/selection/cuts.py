@@ -33,9 +33,8 @@ from rejo._state import (
     storable,
 )
 from rejo._typing import Floats, Indices, Mask
-from rejo.estimators.base import Judgement, RejectClassifier, must_review
-from rejo.estimators.pipelines import check_answering
-from rejo.metrics.intervals import wilson_limits
+from rejo.estimators import Judgement, RejectClassifier, check_answering, must_review
+from rejo.metrics import wilson_limits
 from rejo.selection.chances import chance_wrong
 from rejo.selection.guarantee import TargetUnattainable
 from rejo.selection.path import ROUNDING
@@ -298,7 +297,8 @@ class CutRanking(RejectClassifier):
 
     Examples
     --------
-    >>> from rejo import RejoSVC, make_synthetic_1
+    >>> from rejo import RejoSVC
+    >>> from rejo.datasets import make_synthetic_1
     >>> from rejo.selection.cuts import CutRanking
     >>> X, y = make_synthetic_1(400, random_state=0)
     >>> model = RejoSVC(C=10, gamma=4).fit(X, y)

@@ -11,8 +11,7 @@ from scipy.stats import betabinom
 
 from rejo._state import check_fields, count, number, require, storable
 from rejo._typing import Floats
-from rejo.metrics import Interval
-from rejo.metrics.intervals import intervals_html
+from rejo.metrics import Interval, intervals_html
 from rejo.selection.crossfit import CrossFit, cut_rates
 from rejo.selection.path import ROUNDING, RejectCurve
 

@@ -19,9 +19,15 @@ from rejo._docs import shared_parameters
 from rejo._frames import naming_words
 from rejo._sparse import check_sparse
 from rejo._typing import Floats, Indices
-from rejo.estimators.classes import check_sample_weight, encode_classes, is_ordered, one_column
-from rejo.estimators.pipelines import cost_parameter
-from rejo.estimators.weights import fit_weighted, routed_weights
+from rejo.estimators import (
+    check_sample_weight,
+    cost_parameter,
+    encode_classes,
+    fit_weighted,
+    is_ordered,
+    one_column,
+    routed_weights,
+)
 
 REJECT_COSTS = tuple(round(0.04 * i, 2) for i in range(1, 13))  # the paper's 0.04, 0.08, ..., 0.48
 

@@ -23,7 +23,7 @@ from sklearn.utils.validation import _num_samples
 
 from rejo._typing import Floats, Indices
 from rejo.baselines import ThresholdRejectClassifier
-from rejo.estimators.classes import class_indices
+from rejo.estimators import class_indices
 from rejo.selection.folds import Fold, Splits, candidate, last_step, make_fold
 
 LEAST = 1e-15  # posterior; lower ones count as this in a log loss
@@ -48,7 +48,8 @@ class Tuner:
     Examples
     --------
     >>> from sklearn.svm import SVC
-    >>> from rejo import ThresholdRejectClassifier, make_synthetic_1
+    >>> from rejo import ThresholdRejectClassifier
+    >>> from rejo.datasets import make_synthetic_1
     >>> from rejo.selection.folds import split_cases
     >>> from rejo.selection.grids import Tuner
     >>> X, y = make_synthetic_1(200, random_state=0)

@@ -11,7 +11,7 @@ from rejo._docs import cited
 from rejo._state import check_fields, each, maybe, require, storable, text
 from rejo._state import floats as floats_like
 from rejo._typing import Floats
-from rejo.estimators.base import POLICY, Judgement, must_review
+from rejo.estimators import POLICY, Judgement, must_review
 from rejo.selection.ranked import Ranked
 from rejo.selection.rate_limits import check_group
 
@@ -40,7 +40,8 @@ class UnequalTreatment(UserWarning):
     >>> import warnings
     >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier, make_synthetic_2
+    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier
+    >>> from rejo.datasets import make_synthetic_2
     >>> from rejo.selection import UnequalTreatment
     >>> X, y = make_synthetic_2(400, random_state=0)
     >>> group = np.array(["north", "south"] * 200)
@@ -85,7 +86,8 @@ class GroupPolicy(NamedTuple):
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier, make_synthetic_2
+    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier
+    >>> from rejo.datasets import make_synthetic_2
     >>> X, y = make_synthetic_2(400, random_state=0)
     >>> group = np.array(["north", "south"] * 200)
     >>> group[0] = "east"  # a single case: nothing can be promised for this group

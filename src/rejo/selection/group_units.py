@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rejo._typing import Indices
-from rejo.metrics.bounds import cases_needed
+from rejo.metrics import cases_needed
 from rejo.selection.group_policy import warn_of_thresholds
 from rejo.selection.guarantee import TargetUnattainable
 from rejo.selection.rate_limits import Limit

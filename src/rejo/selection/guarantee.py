@@ -59,7 +59,7 @@ class TargetUnattainable(RejoError):
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from rejo import RejectClassifierCV, TargetUnattainable, ThresholdRejectClassifier
-    >>> from rejo import make_synthetic_2
+    >>> from rejo.datasets import make_synthetic_2
     >>> X, y = make_synthetic_2(100, random_state=0)
     >>> base = ThresholdRejectClassifier(LogisticRegression())
     >>> search = RejectClassifierCV(base, max_error=0.001, confidence=0.95, random_state=0)
@@ -133,7 +133,8 @@ class Guarantee(NamedTuple):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier, make_synthetic_2
+    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier
+    >>> from rejo.datasets import make_synthetic_2
     >>> X, y = make_synthetic_2(1000, random_state=0)
     >>> base = ThresholdRejectClassifier(LogisticRegression())
     >>> search = RejectClassifierCV(base, max_error=0.15, confidence=0.95, random_state=0)

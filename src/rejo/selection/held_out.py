@@ -15,8 +15,7 @@ import numpy as np
 from rejo._errors import RejoError
 from rejo._typing import Floats, Indices
 from rejo.decisions import TIE
-from rejo.estimators.boundaries import judge_scores
-from rejo.estimators.pipelines import final_classifier
+from rejo.estimators import final_classifier, judge_scores
 from rejo.selection.crossfit import CrossFit, relative_price
 from rejo.selection.cuts import CutRanking, cut_decision
 from rejo.selection.expected import independent_cases

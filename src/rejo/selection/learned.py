@@ -9,8 +9,7 @@ from scipy.stats import rankdata
 
 from rejo._typing import Floats, Indices
 from rejo.decisions import TIE
-from rejo.estimators.classes import class_indices
-from rejo.estimators.pipelines import final_classifier, judge
+from rejo.estimators import class_indices, final_classifier, judge
 from rejo.selection.chances import chance_wrong
 from rejo.selection.crossfit import CrossFit, most_worth, relative_price, with_cut
 from rejo.selection.folds import by_posteriors, candidate, check_rejects, split_cases

@@ -31,11 +31,14 @@ from rejo._state import (
     text,
 )
 from rejo.decisions import TIE, uniform_prices
-from rejo.estimators.base import Judgement, RejectClassifier
-from rejo.estimators.classes import is_ordered
-from rejo.estimators.features import typical_of
-from rejo.estimators.pipelines import final_classifier
-from rejo.estimators.posteriors import mean_price
+from rejo.estimators import (
+    Judgement,
+    RejectClassifier,
+    final_classifier,
+    is_ordered,
+    mean_price,
+    typical_of,
+)
 from rejo.prices import describe_prices, reject_cost_of
 from rejo.selection.chosen import ChosenModel
 from rejo.selection.crossfit import CrossFit, with_cut
@@ -235,7 +238,8 @@ class RejectClassifierCV(ChosenModel):
     Examples
     --------
     >>> from sklearn.svm import SVC
-    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier, make_synthetic_1
+    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier
+    >>> from rejo.datasets import make_synthetic_1
     >>> X, y = make_synthetic_1(400, random_state=0)
     >>> svm = ThresholdRejectClassifier(SVC(C=10))
     >>> model = RejectClassifierCV(svm, review_budget=0.2).fit(X, y)
@@ -245,7 +249,7 @@ class RejectClassifierCV(ChosenModel):
     At most 20 % of errors among the decisions, promised with a confidence of 95 %:
 
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from rejo import make_synthetic_2
+    >>> from rejo.datasets import make_synthetic_2
     >>> X, y = make_synthetic_2(1000, random_state=0)
     >>> base = ThresholdRejectClassifier(LogisticRegression())
     >>> search = RejectClassifierCV(base, max_error=0.2, confidence=0.95, random_state=0)

@@ -18,15 +18,24 @@ from sklearn.utils.parallel import Parallel, delayed
 from rejo._docs import cited
 from rejo._io import progress
 from rejo._typing import Floats, Indices
-from rejo.baselines.novelty import mark_novel
+from rejo.baselines import mark_novel
 from rejo.decisions import uniform_prices
-from rejo.estimators.base import AMBIGUOUS, NOVEL, Judgement, RejectClassifier
-from rejo.estimators.boundaries import BoundaryClassifier, judge_scores
-from rejo.estimators.classes import class_indices
-from rejo.estimators.pipelines import final_step, judge, reject_label_of
-from rejo.estimators.posteriors import judge_posteriors
-from rejo.estimators.svm import RejoSVC
-from rejo.estimators.svm_folds import SVMGrid, score_folds
+from rejo.estimators import (
+    AMBIGUOUS,
+    NOVEL,
+    BoundaryClassifier,
+    Judgement,
+    RejectClassifier,
+    RejoSVC,
+    SVMGrid,
+    class_indices,
+    final_step,
+    judge,
+    judge_posteriors,
+    judge_scores,
+    reject_label_of,
+    score_folds,
+)
 from rejo.selection.folds import (
     REJECT_COSTS,
     Fold,
@@ -83,7 +92,8 @@ class Outcomes:
 
     Examples
     --------
-    >>> from rejo import RejoSVC, make_synthetic_1
+    >>> from rejo import RejoSVC
+    >>> from rejo.datasets import make_synthetic_1
     >>> from rejo.selection import cross_val_outcomes
     >>> X, y = make_synthetic_1(200, random_state=0)
     >>> [point] = cross_val_outcomes(RejoSVC(C=10, gamma=4), X, y, reject_costs=[0.2])
@@ -263,7 +273,8 @@ def cross_val_outcomes(
 
     Examples
     --------
-    >>> from rejo import RejoSVC, make_synthetic_1
+    >>> from rejo import RejoSVC
+    >>> from rejo.datasets import make_synthetic_1
     >>> from rejo.selection import cross_val_outcomes
     >>> X, y = make_synthetic_1(400, random_state=0)
     >>> points = cross_val_outcomes(RejoSVC(C=10, gamma=4), X, y, reject_costs=[0.04, 0.2, 0.48])
@@ -331,7 +342,8 @@ def ranking_outcomes(
 
     Examples
     --------
-    >>> from rejo import RejoLinear, make_synthetic_2
+    >>> from rejo import RejoLinear
+    >>> from rejo.datasets import make_synthetic_2
     >>> from rejo.selection import ranking_outcomes
     >>> X, y = make_synthetic_2(400, random_state=0)
     >>> model = RejoLinear(reject_cost=0.2).fit(X[:200], y[:200])

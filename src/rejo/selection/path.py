@@ -64,7 +64,8 @@ class RejectCurve:
 
     Examples
     --------
-    >>> from rejo import RejoSVC, make_synthetic_1, reject_curve
+    >>> from rejo import RejoSVC, reject_curve
+    >>> from rejo.datasets import make_synthetic_1
     >>> X, y = make_synthetic_1(200, random_state=0)
     >>> curve = reject_curve(RejoSVC(C=10, gamma=4), X, y, reject_costs=[0.1, 0.3])
     >>> curve.rejection_rates.shape
@@ -184,7 +185,8 @@ def reject_curve(
 
     Examples
     --------
-    >>> from rejo import RejoSVC, make_synthetic_1
+    >>> from rejo import RejoSVC
+    >>> from rejo.datasets import make_synthetic_1
     >>> from rejo.selection import reject_curve
     >>> X, y = make_synthetic_1(400, random_state=0)
     >>> curve = reject_curve(RejoSVC(C=10, gamma=4), X, y, reject_costs=[0.04, 0.2, 0.48])

@@ -24,8 +24,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from rejo._errors import RejoError
 from rejo._io import percent, progress
 from rejo._typing import Floats, Indices
-from rejo.baselines import ThresholdRejectClassifier
-from rejo.baselines.blend import class_floor, learn_temperature, tempered
+from rejo.baselines import ThresholdRejectClassifier, class_floor, learn_temperature, tempered
 from rejo.catalogue import Method, ProblemSize
 from rejo.decisions import decide
 from rejo.metrics import log_loss

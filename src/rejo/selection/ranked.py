@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rejo._typing import Floats, Indices
-from rejo.estimators.base import Judgement, must_review
+from rejo.estimators import Judgement, must_review
 
 
 class Ranked(NamedTuple):

@@ -10,7 +10,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from rejo import metrics
 from rejo._docs import cited
-from rejo.estimators.pipelines import decisions_of, forced_of
+from rejo.estimators import decisions_of, forced_of
 
 # Measure -> whether higher is better.
 BETTER = {
@@ -67,7 +67,9 @@ def make_reject_scorer(
     Examples
     --------
     >>> from sklearn.model_selection import cross_val_score
-    >>> from rejo import RejoSVC, make_reject_scorer, make_synthetic_1
+    >>> from rejo import RejoSVC
+    >>> from rejo.datasets import make_synthetic_1
+    >>> from rejo.selection import make_reject_scorer
     >>> X, y = make_synthetic_1(400, random_state=0)
     >>> scorer = make_reject_scorer("empirical_risk", reject_cost=0.2)
     >>> scores = cross_val_score(RejoSVC(C=10, gamma=4, reject_cost=0.2), X, y, scoring=scorer)
@@ -131,7 +133,9 @@ def cost_scorer(
     Examples
     --------
     >>> from sklearn.model_selection import GridSearchCV
-    >>> from rejo import RejoSVC, cost_scorer, make_synthetic_1
+    >>> from rejo import RejoSVC
+    >>> from rejo.datasets import make_synthetic_1
+    >>> from rejo.selection import cost_scorer
     >>> X, y = make_synthetic_1(400, random_state=0)
     >>> grid = {"reject_cost": [0.05, 0.1, 0.2, 0.3]}
     >>> model = RejoSVC(C=10, gamma=4)

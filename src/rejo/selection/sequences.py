@@ -19,8 +19,7 @@ from scipy.special import betaln, gammaln, logit, ndtr, ndtri
 from scipy.stats import binom
 
 from rejo._typing import Floats, Indices
-from rejo.metrics.bounds import binomial_upper_bounds, mean_upper_bound
-from rejo.metrics.intervals import wilson_limits
+from rejo.metrics import binomial_upper_bounds, mean_upper_bound, wilson_limits
 from rejo.selection.cuts import Cuts, rank_cuts, share_cuts
 from rejo.selection.learned import Learned
 from rejo.selection.ranked import Ranked

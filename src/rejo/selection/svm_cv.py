@@ -24,11 +24,14 @@ from rejo._state import (
     texts,
 )
 from rejo._typing import Floats, Indices
-from rejo.estimators.classes import encode_classes
-from rejo.estimators.parameters import ReviewPrice
-from rejo.estimators.pipelines import check_answering
-from rejo.estimators.svm import RejoSVC
-from rejo.estimators.svm_folds import SVMGrid, score_folds
+from rejo.estimators import (
+    RejoSVC,
+    ReviewPrice,
+    SVMGrid,
+    check_answering,
+    encode_classes,
+    score_folds,
+)
 from rejo.metrics import Tally, tally
 from rejo.replication import decode
 from rejo.selection.chosen import ChosenModel
@@ -104,7 +107,7 @@ class RejoSVCCV(ChosenModel):
 
     Examples
     --------
-    >>> from rejo import make_synthetic_1
+    >>> from rejo.datasets import make_synthetic_1
     >>> from rejo.selection import RejoSVCCV
     >>> X, y = make_synthetic_1(200, random_state=0)
     >>> search = RejoSVCCV(Cs=[1, 10], gammas=[1, 4], reject_cost=0.2).fit(X, y)

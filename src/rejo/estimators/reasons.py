@@ -35,11 +35,18 @@ from rejo.estimators.insides import (
 )
 from rejo.estimators.origins import traced
 from rejo.estimators.pipelines import final_classifier, judge
-from rejo.explain.coefficients import linear_pulls, summed_by
-from rejo.explain.doubtful import most_reviewed, top_shares
-from rejo.explain.replacement import replacement_pulls
-from rejo.explain.trees import n_steps, tree_pulls, walk_pulls
-from rejo.explain.words import said, standing_out
+from rejo.explain import (
+    linear_pulls,
+    most_reviewed,
+    n_steps,
+    replacement_pulls,
+    said,
+    standing_out,
+    summed_by,
+    top_shares,
+    tree_pulls,
+    walk_pulls,
+)
 from rejo.typical import Typical
 
 __all__ = ["DoubtfulFeature", "Pulls", "WhyError", "doubtful_features", "pulls", "why"]
@@ -77,7 +84,7 @@ class Pulls(NamedTuple):
     --------
     >>> import numpy as np
     >>> from rejo import RejoLinear
-    >>> from rejo.estimators.why import pulls
+    >>> from rejo.estimators.reasons import pulls
     >>> X = np.array([[1, 30], [2, 50], [3, 40], [4, 30], [5, 60], [6, 40], [7, 30], [8, 50]])
     >>> model = RejoLinear().fit(X, [0, 0, 0, 1, 0, 1, 1, 1])
     >>> found = pulls(model, X, background=X, rows=[4])
@@ -127,8 +134,9 @@ class DoubtfulFeature(NamedTuple):
 
     Examples
     --------
-    >>> from rejo import RejoLinear, make_synthetic_2
-    >>> from rejo.estimators.why import doubtful_features
+    >>> from rejo import RejoLinear
+    >>> from rejo.datasets import make_synthetic_2
+    >>> from rejo.estimators.reasons import doubtful_features
     >>> X, y = make_synthetic_2(200, random_state=0)
     >>> found = doubtful_features(RejoLinear().fit(X, y), X, background=X)[0]
     >>> found.reviewed > found.usual
@@ -189,13 +197,13 @@ def why(
 
     Raises
     ------
-    rejo.estimators.why.WhyError
+    rejo.estimators.reasons.WhyError
         If a ``background`` is needed.
 
     See Also
     --------
-    rejo.estimators.why.pulls : The same as numbers, for every feature.
-    rejo.estimators.why.doubtful_features : What makes cases doubtful on the whole.
+    rejo.estimators.reasons.pulls : The same as numbers, for every feature.
+    rejo.estimators.reasons.doubtful_features : What makes cases doubtful on the whole.
     review : All decisions; with ``why=3`` they have the reasons beside them.
     sklearn.inspection.permutation_importance : What matters to a model on the whole.
 
@@ -256,7 +264,7 @@ def pulls(
 
     >>> import numpy as np
     >>> from rejo import RejoLinear
-    >>> from rejo.estimators.why import pulls
+    >>> from rejo.estimators.reasons import pulls
     >>> X = np.array([[1, 30], [2, 50], [3, 40], [4, 30], [5, 60], [6, 40], [7, 30], [8, 50]])
     >>> model = RejoLinear().fit(X, [0, 0, 0, 1, 0, 1, 1, 1])
     >>> pulls(model, [[8, 41.25]], background=X, rows=[0]).values.round(1)
@@ -325,7 +333,7 @@ def doubtful_features(
     >>> import numpy as np
     >>> import pandas as pd
     >>> from rejo import RejoLinear
-    >>> from rejo.estimators.why import doubtful_features
+    >>> from rejo.estimators.reasons import doubtful_features
     >>> random = np.random.RandomState(0)
     >>> X = pd.DataFrame({"debt": random.uniform(0, 10, 300), "age": random.uniform(20, 60, 300)})
     >>> model = RejoLinear().fit(X, X["debt"] + random.normal(size=300) > 5)
