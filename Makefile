@@ -9,13 +9,21 @@ CODE := src tests benchmarks docs examples setup.py conftest.py
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test cluster slow fuzz torch spark lint types imports bench docs site site-links gallery notebooks wheels sanitize all clean
+.PHONY: demo test more check cluster slow fuzz torch spark lint types imports bench docs site site-links gallery notebooks wheels sanitize clean
 
 demo: $(INSTALLED)
 	$(BIN)/rejo demo --overwrite
 
+# What a newcomer runs: minutes.
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -n 2
+
+# All that CI runs.
+check: test more cluster torch site notebooks demo lint types imports
+
+# More settings, browsers, servers, long lists of hostile files.
+more: $(INSTALLED)
+	$(BIN)/python -m pytest -n 2 -m check
 
 # Dask clusters, in a network namespace with nothing but loopback where the system allows it.
 cluster: $(INSTALLED)
@@ -130,8 +138,6 @@ sanitize: $(INSTALLED)
 		*) echo "!!! sanitize: this processor cannot run $$engine, which was NOT TESTED !!!";; \
 		esac; \
 	done
-
-all: lint types imports test cluster demo
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info src/rejo/solvers/*.so src/rejo/solvers/*.pyd

@@ -64,23 +64,6 @@ def test_no_lowest_version_has_a_known_weakness():
     assert all(advisory["what"] for advisory in advisories)
 
 
-@pytest.mark.parametrize(
-    ("requirement", "problem"),
-    [
-        ("PyArrow>=14", "allows CVE-2023-47248, fixed in 14.0.1"),
-        ("pyarrow", "allows CVE-2023-47248"),
-        ("pyarrow<30", "allows CVE-2023-47248"),
-        ("pyarrow>=13,!=13.0.0; python_version < '3.12'", "allows CVE-2023-47248"),
-        ("arrow>=14.0.1", "CVE-2023-47248 is about pyarrow, which is not required"),
-    ],
-)
-def test_a_weakness_is_noticed(requirement, problem):
-    advisory = {"package": "pyarrow", "id": "CVE-2023-47248", "fixed": "14.0.1"}
-    [found] = weaknesses([Requirement(requirement)], [advisory])
-    assert problem in found
-    assert weaknesses([Requirement("pyarrow>=14.0.1")], [advisory]) == []
-
-
 def test_each_package_has_one_lowest_version():
     """The tests and the extras ask for the same version."""
     bounds = {}

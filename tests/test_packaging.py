@@ -22,7 +22,10 @@ import rejo
 from rejo.solvers import extensions
 
 ROOT = Path(__file__).parents[1]
-pytestmark = pytest.mark.skipif(not (ROOT / "setup.py").exists(), reason="needs the source tree")
+pytestmark = [
+    pytest.mark.check,
+    pytest.mark.skipif(not (ROOT / "setup.py").exists(), reason="needs the source tree"),
+]
 WITHOUT_COMPILER = {"CC": "/nonexistent", "CXX": "/nonexistent"}
 
 
