@@ -1,166 +1,81 @@
-"""Run the commands on the pages of the guide, and put what they print below them.
+"""Run the commands on the page about the command line, and put what they print below them.
 
-A block of console text in Markdown is a transcript: lines that begin with ``$`` are commands, the
-others are what they printed. ``python docs/transcripts.py`` runs all commands of the pages, one
-page after the other in a fresh folder with the tables made here, and writes their output into the
-pages, without the lines that tell of stages and times. ``--check`` writes nothing and fails if the
-words have changed: numbers, dates and hashes may differ from machine to machine. ``--quick`` leaves
-out the blocks that are marked as slow.
+In a block of console text, lines that begin with ``$`` are commands; the rest is what they printed,
+without the lines about stages and times. ``--check`` writes nothing, and fails if words differ:
+numbers, dates and hashes may.
 """
 
-import argparse
 import os
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
-import traceback
+from difflib import unified_diff
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 import pandas as pd
 
-import rejo.cli
-import rejo.persistence
-import rejo.report
-import rejo.scoring
-import rejo.selection
+import rejo
 
-PAGES = [Path(__file__).with_name("command-line.md")]
+PAGE = Path(__file__).with_name("command-line.md")
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)$", re.MULTILINE)  # a backslash continues it
+WIDTH = 108  # of a page
 STAGE = re.compile(r"^\[ *\d+ s\] .*\n", re.MULTILINE)
-SHELL = re.compile(r"[|<>&;$*?]")  # what only a shell understands
-BLOCK = re.compile(
-    r"^(?P<slow><!-- slow -->\n)?```console\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
-)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    parser.add_argument("--quick", action="store_true", help="leave out what takes long")
-    arguments = parser.parse_args()
-    changed = 0
-    for page in PAGES:
-        old = page.read_text("utf-8")
-        new = renew(old, quick=arguments.quick)
-        if not arguments.check:
-            page.write_text(new, "utf-8")
-        elif words(old) != words(new):
-            changed += 1
-            print(f"{page} is out of date:\n{difference(old, new)}")
-    return int(changed > 0)
-
-
-def renew(text: str, *, quick: bool = False) -> str:
-    """The page with the output of its commands as it is now."""
+    old = PAGE.read_text("utf-8")
     with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        write_tables(home)
-        program = home / ".bin" / "rejo"
-        program.parent.mkdir()
-        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rejo.cli "$@"\n')
-        program.chmod(0o755)
-        path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
-        environment = os.environ | {"PATH": path, "COLUMNS": "100", "OMP_NUM_THREADS": "1"}
-        environment["PYTHONPATH"] = str(Path(rejo.__file__).parent.parent)
-        environment.pop("REJO_DATA", None)
-
-        def run(block: re.Match[str]) -> str:
-            if quick and block["slow"]:
-                return block[0]
-            printed = (transcript(c, home, environment) for c in commands(block["text"]))
-            return f"{block['slow'] or ''}```console\n{''.join(printed)}```"
-
-        return BLOCK.sub(run, text)
+        write_tables(Path(folder))
+        new = BLOCK.sub(lambda block: run(block[1], Path(folder)), old)
+    if "--check" not in sys.argv:
+        PAGE.write_text(new, "utf-8")
+        return 0
+    changes = list(unified_diff(words(old), words(new), "page", "now", lineterm="", n=4))
+    print(*changes, sep="\n")
+    return int(bool(changes))
 
 
-def commands(block: str) -> list[str]:
-    """Commands of a block; one that ends in a backslash goes on in the next line."""
-    found: list[str] = []
-    for line in block.splitlines():
-        if line.startswith("$ "):
-            found.append(line[2:])
-        elif found and found[-1].endswith("\\") and line.startswith("  "):
-            found[-1] += "\n" + line
-    return found
-
-
-def transcript(command: str, folder: Path, environment: dict[str, str]) -> str:
-    """The command, what it printed, and its exit code if that is not 0."""
-    program, *arguments = shlex.split(command.replace("\\\n", " "))
-    if program == "rejo" and not SHELL.search(command) and hasattr(os, "fork"):
-        code, printed = in_fork(arguments, folder, environment)
-    else:
-        code, printed = in_shell(command, folder, environment)
-    quiet = (0, 141)  # 141: `head` had enough
-    end = "" if code in quiet else f"(exit code {code})\n"
-    return f"$ {command}\n{STAGE.sub('', printed)}{end}"
-
-
-def in_shell(command: str, folder: Path, environment: dict[str, str]) -> tuple[int, str]:
-    """Exit code of a command, and what it printed."""
-    result = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    return result.returncode, result.stdout
-
-
-def in_fork(arguments: list[str], folder: Path, environment: dict[str, str]) -> tuple[int, str]:
-    """The same for ``rejo`` and its arguments, in a fork, which has the libraries already."""
-    reader, writer = os.pipe()
-    sys.stdout.flush()
-    pid = os.fork()
-    if not pid:
-        code = 1
-        try:
-            os.dup2(writer, 1)
-            os.dup2(writer, 2)
-            sys.stdout = os.fdopen(1, "w", encoding="utf-8")
-            sys.stderr = os.fdopen(2, "w", encoding="utf-8", buffering=1)
-            os.chdir(folder)
-            os.environ.clear()
-            os.environ.update(environment)
-            code = rejo.cli.main(arguments)
-        except SystemExit as stop:  # argparse: help, version and wrong usage
-            code = stop.code if isinstance(stop.code, int) else 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            sys.stdout.flush()
-            os._exit(code)
-    os.close(writer)
-    with open(reader, encoding="utf-8") as pipe:
-        printed = pipe.read()
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), printed
+def run(block: str, folder: Path) -> str:
+    """The block with the output of its commands as it is now."""
+    source = str(Path(rejo.__file__).parents[1])
+    environment = os.environ | {"PYTHONPATH": source, "COLUMNS": "100", "OMP_NUM_THREADS": "1"}
+    program = f'rejo() {{ "{sys.executable}" -m rejo.cli "$@"; }}\n'
+    printed = []
+    for command in COMMAND.findall(block):
+        result = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", program + command],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        expected = (0, 141)  # 141: `head` had enough
+        end = "" if result.returncode in expected else f"(exit code {result.returncode})\n"
+        lines = STAGE.sub("", result.stdout).splitlines()
+        output = "".join(f"{fill(line, WIDTH) if len(line) > WIDTH else line}\n" for line in lines)
+        printed.append(f"$ {command}\n{output}{end}")
+    return f"```console\n{''.join(printed)}```"
 
 
 def words(text: str) -> list[str]:
-    """Lines without what depends on the machine or the day."""
+    """The words of a page, without what depends on the machine or the day."""
     text = re.sub(r"\b[0-9a-f]{64}\b", "#", text)
     text = re.sub(r"[-+±]?\d[\d,.]*(e-?\d+)?", "#", text)
-    return [" ".join(line.split()) for line in text.splitlines()]
-
-
-def difference(old: str, new: str) -> str:
-    from difflib import unified_diff
-
-    return "\n".join(unified_diff(words(old), words(new), "page", "now", lineterm="", n=1))
+    return text.split()
 
 
 def write_tables(folder: Path) -> None:
-    """Loans as a lender has them, old ones and new ones, and visits with ordered grades."""
+    """Loans as a lender has them, old ones and new ones."""
     loans = make_loans(1400, seed=1)
     loans.iloc[:900].to_csv(folder / "loans.csv", index=False)
     loans.iloc[900:].drop(columns="outcome").to_csv(folder / "new_loans.csv", index=False)
     loans.iloc[900:].to_csv(folder / "paid_by_now.csv", index=False)
-    make_visits().to_csv(folder / "visits.csv", index=False, sep=";")
 
 
 def make_loans(n: int, seed: int) -> pd.DataFrame:
@@ -186,16 +101,6 @@ def make_loans(n: int, seed: int) -> pd.DataFrame:
             "outcome": outcome,
         }
     )
-
-
-def make_visits() -> pd.DataFrame:
-    """Patients of scikit-learn's diabetes data, their progression in three grades."""
-    from sklearn.datasets import load_diabetes
-
-    data = load_diabetes(as_frame=True, scaled=False)
-    visits = data.data.copy()
-    visits["grade"] = np.array(["mild", "moderate", "severe"])[np.digitize(data.target, [100, 200])]
-    return visits
 
 
 if __name__ == "__main__":
