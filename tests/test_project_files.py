@@ -1,4 +1,4 @@
-"""The files around the code agree with it where no linter looks: versions and addresses."""
+"""The files around the code agree with it and with each other: versions and addresses."""
 
 import re
 import tomllib
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.specifiers import SpecifierSet
 
 import rejo
 
@@ -15,32 +16,28 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def read(name):
-    """The content of a YAML or TOML file."""
-    text = (ROOT / name).read_text("utf-8")
-    return tomllib.loads(text) if name.endswith(".toml") else yaml.safe_load(text)
+def text(name):
+    return (ROOT / name).read_text("utf-8")
 
 
-def supported_pythons():
-    """Versions of Python that the package says it runs on: "3.11", "3.12", ..."""
-    classifiers = "\n".join(read("pyproject.toml")["project"]["classifiers"])
-    return re.findall(r"^Programming Language :: Python :: (3\.\d+)$", classifiers, re.M)
+def project():
+    return tomllib.loads(text("pyproject.toml"))["project"]
 
 
 def test_the_citation_is_of_this_version():
-    citation, project = read("CITATION.cff"), read("pyproject.toml")["project"]
+    citation = yaml.safe_load(text("CITATION.cff"))
     assert str(citation["version"]) == rejo.__version__
-    assert citation["license"] == project["license"]
-    assert citation["repository-code"] == project["urls"]["Source"]
+    assert citation["license"] == project()["license"]
+    assert citation["repository-code"] == project()["urls"]["Source"]
 
 
 def test_there_is_one_address():
     """Everything that names the repository or the site names the same one."""
-    urls = read("pyproject.toml")["project"]["urls"]
-    files = [*ROOT.glob("*.md"), ROOT / "CITATION.cff", ROOT / "pyproject.toml"]
-    for folder in (".github", "docs", "src", "studies"):
-        files += [p for p in (ROOT / folder).rglob("*") if p.suffix in {".md", ".py", ".yml"}]
-    everything = "\n".join(path.read_text("utf-8") for path in files)
+    urls = project()["urls"]
+    paths = [*ROOT.glob("*.md"), ROOT / "CITATION.cff", ROOT / "pyproject.toml"]
+    for pattern in (".github/**/*.yml", "docs/**/*.md", "src/**/*.py"):
+        paths += ROOT.glob(pattern)
+    everything = "\n".join(path.read_text("utf-8") for path in paths)
     owner = "[A-Za-z0-9-]+"
     sources = set(re.findall(rf"https://github\.com/{owner}/rejo\b", everything))
     sites = set(re.findall(rf"https://{owner}\.github\.io/rejo/", everything))
@@ -49,17 +46,17 @@ def test_there_is_one_address():
 
 def test_the_readme_needs_no_files_beside_it():
     """PyPI shows the README alone, so its links and pictures are absolute."""
-    text = (ROOT / "README.md").read_text("utf-8")
-    links = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S))
-    assert links
-    assert all(link.startswith("https://") for link in links)
+    links = re.findall(r"^\[\w+\]: (\S+)$|\]\((\S+?)\)", text("README.md"), re.M)
+    assert len(links) > 15
+    assert all("".join(link).startswith("https://") for link in links)
 
 
-def test_each_version_of_python_is_tested():
-    found = set()
-    for job in read(".github/workflows/tests.yml")["jobs"].values():
-        matrix = job.get("strategy", {}).get("matrix", {})
-        for key in ("python", "python-version"):
-            found.update(map(str, matrix.get(key, [])))
-            found.update(str(row[key]) for row in matrix.get("include", []) if key in row)
-    assert found == set(supported_pythons())
+def test_the_versions_of_python_agree():
+    """What the package says it runs on is what it asks for, and what is tested."""
+    classifiers = "\n".join(project()["classifiers"])
+    versions = re.findall(r"^Programming Language :: Python :: (3\.\d+)$", classifiers, re.M)
+    wanted = SpecifierSet(project()["requires-python"])
+    assert next(v for v in (f"3.{minor}" for minor in range(60)) if v in wanted) == versions[0]
+    assert f"python-{versions[0]}_or_newer" in text("README.md")
+    tested = re.findall(r"\b3\.\d{2}\b", text(".github/workflows/tests.yml"))
+    assert set(tested) == set(versions)
