@@ -24,66 +24,17 @@ VERSIONS = (
 
 
 class ClusterError(RejoError):
-    """The cluster cannot do the work; the message says why, and what to do.
-
-    Parameters
-    ----------
-    problem : str
-        What is wrong.
-    parameter : str, default=None
-        The parameter to change.
-    where : str, default=None
-        The address of the scheduler.
-    remedy : str, default=None
-        What to do.
-
-    See Also
-    --------
-    connect : Raises it if nothing answers, there are no workers, or versions differ.
-    WorkerLost : A worker went away.
-
-    Examples
-    --------
-    >>> from rejo.cluster import ClusterError
-    >>> error = ClusterError("no worker is left", remedy="Start workers, and repeat the call.")
-    >>> print(error)
-    no worker is left. Start workers, and repeat the call.
-    """
+    """The cluster cannot do the work; the message says why, and what to do."""
 
 
 class WorkerInfo(NamedTuple):
-    """A worker of a cluster.
-
-    Parameters
-    ----------
-    address : str
-        Its address.
-    threads : int
-        Number of its threads.
-    memory_limit : int
-        Bytes; 0: none.
-    nanny : str or None
-        Address of the process that restarts it; None: nobody does.
-    folder : str
-        Its own folder; another one after a restart, even at the same address.
-
-    See Also
-    --------
-    workers : List them.
-
-    Examples
-    --------
-    >>> from rejo.cluster import WorkerInfo
-    >>> worker = WorkerInfo("tcp://10.0.0.2:40001", 4, 8_000_000_000, None, "/tmp/worker-1")
-    >>> worker.threads, worker.nanny is None  # nobody restarts it
-    (4, True)
-    """
+    """A worker of a cluster."""
 
     address: str
     threads: int
-    memory_limit: int
-    nanny: str | None
-    folder: str
+    memory_limit: int  # bytes; 0: none
+    nanny: str | None  # address of the process that restarts it; None: nobody does
+    folder: str  # another one after a restart, even at the same address
 
 
 @contextmanager
@@ -110,22 +61,6 @@ def connect(client: Any, *, security: Any = None, timeout: float = TIMEOUT) -> I
     ------
     ClusterError
         If nothing answers, there are no workers, or workers have other versions.
-
-    See Also
-    --------
-    workers : List the workers.
-    hand_out : Give items to whichever worker is free.
-    placed : Run cross-validation on the cluster.
-    distributed.Client : Dask's own connection.
-
-    Examples
-    --------
-    >>> from distributed import LocalCluster  # doctest: +SKIP
-    >>> from rejo.cluster import connect, workers
-    >>> options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    >>> with LocalCluster(**options) as cluster, connect(cluster) as client:  # doctest: +SKIP
-    ...     print([worker.threads for worker in workers(client)])
-    [1, 1]
     """
     distributed = import_distributed()
     with hushed():
@@ -143,30 +78,7 @@ def connect(client: Any, *, security: Any = None, timeout: float = TIMEOUT) -> I
 
 
 def workers(client: Any) -> list[WorkerInfo]:
-    """List the workers of a cluster, sorted by address.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        From :func:`connect`.
-
-    Returns
-    -------
-    list of WorkerInfo
-        Those that the scheduler knows now.
-
-    See Also
-    --------
-    connect : Open a connection.
-    together : Run a task on each of several workers.
-
-    Examples
-    --------
-    >>> from rejo.cluster import connect, workers
-    >>> with connect("tcp://10.0.0.1:8786") as client:  # doctest: +SKIP
-    ...     sum(worker.threads for worker in workers(client))
-    8
-    """
+    """List the workers that the scheduler of a client knows now, sorted by address."""
     return survey(client)[0]
 
 

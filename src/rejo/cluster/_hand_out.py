@@ -61,13 +61,6 @@ def hand_out(
         ``failed(item, error)`` gives a result in the place of that of an item that raised, or
         that workers die on.  By default the error is raised.
 
-    Yields
-    ------
-    item : object
-        An item, in any order.
-    result : object
-        What the function made of it.
-
     Raises
     ------
     WorkerLost
@@ -76,19 +69,6 @@ def hand_out(
         If the scheduler goes away, or no worker is left.
     Exception
         What the function raises, with its traceback.
-
-    See Also
-    --------
-    connect : Open a connection.
-    together : One task for each worker, all at the same time.
-    distributed.Client.map : Dask's own way, without a limit of what is submitted.
-
-    Examples
-    --------
-    >>> from rejo.cluster import connect, hand_out
-    >>> with connect("tcp://10.0.0.1:8786") as client:  # doctest: +SKIP
-    ...     print(sorted(hand_out(client, abs, [-1, 2, -3])))
-    [(-3, 3), (-1, 1), (2, 2)]
     """
     with hushed():
         tasks: Tasks[T, R] = Tasks(client, function, name)

@@ -43,13 +43,6 @@ def placed(client: Any, *, security: Any = None) -> Iterator[Any]:
     client : distributed.Client or None
         The connection; None if the loops run here.
 
-    See Also
-    --------
-    connect : What ``client`` may be.
-    rejo.compare : Compare methods; its loops can be placed.
-    rejo.RejectClassifierCV : Find an operating point; its folds can be placed.
-    joblib.parallel_config : Choose any backend of joblib.
-
     Examples
     --------
     The same code runs here and on a cluster:

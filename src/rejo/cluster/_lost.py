@@ -17,34 +17,8 @@ MEMORY_TOPIC = "worker-restart-memory"  # under which nannies tell the scheduler
 class WorkerLost(ClusterError):
     """A worker went away while it worked, or stopped working.
 
-    Parameters
-    ----------
-    problem : str
-        What is wrong.
-    parameter : str, default=None
-        The parameter to change.
-    where : str, default=None
-        The address of the scheduler.
-    remedy : str, default=None
-        What to do.
-
-    Attributes
-    ----------
-    memory_limit : int or None
-        Limit of the worker in bytes, if memory was the reason: without more memory, the same work
-        would end the same way.
-
-    See Also
-    --------
-    together : Raises it; the call may be repeated.
-    hand_out : Raises it if workers die on an item again and again.
-
-    Examples
-    --------
-    >>> from rejo.cluster import WorkerLost
-    >>> error = WorkerLost("the worker at tcp://10.0.0.2:40001 went away")
-    >>> error.memory_limit is None  # memory was not the reason: worth another try
-    True
+    ``memory_limit`` is that of the worker in bytes if memory was the reason: without more memory,
+    the same work would end the same way.
     """
 
     memory_limit: int | None = None

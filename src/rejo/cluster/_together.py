@@ -72,22 +72,6 @@ def together(
         If the scheduler goes away, there are too few workers, or they have no nannies.
     Exception
         What a task raised, with its traceback and a note on its rank.
-
-    See Also
-    --------
-    hand_out : More items than workers, in any order.
-    rejo.tables.pieces.share : Divide the row groups of files into shares.
-
-    Examples
-    --------
-    Each worker adds up its share:
-
-    >>> from rejo.cluster import connect, together
-    >>> def add_up(rank, share):
-    ...     return rank, sum(share)
-    >>> with connect("tcp://10.0.0.1:8786") as client:  # doctest: +SKIP
-    ...     together(client, add_up, [[1, 2, 3], [4, 5]])
-    [(0, 6), (1, 9)]
     """
     with hushed():
         team = _team(client, len(shares)) if on is None else list(on)

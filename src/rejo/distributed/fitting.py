@@ -84,13 +84,6 @@ def fit(
         If workers are lost again and again, or need more memory than they may use, or the
         scheduler goes away.
 
-    See Also
-    --------
-    predict : Decide the cases of many files.
-    rejo.RejectClassifierCV : Operating points and promises, for tables in memory.
-    rejo.RejoBoost : Trees, which stream well.
-    rejo.cluster.connect : What ``client`` may be.
-
     Notes
     -----
     Memory: about a byte for each value of the encoded table (two if ``max_bin`` is above 256; times

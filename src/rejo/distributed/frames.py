@@ -48,11 +48,6 @@ class FrameDecider:
     schema : str
         Columns that it returns and their types, as Spark's SQL writes them.
 
-    See Also
-    --------
-    predict : Decide Parquet files, with ranks.
-    rejo.review : Decide a table in memory.
-
     Examples
     --------
     >>> import pandas as pd

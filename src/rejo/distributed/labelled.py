@@ -84,26 +84,11 @@ def judge_labelled(
     max_bytes: int | None = None,
     show_progress: bool | None = False,
 ) -> LabelledRows:
-    """Decide cases of Parquet files whose classes are known.
+    """Decide cases of Parquet files whose classes are known; most options are as for ``predict``.
 
-    Parameters
-    ----------
-    model, data, client, n_jobs, trusted, max_bytes, show_progress
-        As for :func:`rejo.distributed.predict`.
-    columns : LabelColumns
-    classify : callable
-        Gives the index of the class of each word, ``NO_CLASS`` or ``UNKNOWN``; workers call it.
-    required : iterable of str, default=()
-        Columns that the files must have, besides the features and the target.
-    reading : dict, default=None
-        Arguments of :func:`rejo.tables.read_chunks`.
-    prints : bool, default=False
-        Also hash each case.
-
-    Raises
-    ------
-    TableError
-        If a file cannot be read, lacks a column, or has a class that the model does not know.
+    ``classify`` gives the index of the class of each word, ``NO_CLASS`` or ``UNKNOWN``; workers
+    call it.  The files must have the columns that are ``required``, besides the features and the
+    target.  With ``prints``, each case is hashed, too.
     """
     opened, sent, file = packed_model(model, trusted, max_bytes)
     table = ParquetTable.of(absolute(data))

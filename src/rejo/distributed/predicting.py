@@ -38,7 +38,7 @@ DRAWN = 1 << 20  # numbers at a time
 
 
 class DecidedFolder(NamedTuple):
-    """Decisions in a folder.
+    """Decisions in a folder; :func:`predict` writes it.
 
     Parameters
     ----------
@@ -49,26 +49,6 @@ class DecidedFolder(NamedTuple):
         the output and the numbers of cases.
     counts : CaseCounts or None
         The numbers of cases in detail; ``None`` if an earlier run had decided all of them.
-
-    See Also
-    --------
-    predict : Write one.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from tempfile import TemporaryDirectory
-    >>> from rejo import RejoLinear
-    >>> from rejo.datasets import make_synthetic_1
-    >>> from rejo.distributed import predict
-    >>> X, y = make_synthetic_1(100, random_state=0)
-    >>> frame = pd.DataFrame(X, columns=["age", "income"])
-    >>> model = RejoLinear(reject_cost=0.2).fit(frame, y)
-    >>> with TemporaryDirectory() as folder:
-    ...     frame.to_parquet(f"{folder}/new.parquet")
-    ...     decided = predict(model, f"{folder}/new.parquet", f"{folder}/decided")
-    >>> sorted(decided.manifest)
-    ['capacity', 'counts', 'inputs', 'key', 'model', 'parts', 'plan', 'rejo', 'rows']
     """
 
     folder: Path
@@ -158,12 +138,6 @@ def predict(
         If the folder has other files, or an option does not suit the model.
     ClusterError
         If the cluster cannot do the work.
-
-    See Also
-    --------
-    fit : Train on many files.
-    FrameDecider : Decide frames, such as those of Spark.
-    rejo.review : Decide a table in memory.
 
     Examples
     --------

@@ -66,13 +66,13 @@ def amount(value: float) -> str:
     return text.rstrip("0").removesuffix(".") if places else text
 
 
-def clean(text: str, longest: int = LONGEST) -> str:
+def clean(text: object, longest: int | None = LONGEST) -> str:
     """A label without control characters, cut if it is long."""
     kept = "".join(
         " " if char in "\t\n\r" else "\ufffd" if unicodedata.category(char) in _UNFIT else char
-        for char in text
+        for char in str(text)
     )
-    return kept if len(kept) <= longest else kept[: longest - 1] + "…"
+    return kept if longest is None or len(kept) <= longest else kept[: longest - 1] + "…"
 
 
 _UNFIT = ("Cc", "Cs")  # control characters, and halves of a pair

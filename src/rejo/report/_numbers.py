@@ -54,26 +54,6 @@ class Setting(NamedTuple):
         The operating point, as an index.
     prices : tuple
         Prices of an error and a review, or of each decision and a review for each true class.
-
-    See Also
-    --------
-    Report : Its ``numbers`` gives all texts at a setting.
-
-    Examples
-    --------
-    >>> from rejo import RejoSVC
-    >>> from rejo.datasets import make_synthetic_1
-    >>> from rejo.report import Setting, make_report
-    >>> from rejo.selection import cross_val_outcomes
-    >>> X, y = make_synthetic_1(200, random_state=0)
-    >>> points = cross_val_outcomes(RejoSVC(C=10, gamma=4), X, y, reject_costs=[0.1, 0.3])
-    >>> report = make_report(points, (y > 0).astype(int), ["low", "high"], chosen=1,
-    ...                      title="Two noisy classes", provenance={"data": "synthetic"})
-    >>> report.setting.point
-    1
-    >>> moved = Setting(0, report.prices)  # a reader moves the slider
-    >>> report.numbers(moved)["headline"].split("; ")[1]
-    '400 go to review.'
     """
 
     point: int

@@ -61,7 +61,7 @@ def read_promises(
     if isinstance(promises, str | Mapping):
         raise TypeError(f"promises must be a list of promises; got {promises!r}.")
     found = [_read(promise) for promise in promises]
-    groups = [clean(str(name)) for name in sent_to_review]
+    groups = [clean(name) for name in sent_to_review]
     if not (found or groups or unequal):
         return None
     kinds: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
@@ -82,7 +82,7 @@ def read_promises(
 
 def _read(promise: Any) -> dict[str, Any]:
     if isinstance(promise, str):
-        return {"promise": _text(promise)}
+        return {"promise": clean(promise, None)}
     if not isinstance(promise, Mapping):
         return _read(_from_guarantee(promise))
     given = {key: promise[key] for key in KEYS & promise.keys() if promise[key] is not None}
@@ -93,7 +93,8 @@ def _read(promise: Any) -> dict[str, Any]:
             f"promises must be by {', '.join(OF)} and about {', '.join(WHAT)}; got "
             f"{dict(promise)!r}."
         )
-    return given | {key: _text(given[key]) for key in ("promise", "assumption") if key in given}
+    texts = {key: clean(given[key], None) for key in ("promise", "assumption") if key in given}
+    return given | texts
 
 
 def _from_guarantee(guarantee: Any) -> dict[str, Any]:
@@ -137,7 +138,7 @@ def _table(promises: list[dict[str, Any]]) -> PromiseTable:
 
     rows = [
         PromiseRow(
-            clean(str(promise["value"])),
+            clean(promise["value"]),
             limit(promise, "target"),
             limit(promise, "bound"),
             whole(int(promise["n_cases"])) if "n_cases" in promise else NONE,
@@ -150,8 +151,3 @@ def _table(promises: list[dict[str, Any]]) -> PromiseTable:
 def _at_most(rate: float) -> str:
     """A limit, rounded up: what is shown must hold, too."""
     return f"{fixed(ceil(1000 * rate - 1e-9), 1)}{SPACE}%"
-
-
-def _text(value: Any) -> str:
-    text = str(value)
-    return clean(text, longest=len(text))

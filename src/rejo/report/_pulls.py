@@ -42,9 +42,9 @@ def _row_of(feature: Any) -> dict[str, Any]:
 
 
 def _row(row: Mapping[str, Any]) -> PullRow:
-    share, where, rate = float(row["share"]), clean(str(row.get("where") or "")), ""
+    share, where, rate = float(row["share"]), clean(row.get("where") or ""), ""
     if where and row.get("reviewed") is not None and row.get("usual") is not None:
         rate = f"{percent(float(row['reviewed']))} against {percent(float(row['usual']))}"
     if where and row.get("cases") is not None:
         where = f"{where} ({whole(int(row['cases']))} cases)"
-    return PullRow(clean(str(row["feature"])), percent(share), f"{100 * share:.1f}%", where, rate)
+    return PullRow(clean(row["feature"]), percent(share), f"{100 * share:.1f}%", where, rate)

@@ -40,24 +40,6 @@ def render(report: Report) -> str:
     -------
     html : str
         Write it in UTF-8.
-
-    See Also
-    --------
-    make_report : Count what the page shows.
-
-    Examples
-    --------
-    >>> from rejo import RejoSVC
-    >>> from rejo.datasets import make_synthetic_1
-    >>> from rejo.report import make_report, render
-    >>> from rejo.selection import cross_val_outcomes
-    >>> X, y = make_synthetic_1(200, random_state=0)
-    >>> points = cross_val_outcomes(RejoSVC(C=10, gamma=4), X, y, reject_costs=[0.1, 0.3])
-    >>> report = make_report(points, (y > 0).astype(int), ["low", "high"], chosen=1,
-    ...                      title="Two noisy classes", provenance={"data": "synthetic"})
-    >>> html = render(report)
-    >>> html[:15], "Two noisy classes" in html
-    ('<!doctype html>', True)
     """
     script, style = "\n".join(_read(name) for name in SCRIPTS), _read("report.css")
     template, safe = _template()

@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from rejo._docs import cited
-from rejo._errors import renamed
 from rejo._html import table_html
 from rejo._typing import Floats, Indices
 from rejo.estimators import AMBIGUOUS
@@ -61,86 +59,21 @@ ANY_COST = 0.1  # of a review, if there are neither prices nor a reject cost
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """Counts, words and labels of a page; :func:`make_report` makes it, :func:`render` shows it.
+    """Counts, words and labels of a page; :func:`make_report` makes it, :func:`render` shows it."""
 
-    Parameters
-    ----------
-    tallies, ranges : list
-        Outcomes at each point: counts of the cases, and ranges for the next 1,000 cases.
-    classes : list of str
-        The classes, in their order.
-    chosen : int
-        The point shown when the page opens.
-    axis : {"reject_cost", "review_share"}
-        What the points are.
-    size : float
-        Number of independent cases with the same information.
-    n_models : int
-        Number of models that decided the cases, each its own part.
-    layout : OutcomeLayout
-        Columns of the table of outcomes.
-    prices : tuple of shape (n_classes, n_prices)
-        Price of each decision and, last, of a review, for each true class, when the page opens.
-    confidence : float
-        Confidence of all intervals.
-    histogram : Histogram or None
-        Scores by class.
-    columns, left_out : list
-        Columns with the outcomes of their groups, and names of those with too many groups.
-    rivals : list
-        Curves of other methods.
-    tried : TriedTable or None
-        Candidates that were compared.
-    promises : Promises or None
-        What is promised.
-    doubtful : list
-        Features that make cases doubtful.
-    title : str
-        The title.
-    notes, provenance : list
-        Sentences below the headline, and how the results were obtained.
-    command : str
-        The command that made the page.
-
-    Attributes
-    ----------
-    setting : Setting
-        The chosen point and the prices shown when the page opens.
-    n : int
-        Number of cases.
-
-    See Also
-    --------
-    make_report : Make one.
-    render : Write the page.
-
-    Examples
-    --------
-    >>> from rejo import RejoSVC
-    >>> from rejo.datasets import make_synthetic_1
-    >>> from rejo.report import make_report
-    >>> from rejo.selection import cross_val_outcomes
-    >>> X, y = make_synthetic_1(200, random_state=0)
-    >>> points = cross_val_outcomes(RejoSVC(C=10, gamma=4), X, y, reject_costs=[0.1, 0.3])
-    >>> report = make_report(points, (y > 0).astype(int), ["low", "high"], chosen=1,
-    ...                      title="Two noisy classes", provenance={"data": "synthetic"})
-    >>> report.n, report.n_models, report.classes
-    (200, 5, ['low', 'high'])
-    """
-
-    tallies: list[PointTally]
-    ranges: list[Ranges]
+    tallies: list[PointTally]  # counts of the cases at each operating point
+    ranges: list[Ranges]  # of the next 1,000 cases
     classes: list[str]
-    chosen: int
+    chosen: int  # the point shown when the page opens
     axis: Axis
-    size: float
-    n_models: int
+    size: float  # number of independent cases with the same information
+    n_models: int  # that decided the cases, each its own part
     layout: OutcomeLayout
-    prices: Prices
+    prices: Prices  # when the page opens
     confidence: float
     histogram: Histogram | None
-    columns: list[Column]
-    left_out: list[str]
+    columns: list[Column]  # with the outcomes of their groups
+    left_out: list[str]  # columns with too many groups
     rivals: list[Rival]
     tried: TriedTable | None
     promises: Promises | None
@@ -278,8 +211,6 @@ class Report:
         }
 
 
-@cited
-@renamed(groups="by")
 def make_report(
     outcomes: Sequence[Outcomes],
     y: ArrayLike,
@@ -370,19 +301,14 @@ def make_report(
 
     See Also
     --------
-    render : Write the page.
     rejo.selection.cross_val_outcomes : Outcomes at several reject costs.
     rejo.selection.ranking_outcomes : Outcomes of new cases, for several shares of reviews.
-
-    References
-    ----------
-    %wilson1927
 
     Examples
     --------
     >>> from rejo import RejoSVC
     >>> from rejo.datasets import make_synthetic_1
-    >>> from rejo.report import make_report
+    >>> from rejo.report import make_report, render
     >>> from rejo.selection import cross_val_outcomes
     >>> X, y = make_synthetic_1(400, random_state=0)
     >>> points = cross_val_outcomes(RejoSVC(C=10, gamma=4), X, y, reject_costs=[0.04, 0.2, 0.48])
@@ -390,6 +316,8 @@ def make_report(
     ...                      title="Two noisy classes", provenance={"data": "synthetic"})
     >>> report.numbers(report.setting)["headline"]
     'Of 1,000 cases, ... are decided automatically, about ... of them wrong (...); ... review.'
+    >>> render(report)[:15]
+    '<!doctype html>'
     """
     by = by or {}
     true = check_cases(outcomes, y, len(classes), axis, by)
@@ -419,7 +347,7 @@ def make_report(
     return Report(
         tallies=tallies,
         ranges=[predict_ranges(found, worth * n, confidence) for found in tallies],
-        classes=[clean(str(label)) for label in classes],
+        classes=[clean(label) for label in classes],
         chosen=int(chosen),
         axis=axis,
         size=worth * n,
@@ -434,10 +362,10 @@ def make_report(
         tried=read_tried(tried, _prices.highest_error(checked)),
         promises=read_promises(promises, sent_to_review, bool(group_thresholds)),
         doubtful=read_doubtful(doubtful),
-        title=_text(title),
-        notes=[_text(note) for note in notes],
-        provenance=[(_text(key), _text(value)) for key, value in provenance.items()],
-        command=_text(command),
+        title=clean(title, None),
+        notes=[clean(note, None) for note in notes],
+        provenance=[(clean(k, None), clean(v, None)) for k, v in provenance.items()],
+        command=clean(command, None),
     )
 
 
@@ -473,11 +401,6 @@ def _by_class(
     error = np.where(n > 0, paid / np.maximum(n, 1), mean)
     error = np.array([float(f"{price:.4g}") for price in error])  # as a field can show it
     return np.stack([np.diag(given), error, given[:, -1]], axis=1)
-
-
-def _text(value: Any) -> str:
-    text = str(value)
-    return clean(text, longest=len(text))
 
 
 def _or_none(value: float) -> float | None:

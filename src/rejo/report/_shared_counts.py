@@ -101,7 +101,7 @@ def group_columns(
     for name, values in by.items():
         labels, code = _most_frequent([str(value) for value in values])
         if sum(len(column.groups) for column in columns) + len(labels) > MAX_ROWS:
-            left_out.append(clean(str(name)))
+            left_out.append(clean(name))
             continue
         found = [tally(point.decision, y, fold=code) for point in outcomes]
         reviewed, wrong = (
@@ -112,7 +112,7 @@ def group_columns(
         forced = [tally(point.forced, y, fold=code).wrong for point in own]
         by_group = np.transpose(forced).astype(int).tolist()
         rows = map(Group, labels, np.bincount(code).tolist(), reviewed, wrong, by_group)
-        columns.append(Column(clean(str(name)), list(rows)))
+        columns.append(Column(clean(name), list(rows)))
     return columns, left_out
 
 

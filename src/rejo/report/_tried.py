@@ -47,7 +47,7 @@ def read_tried(rows: Sequence[Mapping[str, Any]], highest_price: float) -> Tried
         cost, error = float(row["cost"]), row.get("error")
         known = error is not None and isfinite(error)
         return Candidate(
-            method=clean(str(row["method"])),
+            method=clean(row["method"]),
             cost=amount(cost),
             error=f"±{SPACE}{amount(float(error))}" if known else "",  # type: ignore[arg-type]
             more=_more(cost, least),
