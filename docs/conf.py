@@ -154,8 +154,7 @@ html_theme_options = {
     "icon_links": [
         {"name": "Source code", "url": REPOSITORY, "icon": "fa-brands fa-github"},
     ],
-    "header_links_before_dropdown": 7,
-    "navbar_align": "left",
+    "navbar_center": [],  # all pages are in the sidebar
     "collapse_navigation": True,
     "navigation_depth": 3,
     "show_nav_level": 1,
@@ -169,8 +168,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-ALONE = ("index", "start", "which", "whats_new", "glossary")  # nothing beside them
-html_sidebars = {"**": ["sidebar-nav-bs"]} | {page: [] for page in ALONE}
+html_sidebars = {"**": ["pages"], "index": []}  # in _templates
 
 
 def linkcode_resolve(domain, info):

@@ -14,7 +14,7 @@ from rejo.datasets import bayes_risk, make_synthetic_1
 from rejo.replication import decode, loss_from_costs, replica_costs
 from rejo.solvers.mlp import Data, Network, objective
 
-PAGE = Path(__file__).parents[1] / "docs" / "torch.md"
+PAGE = Path(__file__).parents[1] / "docs" / "classifiers.md"
 
 
 def test_without_pytorch_the_error_names_the_extra():
@@ -214,7 +214,7 @@ def test_wrong_input_is_refused(torch, rejo_torch):
 @pytest.mark.skipif(not PAGE.exists(), reason="needs the source tree")
 def test_the_examples_of_the_guide_run(torch):
     names = {}
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) >= 2
+    blocks = re.findall(r"```python\n(?!>>>)(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks
     for block in blocks:
         exec(block, names)

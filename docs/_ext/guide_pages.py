@@ -1,9 +1,7 @@
 """Makes pages of the site from the Markdown that is written for GitHub.
 
 - Links to files that are no pages of the site, such as ``../SECURITY.md``, lead to the repository.
-- A list of links to pages is also the table of contents: under a heading of the start page and of
-  the guide, its pages come in that order.
-- ``<!-- changelog -->`` is replaced by the changelog.
+- The lists of links on the start page are also the table of contents.
 - The list of words in the glossary becomes one that Sphinx knows: the search finds each of them.
 - The empty line that ends a doctest is not shown.
 """
@@ -16,13 +14,8 @@ from docutils import nodes
 
 LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
 CODE = re.compile(r"(^```.*?^```[ ]*$)", re.M | re.S)
-ENTRY = re.compile(r"^(?:-|\d+\.) (?:\*\*)?\[([^\]]*)\]\(([\w/.-]+)\.md\)", re.M)
-CONTENTS = ("index", "guide")
-# Pages that hang below another one, once scripts have made them.
-CHILDREN = {"reproducing": "reproduction/index", "tables-benchmark": "table_suite/index"}
-# Doors of the start page that Sphinx makes.
-MADE = {"index": ("api/index", "gallery/index")}
-CHANGELOG = "<!-- changelog -->"
+ENTRY = re.compile(r"^- \[([^\]]*)\]\(([\w/.-]+)\.md\)", re.M)
+MADE = ("api/index", "gallery/index")  # by Sphinx
 WORD = re.compile(r"^- \*\*(.+)\*\*: (.*)\n?", re.M)
 
 
@@ -46,20 +39,18 @@ def to_repository(link, folder, app):
     return f"{app.config.repository}/{kind}/main/{place}{mark}{anchor}"
 
 
-def hidden(lines, caption=""):
-    return "\n".join(["```{toctree}\n:hidden:", caption, *lines, "```\n"])
-
-
 def contents(text):
     """Return hidden tables of contents: one for each heading with a list of pages."""
-    trees = []
-    for part in re.split(r"^(?=## )", text, flags=re.M):
-        if pages := ENTRY.findall(part):
-            title = re.match(r"## (.*)", part)
-            caption = f":caption: {title[1]}\n" if title else ""
-            lines = [f"{name} <{page}>" for name, page in pages]
-            trees.append(hidden(lines, caption))
-    return trees
+    _, *parts = re.split(r"^## (.*)\n", text, flags=re.M)
+    trees = [
+        (title, [f"{name} <{page}>" for name, page in ENTRY.findall(part)])
+        for title, part in zip(parts[::2], parts[1::2], strict=True)
+    ]
+    trees.insert(-1, ("Reference", MADE))
+    return [
+        "\n".join(["```{toctree}", ":hidden:", f":caption: {title}\n", *lines, "```\n"])
+        for title, lines in trees
+    ]
 
 
 def read(app, docname, source):
@@ -67,14 +58,7 @@ def read(app, docname, source):
     if path.suffix != ".md":
         return
     text = source[0]
-    trees = contents(text) if docname in CONTENTS else []
-    if docname in MADE:
-        trees.insert(1, hidden(MADE[docname]))
-    child = CHILDREN.get(docname)
-    if child and Path(app.srcdir, f"{child}.md").exists():
-        trees.append(hidden([child]))
-    if CHANGELOG in text:
-        text = text.replace(CHANGELOG, changelog(Path(app.srcdir)))
+    trees = contents(text) if docname == "index" else []
     if docname == "glossary":
         text = text.replace("## Words\n", "## Words\n\n```{glossary}", 1)
         text = WORD.sub(entry_of_glossary, text) + "```\n"
@@ -88,20 +72,6 @@ def entry_of_glossary(found):
     """Words with a comma between them are one entry, each on a line of its own."""
     words = "\n".join(found[1].split(", "))
     return f"\n{words}\n  {found[2]}\n"
-
-
-def changelog(docs):
-    """The changelog without its head, one heading lower, with links from this folder."""
-    text = (docs.parent / "CHANGELOG.md").read_text(encoding="utf-8")
-    text = "## " + text.partition("\n## ")[2]
-    text = re.sub(r"^(#+ )\[?([^\]\n]*)\]?", r"#\1\2", text, flags=re.M)
-    return LINK.sub(lambda found: from_docs(found[1]), text)
-
-
-def from_docs(link):
-    if re.match(r"[a-z]+:|#", link):
-        return link
-    return link.removeprefix("docs/") if link.startswith("docs/") else f"../{link}"
 
 
 def trim(app, doctree):
