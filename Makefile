@@ -79,7 +79,6 @@ spark: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/transcripts.py
-	$(BIN)/python docs/security.py
 	$(BIN)/python docs/report_picture.py
 	$(BIN)/python -m pytest docs README.md
 

@@ -40,6 +40,7 @@ extensions = [
     "guide_pages",
     "mathml",
     "small_files",
+    "stored_classes",
     "our_names",
 ]
 
