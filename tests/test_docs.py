@@ -25,12 +25,9 @@ def check(*options, script="transcripts.py"):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@pytest.mark.check
 def test_transcripts_are_true():
-    check("--quick")
-
-
-def test_the_table_of_classes_is_what_the_classes_say():
-    check(script="security.py")
+    check()
 
 
 def test_pictures_of_the_decision_tree_are_up_to_date():
@@ -43,12 +40,6 @@ def test_the_decision_tree_says_in_words_what_its_pictures_say():
     drawn = re.findall(r"<text [^>]*>([^<]*)</text>", "".join(pictures))
     assert len(drawn) > 30
     assert {word for line in drawn for word in re.findall(r"\w+", line)} <= {"no", *words}
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_slow_transcripts_are_true():
-    check()
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
