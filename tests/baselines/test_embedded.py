@@ -264,9 +264,3 @@ def test_risk_is_near_the_least_possible(make, setting, bayes):
     grid = GridSearchCV(model, {"C": [0.03, 3.0]}, cv=3).fit(X, y)
     risk = 1 - grid.score(*make(20_000, random_state=1))
     assert bayes * 0.97 < risk < 1.6 * bayes
-
-
-def test_the_old_name_of_the_margin_weight_is_refused():
-    with pytest.raises(TypeError, match="'a': it is now called 'margin_weight'"):
-        EmbeddedRejectSVC(a=0.1)
-    assert EmbeddedRejectSVC(margin_weight=0.3).get_params()["margin_weight"] == 0.3

@@ -39,17 +39,7 @@ class IndependentBoundaries(Wrapper, BoundaryClassifier):
         return -np.sort(-self._raw_scores(self._check_input(X, reset=False)), axis=1)
 
     def crossing_mask(self, X: Any) -> NDArray[np.bool_]:
-        """Return where the boundaries cross.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        crossed : ndarray of bool of shape (n_samples,)
-            Points below one boundary and above a higher one, which is a contradiction.
-        """
+        """Return where (n_samples,) a point lies below one boundary and above a higher one."""
         return _crossed(self._raw_scores(self._check_input(X, reset=False)))
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -101,11 +91,7 @@ class IndependentBoundaries(Wrapper, BoundaryClassifier):
 def side_problem(
     k: Indices, weight: Floats | None, positive: NDArray[np.bool_], costs: Floats
 ) -> tuple[Indices | None, Indices, Floats | None]:
-    """Rows that have a cost at a boundary (``None``: all), their sides 0 or 1, their weights.
-
-    ``positive`` and ``costs`` (K,) are those of the classes; equal costs and no weights give
-    no weights, which any classifier takes.
-    """
+    """Rows with a cost at a boundary (``None``: all), their sides 0 or 1, and weights, if any."""
     c = costs[k]
     rows = None if (c > 0).all() else np.flatnonzero(c)
     if rows is not None:

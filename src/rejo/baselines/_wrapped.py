@@ -59,11 +59,7 @@ class Wrapper(WrapsClassifier):
         return estimator
 
     def _folds(self, X: Any, y: Any, targets: Targets) -> list[Fold]:
-        """Rows to train on and rows held out, of those that have a weight.
-
-        The parameter ``cv`` as an integer deals the points of each class out to the folds in
-        turn, shuffled if there is a ``random_state``.  Other splitters see all rows.
-        """
+        """Rows to train on and rows held out, of those that have a weight."""
         cv: Any = 5 if self.cv is None else self.cv  # type: ignore[attr-defined]
         k = targets.indices
         n = len(k)
@@ -102,30 +98,26 @@ def fit_clones(
 
 
 def scores(estimator: Any, X: Any, labels: NDArray[Any], least: float = LEAST) -> Floats:
-    """Scores of a fitted classifier: (n,), positive for the second of two labels.
+    """Scores of a fitted classifier: (n,), positive for the second of two labels, or (n, n_scores).
 
-    They are those of ``decision_function``, else the log-odds of ``predict_proba``, else those
-    halfway between neighbouring classes.  For K > 2 labels (n, K), logarithms of probabilities if
-    they come from these; or one for each pair of classes, or for each boundary (n, K - 1), if the
-    classifier has these.
+    They are those of ``decision_function``, else logarithms of ``predict_proba``, else those
+    halfway between neighbouring classes of a classifier by boundaries.
     """
-    values = _scores(estimator, X, labels, least)
-    return _no_nan(values, estimator, "scores")
-
-
-def _scores(estimator: Any, X: Any, labels: NDArray[Any], least: float) -> Floats:
     columns = _columns(estimator, labels)
+    K = len(columns)
     if not (hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")):
-        middles = _middles(estimator, X, columns)
-        return middles[:, 0] if len(columns) == 2 else middles
-    if len(columns) == 2:
+        values = _middles(estimator, X, columns)
+        values = values[:, 0] if K == 2 else values
+    elif K == 2:
         sign = 1.0 if columns[1] == 1 else -1.0
-        return sign * inner_scores(estimator, X, None, least)
-    if not hasattr(estimator, "decision_function"):
+        values = sign * inner_scores(estimator, X, None, least)
+    elif hasattr(estimator, "decision_function"):
+        values = np.asarray(estimator.decision_function(X), dtype=np.float64)
+        values = values[:, columns] if values.shape[1] == K else values
+    else:
         p = np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, columns]
-        return np.log(np.maximum(p, least))
-    values = np.asarray(estimator.decision_function(X), dtype=np.float64)
-    return values[:, columns] if values.shape[1] == len(columns) else values
+        values = np.log(np.maximum(p, least))
+    return _no_nan(values, estimator, "scores")
 
 
 def moderate_scores(estimator: Any, X: Any, labels: NDArray[Any]) -> Floats:
@@ -166,10 +158,7 @@ def held_out_scores(
     n_jobs: int | None,
     measure: Measure = scores,
 ) -> tuple[Floats, Indices]:
-    """Scores, or another measure, of points by fits that did not see them, pooled, and their rows.
-
-    ``names`` is what to call the ``labels`` in a message.
-    """
+    """Measures of points by fits that did not see them, pooled, and their rows."""
     pooled = np.concatenate([test for _, test in folds])
     for label, name in zip(labels, names, strict=True):
         if not all((y[train] == label).any() for train, _ in folds):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import StrOptions
@@ -17,7 +18,6 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rejo._docs import cited
 from rejo._frames import take_rows
 from rejo._sparse import check_sparse, summed
 from rejo._state import (
@@ -55,23 +55,17 @@ LEAST = 1e-12  # a posterior below this is a rounding error
 
 
 @storable
-@cited
+@dataclass(eq=False, repr=False)
 class BlendClassifier(ClassifierMixin, _BaseComposition):
     """Weighted mean of the posteriors of several classifiers.
 
-    The posterior of class ``k``, with weights ``w_m`` of the classifiers that are not negative and
-    have the sum 1, is proportional to::
-
-        (sum_m w_m p_mk(x) + floor_k) ^ (1 / T)
-
-    The weights are given, or learned from posteriors of
-    cases that the classifiers have not seen: those with the lowest log loss, shrunk towards equal
-    weights as if these had been seen to be best in 50 other cases.  A mean of posteriors is less
-    sure than it should be [1]_, because the classifiers do not err together; the temperature ``T``
-    [2]_, learned from the same cases, makes up for that.  The floor is what one more case, of each
-    class in its usual share, would add: a forest may call a class impossible, which no number of
-    cases can show.  A blend has no reject option itself; put a
-    :class:`~rejo.ThresholdRejectClassifier` around it.
+    The posterior of class ``k`` is proportional to ``(sum_m w_m p_mk(x) + floor_k) ^ (1 / T)``,
+    with weights ``w_m`` of the classifiers.  They are given, or learned from cases that the
+    classifiers have not seen: those with the lowest log loss, shrunk towards equal weights.  A mean
+    of posteriors is less sure than it should be (:footcite:t:`ranjan2010`), which the temperature
+    ``T`` (:footcite:t:`guo2017`), learned from the same cases, makes up for.  The floor is what one
+    more case, of each class in its usual share, would add.  A blend has no reject option itself;
+    put a :class:`~rejo.ThresholdRejectClassifier` around it.
 
     Parameters
     ----------
@@ -105,11 +99,10 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
     ThresholdRejectClassifier : Gives it a reject option.
     rejo.selection.choose_model : Tries single classifiers and their blend.
     sklearn.ensemble.VotingClassifier : The mean with weights that you give.
-    sklearn.ensemble.StackingClassifier : Another classifier on top of the posteriors.
 
     References
     ----------
-    %ranjan2010, guo2017
+    .. footbibliography::
 
     Examples
     --------
@@ -120,13 +113,16 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
     >>> X, y = make_synthetic_2(200, random_state=0)
     >>> blend = BlendClassifier([("logistic", LogisticRegression()), ("bayes", GaussianNB())])
     >>> model = ThresholdRejectClassifier(blend, reject_cost=0.2).fit(X, y)
-    >>> model.predict_proba(X[:3]).round(1)
-    array([[0.9, 0.1],
-           [0.9, 0.1],
-           [0.7, 0.3]])
     >>> model.estimator_.weights_.round(1)
     array([0.4, 0.6])
     """
+
+    estimators: Any
+    _: KW_ONLY
+    weights: Any = "learn"
+    temperature: Any = "learn"
+    cv: Any = 5
+    n_jobs: int | None = None
 
     _weighted = ("estimators", "estimators_", "weights_")
     _fitted: ClassVar[dict[str, Must]] = {
@@ -150,21 +146,6 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
         "n_jobs": [Integral, None],
     }
 
-    def __init__(
-        self,
-        estimators: Any,
-        *,
-        weights: Any = "learn",
-        temperature: Any = "learn",
-        cv: Any = 5,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimators = estimators
-        self.weights = weights
-        self.temperature = temperature
-        self.cv = cv
-        self.n_jobs = n_jobs
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, with ``deep`` those of the classifiers as ``name__parameter``."""
         return dict(self._get_params("estimators", deep=deep))
@@ -175,14 +156,7 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
         return self
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the weights, if they are not given, and fit the classifiers on all cases.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-        """
+        """Learn the weights, if they are not given, and fit the classifiers on all cases."""
         self._validate_params()
         names = [name for name, _ in self.estimators]
         if not names or len(set(names)) < len(names):
@@ -194,12 +168,15 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
             X = take_rows(X, rows)
         y = classes[k]
         self.floor_ = class_floor(k, weight)
-        p = None
         learns = isinstance(self.weights, str) and self.weights == "learn" and len(names) > 1
         if learns or self.temperature == "learn":
             p = self._held_out(X, y, classes, k, weight)
-        self.weights_ = self._choose_weights(p, k, weight)
-        self.temperature_ = self._choose_temperature(p, k, weight)
+        self.weights_ = learn_weights(p, k, weight) if learns else self._given_weights()
+        self.temperature_ = self.temperature
+        if self.temperature == "learn":
+            mean = np.tensordot(self.weights_, p, 1) + self.floor_
+            self.temperature_ = learn_temperature(mean, k, weight)
+        self.temperature_ = float(self.temperature_)
         members = [est for (_, est), w in zip(self.estimators, self.weights_, strict=True) if w > 0]
         fitted = iter(
             Parallel(n_jobs=self.n_jobs)(delayed(fit_clone)(est, X, y, weight) for est in members)
@@ -279,11 +256,10 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
         X = validate_data(self, X, reset=reset, **array_options(self))
         return summed(X) if issparse(X) else X
 
-    def _choose_weights(self, p: Floats | None, k: Indices, weight: Floats | None) -> Floats:
+    def _given_weights(self) -> Floats:
         n = len(self.estimators)
         if isinstance(self.weights, str):
-            learns = self.weights == "learn" and n > 1 and p is not None
-            return learn_weights(p, k, weight) if learns else np.full(n, 1.0 / n)  # type: ignore
+            return np.full(n, 1.0 / n)
         try:
             given = np.asarray(self.weights, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
@@ -295,38 +271,38 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
             )
         return given / given.sum()
 
-    def _choose_temperature(self, p: Floats | None, k: Indices, weight: Floats | None) -> float:
-        if self.temperature != "learn" or p is None:
-            return float(self.temperature)
-        return learn_temperature(np.tensordot(self.weights_, p, 1) + self.floor_, k, weight)
-
     def _held_out(
         self, X: Any, y: NDArray[Any], classes: NDArray[Any], k: Indices, weight: Floats | None
     ) -> Floats:
         """Posteriors (n_estimators, n, K) by fits that have not seen the case."""
-        rarest = int(np.bincount(k).argmin())
-        n_folds = (
-            min(int(self.cv), int((k == rarest).sum())) if isinstance(self.cv, Integral) else 2
-        )
-        if n_folds < 2:
-            raise ValueError(
-                f"class {classes.tolist()[rarest]!r} has one case, and learning weights takes two. "
-                "Give weights='equal' and a temperature, or more cases."
-            )
-        shuffled = StratifiedKFold(n_folds, shuffle=True, random_state=0)
-        folds = list((shuffled if isinstance(self.cv, Integral) else check_cv(self.cv)).split(X, k))
+        cv = check_cv(self.cv)
+        if isinstance(self.cv, Integral):
+            counts = np.bincount(k)
+            if counts.min() < 2:
+                raise ValueError(
+                    f"class {classes.tolist()[counts.argmin()]!r} has one case, and learning "
+                    "weights takes two. Give weights='equal' and a temperature, or more cases."
+                )
+            n_folds = min(int(self.cv), int(counts.min()))
+            cv = StratifiedKFold(n_folds, shuffle=True, random_state=0)
+        folds = list(cv.split(X, k))
         _check_folds(folds, k, classes)
         cells = [
-            (m, test, delayed(fit_clone)(
-                clone(estimator), take_rows(X, train), y[train],
-                None if weight is None else weight[train],
-            ))
+            (m, estimator, train, test)
             for m, (_, estimator) in enumerate(self.estimators)
             for train, test in folds
-        ]  # fmt: skip
+        ]
+        fits = Parallel(n_jobs=self.n_jobs)(
+            delayed(fit_clone)(
+                estimator,
+                take_rows(X, train),
+                y[train],
+                None if weight is None else weight[train],
+            )
+            for _, estimator, train, _ in cells
+        )
         p = np.empty((len(self.estimators), len(k), len(classes)))
-        fits = Parallel(n_jobs=self.n_jobs)(cell for *_, cell in cells)
-        for (m, test, _), fit in zip(cells, fits, strict=True):
+        for (m, _, _, test), fit in zip(cells, fits, strict=True):
             p[m, test] = posteriors(fit, take_rows(X, test), classes)
         return p
 
@@ -353,11 +329,10 @@ def learn_weights(
     weight: Floats | None = None,  # (n,)
     prior: float = PRIOR,
 ) -> Floats:
-    """Weights (m,) on the simplex with the lowest log loss, shrunk towards equal ones.
+    """Weights (m,) with the lowest log loss, shrunk towards equal ones, by EM for a mixture.
 
-    EM for the weights of a mixture: each case gives a share of itself to each classifier, in
-    proportion to the posterior of the true class.  ``prior`` cases give theirs in equal parts, so
-    the result is the mode under a Dirichlet prior, and small tables stay close to equal weights.
+    Each case gives a share of itself to each classifier, in proportion to the posterior of its
+    class; ``prior`` more cases give theirs in equal parts (a Dirichlet prior).
     """
     m, n, _ = p.shape
     likelihood = np.maximum(p[:, np.arange(n), y], LEAST)  # (m, n)

@@ -54,11 +54,7 @@ class GivenScores(ClassifierMixin, BaseEstimator):
 
 @storable
 class TemperatureScaling(BaseEstimator):
-    """One factor ``beta`` for all scores: posteriors are ``softmax(beta * scores)``.
-
-    It never changes which class is likeliest.  ``beta`` minimises the log loss, as with
-    ``method="temperature"`` of scikit-learn 1.8 and later.
-    """
+    """One factor ``beta`` for all scores, with the lowest log loss: ``softmax(beta * scores)``."""
 
     _fitted: ClassVar[dict[str, Must]] = {"beta_": number(low=1e-300)}
 
@@ -110,9 +106,8 @@ class CumulativeSigmoids(BaseEstimator):
 def fit_calibrator(scores: Floats, y: Indices, weight: Floats, method: str) -> Any:
     """Fit a map from scores (n,) or (n, n_scores) to posteriors, for :func:`calibrated`.
 
-    The method "sigmoid" is Platt's; for more than two classes, a multinomial logistic regression
-    on all scores or, if there is one for each boundary between ordered classes, a sigmoid at each.
-    "isotonic" is a regression for each class, and "temperature" one factor for all scores.
+    For more than two classes "sigmoid" is a multinomial logistic regression on all scores or, of
+    scores at the boundaries between ordered classes, a sigmoid at each.
     """
     scores, K = scores.reshape(len(scores), -1), len(np.unique(y))
     if method == "sigmoid" and K > 2:

@@ -18,9 +18,8 @@ def best_cutoffs(
 
         minimise  sum_q sum_i c_iq [(s_i > t_q) != positive_i],   t_0 <= t_1
 
-    With the costs of the two replicas of a split this is ``w_r R + E``, up to a factor.  The
-    minimum is exact, in O(n log n).  Of equally cheap pairs one that rejects few points is
-    taken; a cut-off lies midway between neighbouring scores, or beyond all by their range.
+    The minimum is exact.  Of equally cheap pairs one that rejects few points is taken; a cut-off
+    lies midway between neighbouring scores, or beyond all by their range.
     """
     order = np.argsort(scores, kind="stable")
     # A cut-off that moves above a positive point loses its cost, above a negative one saves it.
@@ -50,13 +49,11 @@ def class_thresholds(
 ) -> Floats:
     """Least posterior ``T_i`` (K,) at which a point whose likeliest class is ``i`` is accepted.
 
-    The points of each class in ascending order of ``p``: rejecting up to some place adds the
-    rejections W and removes the errors E, whatever the other classes do.  Without
-    ``max_rejection`` every class minimises ``reject_cost * W - E`` by itself, which minimises
-    the risk.  With it, each step takes the class and the stretch of points with the most errors
-    per rejection of those that still fit, as long as the accuracy on the accepted points grows.
-    A threshold is 0 to accept all points of a class, above 1 for none, and Chow's
-    ``1 - reject_cost`` for a class without points.
+    Rejecting the points of a class up to some ``p`` adds the rejections W and removes the errors E.
+    Without ``max_rejection`` every class minimises ``reject_cost * W - E`` by itself.  With it,
+    each step takes the stretch of points with the most errors per rejection of those that still
+    fit, as long as the accuracy on the accepted points grows.  A threshold is 0 to accept all
+    points of a class, above 1 for none, and Chow's ``1 - reject_cost`` for a class without points.
     """
     total = weight.sum()
     thresholds = np.full(n_classes, 1.0 - reject_cost)

@@ -17,7 +17,6 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from rejo._errors import renamed
 from rejo._state import Must, count, figure, floats, indices, number, optional, require, storable
 from rejo._typing import Floats, Indices
 from rejo.baselines.binary_machine import BinaryKernelMachine
@@ -38,25 +37,21 @@ class Machine(NamedTuple):
 @storable
 @dataclass(kw_only=True, eq=False, repr=False)
 class EmbeddedRejectSVC(BinaryKernelMachine, PathMixin):
-    """Support vector classifier with a reject region of its own width around its boundary.
+    """Support vector classifier with a reject region of its own width, by :footcite:t:`fumera2002`.
 
-    A point is rejected where ``|f(x)| <= eps``; both ``f = w . x + b`` and ``eps`` are trained
-    [1]_.  In place of the slack of an SVM stands the cost of where a point
-    lies: 0 beyond the margin (``z = y f >= 1``), ``w_C`` inside it but accepted, ``w_r`` (the
-    reject cost) where it is rejected, 1 where it is wrong.  With these steps smoothed to
-    sigmoids ``s`` of slope k, it minimises over ``w``, ``b`` and ``0 <= eps <= 1``::
+    A point is rejected where ``|f(x)| <= eps``; both ``f = w . x + b`` and ``eps`` are trained.  In
+    place of the slack of an SVM stands the cost of where a point lies: 0 beyond the margin
+    (``z = y f >= 1``), ``w_C`` inside it but accepted, ``w_r`` (the reject cost) where it is
+    rejected, 1 where it is wrong.  With these steps smoothed to sigmoids ``s`` of slope k, it
+    minimises over ``w``, ``b`` and ``0 <= eps <= 1``::
 
         J = 1/2 |w|^2 + C sum_i weight_i { w_C s(k (1 - z_i)) + (w_r - w_C) s(k (eps - z_i))
                         + (1 - w_r) s(k (-eps - z_i)) + a max(0, 1 - z_i)^2 }
 
-    J has many local minima.  k grows from 1 to 100 in seven stages; the starts are an SVM's
-    function, rescaled, with several ``eps``, entering at flat and at steep sigmoids; paths
-    that meet go on as one, and the lowest J at ``k = 100`` is kept.  Then come hops: from points
-    near the lowest minimum it goes down again, and keeps what is lower.  It remains a local
-    minimum, and rounding may choose it: with sparse features, or without the compiled descents,
-    it may be another one, about as low.  Sparse features do not go down in compiled code, and take
-    many times as long.  ``fit_path`` fits many reject costs and ``C`` at once; its models are those
-    of single fits.
+    J has many local minima: the lowest is kept that several starts, with k growing from 1 to 100,
+    and then hops from it, find.  Rounding may choose it: with sparse features, or without the
+    compiled descents, it may be another one, about as low.  ``fit_path`` fits many reject costs and
+    ``C`` at once; its models are those of single fits.
 
     Parameters
     ----------
@@ -109,21 +104,17 @@ class EmbeddedRejectSVC(BinaryKernelMachine, PathMixin):
         Their coefficients; not for a linear kernel.
     objective_ : float
         J at the last slope.
-    n_starts_ : int
-        Number of starts.
-    n_iter_ : int
-        Number of steps of all descents together.
+    n_starts_, n_iter_ : int
+        Number of starts, and of the steps of all descents together.
 
     See Also
     --------
     RejoSVC : The edges of the reject region by data replication: one minimum, any kernel.
     SurrogateRejectSVC : A convex loss with a kink for the reject region.
-    ThresholdRejectClassifier : Cut-offs on a support vector machine that is trained without them.
-    sklearn.svm.SVC : The support vector machine without a reject option.
 
     References
     ----------
-    %fumera2002
+    .. footbibliography::
 
     Examples
     --------
@@ -309,8 +300,3 @@ class EmbeddedRejectSVC(BinaryKernelMachine, PathMixin):
 
     def _evaluate(self, X: Any) -> Floats:
         return super()._evaluate(self._expand(X))
-
-
-EmbeddedRejectSVC.__init__ = renamed(a="margin_weight")(  # type: ignore[method-assign]
-    EmbeddedRejectSVC.__init__
-)

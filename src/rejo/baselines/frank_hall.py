@@ -28,15 +28,12 @@ def _has_posteriors(self: Any) -> bool:
 class FrankHallReject(IndependentBoundaries):
     """Independent classifiers for each split of K ordered classes into lower and higher ones.
 
-    Frank and Hall [1]_ train a classifier for each question "is the class above ``j``?".
-    Sousa and Cardoso [2]_ train two, with the costs of the replicas ``2 j`` and ``2 j + 1``, for
+    :footcite:t:`frank2001` train a classifier for each question "is the class above ``j``?".
+    :footcite:t:`sousa2013` train two, with the costs of the replicas ``2 j`` and ``2 j + 1``, for
     the two edges of a reject region between the classes ``j`` and ``j + 1``.  With ``per_split=1``
-    there is one, with equal costs, and two cut-offs on its score that minimise::
-
-        sum_i c_i,2j [s_i wrong at t_2j] + c_i,2j+1 [s_i wrong at t_2j+1]
-
-    The number of boundaries below a point is its decision.  Nothing keeps the boundaries from
-    crossing: see ``crossing_mask``.
+    there is one, with equal costs, and two cut-offs on its score that minimise these costs.  The
+    number of boundaries below a point is its decision.  Nothing keeps the boundaries from crossing:
+    see ``crossing_mask``.
 
     Parameters
     ----------
@@ -72,12 +69,10 @@ class FrankHallReject(IndependentBoundaries):
     --------
     ReplicationClassifier : One classifier for all boundaries, which cannot cross.
     TwoClassifierReject : The same for two classes.
-    rejo.metrics.crossing_rate : How often boundaries cross, of any scores.
-    sklearn.multiclass.OneVsRestClassifier : A classifier for each class, without order.
 
     References
     ----------
-    %frank2001, sousa2013
+    .. footbibliography::
 
     Examples
     --------
@@ -130,19 +125,9 @@ class FrankHallReject(IndependentBoundaries):
 
     @available_if(_has_posteriors)
     def predict_proba(self, X: Any) -> Floats:
-        """Posterior of every class: differences of the probabilities to be above each split.
+        """Return the posteriors (n_samples, n_classes), by the sorted probabilities of the splits.
 
-        Probabilities in the wrong order are sorted first.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            The most probable class need not be that of :meth:`predict_forced`, which is the
-            median: as likely below the truth as above it.
+        The most probable class need not be that of :meth:`predict_forced`, which is the median.
         """
         X = self._check_input(X, reset=False)
         above = np.column_stack([fit.predict_proba(X)[:, 1] for fit in self.estimators_])

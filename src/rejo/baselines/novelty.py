@@ -59,15 +59,14 @@ COPIED = ("classes_", "reject_label_", "reject_cost_", "n_features_in_", "featur
 class NoveltyReject(RejectClassifier):
     """Send cases to review that are unlike those of training, whatever the classifier says.
 
-    A classifier is sure of itself far away from everything that it has seen: a linear model the
-    more, the farther.  A detector finds such cases, and they go to review, as the doubtful ones
-    do [1]_.  Both together are one review budget: ``RejectClassifierCV(NoveltyReject(...),
-    review_budget=0.1)`` reviews at most 10 % of cases, the novel ones among them.
+    A classifier is sure of itself far away from everything that it has seen.  A detector finds such
+    cases, and they go to review, as the doubtful ones do (:footcite:t:`dubuisson1993`).  Both
+    together are one review budget: ``RejectClassifierCV(NoveltyReject(...), review_budget=0.1)``
+    reviews at most 10 % of cases, the novel ones among them.
 
     The detector by default puts each feature on the scale of its ranks in training, continued
-    beyond the range, and adds two numbers: the Mahalanobis distance there [2]_, and how far the
-    farthest feature lies outside its range (:class:`~rejo.typical.Typical`).  It keeps no row of
-    training.
+    beyond the range, and adds two numbers: the Mahalanobis distance there, and how far the farthest
+    feature lies outside its range (:class:`~rejo.typical.Typical`).  It keeps no row of training.
 
     Parameters
     ----------
@@ -112,11 +111,10 @@ class NoveltyReject(RejectClassifier):
     RejectClassifierCV : One review budget for doubtful and novel cases.
     ThresholdRejectClassifier : Reviews the doubtful cases of any classifier.
     sklearn.ensemble.IsolationForest : A detector of outliers to put into it.
-    sklearn.neighbors.LocalOutlierFactor : Another one.
 
     References
     ----------
-    %dubuisson1993, ledoit2004, hendrickx2024
+    .. footbibliography::
 
     Examples
     --------
@@ -129,8 +127,6 @@ class NoveltyReject(RejectClassifier):
     >>> model = NoveltyReject(RejoSVC(kernel="poly", C=10), random_state=0).fit(X, y)
     >>> float(model.reject_mask(far).mean())
     1.0
-    >>> model.review(far)["reason"].unique().tolist()
-    ['novel']
     """
 
     reject_cost: Any
@@ -183,10 +179,7 @@ class NoveltyReject(RejectClassifier):
     def fit_path(
         self, X: Any, y: Any, *, reject_costs: Any = None, sample_weight: Any = None, **more: Any
     ) -> list[Self]:
-        """Fit one model for each reject cost; they share the detector.
-
-        It takes what ``fit_path`` of the classifier takes.
-        """
+        """Fit one model for each reject cost; they share the detector."""
         unfitted: Self = clone(self)
         unfitted._validate_params()
         fitted = unfitted._learner.fit_path(
@@ -198,8 +191,7 @@ class NoveltyReject(RejectClassifier):
     def novelty(self, X: Any) -> Floats:
         """Return how unlike training each case (n_samples,) is; above ``threshold_`` it is novel.
 
-        By default that of :class:`~rejo.typical.Typical`, about 1 for ordinary cases; of another
-        detector, minus its ``score_samples``.
+        By default about 1 for ordinary cases; of another detector, minus its ``score_samples``.
         """
         check_is_fitted(self)
         if self.detector_ is not None:
@@ -224,16 +216,6 @@ class NoveltyReject(RejectClassifier):
             such features come first.  If there are none, it is "unusual": the value is in the
             range, but ``deviations`` standard deviations from what the other features suggest,
             ``expected``.
-
-        Examples
-        --------
-        >>> from rejo import NoveltyReject, RejoLinear
-        >>> from rejo.datasets import make_synthetic_1
-        >>> X, y = make_synthetic_1(400, random_state=0)
-        >>> model = NoveltyReject(RejoLinear(), random_state=0).fit(X, y)
-        >>> [[strange]] = model.novel_features([[0.5, 7.0]])
-        >>> strange.feature, strange.kind, strange.value, round(strange.low), round(strange.high)
-        (1, 'outside', 7.0, 0, 1)
         """
         check_is_fitted(self)
         if not isinstance(top, Integral) or top < 1:
@@ -241,10 +223,9 @@ class NoveltyReject(RejectClassifier):
         return self.typical_.strangest(self._features(X), int(top))
 
     def judge(self, X: Any) -> Judgement:
-        """Decide each case; see :meth:`rejo.estimators.RejectClassifier.judge`.
+        """Decide each case; a novel one goes to review.
 
-        A novel case is rejected, its ``kind`` says so, its ``sureness`` is 0, and its ``worth``
-        that of the dearest error: nobody knows better.  Its ``chance`` is not a number.
+        Its ``sureness`` is 0, its ``worth`` that of the most expensive error, its ``chance`` NaN.
         """
         check_is_fitted(self)
         found = judge(self.classifier_, X)  # first: it checks X
@@ -264,10 +245,7 @@ class NoveltyReject(RejectClassifier):
 
     @available_if(lambda self: hasattr(self._decider, "predict_proba"))
     def predict_proba(self, X: Any) -> Floats:
-        """Return the posteriors (n_samples, n_classes), if the classifier has them.
-
-        They mean nothing where a case is novel.
-        """
+        """Return the posteriors (n_samples, n_classes); they mean nothing where a case is novel."""
         check_is_fitted(self)
         classifier, X = final_step(self.classifier_, X)
         return np.asarray(classifier.predict_proba(X))
@@ -276,10 +254,7 @@ class NoveltyReject(RejectClassifier):
     def at(
         self, reject_cost: float | None = None, cost_of: Any = None, *, prices: Any = None
     ) -> Self:
-        """Return a copy that decides at other prices; it shares the fit.
-
-        It is for a classifier that has this method, such as :class:`ThresholdRejectClassifier`.
-        """
+        """Return a copy that decides at other prices, if the classifier can; it shares the fit."""
         check_is_fitted(self)
         inner = self.classifier_
         last = final_classifier(inner).at(reject_cost, cost_of, prices=prices)

@@ -19,9 +19,9 @@ class TwoClassifierReject(IndependentBoundaries):
     """Two cost-weighted fits of a binary classifier, with what lies between them rejected.
 
     The first classifier has the costs of replica 0, ``1 - reject_cost`` for an error on the
-    second class and ``reject_cost`` for one on the first [1]_, so it says "first" only when nearly
-    sure.  The second has the costs of replica 1, the other way round.  Points above the first
-    boundary and below the second are rejected.
+    second class and ``reject_cost`` for one on the first (:footcite:t:`sousa2013`), so it says
+    "first" only when nearly sure.  The second has the costs of replica 1, the other way round.
+    Points above the first boundary and below the second are rejected.
 
     The two fits are independent, so the boundaries may cross.  A point below the first and above
     the second would belong to both classes: ``crossing_mask`` finds such points, and ``predict``
@@ -58,12 +58,10 @@ class TwoClassifierReject(IndependentBoundaries):
     --------
     ReplicationClassifier : One classifier for both boundaries, which cannot cross.
     FrankHallReject : The same for three or more ordered classes.
-    ThresholdRejectClassifier : Two cut-offs on one classifier.
-    rejo.metrics.crossing_rate : How often boundaries cross, of any scores.
 
     References
     ----------
-    %sousa2013
+    .. footbibliography::
 
     Examples
     --------

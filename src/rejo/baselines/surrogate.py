@@ -25,22 +25,19 @@ class SurrogateRejectSVC(BinaryKernelMachine):
 
         min  1/2 |g|^2 + C sum_i weight_i loss(y_i, f(x_i)),        y_i = +-1
 
-    ``surrogate="bartlett-wegkamp"`` [1]_ is, with the reject cost d::
+    ``surrogate="bartlett-wegkamp"``, by :footcite:t:`bartlett2008`, is, with the reject cost d::
 
         phi_d(y f),  phi_d(z) = max(0, 1 - z, 1 - a z),  a = (1 - d) / d;  reject |f| <= 1/2
 
-    ``surrogate="double-hinge"`` [2]_ is the larger of 0 and the tangents of the logistic loss at
-    the log-odds of Chow's thresholds p- and p+, with the entropy
+    ``surrogate="double-hinge"``, by :footcite:t:`grandvalet2008`, is the larger of 0 and the
+    tangents of the logistic loss at the log-odds of Chow's thresholds p- and p+, with the entropy
     ``H(p) = -p log p - (1 - p) log(1 - p)``::
 
         y = +1:  max(0, H(p+) - (1 - p+) f, H(p-) - (1 - p-) f),
         y = -1:  max(0, H(p-) + p- f, H(p+) + p+ f);    reject  logit p- < f <= logit p+
 
-    Equal costs have ``p- = d``, ``p+ = 1 - d``, and the double hinge is then phi_d in other
-    units: ``d tau phi_d(y f / tau)``, ``tau = H(d) / d``, with another cut-off.  A
-    ``loss_matrix`` ``[[0, r-, c-], [c+, r+, 0]]`` has ``p- = r- / (r- + c+ - r+)`` and
-    ``p+ = (c- - r-) / (c- - r- + r+)``.  With enough data and a rich kernel both losses decide
-    as Chow's rule does.  Each is a sum of two hinges: the solver is that of ``RejoSVC``.
+    Equal costs have ``p- = d``, ``p+ = 1 - d``; a ``loss_matrix`` ``[[0, r-, c-], [c+, r+, 0]]``
+    has ``p- = r- / (r- + c+ - r+)`` and ``p+ = (c- - r-) / (c- - r- + r+)``.
 
     Parameters
     ----------
@@ -71,12 +68,10 @@ class SurrogateRejectSVC(BinaryKernelMachine):
     --------
     RejoSVC : The edges of the reject region by data replication; for more than two classes too.
     EmbeddedRejectSVC : The costs themselves, smoothed; not convex.
-    ThresholdRejectClassifier : Cut-offs on a support vector machine that is trained without them.
-    sklearn.svm.SVC : The support vector machine without a reject option.
 
     References
     ----------
-    %bartlett2008, grandvalet2008
+    .. footbibliography::
 
     Examples
     --------

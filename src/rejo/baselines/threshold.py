@@ -74,18 +74,14 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
     The reject region is chosen after training, by one of three rules.
 
     - "chow": the lowest expected cost by the posteriors, for any prices and any number of classes,
-      ordered or not; a tie is rejected.  With the true posteriors no other rule costs less.
-      Without ``cost_of`` it is Chow's rule [1]_: reject iff ``1 - max_k p_k(x) >= reject_cost``.
-      The fit does not depend on the prices: :meth:`at` decides at others.
+      ordered or not; a tie is rejected.  Without ``cost_of`` it is Chow's rule
+      (:footcite:t:`chow1970`): reject iff ``1 - max_k p_k(x) >= reject_cost``.  The fit does not
+      depend on the prices: :meth:`at` decides at others.
     - "score": two classes; two free cut-offs ``t_0 <= t_1`` on the score, which minimise
-
-          ``reject_cost R + E``
-
-      exactly (R rejections, E errors, as fractions of all points), or the mean cost at the prices
-      ``cost_of``; a score above ``t_1`` means the second class, a score up to ``t_0`` the first,
-      and what lies between is rejected.
-    - "class" [2]_: accept the likeliest class ``i`` iff
-      ``p_i(x) >= T_i``; for posteriors whose errors differ from class to class.
+      ``reject_cost R + E`` exactly (R rejections, E errors, as fractions of all points), or the
+      mean cost at the prices ``cost_of``; what lies between is rejected.
+    - "class", by :footcite:t:`fumera2000`: accept the likeliest class ``i`` iff ``p_i(x) >= T_i``;
+      for posteriors whose errors differ from class to class.
 
     Parameters
     ----------
@@ -145,14 +141,12 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
     --------
     RejectClassifierCV : Finds the cut for a review budget or an allowed error.
     ReplicationClassifier : Learns the reject region while it trains.
-    BlendClassifier : Posteriors of several classifiers, to decide by.
     rejo.decisions.decide : The rule "chow" for posteriors that you have.
     sklearn.model_selection.TunedThresholdClassifierCV : One cut-off for two classes, no review.
-    sklearn.calibration.CalibratedClassifierCV : Calibration without a reject option.
 
     References
     ----------
-    %chow1970, fumera2000, niculescu2005, guo2017
+    .. footbibliography::
 
     Examples
     --------
@@ -228,17 +222,7 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
 
     @available_if(_has_posteriors)
     def predict_proba(self, X: Any) -> Floats:
-        """Posterior of every class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``; calibrated if the model is.
-        """
+        """Return the posteriors (n_samples, n_classes), calibrated if the model is."""
         return self._posteriors(X)
 
     @property
