@@ -17,7 +17,6 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from rejo._docs import cited
 from rejo._errors import RejoError
 from rejo._html import table_html
 from rejo._typing import Floats, Indices
@@ -72,7 +71,6 @@ class Finalist(NamedTuple):
         return float(self.costs.std() / np.sqrt(len(self.costs)))
 
 
-@cited
 @dataclass(frozen=True, eq=False)
 class Choice:
     """What was chosen, and what it was chosen from.
@@ -110,11 +108,6 @@ class Choice:
     See Also
     --------
     choose_model : Choose.
-    Comparison : Fair comparison of methods, each tuned within the training parts.
-
-    References
-    ----------
-    %stone1974
 
     Examples
     --------
@@ -125,8 +118,7 @@ class Choice:
     >>> choice = choose_model(StandardScaler(), X, y, models=["logistic-posterior"], cv=3)
     >>> list(choice.baselines)
     ['reviewing every case', 'deciding every case']
-    >>> model = choice.estimator.fit(X, y)
-    >>> model.predict(X[:3]).shape
+    >>> choice.estimator.fit(X, y).predict(X[:3]).shape
     (3,)
     """
 
@@ -145,10 +137,7 @@ class Choice:
 
     @property
     def estimator(self) -> Pipeline:
-        """The chosen model, unfitted; the steps are "prepare" and "model".
-
-        If it was chosen at one matrix of prices, it decides by these.
-        """
+        """The chosen model, unfitted, at its prices; the steps are "prepare" and "model"."""
         model = clone(self.chosen.model)
         if len(self.prices) == 1 and self.crossfit is not None:
             model.set_params(cost_of=self.prices[0])
@@ -189,10 +178,7 @@ class Choice:
         return table_html(title, columns, notes=notes)
 
     def at(self, prices: Floats) -> Choice:
-        """Choose again at other prices (K, K + 1), among the models that decide by posteriors.
-
-        Their posteriors are those of the race: nothing is fitted.
-        """
+        """Choose again at other prices (K, K + 1), among the models that decide by posteriors."""
         prices = np.asarray(prices, dtype=np.float64)
         tried = []
         for entry in self.tried:
@@ -211,8 +197,7 @@ class Choice:
     def rival_curves(self, reject_costs: Iterable[float] | None = None) -> list[dict[str, Any]]:
         """Rates of the models that were not chosen, as rows for a report or a picture.
 
-        Their posteriors are there already, so the rows cost no fit.  By default the reject costs
-        are 0.02, 0.06, and so on, as far as a review may pay.
+        By default the reject costs are 0.02, 0.06, and so on, as far as a review may pay.
         """
         rows = []
         for entry in self.tried:
@@ -291,11 +276,6 @@ def choose_model(
     --------
     rejo.compare : Fair comparison of methods: the choice is optimistic about its own cost.
     rejo.RejectClassifierCV : Find the operating point of one model.
-    standard_methods : Models of the catalogue, with their grids.
-
-    References
-    ----------
-    %stone1974, gneiting2007
 
     Examples
     --------
@@ -304,8 +284,7 @@ def choose_model(
     >>> from rejo.selection import choose_model
     >>> X, y = make_synthetic_1(200, random_state=0)
     >>> some = ["logistic-posterior", "kernel-posterior"]
-    >>> choice = choose_model(StandardScaler(), X, y, models=some)
-    >>> choice.name  # the classes of this problem are not separated by a line
+    >>> choose_model(StandardScaler(), X, y, models=some).name  # no line separates these classes
     'kernel-posterior'
     """
     X, y, groups, _ = check_cases(X, y, groups, None, "choose_model")
@@ -431,10 +410,7 @@ class Blended(NamedTuple):
 
 
 def blend(parts: Mapping[str, Floats], fold: Indices, y: Indices, prior: float = PRIOR) -> Blended:
-    """Blend posteriors (n, K) of several models out of fold.
-
-    Those of a fold are blended by weights and a temperature that the other folds gave.
-    """
+    """Blend posteriors (n, K) of several models; each fold with what the other folds gave."""
     names, p = list(parts), np.array(list(parts.values()))  # (m, n, K)
     w = learn_weights(p, y, prior=prior)
     some = w >= min(LEAST_WEIGHT, w.max())
@@ -454,10 +430,9 @@ def blend(parts: Mapping[str, Floats], fold: Indices, y: Indices, prior: float =
 def simplest(tried: Sequence[Finalist]) -> str:
     """Name of the simplest of the models that are as good as the best.
 
-    The best is the model with the lowest log loss, which is mostly the blend, unless another costs
-    clearly less.  A simpler model, one that stands before it in the catalogue, wins if it is within
-    half a percent: in its cost and, as a few hundred cases cannot tell costs apart so finely, in
-    its log loss too.
+    The best is the model with the lowest log loss, unless another costs clearly less.  A simpler
+    one must be within half a percent in its cost and, as a few hundred cases cannot tell costs
+    apart so finely, in its log loss too.
     """
     cheapest = min(tried, key=lambda entry: entry.cost)
     decided = [entry for entry in tried if entry.crossfit is not None]

@@ -26,18 +26,8 @@ def chance_wrong(doubt: Floats, wrong: Any, weight: Floats | None = None) -> Flo
     """Chance (n,) that each decision is wrong, given ``doubt`` (n,) in it, between 0 and 1.
 
     It is logistic in ``a + b logit(doubt) + 4 c doubt``: the posterior of an error, corrected for
-    models that are too sure, or not sure enough, all over or in their surest cases.  Few cases
-    cannot tell more.  With many, ``wrong`` itself, whether each decision was wrong, counts more
-    and more, as ``n / (n + 3000)``, and the shape of the curve less.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rejo.selection.chances import chance_wrong
-    >>> doubt = np.linspace(0.01, 0.49, 200)
-    >>> wrong = np.random.RandomState(0).uniform(size=200) < doubt / 2  # not sure enough
-    >>> bool(chance_wrong(doubt, wrong)[-50:].mean() < 0.3)
-    True
+    models that are too sure, or not sure enough, all over or in their surest cases.  With many
+    cases, ``wrong`` itself counts more and more, as ``n / (n + 3000)``.
     """
     wrong = np.asarray(wrong, dtype=np.float64)
     w = np.ones(len(wrong)) if weight is None else weight / weight.mean()

@@ -24,8 +24,7 @@ from rejo.estimators import (
 class ChosenModel(RejectClassifier):
     """Base of the classifiers that choose a model in ``fit``, and store it as ``best_estimator_``.
 
-    A subclass has a ``_learner``, the classifier that is tuned (an unfitted instance, or its
-    class), and calls :meth:`_copy_features` in ``fit``.
+    A subclass has a ``_learner``, the classifier that is tuned, and calls :meth:`_copy_features`.
     """
 
     reject_cost: Any
@@ -37,21 +36,14 @@ class ChosenModel(RejectClassifier):
 
     @available_if(lambda self: hasattr(self._decider, "boundary_scores"))
     def boundary_scores(self, X: Any) -> Floats:
-        """Return the scores of the chosen model, if it has boundaries.
-
-        They have the shape (n_samples, n_boundaries) and fall from left to right; the number of
-        positive scores is the decision.
-        """
+        """Return the scores (n_samples, n_boundaries) of the chosen model, if it has boundaries."""
         check_is_fitted(self)
         classifier, X = final_step(self.best_estimator_, X)
         return np.asarray(classifier.boundary_scores(X))
 
     @available_if(lambda self: hasattr(self._decider, "predict_proba"))
     def predict_proba(self, X: Any) -> Floats:
-        """Return the posteriors (n_samples, n_classes) of the chosen model, if it has them.
-
-        The columns are in the order of ``classes_``.
-        """
+        """Return the posteriors (n_samples, n_classes) of the chosen model, if it has them."""
         check_is_fitted(self)
         classifier, X = final_step(self.best_estimator_, X)
         return np.asarray(classifier.predict_proba(X))
@@ -65,10 +57,7 @@ class ChosenModel(RejectClassifier):
 
     @available_if(lambda self: hasattr(self._decider, "novel_features"))
     def novel_features(self, X: Any, top: int = 3) -> Any:
-        """Return the strange features of each case; see :class:`~rejo.NoveltyReject`.
-
-        In a pipeline, they are the features that its last step sees.
-        """
+        """Return the strange features of each case, as its last step sees them."""
         check_is_fitted(self)
         classifier, X = final_step(self.best_estimator_, X)
         return classifier.novel_features(X, top)
@@ -91,10 +80,7 @@ class ChosenModel(RejectClassifier):
         return classifier.judge(X)
 
     def predict_forced(self, X: Any) -> NDArray[Any]:
-        """Predict the class (n_samples,) of every point; as :meth:`predict` where that accepts.
-
-        It does not depend on the group of a point, which can only send it to review.
-        """
+        """Predict the class (n_samples,) of every point, whatever its group."""
         check_is_fitted(self)
         classifier, X = final_step(self.best_estimator_, X)
         return np.asarray(classifier.predict_forced(X))

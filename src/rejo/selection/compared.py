@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from rejo._docs import cited
-from rejo._errors import renamed
 from rejo._html import table_html
 from rejo._typing import Floats
 from rejo.tables.errors import import_pandas
@@ -23,7 +21,6 @@ REVIEW_ALL, DECIDE_ALL = "review everything", "decide everything"
 Row = dict[str, Any]
 
 
-@cited
 class Difference(NamedTuple):
     """How a method differs from the reference at one reject cost, over the same splits.
 
@@ -42,27 +39,7 @@ class Difference(NamedTuple):
 
     See Also
     --------
-    rejo.compare : Make a comparison; its ``differences`` computes them.
     corrected_t_test : The test.
-
-    References
-    ----------
-    %nadeau2003
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> from rejo import ThresholdRejectClassifier, compare
-    >>> from rejo.datasets import make_synthetic_2
-    >>> X, y = make_synthetic_2(200, random_state=0)
-    >>> methods = {
-    ...     "linear": ThresholdRejectClassifier(LogisticRegression()),
-    ...     "bayes": ThresholdRejectClassifier(GaussianNB()),
-    ... }
-    >>> found = compare(methods, X, y, reject_costs=[0.2], cv=5).differences()
-    >>> found[0].method, found[0].low < found[0].difference < found[0].high
-    ('bayes', True)
     """
 
     method: str
@@ -73,7 +50,6 @@ class Difference(NamedTuple):
     p_value: float
 
 
-@cited
 @dataclass(repr=False, eq=False)
 class Comparison:
     """The rows of a comparison, and what they say.
@@ -111,11 +87,6 @@ class Comparison:
     --------
     rejo.compare : Make one.
     rejo.displays.AccuracyRejectDisplay : Draw its rows.
-    rejo.displays.RiskCurveDisplay : Draw the risks.
-
-    References
-    ----------
-    %nadeau2003
 
     Examples
     --------
@@ -131,11 +102,9 @@ class Comparison:
     >>> comparison = compare(methods, X, y, reject_costs=[0.1, 0.2], cv=5)
     >>> comparison.methods, comparison.reject_costs, len(comparison.rows)
     (['linear', 'bayes'], [0.1, 0.2], 20)
-    >>> {method: len(risks) for method, risks in comparison.mean("risk").items()}
-    {'linear': 2, 'bayes': 2, 'review everything': 2, 'decide everything': 2}
-    >>> difference = comparison.differences()[0]  # from the first method
-    >>> difference.method, difference.reject_cost
-    ('bayes', 0.1)
+    >>> first = comparison.differences()[0]
+    >>> first.method, first.reject_cost, first.low < first.difference < first.high
+    ('bayes', 0.1, True)
     """
 
     rows: list[Row]
@@ -175,10 +144,7 @@ class Comparison:
         return np.array([found[fold] for fold in sorted(found)])
 
     def mean(self, measure: str = "risk") -> dict[str, list[float]]:
-        """Mean of a measure over the folds: for each method, a value for each reject cost.
-
-        The baselines come after the methods.
-        """
+        """Mean of a measure over the folds, at each reject cost, by method or baseline."""
         return {
             method: [float(self.values(method, w, measure).mean()) for w in self.reject_costs]
             for method in self._entries
@@ -188,10 +154,6 @@ class Comparison:
         self, measure: str = "risk", *, reference: str | None = None, confidence: float = 0.95
     ) -> list[Difference]:
         """Compare every method, and the baselines, with the reference, on the same folds.
-
-        The training sets of different folds share points, so the variance of the mean is larger
-        than for independent trials.  The corrected resampled t-test of Nadeau and Bengio (2003)
-        estimates it as ``(1 / J + n_test / n_train) s^2`` for ``J`` folds.
 
         Parameters
         ----------
@@ -205,8 +167,7 @@ class Comparison:
         Returns
         -------
         differences : list of Difference
-            With NaN where the measure is undefined on a fold: ``accepted_accuracy`` where
-            nothing is accepted, ``crossing_rate`` of a method without boundaries.
+            By :func:`corrected_t_test`; with NaN where the measure is undefined on a fold.
         """
         reference = self.reference if reference is None else reference
         if not 0 < confidence < 1:
@@ -341,8 +302,6 @@ def _and(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-@cited
-@renamed(d="differences")
 def corrected_t_test(
     differences: NDArray[np.float64], ratio: float, confidence: float
 ) -> tuple[float, float, float, float]:
@@ -350,7 +309,8 @@ def corrected_t_test(
 
     Training sets of resamplings overlap, so the differences are not independent, and a plain t-test
     would find differences that are not there.  The variance of the mean of ``J`` differences is
-    taken as ``(1 / J + ratio) s^2``, and ``t`` has ``J - 1`` degrees of freedom.
+    taken as ``(1 / J + ratio) s^2``, as :footcite:t:`nadeau2003` propose, and ``t`` has ``J - 1``
+    degrees of freedom.
 
     Parameters
     ----------
@@ -366,14 +326,9 @@ def corrected_t_test(
     mean, low, high, p_value : float
         All are NaN if a difference is NaN.
 
-    See Also
-    --------
-    rejo.compare : Compare methods by it.
-    scipy.stats.ttest_1samp : The test for independent differences.
-
     References
     ----------
-    %nadeau2003
+    .. footbibliography::
 
     Examples
     --------

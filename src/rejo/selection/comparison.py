@@ -21,7 +21,7 @@ from rejo._errors import RejoError
 from rejo._io import progress
 from rejo._sparse import check_sparse
 from rejo._typing import Floats, Indices
-from rejo.catalogue import ProblemSize, need_order, refuse_former_names, standard_methods
+from rejo.catalogue import ProblemSize, need_order, standard_methods
 from rejo.decisions import decide, uniform_prices
 from rejo.estimators import class_indices, cost_parameter, encode_classes, final_step, is_ordered
 from rejo.metrics import tally
@@ -46,18 +46,7 @@ CHOSEN = {"auto": None, "blend": ("blend",)}  # methods by choose_model, and its
 
 
 class Automatic(ClassifierMixin, BaseEstimator):
-    """The model that ``rejo train`` would choose, as a method to compare.
-
-    Parameters
-    ----------
-    prepare : transformer, default=None
-        Turns the cases into standardised numbers; ``None``: a ``StandardScaler``.
-    models : tuple of str, default=None
-        Models of the catalogue to choose from; ``None``: all that suit the table.
-    ordered : bool, default=True
-        Whether three or more classes have an order.
-    random_state : int, default=0
-    """
+    """The model that ``rejo train`` would choose, as a method to compare."""
 
     def __init__(
         self, prepare: Any = None, models: Any = None, ordered: bool = True, random_state: Any = 0
@@ -112,7 +101,8 @@ def compare(
 
     For every split and every reject cost, each method is tuned on the training part (if it has
     a grid), fitted there, and tested on the test part.  A method that decides by posteriors does
-    not depend on the reject cost: it is tuned and fitted once for all of them.
+    not depend on the reject cost: it is tuned and fitted once for all of them.  Differences are
+    tested as :footcite:t:`nadeau2003` propose.
 
     Parameters
     ----------
@@ -151,19 +141,16 @@ def compare(
     -------
     comparison : Comparison
         Its ``rows``, their means, and the paired differences with confidence intervals.
-        ``AccuracyRejectDisplay.from_rows(comparison.rows)`` draws the curves.
 
     See Also
     --------
     rejo.selection.Comparison : What it returns.
     AccuracyRejectDisplay : Draw the rows.
-    RiskCurveDisplay : Draw the risks.
     rejo.selection.choose_model : Choose one model for a table.
-    sklearn.model_selection.cross_validate : Scores of one model.
 
     References
     ----------
-    %nadeau2003, sousa2013
+    .. footbibliography::
 
     Examples
     --------
@@ -199,7 +186,6 @@ def compare(
         y, classes = k, np.arange(len(classes))  # methods need not be told their order
     methods = _check_methods(estimators)
     grids |= param_grids or {}
-    refuse_former_names({*grids, reference} - methods.keys())
     for name in grids:
         if name not in methods:
             raise ValueError(
@@ -487,8 +473,7 @@ def methods_to_compare(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return methods by name, "auto" and a tuned "blend" among them, and their grids.
 
-    By default these are "auto" and the standard methods.  ``prepare`` is the first step of each, as
-    for :func:`rejo.catalogue.standard_methods`.
+    By default "auto" and the standard methods; ``prepare`` is the first step of each.
     """
     wanted = None if names is None else list(names)
     built, grids = standard_methods(

@@ -49,10 +49,7 @@ FEW = 0.1  # share of decided cases below which a user should know
 
 
 class Cuts(NamedTuple):
-    """Every way to cut a ranking of cases, from no reviews to nothing but reviews.
-
-    Cases with a value of at least ``cut`` go to review.  Between equal values there is no cut.
-    """
+    """Every way to cut a ranking: cases with a value of at least ``cut`` go to review."""
 
     cut: Floats  # (m,) falling
     rejection_rate: Floats  # (m,) rising; share of all cases
@@ -78,9 +75,8 @@ def rank_cuts(
     """Cut the ranking of cases by ``value`` (n,), highest first, in every possible place.
 
     ``wrong`` (n,) says whether the decision without a review is wrong, or how likely that is.
-    ``ends`` are cuts that review nothing and everything, of new cases as well; values that differ
-    by up to ``tie`` are equal.  A cut lies halfway between two values.  Cases with an infinite
-    value are reviewed at any cut.
+    ``ends`` are cuts that review nothing and everything; values that differ by up to ``tie`` are
+    equal.  Cases with an infinite value are reviewed at any cut.
     """
     order = np.argsort(-value, kind="stable")
     value, w = value[order], np.ones(len(value)) if weight is None else weight[order]
@@ -112,8 +108,8 @@ def share_cuts(cuts: Cuts, shares: Iterable[float]) -> Indices:
 def find_cut(cuts: Cuts, target: Target, stacklevel: int = 4) -> int:
     """Return the cut that meets a target with the fewest reviews, or the most within a budget.
 
-    The error rate of a handful of cases means nothing, so at least 10 cases, and one in a hundred,
-    must be left to decide.
+    At least 10 cases, and one in a hundred, must be left to decide: the rate of fewer means
+    nothing.
     """
     if target.rate == "rejection_rate":
         refuse_budget(target, float(cuts.rejection_rate[0]))
@@ -147,10 +143,7 @@ def refuse_budget(target: Target, novel: float) -> None:
 
 
 def likely_limits(cuts: Cuts, rate: str, cases: float, confidence: float) -> Floats:
-    """What the rate at each cut (m,) may well be in truth, at most, if ``cases`` are independent.
-
-    Wilson's upper limit; 1 where nothing is decided.
-    """
+    """Wilson's upper limits (m,) for the rate at each cut, if ``cases`` are independent."""
     accepted = rate == "accepted_error_rate"
     decided = cuts.n_decided / cuts.n_decided[0] if accepted else np.ones(len(cuts.cut))
     some = decided > 0
@@ -193,9 +186,8 @@ def margin_of(cuts: Cuts, target: Target, cases: float) -> Margin | None:
 def luck_of(margin: Margin | None) -> float:
     """How often chance in the cases counts for a cut that was chosen by its error rate.
 
-    The rate at such a cut is within the limit partly by luck: once.  If there is no cut at which
-    the cases show, beyond a standard error and a bit, that the rate is within the limit, then the
-    target may have been met by luck alone: four times.  A budget is met whatever the classes are.
+    Once, as the rate is within the limit partly by luck; four times if no cut shows that it is, so
+    that the target may have been met by luck alone; not at all for a budget.
     """
     if margin is None:
         return 0.0
@@ -229,8 +221,7 @@ def sureness_cuts(
     """Every cut in the ranking of a queue: rejected cases first, each part least sure first.
 
     ``cut`` is minus a place in this ranking, which :func:`limit_at` turns into a limit.  If
-    ``smooth``, errors are read from a curve over the ranking; half a place from its end is as much
-    doubt as a coin leaves.
+    ``smooth``, errors are read from a curve over the ranking.
     """
     place = _places(decision, sureness)
     if smooth:
@@ -276,8 +267,8 @@ def _places(decision: Indices, sureness: Floats) -> Floats:
 class CutRanking(RejectClassifier):
     """A classifier that reviews more cases, or fewer, along its own ranking.
 
-    A classifier that was trained for one reject cost has a reject region.  The least sure cases
-    outside are the next that are worth a review, and the surest inside the first to decide.
+    The least sure cases outside the reject region of ``estimator`` are the next that are worth a
+    review, and the surest inside the first to decide.
 
     Parameters
     ----------
@@ -294,17 +285,6 @@ class CutRanking(RejectClassifier):
     estimator_ : RejectClassifier
         Fitted.
     %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
-
-    Examples
-    --------
-    >>> from rejo import RejoSVC
-    >>> from rejo.datasets import make_synthetic_1
-    >>> from rejo.selection.cuts import CutRanking
-    >>> X, y = make_synthetic_1(400, random_state=0)
-    >>> model = RejoSVC(C=10, gamma=4).fit(X, y)
-    >>> more = CutRanking(estimator=RejoSVC(C=10, gamma=4), limit=2.5, widen=True).fit(X, y)
-    >>> bool(more.reject_mask(X).sum() > model.reject_mask(X).sum())
-    True
     """
 
     estimator: Any
@@ -370,8 +350,7 @@ class CutRanking(RejectClassifier):
     def boundary_scores(self, X: Any) -> Floats:
         """Return the scores of the two boundaries (n_samples, 2), moved, of two classes.
 
-        The review region is where the first is positive and the second is not.  Both boundaries
-        are moved to where the sureness, the size of the sum of both scores, is the limit.
+        Both are moved to where the sureness, the size of the sum of both scores, is the limit.
         """
         check_is_fitted(self)
         scores = np.asarray(self.estimator_.boundary_scores(X))

@@ -20,8 +20,7 @@ from rejo.selection.path import ROUNDING, RejectCurve
 class Expected(NamedTuple):
     """Rates in a batch of ``n_cases`` new cases: an estimate, and a prediction interval.
 
-    The interval is for the rate *of the batch*, not for the true rate: it allows for what is not
-    known about the true rate, and for chance in the batch.
+    The interval is for the rate of the batch: it also allows for chance in the batch.
     """
 
     rejection_rate: Interval[float]  # rejected / all
@@ -63,35 +62,20 @@ def effective_sizes(
     A rate ``r`` that was estimated in ``J`` folds of ``n`` cases differs from that of the model on
     all cases for five reasons, and their variances add up.
 
-    - Chance in the cases, ``r (1 - r) / n``.  If a rate depends smoothly on the training set, what
-      the models of the folds have of it averages out to that of the model on all cases, so there
-      is little more: ``rho = n_test / n_train`` of it (1/4 in five folds), and twice that without
-      the third.
+    - Chance in the cases, ``r (1 - r) / n``, and ``rho = n_test / n_train`` of it for what the
+      models of the folds do not share with that on all cases; twice that without the third.
     - A reject region that jumps from one training set to the next: ``1 / J + rho`` times
       the variance over the folds (Nadeau and Bengio 2003) as far as it exceeds 1.5 times what
       chance explains.
-    - Models of the folds learn from fewer cases, so their posteriors are a little more extreme, or
-      less: ``drift``, which :func:`learning_drift` estimates for the rejection rate and the
-      error rate; nine tenths of it, as the sign is not certain.  ``None`` if it is not known.
+    - Models of the folds learn from fewer cases: nine tenths of ``drift``, which
+      :func:`learning_drift` estimates for both rates.  ``None`` if it is not known.
     - A cut that was chosen because its error rate was low enough: chance in the cases, ``luck``
       times more, of that rate; see :func:`~rejo.selection.cuts.luck_of`.
-    - If the model decided ``held_out`` cases: the square of how far their rate is from that
-      of the folds, as far as it exceeds chance.  Either the model learned more from all cases than
-      those of the folds from some, or it was chosen because it was lucky on the held-out cases.
+    - If the model decided ``held_out`` cases (both rates, and their number): the square of how far
+      their rate is from that of the folds, as far as it exceeds chance.
 
-    Parameters
-    ----------
-    curve : RejectCurve
-    chosen : int
-        Index of the operating point.
-    cases : float
-        Number of independent cases; see :func:`independent_cases`.
-    tested : float, default=1.0
-        Number of tests / number of cases: above 1 if cases were tested several times.
-    drift : tuple of two floats, default=None
-    luck : float, default=0.0
-    held_out : tuple of two floats and an int, default=None
-        Rates of rejections and errors of this model on other cases, and the number of these.
+    ``cases`` is the number of independent cases, and ``tested`` the number of tests / number of
+    cases.
     """
     J, sizes = len(curve.sizes), curve.sizes
     share = float(sizes.mean() / sizes.sum()) * tested if J > 1 else tested
@@ -123,10 +107,7 @@ def effective_sizes(
 
 
 def independent_cases(n_samples: int, sample_weight: Floats | None, groups: Any = None) -> float:
-    """Number of cases of equal weight that these are worth.
-
-    Cases of one group may all be right or wrong together, so a group is worth one case.
-    """
+    """Number of cases of equal weight that these are worth; a group is worth one case."""
     n = float(n_samples)
     if sample_weight is not None:
         n = float(sample_weight.sum()) ** 2 / float(sample_weight @ sample_weight)  # Kish

@@ -59,19 +59,13 @@ described = shared_parameters(SHARED)
 
 
 def shuffled_folds(n_folds: int, groups: Any = None, random_state: Any = None) -> Any:
-    """Return a splitter: stratified and shuffled folds, which never split a group.
-
-    Only whether there are any ``groups`` matters here; pass them to ``split`` as well.
-    """
+    """Return a splitter: stratified and shuffled folds, which never split a group."""
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     return kind(n_folds, shuffle=True, random_state=random_state)
 
 
 def split_cases(cv: Any, X: Any, y: Any, groups: Any = None) -> Splits:
-    """Return the row indices (train, test) of all folds; ``cv`` as in scikit-learn.
-
-    A number of folds never splits a group.
-    """
+    """Return the rows (train, test) of all folds; ``cv`` as in scikit-learn, groups whole."""
     if groups is not None and (cv is None or isinstance(cv, Integral)):
         n_groups, n_folds = len(np.unique(np.asarray(groups))), 5 if cv is None else int(cv)
         if n_groups < n_folds:
@@ -178,11 +172,7 @@ def by_posteriors(estimator: Any) -> bool:
 
 
 def highest_reject_cost(n_classes: int, posteriors: bool) -> float:
-    """Reject cost above which a classifier rejects nothing.
-
-    A guess among ``K`` classes is wrong with a probability of at most ``1 - 1 / K``.  A reject
-    region between neighbouring classes is empty from 1/2 on.
-    """
+    """Reject cost above which a classifier by posteriors, or by boundaries, rejects nothing."""
     return 1.0 - 1.0 / n_classes if posteriors else 0.5
 
 
@@ -207,10 +197,7 @@ def check_rejects(estimator: Any) -> str:
 
 
 def known_classes(estimator: Any, y: Any) -> tuple[NDArray[Any], Indices]:
-    """Classes (K,) in the order of the estimator, and the index of each entry of ``y``.
-
-    Classes that have no order are sorted, as by an estimator that needs none.
-    """
+    """Classes (K,) in the order of the estimator, else sorted, and ``y`` as indices."""
     params = estimator.get_params()
     names = [name for name in params if name.rpartition("__")[2] == "class_order"]
     order = params.get(min(names, key=lambda name: name.count("__"), default=""))

@@ -32,32 +32,7 @@ Point = Mapping[str, Any]
 
 
 class Tuner:
-    """Tries points of a grid in the folds of some cases, which are prepared once.
-
-    Parameters
-    ----------
-    estimator : classifier or Pipeline
-    points : sequence of dict
-        Parameters of the estimator to try.
-    X, y : cases
-    splits : list of (train, test)
-        Folds to try them in.
-    prepared : list of Fold, default=None
-        The cases of these folds, if they are prepared already; ``X`` is not used then.
-
-    Examples
-    --------
-    >>> from sklearn.svm import SVC
-    >>> from rejo import ThresholdRejectClassifier
-    >>> from rejo.datasets import make_synthetic_1
-    >>> from rejo.selection.folds import split_cases
-    >>> from rejo.selection.grids import Tuner
-    >>> X, y = make_synthetic_1(200, random_state=0)
-    >>> model = ThresholdRejectClassifier(SVC())
-    >>> points = [{"estimator__C": 1e-6}, {"estimator__C": 10.0}]
-    >>> Tuner(model, points, X, y, split_cases(3, X, y)).by_log_loss()
-    {'estimator__C': 10.0}
-    """
+    """Tries points of a grid in the folds of some cases, which may be ``prepared`` already."""
 
     def __init__(
         self, estimator: Any, points: Sequence[Point], X: Any, y: Any, splits: Splits,
@@ -108,9 +83,9 @@ class Tuner:
 def grid_posteriors(
     estimator: Any, points: Sequence[Point], fold: Fold, classes: NDArray[Any]
 ) -> Floats:
-    """Posteriors (n_points, n_test, n_classes) of the test part of a fold.
+    """Posteriors (n_points, n_test, n_classes) of the test part of a fold, 0 for an unknown class.
 
-    Only the last step of a pipeline is fitted.  A class that is not in the training part gets 0.
+    Only the last step of a pipeline is fitted.
     """
     found = np.zeros((len(points), _num_samples(fold.X_test), len(classes)))
     shared = _shared_parameter(estimator)

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rejo._docs import cited
 from rejo._state import check_fields, each, maybe, require, storable, text
 from rejo._state import floats as floats_like
 from rejo._typing import Floats
@@ -27,36 +26,10 @@ class UnequalTreatment(UserWarning):
 
     :class:`~rejo.RejectClassifierCV` warns of it with ``group_thresholds=True``: to treat groups
     differently may be against the law, even if it makes their error rates equal.
-
-    See Also
-    --------
-    GroupPolicy : What a model does with each group.
-    rejo.metrics.disparity_curve : Accuracy of each group at one threshold for all.
-
-    Examples
-    --------
-    Ignore the warning once you know that you may treat groups differently:
-
-    >>> import warnings
-    >>> import numpy as np
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier
-    >>> from rejo.datasets import make_synthetic_2
-    >>> from rejo.selection import UnequalTreatment
-    >>> X, y = make_synthetic_2(400, random_state=0)
-    >>> group = np.array(["north", "south"] * 200)
-    >>> base = ThresholdRejectClassifier(LogisticRegression())
-    >>> search = RejectClassifierCV(base, max_error_by_group=0.2, group_thresholds=True)
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore", UnequalTreatment)
-    ...     model = search.fit(X, y, group=group)
-    >>> model.policy_.cuts.shape
-    (2,)
     """
 
 
 @storable
-@cited
 class GroupPolicy(NamedTuple):
     """The groups that a model knows, and how it treats them.
 
@@ -76,11 +49,6 @@ class GroupPolicy(NamedTuple):
     See Also
     --------
     rejo.RejectClassifierCV : Makes one if a limit is by group; it is ``policy_``.
-    UnequalTreatment : The warning if groups have cuts of their own.
-
-    References
-    ----------
-    %jones2021
 
     Examples
     --------

@@ -2,13 +2,10 @@
 
 The candidates are fixed before anyone looks at the calibration cases.  If ``e`` of the ``n`` cases
 that count for a candidate are bad, its true rate is at most ``beta.ppf(1 - delta, e + 1, n - e)``
-with probability ``1 - delta``, exactly and for any distribution of the data (Clopper and Pearson).
-With ``delta / k`` in place of ``delta``, the bounds of all ``k`` candidates hold at once, so you
-can choose any candidate, and any target, after looking at them.  This is the selective guaranteed
-risk of Geifman and El-Yaniv (2017), with fits in place of thresholds.  Candidates that are tested
-in an order which was settled before take no correction, if the first that fails ends the test: it
-goes wrong only if the first one whose true rate is above the limit passes (Angelopoulos et al.,
-Learn then Test).
+with probability ``1 - delta``, for any distribution of the data (Clopper and Pearson).  With
+``delta / k`` in place of ``delta``, the bounds of all ``k`` candidates hold at once.  Candidates
+that are tested in an order which was settled before take no correction, if the first that fails
+ends the test (:mod:`rejo.selection.sequences`).
 """
 
 from __future__ import annotations
@@ -18,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejo._docs import cited
-from rejo._errors import RejoError, renamed
+from rejo._errors import RejoError
 from rejo._html import table_html
 from rejo._state import check_fields, count, maybe, number, one_of, require, storable, text
 from rejo._typing import Floats
@@ -89,7 +85,6 @@ ASSUMPTIONS = {
 
 
 @storable
-@cited
 class Guarantee(NamedTuple):
     """With probability ``confidence`` over the data, the true rate is at most ``bound``.
 
@@ -126,10 +121,6 @@ class Guarantee(NamedTuple):
     rejo.RejectClassifierCV : Gives guarantees if it has a ``confidence``.
     rejo.metrics.binomial_upper_bound : The bound of a single rate.
 
-    References
-    ----------
-    %clopper1934, angelopoulos2025
-
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
@@ -141,9 +132,6 @@ class Guarantee(NamedTuple):
     >>> promise = search.fit(X, y).guarantee_
     >>> promise.rate, promise.target, promise.bound <= promise.target
     ('accepted_error_rate', 0.15, True)
-    >>> promise.assumption
-    'This holds if new cases are drawn from the same population as these, independently of each
-    other.'
     """
 
     rate: str
@@ -189,8 +177,6 @@ class Guarantee(NamedTuple):
         require((self.by is None) == (self.value is None), self, "it is about nobody knows whom")
 
 
-@cited
-@renamed(n="n_samples")
 def simultaneous_bounds(bad: ArrayLike, n_samples: ArrayLike, confidence: float = 0.95) -> Floats:
     """Upper bounds for the true rates of all candidates that hold at once.
 
@@ -214,11 +200,6 @@ def simultaneous_bounds(bad: ArrayLike, n_samples: ArrayLike, confidence: float 
     See Also
     --------
     rejo.metrics.binomial_upper_bounds : Bounds that hold one by one.
-    rejo.RejectClassifierCV : Candidates in an order need no correction for their number.
-
-    References
-    ----------
-    %clopper1934, geifman2017
 
     Examples
     --------

@@ -41,8 +41,7 @@ from rejo.selection.target import LIMITS, Target, check_prices, check_targets
 class Answers(NamedTuple):
     """What a fitted model answers for cases that it did not learn from.
 
-    Learners that decide by posteriors have these; of others, ``boundaries`` gives the scores
-    (n, n_boundaries) of all boundaries at a reject cost.
+    Without posteriors, ``boundaries`` gives the scores (n, n_boundaries) at a reject cost.
     """
 
     k: Indices  # (n,) true classes
@@ -72,27 +71,11 @@ def settle(
     reject_costs: Sequence[float] | None = None,
     X: Any = None,
 ) -> RejectClassifierCV:
-    """Find the operating point of a fitted model on held-out cases, in the place of ``fit``.
+    """Find the operating point of a ``model`` fitted on other cases, in the place of ``fit``.
 
-    Parameters
-    ----------
-    search : RejectClassifierCV
-        Says what is asked for; afterwards it is fitted.
-    model : RejectClassifier or Pipeline
-        Its estimator, fitted on other cases.
-    choosing, proving : Answers
-        Of the model: for cases that choose the operating point, and for cases that say what to
-        expect of it and prove what is promised.
-    ordered : bool
-        Whether the classes have an order.
-    reject_costs : sequence of float, default=None
-        Those that the model can decide at, if it does not decide by posteriors; by default any.
-    X : array-like or DataFrame, default=None
-        Some training cases, to know what is typical.
-
-    Returns
-    -------
-    search : RejectClassifierCV
+    Some cases choose the operating point, others say what to expect of it and prove what is
+    promised.  ``reject_costs`` are those that a model without posteriors can decide at; by default
+    any.  ``X`` are some training cases, to know what is typical.
     """
     targets = _check(search)
     request = _request(search, model, choosing, targets, ordered, X)

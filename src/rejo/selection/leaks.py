@@ -43,20 +43,7 @@ class Leaks(NamedTuple):
 
 
 def find_leaks(X: Any, y: Any, *, groups: Any = None, random_state: int = 0) -> Leaks:
-    """Try each column of a DataFrame alone.
-
-    Parameters
-    ----------
-    X : DataFrame
-    y : array-like of shape (n_samples,)
-        Classes.
-    groups : array-like of shape (n_samples,), default=None
-        Rows of one group are never both learned from and predicted.
-    random_state : int, default=0
-
-    Returns
-    -------
-    leaks : Leaks
+    """Try each column of a DataFrame alone; rows of one group are never learned from and predicted.
 
     Examples
     --------

@@ -80,23 +80,9 @@ def judge_limits(
     prices: Floats | None = None,
     size: float | None = None,
 ) -> list[TargetVerdict]:
-    """Say for each limit whether it was kept on these cases.
+    """Say for each limit whether it was kept on these cases; -1 is the decision to review.
 
-    Parameters
-    ----------
-    limits : sequence of Asked
-    decision, y : ndarray of int of shape (n_samples,)
-        Decided class as an index, -1 for a review; and the true class.
-    classes : sequence of str
-        Names of the classes.
-    group : array-like of str of shape (n_samples,), default=None
-        Group of each case.
-    column : str, default="group"
-        What a group is called.
-    prices : ndarray of shape (n_classes, n_classes + 1), default=None
-        For limits of the mean cost.
-    size : float, default=None
-        Number of independent cases; by default all are independent.
+    ``column`` is what a group is called, and ``size`` the number of independent cases.
     """
     worth = 1.0 if size is None else size / len(y)
     alike = Counter(asked.part for asked in limits)  # of many, some are missed by chance

@@ -22,7 +22,6 @@ from rejo._state import (
     mapping,
     maybe,
     number,
-    optional,
     pair,
     part,
     plain,
@@ -78,14 +77,13 @@ class RejectClassifierCV(ChosenModel):
     by what a review of them is worth, and the target is a cut in this ranking: a budget is met to
     within one case.  Other learners are trained for one reject cost: they are fitted at each of
     ``reject_costs``, and the one that meets the target best then reviews a few more cases, or
-    fewer, along its own ranking.  Either way, the model is fitted on all cases at the end.
-
-    Several limits may be asked for at once, also for each class, decision or group; all of them
-    then hold at the same operating point.
+    fewer, along its own ranking.  Either way, the model is fitted on all cases at the end.  Several
+    limits, also for each class, decision or group, all hold at the same operating point.
 
     Estimates are not guarantees; for a guarantee, give a ``confidence``.  Some of the cases are
     then held out, and a candidate is accepted only if these cases prove that it keeps all limits,
-    by exact tests in an order that was settled before.
+    by exact tests in an order that was settled before (:footcite:t:`angelopoulos2025`; costs by the
+    bound of :footcite:t:`waudbysmith2024`).
 
     Parameters
     ----------
@@ -122,9 +120,8 @@ class RejectClassifierCV(ChosenModel):
     small_groups : {"error", "review", "merge"}, default="error"
         What to do with groups that have too few cases to promise anything: name them in an error,
         send all their cases to review, or count them as one group, which the smallest of the others
-        joins if they are too few together.  With "review" and a
-        ``confidence``, also groups that the cases do not prove anything for, though there are
-        enough, are sent to review; whether to do so is found out at some loss of confidence.
+        joins if they are too few together.  With "review" and a ``confidence``, groups that the
+        cases prove nothing for are also sent to review, at some loss of confidence.
     group_thresholds : bool, default=False
         Let each group have a cut of its own.  This treats groups differently, which the law may
         forbid; there is a warning.
@@ -144,14 +141,12 @@ class RejectClassifierCV(ChosenModel):
         model is not fitted on them afterwards: the guarantee is for the model that they tested.
     param_grid : dict or list of dict, default=None
         Parameters of the estimator to choose from, as in ``GridSearchCV``.  For posteriors, those
-        with the lowest cost if prices alone are the target and, with a budget or an allowed error,
-        the lowest log loss; for other learners, the lowest ``reject_cost * R + E`` at each reject
-        cost.
+        with the lowest cost if prices alone are the target, else the lowest log loss; for other
+        learners, the lowest ``reject_cost * R + E`` at each reject cost.
     reject_costs : sequence of float, default=None
-        Where learners that are trained for one reject cost start from; the one that comes closest
-        to the target is then cut in its own ranking.  ``None``: 0.02, 0.04, 0.08, 0.12, ..., 0.48,
-        0.5.  With posteriors and a ``confidence``, the candidates to be proved, in place of cuts at
-        every half a percent of reviews out of fold.
+        Where learners that are trained for one reject cost start from; ``None``: 0.02, 0.04, 0.08,
+        0.12, ..., 0.48, 0.5.  With posteriors and a ``confidence``, the candidates to be proved, in
+        place of cuts at every half a percent of reviews out of fold.
     %cv, n_jobs
     random_state : int, RandomState or None, default=None
         Seed for drawing the calibration cases; pass an int for reproducible output.
@@ -179,9 +174,8 @@ class RejectClassifierCV(ChosenModel):
         The first of them.
     rates_ : tuple of two floats
         Estimated shares of rejections and of errors, both of all cases, out of fold; with a
-        ``confidence``, of the cases that the model learned from, as the others chose it.  With
-        ``max_error``, errors are read from a smooth curve: those counted at the chosen cut are
-        fewer than new cases will see.
+        ``confidence``, of the cases that the model learned from.  With ``max_error``, errors are
+        read from a smooth curve: those counted at the chosen cut are fewer than new cases will see.
     sizes_ : tuple of two floats
         Number of independent cases that each of these estimates is worth.
     n_effective_ : float
@@ -190,9 +184,9 @@ class RejectClassifierCV(ChosenModel):
         Rates over the folds, at 0 %, 1 %, ..., 100 % of reviews, or for each of ``reject_costs``;
         with a ``confidence``, of all candidates on the calibration cases.
     outcomes_ : list of Outcomes or None
-        What became of every training case in the folds, for each point of ``curve_``; ``None``
-        with a ``confidence``, or if ``cv`` does not test every case exactly once.  As it has an
-        entry for each training case, it is left out of copies, pickles and model files.
+        What became of every training case in the folds, for each point of ``curve_``; ``None`` with
+        a ``confidence``, or if ``cv`` does not test every case exactly once.  It is left out of
+        copies, pickles and model files.
     chosen_ : int
         Index of the operating point in ``curve_`` and ``outcomes_``.
     expected_ : Expected
@@ -212,9 +206,9 @@ class RejectClassifierCV(ChosenModel):
         ``limit`` to ask for instead, and the ``rejection_rate`` that follows, to stay within
         ``max_error`` in nine of ten such fits; both ``None`` if there are too few cases.
     typical_ : Typical or None
-        What a typical case looks like to the classifier, for :func:`rejo.why`: some quantiles of
-        each feature and their correlations, no row.  ``None`` if ``why`` needs nothing, as for
-        trees, or if the cases that reach the classifier are not numbers.
+        What a typical case looks like to the classifier, for :func:`rejo.why`; no row.  ``None`` if
+        ``why`` needs nothing, as for trees, or if the cases that reach the classifier are not
+        numbers.
     classes_, reject_label_
         As in the estimator.
 
@@ -225,7 +219,6 @@ class RejectClassifierCV(ChosenModel):
 
     See Also
     --------
-    RejoSVCCV : Tune :class:`RejoSVC` for every reject cost at once.
     compare : Compare methods before you choose one.
     rejo.distributed.fit : The same search on files that are larger than the memory.
     rejo.selection.Guarantee : What is promised.
@@ -233,7 +226,7 @@ class RejectClassifierCV(ChosenModel):
 
     References
     ----------
-    %chow1970, angelopoulos2025, geifman2017, waudbysmith2024
+    .. footbibliography::
 
     Examples
     --------
@@ -253,8 +246,7 @@ class RejectClassifierCV(ChosenModel):
     >>> X, y = make_synthetic_2(1000, random_state=0)
     >>> base = ThresholdRejectClassifier(LogisticRegression())
     >>> search = RejectClassifierCV(base, max_error=0.2, confidence=0.95, random_state=0)
-    >>> model = search.fit(X, y)
-    >>> model.guarantee_.bound <= 0.2
+    >>> search.fit(X, y).guarantee_.bound <= 0.2
     True
     """
 
@@ -289,8 +281,8 @@ class RejectClassifierCV(ChosenModel):
         "costs_": maybe(part(MeanCosts)),
         "guarantees_": each(part(Guarantee)),
         "policy_": maybe(part(GroupPolicy)),
-        "margin_": optional(maybe(part(Margin))),
-        "typical_": optional(maybe(part(Typical))),
+        "margin_": maybe(part(Margin)),
+        "typical_": maybe(part(Typical)),
         "_prices_said": maybe(text()),
     }
     _not_saved = ("outcomes_",)  # an entry for each training case
@@ -376,9 +368,9 @@ class RejectClassifierCV(ChosenModel):
             When each case arose, as dates or numbers.  With a ``confidence``, the latest cases are
             held out in place of random ones.
         crossfit : CrossFit, default=None
-            Posteriors of these cases out of fold, by :func:`~rejo.selection.cross_fit` of the same
-            estimator with the same weights, if they exist already; then only the model on all
-            cases is fitted.  ``cv`` does not matter then.
+            Posteriors of these cases, by :func:`~rejo.selection.cross_fit` of the same estimator
+            with the same weights; then only the model on all cases is fitted, and ``cv`` does not
+            matter.
         """
         self._validate_params()
         self.__dict__.pop("expected_", None)  # not fitted until this fit reaches its target
@@ -518,9 +510,8 @@ class RejectClassifierCV(ChosenModel):
         """Describe the model in a paragraph of plain words."""
         check_is_fitted(self)
         found = [summarise(self.expected_, self.reason(), self.guarantees_, self.policy_)]
-        margin = getattr(self, "margin_", None)  # files of older versions have none
-        if margin is not None:
-            found.append(advise(self.target_, margin))
+        if self.margin_ is not None:
+            found.append(advise(self.target_, self.margin_))
         found.append(matching_price(self.targets_, self.reject_cost_, self._prices_said))
         return " ".join(filter(None, found))
 
@@ -577,7 +568,7 @@ class RejectClassifierCV(ChosenModel):
             ours, cut = final_classifier(self.best_estimator_).prices_, self.cut_
             fine = cut is not None and np.allclose(with_cut(prices, cut), ours, rtol=1e-9)
             require(fine, self, "its prices and its cut are not those it decides by")
-        typical, last = getattr(self, "typical_", None), final_classifier(self.best_estimator_)
+        typical, last = self.typical_, final_classifier(self.best_estimator_)
         fine = typical is None or len(typical.mean) == getattr(last, "n_features_in_", None)
         require(fine, self, "what is typical is so of other features")
 

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rejo._docs import cited
 from rejo._html import table_html
 from rejo._state import Must, floats, require, storable
 from rejo._typing import Floats, Indices
@@ -26,7 +25,6 @@ ROUNDING = 1e-12  # a share of decided cases below this is a rounding error of s
 
 
 @storable
-@cited
 @dataclass(frozen=True, eq=False)
 class RejectCurve:
     """Rejection rate and error rate at each reject cost, by cross-validation.
@@ -56,11 +54,6 @@ class RejectCurve:
     See Also
     --------
     rejo.reject_curve : Compute it.
-    rejo.metrics.AccuracyRejectCurve : The curve of one classifier, by a threshold on its sureness.
-
-    References
-    ----------
-    %chow1970
 
     Examples
     --------
@@ -72,9 +65,6 @@ class RejectCurve:
     (2, 5)
     >>> bool(curve.rejection_rate[0] > curve.rejection_rate[1])  # cheap reviews: more of them
     True
-    >>> curve.to_frame().columns.tolist()
-    ['reject_cost', 'rejection_rate', 'rejection_rate_std', 'error_rate', 'error_rate_std',
-    'accepted_error_rate', 'risk', 'risk_std']
     """
 
     reject_costs: Floats
@@ -127,10 +117,7 @@ class RejectCurve:
         return table_html(title, {"reject_cost": self.reject_costs, **columns}, shares=names[:3])
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame of means, and standard deviations over the folds.
-
-        There is one row for each reject cost.
-        """
+        """Return a pandas DataFrame of means, and standard deviations over the folds."""
         return import_pandas("to_frame").DataFrame(
             {
                 "reject_cost": self.reject_costs,
@@ -160,9 +147,8 @@ def reject_curve(
     """Cross-validate rejections and errors at each reject cost.
 
     A trained reject region has no threshold to move: each reject cost needs its own fit.  All costs
-    use the same folds.  ``RejoSVC`` computes one kernel matrix and starts every solve from the one
-    before.  A classifier that decides by posteriors is fitted once per fold, for all costs.  In a
-    pipeline, the steps before the last are fitted once per fold.
+    use the same folds.  A classifier that decides by posteriors is fitted once per fold, for all
+    costs.  In a pipeline, the steps before the last are fitted once per fold.
 
     Parameters
     ----------
@@ -178,10 +164,6 @@ def reject_curve(
     rejo.selection.cross_val_outcomes : What becomes of each case.
     rejo.metrics.accuracy_reject_curve : The curve of one classifier, by a threshold.
     compare : Curves of several methods, each tuned.
-
-    References
-    ----------
-    %chow1970, sousa2013
 
     Examples
     --------

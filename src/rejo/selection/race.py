@@ -99,17 +99,7 @@ class Runner:
 class Race:
     """The cases, their folds, and the prices at which runners are compared.
 
-    Parameters
-    ----------
-    prepare : transformer
-    X, k : cases and their classes as indices (n,)
-    n_classes : int
-    folds : list of (train, test)
-    prices : sequence of ndarray of shape (n_classes, n_classes + 1)
-        The cost of a case is the mean over these; in the first legs the middle one will do.
-    n_jobs : int or None
-    tell : callable
-        Gets a line of text at the start of each leg.
+    The cost of a case is the mean over the ``prices``; in the first legs the middle one will do.
     """
 
     def __init__(
@@ -289,8 +279,7 @@ def paid(decisions: Indices, y: Indices, prices: Sequence[Floats]) -> Floats:
 def split_stratified(cv: int, X: Any, k: Indices, groups: Any, random_state: int | None) -> Splits:
     """Return stratified, shuffled folds, of which every training part has two classes.
 
-    So there are at most as many as the second largest class has cases.  A rarer class may be
-    missing in some parts; models that have not seen it give it no chance.
+    So there are at most as many as the second largest class has cases.
     """
     n_folds = min(cv, int(np.sort(np.bincount(k))[-2]))
     if n_folds < 2:
@@ -317,10 +306,7 @@ def clock(seconds: float) -> str:
 
 
 def draw_rows(y: Any, n: int, random_state: int | None = 0, least: int = 10) -> Indices:
-    """Draw ``n`` cases, stratified by class, and more if a rare class would have too few.
-
-    At least ``least`` cases of each class are drawn, if it has that many.  The rows ascend.
-    """
+    """Draw ``n`` cases, stratified by class, and up to ``least`` of each class; the rows ascend."""
     labels, k = np.unique(np.asarray(y), return_inverse=True)
     if len(k) <= n:
         return np.arange(len(k))

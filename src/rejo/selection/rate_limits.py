@@ -74,10 +74,7 @@ def name_limits(limits: Sequence[Limit]) -> str:
 def read_limits(
     params: Mapping[str, Any], targets: Sequence[Target], classes: Any, groups: Sequence[str] | None
 ) -> list[Limit]:
-    """All limits that the parameters of ``RejectClassifierCV`` set; the main one first.
-
-    ``groups`` are the names of the groups, if there are any.
-    """
+    """All limits that the parameters of ``RejectClassifierCV`` set; the main one first."""
     rate = {"accepted": "accepted_error_rate", "overall": "error_rate"}[params["error"]]
     found = []
     if params["max_error"] is not None:

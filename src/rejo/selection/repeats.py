@@ -48,15 +48,6 @@ def repeated_share(X: Any, y: Indices, groups: Any = None) -> float:
     Identical rows of one group are no problem.  Chance is judged by the share of pairs of rows that
     have the same value in a column, multiplied over the columns, as if these were independent.  A
     table in which every row occurs twice, or another number of times, is a copy whatever it holds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rejo.selection.repeats import repeated_share
-    >>> X = np.random.RandomState(0).normal(size=(100, 3))
-    >>> y = (X[:, 0] > 0).astype(int)
-    >>> repeated_share(X, y), repeated_share(np.repeat(X, 3, axis=0), np.repeat(y, 3))
-    (0.0, 1.0)
     """
     rows = _identify(X)
     y = np.asarray(y)

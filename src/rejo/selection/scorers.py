@@ -9,7 +9,6 @@ from typing import Any, Self
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from rejo import metrics
-from rejo._docs import cited
 from rejo.estimators import decisions_of, forced_of
 
 # Measure -> whether higher is better.
@@ -31,7 +30,6 @@ NEEDED = {
 }
 
 
-@cited
 def make_reject_scorer(
     measure: str | Callable[..., float], *, greater_is_better: bool | None = None, **parameters: Any
 ) -> RejectScorer:
@@ -59,10 +57,6 @@ def make_reject_scorer(
     --------
     cost_scorer : The mean cost of a case, at the prices that you pay.
     sklearn.metrics.make_scorer : Scorers of measures without rejection.
-
-    References
-    ----------
-    %hendrickx2024
 
     Examples
     --------
@@ -93,11 +87,13 @@ def make_reject_scorer(
     return RejectScorer(measure, greater_is_better, parameters)
 
 
-@cited
 def cost_scorer(
     *, reject_cost: float | None = None, cost_of: Any = None, **parameters: Any
 ) -> RejectScorer:
     """Make a scorer at the prices that you pay, whatever prices a model was trained for.
+
+    The ``score`` of a classifier is taken at its own prices, so a search over ``reject_cost`` by
+    ``score`` takes the lowest.  With this scorer it finds the one to train with.
 
     Parameters
     ----------
@@ -117,18 +113,7 @@ def cost_scorer(
     See Also
     --------
     make_reject_scorer : A scorer of any measure.
-    expected_cost : The cost, of decisions that are there already.
     RejectClassifierCV : Find the operating point for prices.
-
-    Notes
-    -----
-    The ``score`` of a classifier is taken at its own prices, so a search over ``reject_cost`` by
-    ``score`` takes the lowest.  With this scorer it finds the one to train with: where learned
-    boundaries are best for your price at another ``reject_cost``, say, or posteriors too sure.
-
-    References
-    ----------
-    %chow1970, elkan2001
 
     Examples
     --------
@@ -171,13 +156,7 @@ class RejectScorer:
         return value if self.greater_is_better else -value
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
-        """Request weights, or not, for scikit-learn's metadata routing.
-
-        Parameters
-        ----------
-        sample_weight : bool, str or None
-            As in the scorers of scikit-learn.
-        """
+        """Request ``sample_weight``, or not, for scikit-learn's metadata routing."""
         self.weight_request = sample_weight
         return self
 

@@ -185,8 +185,8 @@ def fit_on(request: Request) -> Fit:
 def search_cut(request: Request, crossfit: CrossFit | None = None, fit: Fit | None = None) -> Found:
     """Find the cut that meets the target out of fold, and fit the model on all cases.
 
-    This fits a model for each fold and point of the grid, and one on all cases.  A ``crossfit``
-    that exists already saves the folds, and ``fit`` may return a model that is fitted already.
+    A ``crossfit`` that exists already saves the folds, and ``fit`` may return a model that is
+    fitted already.
     """
     params: dict[str, Any] = {}
     once = True
@@ -288,8 +288,7 @@ def _check_crossfit(crossfit: CrossFit, request: Request) -> None:
 def search_path(request: Request, judged: OutOfFold | None = None, fit: Fit | None = None) -> Found:
     """Find the reject cost, and then the place in the ranking, that meets the target.
 
-    Cases that are ``judged`` already, at some reject costs, save the folds; ``fit`` as in
-    :func:`search_cut`.
+    Cases that are ``judged`` already save the folds; ``fit`` as in :func:`search_cut`.
     """
     target = request.target
     if judged is None:
@@ -366,10 +365,7 @@ def at_sureness(model: Any, limit: float, widen: bool) -> Any:
 
 
 def choose(target: Target, limits: Floats, curve: RejectCurve) -> int:
-    """Return the best of the candidates whose ``limits`` (n_costs,) are within the target.
-
-    If there is none, the one that comes closest.
-    """
+    """Return the best of the candidates whose ``limits`` (n_costs,) are kept, else the closest."""
     R, E = curve.rejection_rate, curve.error_rate
     within = limits <= target.limit + 1e-12
     if not within.any():

@@ -70,10 +70,7 @@ def candidate_cuts(
     given: Floats | None = None, *, n_groups: int = 0, reviewed: Sequence[int] = (),
     by_group: bool = False, priced: bool = False,
 ) -> Floats:  # fmt: skip
-    """Cuts (m,) or (m, n_groups) from many reviews to few, by shares of reviews out of fold.
-
-    There may be groups that no case here belongs to.
-    """
+    """Cuts (m,) or (m, n_groups) from many reviews to few, by shares of reviews out of fold."""
     errors = any(limit.limits_errors for limit in limits)
     own = learned.own
     if all(limit.rate == "mean_cost" for limit in limits):
@@ -109,10 +106,7 @@ def _cuts_by_group(
     learned: Learned, group: Indices, n_groups: int, limits: Sequence[Limit],
     reviewed: Sequence[int], errors: bool,
 ) -> Floats:  # fmt: skip
-    """A cut for each group, so that their errors, or reviews, are the same share of their limits.
-
-    They move together, so candidates are still one nested sequence.
-    """
+    """A cut for each group, so that their errors, or reviews, are one share of their limits."""
     wanted = [limit for limit in limits if limit.limits_errors == errors]
     every = [limit.most for limit in wanted if limit.most is not None]
     overall = min((x.most for x in wanted if x.by is None and x.most), default=max(every))
@@ -203,16 +197,6 @@ def chance_of_proof(
 
     They prove it if no more than ``most`` of them are bad.  Their number is beta-binomial, from
     Jeffreys' prior; for many cases, nearly normal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rejo.selection.sequences import chance_of_proof
-    >>> one = np.array([1.0])
-    >>> chance_of_proof(0 * one, 400 * one, 149 * one, 0.02, 0.95).round(2)  # if none of them is
-    array([0.85])
-    >>> chance_of_proof(0 * one, 400 * one, 148 * one, 0.02, 0.95)
-    array([0.])
     """
     most = binom.ppf(1 - confidence, new, limit)
     most = np.where(binom.cdf(most, new, limit) <= 1 - confidence, most, most - 1)  # or -1

@@ -57,9 +57,8 @@ class RejoSVCCV(ChosenModel):
     """Tune ``C``, ``gamma`` and ``h`` of :class:`~rejo.RejoSVC` for every reject cost at once.
 
     For each reject cost ``w``, the parameters with the lowest ``w R + E`` over the folds are
-    chosen, as in the paper, and a model with them is fitted on all cases.  Kernel matrices and
-    warm starts are shared, so this takes less time than a grid search of one plain support vector
-    machine.
+    chosen, and a model with them is fitted on all cases.  Kernel matrices and warm starts are
+    shared.
 
     Parameters
     ----------
@@ -99,11 +98,6 @@ class RejoSVCCV(ChosenModel):
     --------
     RejoSVC : The classifier.
     RejectClassifierCV : Find the operating point of any classifier for a target.
-    sklearn.model_selection.GridSearchCV : Search for any estimator, one reject cost at a time.
-
-    References
-    ----------
-    %sousa2013
 
     Examples
     --------

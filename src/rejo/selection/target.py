@@ -132,8 +132,8 @@ def check_prices(
 ) -> Floats | None:
     """Prices (K, K + 1) that the parameters give; None if they give none.
 
-    What decides by ``posteriors`` takes any prices.  Other learners have reject regions between
-    neighbouring classes, for one price of an error and one of a review.
+    What decides by ``posteriors`` takes any prices; other learners one of an error and one of a
+    review.
     """
     K = len(classes)
     highest = highest_reject_cost(K, posteriors)

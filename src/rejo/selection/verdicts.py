@@ -38,12 +38,6 @@ def excess_probability(bad: float, n_samples: float, rate: float) -> float:
     """Probability of at least so many bad cases if their true share is ``rate``: exact, binomial.
 
     Cases that belong together are worth fewer independent ones, so the counts may be fractions.
-
-    Examples
-    --------
-    >>> from rejo.selection.verdicts import excess_probability
-    >>> round(excess_probability(80, 300, 0.2), 4), round(excess_probability(64, 300, 0.2), 2)
-    (0.0032, 0.3)
     """
     return float(betainc(bad, n_samples - bad + 1, rate)) if bad > 0 else 1.0
 
@@ -58,18 +52,9 @@ def judge_target(
     *,
     size: float | None = None,
 ) -> list[TargetVerdict]:
-    """Say for each part of a target whether it was met on these cases.
+    """Say for each part of a target whether it was met on these cases; -1 stands for a review.
 
-    Parameters
-    ----------
-    target, guarantee, prices
-        As a fitted ``RejectClassifierCV`` has them: ``target_``, ``guarantee_``, ``prices_``.
-    decision, forced : ndarray of int of shape (n_samples,)
-        Decided class as an index, -1 for a review; and the class without a reject option.
-    y : ndarray of int of shape (n_samples,)
-        True class as an index.
-    size : float, default=None
-        Number of independent cases; by default all are independent.
+    ``size`` is the number of independent cases; by default all are.
     """
     worth = 1.0 if size is None else size / len(y)
     found = []
@@ -179,10 +164,7 @@ def _judge_costs(
 
 
 def mean_excess_probability(difference: ArrayLike, size: float) -> float:
-    """Probability of so high a mean difference if its expectation is 0: Student's t-test.
-
-    ``size`` is the number of independent differences.
-    """
+    """Probability of so high a mean of ``size`` independent differences if its expectation is 0."""
     d = np.asarray(difference, dtype=np.float64)
     mean, spread = float(d.mean()), float(d.std())
     if size <= 1 or spread == 0:
