@@ -34,9 +34,13 @@ from threadpoolctl import threadpool_limits
 from benchmarks.tables import Report, Target
 from rejo import ThresholdRejectClassifier, datasets
 from rejo.metrics import cases_needed, mean_upper_bound
-from rejo.selection import RejectClassifierCV, TargetUnattainable, simultaneous_bounds
-from rejo.selection.holdout import hold_out
-from rejo.selection.operating import CANDIDATES
+from rejo.selection import (
+    CANDIDATES,
+    RejectClassifierCV,
+    TargetUnattainable,
+    hold_out,
+    simultaneous_bounds,
+)
 from rejo.tables import TableEncoder
 
 Floats = NDArray[np.float64]

@@ -22,8 +22,7 @@ from benchmarks.tables import Report, Target, milliseconds, times, yes
 from benchmarks.timing import one_thread, race
 from rejo import RejoSVC
 from rejo.datasets import make_synthetic_1
-from rejo.selection import RejoSVCCV, reject_curve
-from rejo.selection.path import REJECT_COSTS
+from rejo.selection import REJECT_COSTS, RejoSVCCV, reject_curve
 from rejo.solvers import svm
 
 N = 160

@@ -34,9 +34,13 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.tables import Report
 from rejo import ThresholdRejectClassifier, datasets
-from rejo.selection import RejectClassifierCV, TargetUnattainable, choose_model
-from rejo.selection.folds import shuffled_folds
-from rejo.selection.holdout import hold_out
+from rejo.selection import (
+    RejectClassifierCV,
+    TargetUnattainable,
+    choose_model,
+    hold_out,
+    shuffled_folds,
+)
 from rejo.tables import TableEncoder
 
 # 5 %, and one or two limits that are easier to keep; car is easy.

@@ -148,7 +148,7 @@ def _share(part: int, of: int) -> str:
 
 def _chances(row: BreakdownRow, every: BreakdownRow, worth: float) -> tuple[float, float]:
     """Probabilities of so many reviews, and so many errors, at the rates of all cases."""
-    from rejo.selection.verdicts import excess_probability
+    from rejo.selection import excess_probability
 
     def chance(part: int, of: int, rate: float) -> float:
         return excess_probability(part * worth, of * worth, rate)
@@ -161,7 +161,7 @@ def _chances(row: BreakdownRow, every: BreakdownRow, worth: float) -> tuple[floa
 
 def _mark(of_reviews: float, of_errors: float, n_rows: int) -> str:
     """Say what a row has more of; the more rows, the rarer it must be by chance."""
-    from rejo.selection.verdicts import LEVEL
+    from rejo.selection import LEVEL
 
     chances = {"reviews": of_reviews, "errors": of_errors}
     found = [what for what, chance in chances.items() if chance < LEVEL / n_rows]

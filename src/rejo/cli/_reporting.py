@@ -118,9 +118,7 @@ def _judge_all(cases: Cases, model: Any, *, seed: int, n_jobs: int) -> tuple[Any
     import numpy as np
 
     from rejo.estimators import final_classifier
-    from rejo.selection import cross_fit, cross_val_outcomes
-    from rejo.selection.crossfit import cut_outcomes, with_cut
-    from rejo.selection.operating import CANDIDATES
+    from rejo.selection import CANDIDATES, cross_fit, cross_val_outcomes, cut_outcomes, with_cut
 
     how: dict[str, Any] = {
         "cv": folds_for(cases, seed), "groups": cases.groups, "n_jobs": n_jobs
@@ -149,8 +147,7 @@ def _in_its_ranking(point: Any, model: Any, group: Any) -> Any:
     """Review as the model does, which cuts its ranking, and for each group in its own place."""
     import numpy as np
 
-    from rejo.selection.cuts import CutRanking, cut_decision
-    from rejo.selection.ranked import doubt_by_sureness
+    from rejo.selection import CutRanking, cut_decision, doubt_by_sureness
 
     best, policy = model.best_estimator_, model.policy_
     last = best.steps[-1][1] if hasattr(best, "steps") else best

@@ -190,7 +190,7 @@ def _prices(cases: StreamedCases, target: Mapping[str, Any]) -> Any:
     import numpy as np
 
     from rejo.decisions import uniform_prices
-    from rejo.selection.target import check_prices
+    from rejo.selection import check_prices
 
     given = {"reject_cost": "auto", **target}
     classes = np.array(cases.classes)

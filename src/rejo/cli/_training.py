@@ -38,10 +38,14 @@ def train(
     With ``novelty``, this share of ordinary cases may go to review as unlike the training cases.
     """
     from rejo.cli._files import CommandError
-    from rejo.selection import RejectClassifierCV, TargetUnattainable, choose_model
-    from rejo.selection.auto import NotSuited
-    from rejo.selection.group_policy import DIFFERENT
-    from rejo.selection.target import LIMITS
+    from rejo.selection import (
+        DIFFERENT,
+        LIMITS,
+        NotSuited,
+        RejectClassifierCV,
+        TargetUnattainable,
+        choose_model,
+    )
 
     if "confidence" in target:
         _warn_of_repeats(cases)
@@ -135,7 +139,7 @@ def _prices(cases: Cases, target: Mapping[str, Any]) -> list[Any] | None:
     import numpy as np
 
     from rejo.prices import check_reviews_pay
-    from rejo.selection.target import check_prices
+    from rejo.selection import check_prices
 
     given = {"reject_cost": "auto", **target}
     prices = check_prices(given, np.array(cases.classes), ordered=cases.ordered, posteriors=True)
@@ -148,7 +152,7 @@ def _prices(cases: Cases, target: Mapping[str, Any]) -> list[Any] | None:
 
 def folds_for(cases: Cases, seed: int) -> Any:
     """Return the folds by which rates are estimated."""
-    from rejo.selection.folds import shuffled_folds
+    from rejo.selection import shuffled_folds
 
     return shuffled_folds(FOLDS, cases.groups, seed)
 
@@ -158,8 +162,7 @@ def candidates() -> Iterator[None]:
     """Silence candidates: most are discarded, and their problems show in their rates."""
     from sklearn.exceptions import ConvergenceWarning
 
-    from rejo.selection.group_policy import UnequalTreatment
-    from rejo.selection.repeats import RepeatedRows
+    from rejo.selection import RepeatedRows, UnequalTreatment
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -170,7 +173,7 @@ def candidates() -> Iterator[None]:
 
 
 def _warn_of_repeats(cases: Cases) -> None:
-    from rejo.selection.repeats import repeated_share
+    from rejo.selection import repeated_share
 
     if share := repeated_share(cases.X, cases.y, cases.groups):
         warn(
@@ -187,7 +190,7 @@ def _tuning_rows(cases: Cases, seed: int) -> Any:
     """
     import numpy as np
 
-    from rejo.selection.holdout import hold_out
+    from rejo.selection import hold_out
     from rejo.tables import TableError
 
     order = None if cases.time is None else np.unique(cases.time, return_inverse=True)[1]

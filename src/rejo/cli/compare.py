@@ -129,9 +129,7 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
     from rejo.cli._training import candidates, encoder_for
     from rejo.cluster import placed
     from rejo.prices import price_matrix
-    from rejo.selection import compare
-    from rejo.selection.comparison import methods_to_compare
-    from rejo.selection.race import draw_rows
+    from rejo.selection import compare, draw_rows, methods_to_compare
 
     cases = read_cases(arguments)
     K, ordered, names = len(cases.classes), cases.ordered, arguments.methods
@@ -212,8 +210,7 @@ def _compare(name: str, arguments: argparse.Namespace) -> "Comparison":
 
     from rejo import datasets
     from rejo.cluster import placed
-    from rejo.selection import compare
-    from rejo.selection.comparison import methods_to_compare
+    from rejo.selection import compare, methods_to_compare
 
     make, repetitions = getattr(datasets, f"make_{name}"), arguments.repetitions
     draws = [make(N_TRAIN, random_state=seed) for seed in range(1, repetitions + 1)]

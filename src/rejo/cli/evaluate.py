@@ -145,8 +145,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _verdicts(opened: Opened, cases: Tested, by_group: str | None) -> list[Any]:
     """Whether each target was met and each promise kept."""
-    from rejo.selection.limit_verdicts import asked_of, judge_limits
-    from rejo.selection.verdicts import judge_targets
+    from rejo.selection import asked_of, judge_limits, judge_targets
 
     model = opened.model
     if not hasattr(model, "targets_"):  # fitted in Python, for no target

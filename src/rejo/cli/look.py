@@ -231,7 +231,7 @@ def _rows(
     """Tell of identical rows."""
     import numpy as np
 
-    from rejo.selection.repeats import repeated_share
+    from rejo.selection import repeated_share
     from rejo.tables import relations
 
     codes = relations.level_codes(features)
@@ -267,7 +267,7 @@ def _leaks(
 ) -> None:
     """Tell of columns that alone predict the class almost perfectly."""
     from rejo.cli._column_lines import suspicion
-    from rejo.selection.leaks import find_leaks
+    from rejo.selection import find_leaks
 
     groups = None if arguments.groups is None else frame[arguments.groups].astype(str)
     found = find_leaks(X, y, groups=groups)

@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_report(arguments)
     import rejo.persistence
     from rejo.prices import price_matrix
-    from rejo.selection.leaks import find_leaks
+    from rejo.selection import find_leaks
 
     cases = read_cases(arguments)
     say = (lambda *_, **__: None) if arguments.json else print
@@ -198,7 +198,7 @@ def run_streamed(arguments: argparse.Namespace, target: dict[str, Any], path: Pa
 def _streamed_result(
     arguments: argparse.Namespace, cases: Any, trained: Any, found: Any, remarks: Iterable[str]
 ) -> dict[str, Any]:
-    from rejo.selection.summary import promise
+    from rejo.selection import promise
 
     model = trained.model
     return {
@@ -321,7 +321,7 @@ def _provenance(
 def _result(
     arguments: argparse.Namespace, cases: Cases, trained: Trained, encoder: Any, found: Any
 ) -> dict[str, Any]:
-    from rejo.selection.summary import promise
+    from rejo.selection import promise
 
     choice, model = trained.choice, trained.model
     return {
@@ -357,7 +357,7 @@ def _result(
 
 def _summary(model: Any) -> str:
     """What to expect and, on a line of its own, what is promised."""
-    from rejo.selection.summary import promises
+    from rejo.selection import promises
 
     text = str(model.summary())
     for said in promises(model.guarantees_)[:1]:

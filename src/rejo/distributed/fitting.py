@@ -23,9 +23,7 @@ from rejo.estimators import (
     settled,
     shares_of,
 )
-from rejo.selection import RejectClassifierCV
-from rejo.selection.held_out import cost_to_fit
-from rejo.selection.target import check_targets
+from rejo.selection import RejectClassifierCV, check_targets, cost_to_fit
 from rejo.tables import TableEncoder
 
 

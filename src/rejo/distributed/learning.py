@@ -19,8 +19,7 @@ from rejo.distributed.linear_fits import learn_linear
 from rejo.distributed.pace import Tell
 from rejo.distributed.row_sources import Input
 from rejo.estimators import FILE, PROVE, STOP, RejoLinear, RowLayout, Scored, Survey, edges_of
-from rejo.selection import RejectClassifierCV
-from rejo.selection.held_out import Answers, settle
+from rejo.selection import Answers, RejectClassifierCV, settle
 from rejo.tables import Table, TableEncoder, TableError, read_table
 from rejo.tables.errors import import_pandas, import_pyarrow, shown
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rejo.estimators import AMBIGUOUS, REASONS
 
 if TYPE_CHECKING:
-    from rejo.selection.outcomes import Outcomes
+    from rejo.selection import Outcomes
 
 
 def check_cases(

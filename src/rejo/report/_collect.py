@@ -13,7 +13,7 @@ from rejo.estimators import AMBIGUOUS, REASONS
 from rejo.metrics import tally, wilson_interval
 
 if TYPE_CHECKING:
-    from rejo.selection.outcomes import Outcomes
+    from rejo.selection import Outcomes
 
 
 N_STEPS = 100  # of the curve over the review budget

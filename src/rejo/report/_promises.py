@@ -98,7 +98,7 @@ def _read(promise: Any) -> dict[str, Any]:
 
 
 def _from_guarantee(guarantee: Any) -> dict[str, Any]:
-    from rejo.selection.summary import promise
+    from rejo.selection import promise
 
     names = KEYS - {"promise"}
     found = {name: getattr(guarantee, name) for name in names if hasattr(guarantee, name)}

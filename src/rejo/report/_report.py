@@ -50,7 +50,7 @@ from rejo.report._shared_counts import (
 from rejo.report._tried import TriedTable, read_tried
 
 if TYPE_CHECKING:
-    from rejo.selection.outcomes import Outcomes
+    from rejo.selection import Outcomes
 
 Axis = Literal["reject_cost", "review_share"]
 

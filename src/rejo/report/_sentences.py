@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rejo.metrics import Interval
 from rejo.report._collect import Kind, OutcomeLayout, PointTally
 from rejo.report._format import BATCH, NONE, fixed, per_batch, percent, quoted, ratio, share, whole
-from rejo.selection.expected import Expected, expect
+from rejo.selection import Expected, expect
 
 MAX_NAMED = 6  # classes in a sentence
 Range = tuple[int, int]

@@ -15,7 +15,7 @@ from rejo.report._format import clean
 from rejo.report._groups import SMALL
 
 if TYPE_CHECKING:
-    from rejo.selection.outcomes import Outcomes
+    from rejo.selection import Outcomes
 
 
 N_BINS = 40

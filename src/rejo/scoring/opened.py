@@ -97,7 +97,7 @@ class Opened:
 
     def promised(self, group: Any) -> Any:
         """Groups (n,) as promises name them: small ones may count as one."""
-        from rejo.selection.group_units import OTHERS
+        from rejo.selection import OTHERS
 
         return np.array([OTHERS if one in self.model.policy_.merged else one for one in group])
 
@@ -188,7 +188,7 @@ class Opened:
 
     def expect(self, n: int, level: float) -> dict[str, Any]:
         """Expected rates of ``n`` cases, with their ranges; empty if the model has none."""
-        from rejo.selection.expected import expect
+        from rejo.selection import expect
 
         if not hasattr(self.model, "rates_"):
             return {}

@@ -15,20 +15,39 @@ tests), ``proof`` (from limits to a model that other cases prove to keep them), 
 ``target``, ``guarantee``, ``expected`` and ``summary`` (what ``operating`` is asked, promises,
 expects and says), ``verdicts`` (whether other cases met the target), ``race`` and ``auto`` (which
 model), ``grids``, ``comparison``, ``compared`` (what its rows say) and ``scorers``.
+
+Names that are not in ``__all__`` are for other rooms of the package.
 """
 
+# ruff: noqa: F401 (names for other rooms)
+
 from rejo.catalogue import standard_methods
-from rejo.selection.auto import Choice, choose_model
+from rejo.selection.auto import Choice, NotSuited, choose_model
 from rejo.selection.compared import Comparison, Difference, corrected_t_test
-from rejo.selection.comparison import compare
-from rejo.selection.crossfit import CrossFit, cross_fit
-from rejo.selection.group_policy import GroupPolicy, UnequalTreatment
+from rejo.selection.comparison import compare, methods_to_compare
+from rejo.selection.crossfit import CrossFit, cross_fit, cut_outcomes, with_cut
+from rejo.selection.cuts import CutRanking, cut_decision
+from rejo.selection.expected import Expected, expect
+from rejo.selection.folds import REJECT_COSTS, shuffled_folds
+from rejo.selection.group_policy import DIFFERENT, GroupPolicy, UnequalTreatment
+from rejo.selection.group_units import OTHERS
 from rejo.selection.guarantee import Guarantee, TargetUnattainable, simultaneous_bounds
+from rejo.selection.held_out import Answers, cost_to_fit, settle
+from rejo.selection.holdout import hold_out
+from rejo.selection.leaks import find_leaks
+from rejo.selection.limit_verdicts import asked_of, judge_limits
 from rejo.selection.operating import RejectClassifierCV
 from rejo.selection.outcomes import Outcomes, cross_val_outcomes, ranking_outcomes
 from rejo.selection.path import RejectCurve, reject_curve
+from rejo.selection.race import draw_rows
+from rejo.selection.ranked import doubt_by_sureness
+from rejo.selection.repeats import RepeatedRows, repeated_share
 from rejo.selection.scorers import cost_scorer, make_reject_scorer
+from rejo.selection.search import CANDIDATES
+from rejo.selection.summary import promise, promises
 from rejo.selection.svm_cv import RejoSVCCV
+from rejo.selection.target import LIMITS, check_prices, check_targets
+from rejo.selection.verdicts import LEVEL, excess_probability, judge_targets
 
 __all__ = [
     "Choice",
