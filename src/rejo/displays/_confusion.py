@@ -10,7 +10,7 @@ from rejo._docs import cited
 from rejo.displays._inputs import column, described, judge
 from rejo.displays.style import BLUE, VERMILION, Display, legend, tint
 from rejo.estimators import final_step
-from rejo.metrics import reject_confusion_matrix
+from rejo.metrics import outcomes, reject_confusion_matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +65,7 @@ class RejectConfusionDisplay(Display):
     --------
     >>> from rejo.displays import RejectConfusionDisplay
     >>> y_true, y_pred = [1, 1, 2, 2, 3], [1, -1, 2, -1, 2]
-    >>> display = RejectConfusionDisplay.from_predictions(y_true, y_pred, reject_label=-1)
+    >>> display = RejectConfusionDisplay.from_predictions(y_true, y_pred)
     >>> display.shares_
     array([[0.5, 0. , 0. , 0.5],
            [0. , 0.5, 0. , 0.5],
@@ -127,7 +127,7 @@ class RejectConfusionDisplay(Display):
         y_true: ArrayLike,
         y_pred: ArrayLike,
         *,
-        reject_label: Any,
+        reject_label: Any = None,
         classes: ArrayLike | None = None,
         lower: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -141,7 +141,7 @@ class RejectConfusionDisplay(Display):
             True classes, and decisions, with ``reject_label`` where the classifier rejects.
         %reject_label
         classes : array-like of shape (n_classes,), default=None
-            The classes in the order of the rows; by default the sorted labels.
+            All classes in the order of the rows; by default the sorted labels.
         lower : array-like of shape (n_samples,), default=None
             For each rejected point, the lower of the two classes that it lies between, as in the
             column ``lower`` of ``review(X)``. There is then a review column between any two
@@ -150,12 +150,19 @@ class RejectConfusionDisplay(Display):
             Weights of the points; the table then holds sums of weights.
         %ax
         """
-        true, pred = column(y_true), column(y_pred)
-        options = {"classes": classes, "lower": lower, "sample_weight": sample_weight}
-        matrix = reject_confusion_matrix(true, pred, reject_label=reject_label, **options)
+        true, pred = (y if np.ndim(y) == 1 else column(y) for y in (y_true, y_pred))
+        found = outcomes(true, pred, reject_label, classes)
+        matrix = reject_confusion_matrix(
+            true,
+            pred,
+            reject_label=reject_label,
+            classes=classes,
+            lower=lower,
+            sample_weight=sample_weight,
+        )
         if classes is None:
-            decided = [label for label in pred.tolist() if label != reject_label]
-            classes = np.array(sorted({*true.tolist(), *decided}))
+            decided = found.pred[~found.rejected]
+            classes = np.array(sorted({*found.true.tolist(), *decided.tolist()}))
         display = cls(matrix=matrix, classes=np.asarray(classes), ordinal=lower is not None)
         return display.plot(ax=ax)
 

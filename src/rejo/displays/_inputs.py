@@ -45,8 +45,8 @@ counts : bool, default=False
     Whether to show numbers of points in place of fractions.
 rejected : array-like of bool of shape (n_samples,), default=None
     Points that the classifier rejects; they are reviewed first.
-reject_label : int, float, str or None
-    The label of a rejection; ``None`` if there is none.
+reject_label : int, float or str, default=None
+    The label of a rejection. By default the one label in ``y_pred`` that is not a class.
 ordinal : bool, default=False
     Whether each reject region, one between any two neighbouring classes, has its own column.
 label : a class, default=None

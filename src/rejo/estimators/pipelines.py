@@ -245,12 +245,13 @@ def decisions_of(model: Any, X: Any, y: Any) -> tuple[Labels, Any]:
     """Decisions on ``X``, and the label of a rejection among them, which is not a class of ``y``.
 
     A model that has not seen a class may use it as the label of a rejection: say -1, of the
-    classes -1, 0 and 1.
+    classes -1, 0 and 1. A model that never rejects has no label: it gets one that it never uses.
     """
     decisions, label = np.asarray(model.predict(X)), reject_label_of(model)
     classes = set(np.asarray(y).tolist())
-    if label is None or label not in classes:
+    if label is not None and label not in classes:
         return decisions, label
+    classes |= set(decisions.tolist())
     other = "rejected"
     while other in classes:
         other += "_"

@@ -29,6 +29,8 @@ The modules, in reading order:
     log loss, and a table of posteriors against what happened
 """
 
+# ruff: noqa: F401 (names for other rooms)
+
 from rejo.metrics._confusion import crossing_rate, ordinal_risk, reject_confusion_matrix
 from rejo.metrics._curves import (
     AccuracyRejectCurve,
@@ -41,6 +43,7 @@ from rejo.metrics._curves import (
     risk_coverage_curve,
 )
 from rejo.metrics._disparity import AccuracyGap, DisparityCurve, accuracy_gap, disparity_curve
+from rejo.metrics._labels import outcomes
 from rejo.metrics._probabilities import ReliabilityTable, log_loss, reliability_table
 from rejo.metrics._rates import (
     accepted_accuracy,
@@ -64,14 +67,10 @@ from rejo.metrics.intervals import (
     Interval,
     RateIntervals,
     bootstrap_interval,
+    intervals_html,
     rate_intervals,
     wilson_interval,
-)
-from rejo.metrics.intervals import (
-    intervals_html as intervals_html,
-)
-from rejo.metrics.intervals import (
-    wilson_limits as wilson_limits,
+    wilson_limits,
 )
 
 __all__ = [

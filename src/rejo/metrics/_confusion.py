@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rejo._docs import cited
 from rejo._typing import Indices
 from rejo.metrics._labels import (
-    Compared,
+    Outcomes,
+    Weights,
+    class_list,
     described,
-    equal,
     floats,
     labels,
     outcomes,
@@ -36,10 +36,10 @@ def reject_confusion_matrix(
     y_true: ArrayLike,
     y_pred: ArrayLike,
     *,
-    reject_label: Any,
+    reject_label: Any = None,
     classes: ArrayLike | None = None,
     lower: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Weights = None,
 ) -> NDArray[Any]:
     """Count the decisions and rejections for each true class.
 
@@ -47,8 +47,8 @@ def reject_confusion_matrix(
     ----------
     %y_true, y_pred, reject_label
     classes : array-like of shape (n_classes,), default=None
-        Classes in the order of the rows, such as ``model.classes_``. By default the sorted labels
-        in ``y_true`` and ``y_pred``.
+        All classes in the order of the rows, such as ``model.classes_``. By default the sorted
+        labels in ``y_true`` and ``y_pred``.
     lower : array-like of shape (n_samples,), default=None
         For each rejected point, the lower of the two classes it lies between, as in the column
         ``lower`` of ``review(X)``; ignored for decided points. Requires ``classes``.
@@ -63,32 +63,25 @@ def reject_confusion_matrix(
     See Also
     --------
     rejo.displays.RejectConfusionDisplay : The same table as a picture.
-    ordinal_risk : Mean of a loss over the cells.
     sklearn.metrics.confusion_matrix : The table without rejections.
-
-    References
-    ----------
-    %hendrickx2024
 
     Examples
     --------
     >>> from rejo.metrics import reject_confusion_matrix
     >>> y_true, y_pred = [1, 1, 2, 2, 3], [1, -1, 2, -1, 2]
-    >>> reject_confusion_matrix(y_true, y_pred, reject_label=-1)
+    >>> reject_confusion_matrix(y_true, y_pred)
     array([[1, 0, 0, 1],
            [0, 1, 0, 1],
            [0, 1, 0, 0]])
-    >>> reject_confusion_matrix(
-    ...     y_true, y_pred, reject_label=-1, classes=[1, 2, 3], lower=[1, 1, 2, 2, 2]
-    ... )
+    >>> reject_confusion_matrix(y_true, y_pred, classes=[1, 2, 3], lower=[1, 1, 2, 2, 2])
     array([[1, 1, 0, 0, 0],
            [0, 0, 1, 1, 0],
            [0, 0, 1, 0, 0]])
     """
     if lower is not None and classes is None:
         raise ValueError("lower needs all classes in their order: pass classes=model.classes_")
-    found = outcomes(y_true, y_pred, reject_label)
-    coded = _encode(found, reject_label, classes)
+    found = outcomes(y_true, y_pred, reject_label, classes)
+    coded = _encode(found, classes)
     n_rows = len(coded.classes)
     if lower is None:
         n_columns, output = n_rows + 1, np.where(coded.rejected, n_rows, coded.pred)
@@ -106,13 +99,13 @@ def ordinal_risk(
     *,
     loss_matrix: ArrayLike,
     classes: ArrayLike,
-    reject_label: Any,
+    reject_label: Any = None,
     lower: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Weights = None,
 ) -> float:
     """Mean loss of a point, for any loss between ordered classes.
 
-    :func:`~rejo.metrics.empirical_risk` counts every error as 1, however far off it is. Here
+    :func:`empirical_risk` counts every error as 1, however far off it is. Here
     ``loss_matrix`` gives the cost of each output for each true class. A rejection far from the true
     class may cost more than one next to it, so ``lower`` must say which classes a rejected point
     lies between.
@@ -138,13 +131,8 @@ def ordinal_risk(
 
     See Also
     --------
-    rejo.metrics.empirical_risk : Every error costs the same.
-    reject_confusion_matrix : Counts of the same outputs.
+    empirical_risk : Every error costs the same.
     rejo.replication.loss_from_costs : The loss that data replication minimises.
-
-    References
-    ----------
-    %sousa2013
 
     Examples
     --------
@@ -160,12 +148,12 @@ def ordinal_risk(
            [2.5 , 1.75, 1.  , 0.25, 0.  ]])
     >>> y_true, y_pred = ["low", "low", "mid", "high"], ["low", "?", "?", "mid"]
     >>> order = {"classes": ["low", "mid", "high"], "lower": ["low", "mid", "low", "mid"]}
-    >>> ordinal_risk(y_true, y_pred, loss_matrix=loss, reject_label="?", **order)
+    >>> ordinal_risk(y_true, y_pred, loss_matrix=loss, **order)
     0.75
     """
-    found = outcomes(y_true, y_pred, reject_label)
+    found = outcomes(y_true, y_pred, reject_label, classes)
     weight = shares(sample_weight, len(found.true))
-    coded = _encode(found, reject_label, classes)
+    coded = _encode(found, classes)
     n_classes, n_rejected = len(coded.classes), int(coded.rejected.sum())
     loss = floats("loss_matrix", loss_matrix)
     if loss.shape not in ((n_classes, n_classes), (n_classes, 2 * n_classes - 1)):
@@ -191,8 +179,8 @@ def ordinal_risk(
     return float(np.average(loss[coded.true, output], weights=weight))
 
 
-@cited
-def crossing_rate(scores: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+@described
+def crossing_rate(scores: ArrayLike, *, sample_weight: Weights = None) -> float:
     """Fraction of the points at which boundaries cross.
 
     Scores must not rise from left to right: a point above one boundary is above all lower ones.
@@ -203,8 +191,7 @@ def crossing_rate(scores: ArrayLike, *, sample_weight: ArrayLike | None = None) 
     ----------
     scores : array-like of shape (n_samples, n_boundaries)
         Score of every point for every boundary, lowest first, such as ``boundary_scores(X)``.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Sample weights.
+    %sample_weight
 
     Returns
     -------
@@ -215,11 +202,6 @@ def crossing_rate(scores: ArrayLike, *, sample_weight: ArrayLike | None = None) 
     --------
     rejo.baselines.TwoClassifierReject : Two classifiers whose boundaries may cross.
     rejo.baselines.FrankHallReject : Several classifiers whose boundaries may cross.
-    rejo.ReplicationClassifier : Boundaries that one classifier learns together.
-
-    References
-    ----------
-    %sousa2013
 
     Examples
     --------
@@ -236,7 +218,7 @@ def crossing_rate(scores: ArrayLike, *, sample_weight: ArrayLike | None = None) 
     return float(np.average(crossed, weights=shares(sample_weight, len(table))))
 
 
-def _encode(found: Compared, reject_label: Any, classes: ArrayLike | None) -> _Coded:
+def _encode(found: Outcomes, classes: ArrayLike | None) -> _Coded:
     decided = found.pred[~found.rejected]
     if classes is None:
         try:
@@ -244,12 +226,7 @@ def _encode(found: Compared, reject_label: Any, classes: ArrayLike | None) -> _C
         except TypeError as error:
             raise TypeError(f"the labels cannot be sorted ({error}): pass classes") from None
     else:
-        given = labels("classes", classes)
-        order = given.tolist()
-        if len(order) < 2 or len(set(order)) < len(order):
-            raise ValueError(f"classes must contain at least two distinct labels, got {order}")
-        if reject_label is not None and equal(given.astype(object), np.array(reject_label)).any():
-            raise ValueError(f"reject_label={reject_label!r} is one of classes={order}")
+        order = class_list(classes)
     pred = np.zeros(len(found.pred), dtype=np.intp)
     pred[~found.rejected] = positions("y_pred", decided, order)
     return _Coded(order, positions("y_true", found.true, order), pred, found.rejected)

@@ -26,7 +26,7 @@ from rejo._docs import cited
 from rejo._errors import renamed
 from rejo._html import table_html
 from rejo._typing import Floats
-from rejo.metrics._labels import Weights, choice, described, floats, outcomes, shares
+from rejo.metrics._labels import Weights, choice, described, floats, forced_outcomes, shares
 
 SHARES = ("accepted", "overall")
 
@@ -436,7 +436,7 @@ def _rank(
     y_true: ArrayLike, y_pred: ArrayLike, sureness: ArrayLike, sample_weight: Weights
 ) -> _Ranking:
     """Check the arguments and accumulate from the surest point to the least sure."""
-    found = outcomes(y_true, y_pred, None)
+    found = forced_outcomes(y_true, y_pred)
     weight = shares(sample_weight, len(found.true))
     score = floats("sureness", sureness)
     if score.shape != weight.shape:

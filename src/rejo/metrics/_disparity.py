@@ -22,7 +22,7 @@ from scipy.special import ndtri
 from rejo._docs import cited
 from rejo._html import table_html
 from rejo._typing import Floats, Indices, Mask
-from rejo.metrics._labels import described, floats, labels, number, outcomes
+from rejo.metrics._labels import described, floats, forced_outcomes, labels, number
 from rejo.metrics._tally import share
 from rejo.metrics.intervals import Interval, wilson_limits
 
@@ -267,7 +267,7 @@ def disparity_curve(
     >>> bool(curve.change_low[1] > 0)  # reviews widen the gap
     True
     """
-    found = outcomes(y_true, y_pred, None)
+    found = forced_outcomes(y_true, y_pred)
     n = len(found.true)
     codes, names = _coded(group, n)
     score = floats("sureness", sureness)

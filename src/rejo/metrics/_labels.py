@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rejo._docs import shared_parameters
+from rejo._errors import RejoError
 from rejo._typing import Floats, Indices
 
 SHARED = """
@@ -16,15 +17,12 @@ y_pred : array-like of shape (n_samples,)
     Decisions: classes, and ``reject_label`` where a point is rejected.
 y_forced : array-like of shape (n_samples,)
     Decisions without rejection, from ``predict_forced``; only those of rejected points are used.
-reject_label : int, float, str or None
-    The label of a rejection, which is not a class; ``None`` if nothing can be rejected.
+reject_label : int, float or str, default=None
+    The label of a rejection. By default the one label in ``y_pred`` that is not a class.
+classes : array-like of shape (n_classes,), default=None
+    All classes, such as ``model.classes_``. By default those in ``y_true``, which may lack one.
 sureness : array-like of shape (n_samples,)
     Any number that is higher for surer decisions, such as the largest posterior.
-p : array-like of shape (n_samples, n_classes) or (n_samples,)
-    Posteriors, from ``predict_proba``; of two classes, those of the second are enough.
-classes : array-like of shape (n_classes,), default=None
-    Classes of the columns of ``p``, such as ``model.classes_``. By default the sorted labels in
-    ``y_true``.
 sample_weight : array-like of shape (n_samples,), default=None
     Every count becomes a sum of weights; a weight of 2 counts as the point twice.
 """
@@ -33,13 +31,14 @@ described = shared_parameters(SHARED)
 Weights = ArrayLike | None  # sample weights (n_samples,); None: all 1
 
 
-class Compared(NamedTuple):
-    """Checked labels, and what became of each point; all of shape (n_samples,)."""
+class Outcomes(NamedTuple):
+    """Checked labels, and what became of each point; arrays of shape (n_samples,)."""
 
     true: NDArray[Any]
     pred: NDArray[Any]
     rejected: NDArray[np.bool_]
     right: NDArray[np.bool_]  # decided, and rightly
+    reject_label: Any = None  # None: nothing was rejected
 
     @property
     def wrong(self) -> NDArray[np.bool_]:
@@ -47,15 +46,83 @@ class Compared(NamedTuple):
         return ~self.rejected & ~self.right
 
 
-def outcomes(y_true: ArrayLike, y_pred: ArrayLike, reject_label: Any) -> Compared:
+def outcomes(
+    y_true: ArrayLike, y_pred: ArrayLike, reject_label: Any = None, classes: ArrayLike | None = None
+) -> Outcomes:
     """Validate the labels; find rejections and right decisions."""
+    true, pred = _pair(y_true, y_pred)
+    known = distinct(true) if classes is None else class_list(classes)
+    if reject_label is None:
+        complete = classes is not None
+        unused = set() if complete else _categories(y_true)
+        reject_label = _find_reject_label(true, pred, known, unused, complete)
+    elif labels("reject_label", [reject_label])[0] in known:
+        raise ValueError(f"reject_label={reject_label!r} is one of the classes {known}")
+    rejected = _rejected(pred, reject_label)
+    if classes is not None:
+        positions("y_true", true, known)
+        positions("y_pred", pred[~rejected], known)
+    right = ~rejected & agree(true, "y_pred", pred, ~rejected)
+    return Outcomes(true, pred, rejected, right, reject_label)
+
+
+def forced_outcomes(y_true: ArrayLike, y_pred: ArrayLike) -> Outcomes:
+    """Validate the labels of decisions without rejection; find the right ones."""
+    true, pred = _pair(y_true, y_pred)
+    every = np.ones(len(true), dtype=bool)
+    return Outcomes(true, pred, ~every, agree(true, "y_pred", pred, every))
+
+
+def _pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     true, pred = labels("y_true", y_true), labels("y_pred", y_pred)
     if len(true) != len(pred):
         raise ValueError(
             f"y_true and y_pred must have the same length, got {len(true)} and {len(pred)}"
         )
-    rejected = _rejected(true, pred, reject_label)
-    return Compared(true, pred, rejected, ~rejected & agree(true, "y_pred", pred, ~rejected))
+    return true, pred
+
+
+def _categories(y: Any) -> set[Any]:
+    """Categories of a column of pandas or polars, which are classes even if they do not occur."""
+    categories: Any = getattr(getattr(y, "dtype", None), "categories", None)
+    return set(categories.to_list()) if hasattr(categories, "to_list") else set()
+
+
+def _find_reject_label(
+    true: NDArray[Any], pred: NDArray[Any], known: list[Any], unused: set[Any], complete: bool
+) -> Any:
+    """Return the one label in ``pred`` that is not a class; ``None`` if all of them are."""
+    unknown = [label for label in distinct(pred) if label not in set(known)]
+    if not unknown:
+        return None
+    if not _kinds(pred) & _kinds(true):
+        raise _never_equal(true, "y_pred", pred)
+    # With one class in y_true, the other label may well be the other class.
+    if len(unknown) == 1 and (complete or len(known) > 1) and unknown[0] not in unused:
+        return unknown[0]
+    raise RejoError(
+        f"cannot tell which label in y_pred is a rejection: {', '.join(map(repr, unknown))} "
+        f"{'is' if len(unknown) == 1 else 'are'} not among the classes {known}",
+        parameter="reject_label",
+        remedy="Pass reject_label, or all classes as classes.",
+    )
+
+
+def distinct(values: NDArray[Any]) -> list[Any]:
+    """All labels once, in order if they can be compared."""
+    found = set(values.tolist())
+    try:
+        return sorted(found)
+    except TypeError:
+        return sorted(found, key=str)
+
+
+def class_list(classes: ArrayLike) -> list[Any]:
+    """Return at least two distinct classes."""
+    found: list[Any] = labels("classes", classes).tolist()
+    if len(found) < 2 or len(set(found)) < len(found):
+        raise ValueError(f"classes must contain at least two distinct labels, got {found}")
+    return found
 
 
 def agree(
@@ -64,11 +131,15 @@ def agree(
     """Compare decisions with true classes, which must be of the same kind where ``read``."""
     decided = pred[read]
     if decided.size and not _kinds(decided) <= _kinds(true):
-        raise TypeError(
-            f"y_true contains {_name(true)} and the decisions in {name} are {_name(decided)}: "
-            "they can never be equal"
-        )
+        raise _never_equal(true, name, decided)
     return equal(true, pred)
+
+
+def _never_equal(true: NDArray[Any], name: str, decided: NDArray[Any]) -> TypeError:
+    return TypeError(
+        f"y_true contains {_name(true)} and the decisions in {name} are {_name(decided)}: "
+        "they can never be equal"
+    )
 
 
 def labels(name: str, values: Any) -> NDArray[Any]:
@@ -150,7 +221,7 @@ def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
     return str(value)
 
 
-def _rejected(true: NDArray[Any], pred: NDArray[Any], reject_label: Any) -> NDArray[np.bool_]:
+def _rejected(pred: NDArray[Any], reject_label: Any) -> NDArray[np.bool_]:
     if reject_label is None:
         return np.zeros(len(pred), dtype=bool)
     label = labels("reject_label", [reject_label])  # (1,)
@@ -161,8 +232,6 @@ def _rejected(true: NDArray[Any], pred: NDArray[Any], reject_label: Any) -> NDAr
             f"reject_label={reject_label!r} can never occur in y_pred, which contains "
             f"{_name(pred)}; to mix numbers and text, pass y_pred as a list or an object array"
         )
-    if equal(true, label).any():
-        raise ValueError(f"reject_label={reject_label!r} is one of the classes in y_true")
     return equal(pred, label)
 
 

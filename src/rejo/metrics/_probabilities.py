@@ -95,7 +95,13 @@ def log_loss(
 
     Parameters
     ----------
-    %y_true, p, classes, sample_weight
+    %y_true
+    p : array-like of shape (n_samples, n_classes) or (n_samples,)
+        Posteriors, from ``predict_proba``; of two classes, those of the second are enough.
+    classes : array-like of shape (n_classes,), default=None
+        Classes of the columns of ``p``, such as ``model.classes_``. By default the sorted labels in
+        ``y_true``.
+    %sample_weight
 
     Returns
     -------
@@ -143,7 +149,12 @@ def reliability_table(
 
     Parameters
     ----------
-    %y_true, p, classes
+    %y_true
+    p : array-like of shape (n_samples, n_classes) or (n_samples,)
+        Posteriors, from ``predict_proba``; of two classes, those of the second are enough.
+    classes : array-like of shape (n_classes,), default=None
+        Classes of the columns of ``p``, such as ``model.classes_``. By default the sorted labels in
+        ``y_true``.
     label : a class, default=None
         The class whose posterior is checked. ``None``: for each point, the likeliest class.
     n_bins : int, default=10

@@ -1,8 +1,4 @@
-"""Rates, the costs that combine them, and the qualities of Condessa and colleagues.
-
-The qualities are from F. Condessa, J. Bioucas-Dias and J. Kovacevic, "Performance measures for
-classification systems with rejection", Pattern Recognition 63, 2017.
-"""
+"""Rates, the costs that combine them, and the qualities of Condessa and colleagues."""
 
 from __future__ import annotations
 
@@ -12,20 +8,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejo.metrics._labels import Weights, agree, described, equal, labels, number, outcomes, shares
+from rejo.metrics._labels import (
+    Weights,
+    agree,
+    class_list,
+    described,
+    distinct,
+    equal,
+    labels,
+    number,
+    outcomes,
+    positions,
+    shares,
+)
 from rejo.metrics._tally import Tally, tally
 from rejo.prices import case_costs
 
 
 @described
 def rejection_rate(
-    y_true: ArrayLike, y_pred: ArrayLike, *, reject_label: Any, sample_weight: Weights = None
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    reject_label: Any = None,
+    classes: ArrayLike | None = None,
+    sample_weight: Weights = None,
 ) -> float:
     """Fraction of the points that are rejected, ``R = rejected / N``.
 
     Parameters
     ----------
-    %y_true, y_pred, reject_label, sample_weight
+    %y_true, y_pred, reject_label, classes, sample_weight
 
     Returns
     -------
@@ -34,26 +47,26 @@ def rejection_rate(
 
     See Also
     --------
-    error_rate : Wrong decisions, as a fraction of all points.
-    accepted_accuracy : Accuracy on the points that are not rejected.
-    rejo.metrics.rate_intervals : The same rates with confidence intervals.
-
-    References
-    ----------
-    %chow1970
+    rate_intervals : The rates with confidence intervals.
 
     Examples
     --------
     >>> from rejo.metrics import rejection_rate
-    >>> rejection_rate([0, 0, 1, 1], [0, -1, 0, 1], reject_label=-1)
+    >>> rejection_rate([0, 0, 1, 1], [0, -1, 0, 1])
     0.25
     """
-    return float(count_labels(y_true, y_pred, reject_label, sample_weight).rejection_rate)
+    counts = count_labels(y_true, y_pred, reject_label, classes, sample_weight)
+    return float(counts.rejection_rate)
 
 
 @described
 def error_rate(
-    y_true: ArrayLike, y_pred: ArrayLike, *, reject_label: Any, sample_weight: Weights = None
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    reject_label: Any = None,
+    classes: ArrayLike | None = None,
+    sample_weight: Weights = None,
 ) -> float:
     """Wrong decisions as a fraction of *all* points, ``E = wrong / N``.
 
@@ -61,7 +74,7 @@ def error_rate(
 
     Parameters
     ----------
-    %y_true, y_pred, reject_label, sample_weight
+    %y_true, y_pred, reject_label, classes, sample_weight
 
     Returns
     -------
@@ -71,22 +84,15 @@ def error_rate(
 
     See Also
     --------
-    rejection_rate : Fraction of the points that are rejected.
     accepted_accuracy : Right decisions, as a fraction of the accepted points.
-    empirical_risk : The cost of errors and rejections together.
-    sklearn.metrics.zero_one_loss : The same without rejection.
-
-    References
-    ----------
-    %chow1970
 
     Examples
     --------
     >>> from rejo.metrics import error_rate
-    >>> error_rate([0, 0, 1, 1], [0, -1, 0, 1], reject_label=-1)
+    >>> error_rate([0, 0, 1, 1], [0, -1, 0, 1])
     0.25
     """
-    return float(count_labels(y_true, y_pred, reject_label, sample_weight).error_rate)
+    return float(count_labels(y_true, y_pred, reject_label, classes, sample_weight).error_rate)
 
 
 @described
@@ -94,24 +100,22 @@ def empirical_risk(
     y_true: ArrayLike,
     y_pred: ArrayLike,
     *,
-    reject_label: Any,
     reject_cost: float,
+    reject_label: Any = None,
+    classes: ArrayLike | None = None,
     sample_weight: Weights = None,
 ) -> float:
-    """Mean cost of a point, ``reject_cost * R + E``.
+    """Mean cost of a point, ``reject_cost * R + E`` :footcite:p:`chow1970`.
 
     For two classes it is what data replication minimises; for more, that is an ordinal loss.
-    :func:`expected_cost` is the same in money, with prices that differ between classes and
-    reviewers who make mistakes; :func:`~rejo.metrics.ordinal_risk` lets errors cost more the
-    further off they are.
 
     Parameters
     ----------
-    %y_true, y_pred, reject_label
+    %y_true, y_pred
     reject_cost : float
         Cost of a rejection, between 0 and 1, where a wrong decision costs 1. With K classes,
         rejecting never pays if it costs more than ``1 - 1 / K``, as a guess costs no more.
-    %sample_weight
+    %reject_label, classes, sample_weight
 
     Returns
     -------
@@ -121,22 +125,22 @@ def empirical_risk(
     See Also
     --------
     expected_cost : The same in money, by class, with reviewers who make mistakes.
-    rejo.metrics.ordinal_risk : Errors that cost more the further off they are.
-    cost_scorer : A scorer for scikit-learn's searches.
+    ordinal_risk : Errors that cost more the further off they are.
+    rejo.selection.cost_scorer : A scorer for scikit-learn's searches.
 
     References
     ----------
-    %chow1970, sousa2013
+    .. footbibliography::
 
     Examples
     --------
     >>> from rejo.metrics import empirical_risk
     >>> y_true, y_pred = ["bad", "good", "good", "bad"], ["bad", "good", "reject", "good"]
-    >>> empirical_risk(y_true, y_pred, reject_label="reject", reject_cost=0.2)
+    >>> empirical_risk(y_true, y_pred, reject_cost=0.2)
     0.3
     """
     cost = number("reject_cost", reject_cost, 0, 1)
-    return float(count_labels(y_true, y_pred, reject_label, sample_weight).risk(cost))
+    return float(count_labels(y_true, y_pred, reject_label, classes, sample_weight).risk(cost))
 
 
 @described
@@ -144,11 +148,11 @@ def expected_cost(
     y_true: ArrayLike,
     y_pred: ArrayLike,
     *,
-    reject_label: Any,
     cost_of: Any = None,
     error: float | Mapping[Any, float] | None = None,
     review: float | None = None,
     reviewer_accuracy: float | None = None,
+    reject_label: Any = None,
     classes: ArrayLike | None = None,
     sample_weight: Weights = None,
 ) -> float:
@@ -165,7 +169,7 @@ def expected_cost(
 
     Parameters
     ----------
-    %y_true, y_pred, reject_label
+    %y_true, y_pred
     cost_of : dict, str, path, DataFrame or array-like, default=None
         All prices at once, in any form of :mod:`rejo.prices`, also for each pair of true class and
         decision: ``"ill>well=5000,error=200,review=40"``.
@@ -176,9 +180,10 @@ def expected_cost(
         Cost of a review, in the same unit.
     reviewer_accuracy : float, default=None
         Fraction of the reviews that end in the right decision; all of them by default.
+    %reject_label
     classes : array-like of shape (n_classes,), default=None
-        Classes, lowest first, such as ``model.classes_``: needed if ``cost_of`` is a matrix, or a
-        price per step between classes that are not numbers.
+        All classes, lowest first, such as ``model.classes_``: needed if ``y_true`` may lack one, if
+        ``cost_of`` is a matrix, or a price per step between classes that are not numbers.
     %sample_weight
 
     Returns
@@ -188,59 +193,57 @@ def expected_cost(
 
     See Also
     --------
-    empirical_risk : The cost of a point where an error costs 1.
     rejo.prices.price_matrix : All forms in which prices can be given.
-    cost_scorer : A scorer for scikit-learn's searches.
-    rejo.metrics.mean_upper_bound : A bound for the mean cost that holds with a stated probability.
-
-    References
-    ----------
-    %chow1970
+    rejo.selection.cost_scorer : A scorer for scikit-learn's searches.
+    mean_upper_bound : A bound for the mean cost that holds with a stated probability.
 
     Examples
     --------
     >>> from rejo.metrics import expected_cost
     >>> y_true, y_pred = ["ill", "ill", "well", "well"], ["ill", "well", "well", "review"]
-    >>> expected_cost(y_true, y_pred, reject_label="review", error=1000, review=100)
+    >>> expected_cost(y_true, y_pred, error=1000, review=100)
     275.0
     >>> costs = {"error": {"ill": 4000, "well": 200}, "review": 100, "reviewer_accuracy": 0.9}
-    >>> expected_cost(y_true, y_pred, reject_label="review", **costs)
+    >>> expected_cost(y_true, y_pred, **costs)
     1030.0
-    >>> prices = "ill>well=4000,well>ill=200,review=100"
-    >>> expected_cost(y_true, y_pred, reject_label="review", cost_of=prices)
+    >>> expected_cost(y_true, y_pred, cost_of="ill>well=4000,well>ill=200,review=100")
     1025.0
     """
-    found = outcomes(y_true, y_pred, reject_label)
+    found = outcomes(y_true, y_pred, reject_label, classes)
     weight = shares(sample_weight, len(found.true))
     given = {"error": error, "review": review, "accuracy": reviewer_accuracy}
     prices = {name: price for name, price in given.items() if price is not None}
     if (cost_of is None) != bool(prices):
         raise ValueError("give cost_of, or error and review; not both")
     decided = found.pred[~found.rejected]
-    known = _classes(found.true.tolist() + decided.tolist()) if classes is None else classes
-    place = {label: k for k, label in enumerate(labels("classes", known).tolist())}
-    ordered = classes is not None or not any(isinstance(label, (str, bytes)) for label in place)
-    try:
-        true = np.array([place[label] for label in found.true.tolist()])
-        decision = np.full(len(true), -1)
-        decision[~found.rejected] = [place[label] for label in decided.tolist()]
-    except KeyError as missing:
-        raise ValueError(f"{missing} is not one of the classes {list(place)}") from None
+    if classes is None:
+        known = distinct(np.concatenate([found.true.astype(object), decided.astype(object)]))
+        ordered = not any(isinstance(label, (str, bytes)) for label in known)
+    else:
+        known, ordered = class_list(classes), True
+    decision = np.full(len(found.true), -1)
+    decision[~found.rejected] = positions("y_pred", decided, known)
+    true = positions("y_true", found.true, known)
     cost = case_costs(
-        prices if cost_of is None else cost_of, list(place), true, decision, ordered=ordered
+        prices if cost_of is None else cost_of, known, true, decision, ordered=ordered
     )
     return float(np.average(cost, weights=weight))
 
 
 @described
 def accepted_accuracy(
-    y_true: ArrayLike, y_pred: ArrayLike, *, reject_label: Any, sample_weight: Weights = None
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    reject_label: Any = None,
+    classes: ArrayLike | None = None,
+    sample_weight: Weights = None,
 ) -> float:
     """Accuracy on the accepted points, ``(1 - R - E) / (1 - R)``; NaN if none is accepted.
 
     Parameters
     ----------
-    %y_true, y_pred, reject_label, sample_weight
+    %y_true, y_pred, reject_label, classes, sample_weight
 
     Returns
     -------
@@ -249,27 +252,27 @@ def accepted_accuracy(
 
     See Also
     --------
-    error_rate : Wrong decisions, as a fraction of all points.
-    rejection_rate : Fraction of the points that are rejected.
-    rejo.metrics.overall_accuracy : Accuracy if rejections count as right.
+    overall_accuracy : Accuracy if rejections count as right.
     sklearn.metrics.accuracy_score : Accuracy without rejection.
-
-    References
-    ----------
-    %nadeem2010, condessa2017
 
     Examples
     --------
     >>> from rejo.metrics import accepted_accuracy
-    >>> accepted_accuracy([0, 0, 1, 1, 1], [0, -1, 0, 1, 1], reject_label=-1)
+    >>> accepted_accuracy([0, 0, 1, 1, 1], [0, -1, 0, 1, 1])
     0.75
     """
-    return float(count_labels(y_true, y_pred, reject_label, sample_weight).accepted_accuracy)
+    counts = count_labels(y_true, y_pred, reject_label, classes, sample_weight)
+    return float(counts.accepted_accuracy)
 
 
 @described
 def overall_accuracy(
-    y_true: ArrayLike, y_pred: ArrayLike, *, reject_label: Any, sample_weight: Weights = None
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    reject_label: Any = None,
+    classes: ArrayLike | None = None,
+    sample_weight: Weights = None,
 ) -> float:
     """Fraction of the points that are not decided wrongly, ``1 - E``: rejections count as right.
 
@@ -277,7 +280,7 @@ def overall_accuracy(
 
     Parameters
     ----------
-    %y_true, y_pred, reject_label, sample_weight
+    %y_true, y_pred, reject_label, classes, sample_weight
 
     Returns
     -------
@@ -286,21 +289,15 @@ def overall_accuracy(
 
     See Also
     --------
-    rejo.metrics.accepted_accuracy : Accuracy on the accepted points.
-    rejo.metrics.error_rate : Its complement.
-    accuracy_reject_curve : Either accuracy, as more points are rejected.
-
-    References
-    ----------
-    %sousa2013
+    accepted_accuracy : Accuracy on the accepted points.
 
     Examples
     --------
     >>> from rejo.metrics import overall_accuracy
-    >>> overall_accuracy([0, 0, 1, 1], [0, -1, 0, 1], reject_label=-1)
+    >>> overall_accuracy([0, 0, 1, 1], [0, -1, 0, 1])
     0.75
     """
-    counts = count_labels(y_true, y_pred, reject_label, sample_weight)
+    counts = count_labels(y_true, y_pred, reject_label, classes, sample_weight)
     return float((counts.right + counts.rejected) / counts.total)
 
 
@@ -310,40 +307,37 @@ def classification_quality(
     y_pred: ArrayLike,
     *,
     y_forced: ArrayLike,
-    reject_label: Any,
+    reject_label: Any = None,
+    classes: ArrayLike | None = None,
     sample_weight: Weights = None,
 ) -> float:
     """Fraction of the points that are rightly accepted or rightly rejected.
 
-    A rejection is right if the decision would have been wrong: ``(right decisions + rejected
-    points that would have been wrong) / N``. Without rejections this is the accuracy.
+    A rejection is right if the decision would have been wrong :footcite:p:`condessa2017`:
+    ``(right decisions + rejected points that would have been wrong) / N``. Without rejections this
+    is the accuracy.
 
     Parameters
     ----------
-    %y_true, y_pred, y_forced, reject_label, sample_weight
+    %y_true, y_pred, y_forced, reject_label, classes, sample_weight
 
     Returns
     -------
     float
         Between 0 and 1; higher is better.
 
-    See Also
-    --------
-    rejection_quality : How well rejections concentrate on errors.
-    rejo.metrics.accepted_accuracy : Accuracy on the accepted points, the third of these measures.
-
     References
     ----------
-    %condessa2017
+    .. footbibliography::
 
     Examples
     --------
     >>> from rejo.metrics import classification_quality
     >>> y_true, y_pred, y_forced = [0, 0, 0, 1, 1], [0, 0, -1, -1, 0], [0, 0, 0, 0, 0]
-    >>> classification_quality(y_true, y_pred, y_forced=y_forced, reject_label=-1)
+    >>> classification_quality(y_true, y_pred, y_forced=y_forced)
     0.6
     """
-    ca, ea, cr, er = _qualities(y_true, y_pred, y_forced, reject_label, sample_weight)
+    ca, ea, cr, er = _qualities(y_true, y_pred, y_forced, reject_label, classes, sample_weight)
     return (ca + er) / (ca + ea + cr + er)
 
 
@@ -353,17 +347,18 @@ def rejection_quality(
     y_pred: ArrayLike,
     *,
     y_forced: ArrayLike,
-    reject_label: Any,
+    reject_label: Any = None,
+    classes: ArrayLike | None = None,
     sample_weight: Weights = None,
 ) -> float:
     """How much more frequent errors are among the rejected points than among all points.
 
     The ratio of wrong to right among the rejected points, had they been decided, divided by the
-    same ratio among all points. Rejecting at random gives 1.
+    same ratio among all points :footcite:p:`condessa2017`. Rejecting at random gives 1.
 
     Parameters
     ----------
-    %y_true, y_pred, y_forced, reject_label, sample_weight
+    %y_true, y_pred, y_forced, reject_label, classes, sample_weight
 
     Returns
     -------
@@ -373,22 +368,20 @@ def rejection_quality(
 
     See Also
     --------
-    classification_quality : Fraction of the points that are rightly accepted or rightly rejected.
-    rejo.metrics.accepted_accuracy : Accuracy on the accepted points, the third of these measures.
     augrc : How well a ranking by sureness separates errors, at all rejection rates.
 
     References
     ----------
-    %condessa2017
+    .. footbibliography::
 
     Examples
     --------
     >>> from rejo.metrics import rejection_quality
     >>> y_true, y_pred, y_forced = [0, 0, 0, 1, 1], [0, 0, -1, -1, 0], [0, 0, 0, 0, 0]
-    >>> rejection_quality(y_true, y_pred, y_forced=y_forced, reject_label=-1)
+    >>> rejection_quality(y_true, y_pred, y_forced=y_forced)
     1.5
     """
-    ca, ea, cr, er = _qualities(y_true, y_pred, y_forced, reject_label, sample_weight)
+    ca, ea, cr, er = _qualities(y_true, y_pred, y_forced, reject_label, classes, sample_weight)
     above, below = er * (cr + ca), cr * (er + ea)
     if below > 0:
         return above / below
@@ -396,21 +389,17 @@ def rejection_quality(
 
 
 def count_labels(
-    y_true: ArrayLike, y_pred: ArrayLike, reject_label: Any, sample_weight: Weights = None
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    reject_label: Any,
+    classes: ArrayLike | None,
+    sample_weight: Weights = None,
 ) -> Tally:
     """Validate labels and count right decisions, wrong decisions and rejections."""
-    found = outcomes(y_true, y_pred, reject_label)
+    found = outcomes(y_true, y_pred, reject_label, classes)
     weight = shares(sample_weight, len(found.true))
     index = np.where(found.rejected, -1, found.right.astype(np.intp))  # 1: right, 0: wrong
     return tally(index, np.ones(len(index), dtype=np.intp), weight)
-
-
-def _classes(found: list[Any]) -> list[Any]:
-    """All labels once, in order if they can be compared."""
-    try:
-        return sorted(set(found))
-    except TypeError:
-        return sorted(set(found), key=str)
 
 
 def _qualities(
@@ -418,10 +407,11 @@ def _qualities(
     y_pred: ArrayLike,
     y_forced: ArrayLike,
     reject_label: Any,
+    classes: ArrayLike | None,
     sample_weight: Weights,
 ) -> list[float]:
     """Count right accepted, wrong accepted, right rejected and wrong rejected points."""
-    found = outcomes(y_true, y_pred, reject_label)
+    found = outcomes(y_true, y_pred, reject_label, classes)
     weight = shares(sample_weight, len(found.true))
     forced = labels("y_forced", y_forced)
     if len(forced) != len(found.true):
@@ -430,10 +420,10 @@ def _qualities(
             f"{len(forced)}"
         )
     rejected = found.rejected
-    if reject_label is not None and np.any(equal(forced[rejected], np.array(reject_label))):
+    if rejected.any() and equal(forced[rejected], np.array(found.reject_label)).any():
         raise ValueError(
-            f"y_forced contains reject_label={reject_label!r}; pass decisions without rejection, "
-            "from predict_forced"
+            f"y_forced contains reject_label={found.reject_label!r}; pass decisions without "
+            "rejection, from predict_forced"
         )
     right = rejected & agree(found.true, "y_forced", forced, rejected)
     parts = found.right, found.wrong, right, rejected & ~right

@@ -77,7 +77,7 @@ class RateIntervals(NamedTuple):
     --------
     >>> from rejo.metrics import rate_intervals
     >>> y_true, y_pred = [0] * 50 + [1] * 50, [0] * 45 + [-1] * 10 + [1] * 44 + [0]
-    >>> intervals = rate_intervals(y_true, y_pred, reject_label=-1)
+    >>> intervals = rate_intervals(y_true, y_pred)
     >>> for name, (p, low, high) in intervals._asdict().items():
     ...     print(f"{name}: {p:.1%} ({low:.1%} to {high:.1%})")
     rejection_rate: 10.0% (5.5% to 17.4%)
@@ -166,7 +166,12 @@ def wilson_limits(p: Floats, n: Floats, confidence: float) -> tuple[Floats, Floa
 
 @described
 def rate_intervals(
-    y_true: ArrayLike, y_pred: ArrayLike, *, reject_label: Any, confidence: float = 0.95
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    reject_label: Any = None,
+    classes: ArrayLike | None = None,
+    confidence: float = 0.95,
 ) -> RateIntervals:
     """Wilson intervals of the rejection rate, the error rate and the accepted accuracy.
 
@@ -175,7 +180,7 @@ def rate_intervals(
 
     Parameters
     ----------
-    %y_true, y_pred, reject_label
+    %y_true, y_pred, reject_label, classes
     confidence : float, default=0.95
         Approximate probability that each interval contains the true rate.
 
@@ -200,12 +205,12 @@ def rate_intervals(
     --------
     >>> from rejo.metrics import rate_intervals
     >>> y_true, y_pred = [0] * 50 + [1] * 50, [0] * 45 + [-1] * 10 + [1] * 44 + [0]
-    >>> intervals = rate_intervals(y_true, y_pred, reject_label=-1)
+    >>> intervals = rate_intervals(y_true, y_pred)
     >>> p, low, high = intervals.error_rate
     >>> print(f"{p:.3f} ({low:.3f} to {high:.3f})")
     0.010 (0.002 to 0.054)
     """
-    right, wrong, rejected = map(int, count_labels(y_true, y_pred, reject_label))
+    right, wrong, rejected = map(int, count_labels(y_true, y_pred, reject_label, classes))
     n_samples = right + wrong + rejected
     return RateIntervals(
         wilson_interval(rejected, n_samples, confidence),
