@@ -39,7 +39,6 @@ extensions = [
     "api_pages",
     "guide_pages",
     "mathml",
-    "small_files",
     "stored_classes",
     "our_names",
 ]

@@ -1,31 +1,23 @@
-"""The public names of rejo: what ``__all__`` of its public modules lists, each name once.
+"""The public names of rejo: what ``__all__`` of the package and of its rooms lists, each name once.
 
-A name that several modules list belongs to the package that people import it from: ``rejo`` first,
-then the shortest module. The pages of the API reference and the tests of docstrings go by this.
+A name that several rooms list belongs to ``rejo`` if that has it, else to the first of them.
 """
 
-import pkgutil
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import ismodule
 
 import rejo
 
-# Optimisation problems on arrays of floats, for those who read the code: not part of the promise.
-INTERNAL = ("rejo.solvers",)
-NEEDS = {"rejo.torch": "torch"}
+# Rooms that few people need: they are imported by their full names.
+MORE = ["rejo.cluster", "rejo.persistence"]
 
 
 def public_modules():
-    """Return the modules with ``__all__``, shortest names first, ``rejo`` at the head."""
-    names = ["rejo"]
-    for found in pkgutil.walk_packages(rejo.__path__, "rejo."):
-        private = any(part.startswith("_") for part in found.name.split("."))
-        absent = found.name in NEEDS and not find_spec(NEEDS[found.name])
-        if not (private or absent or found.name.startswith(INTERNAL)):
-            names.append(found.name)
-    modules = [import_module(name) for name in names]
-    listed = [module for module in modules if hasattr(module, "__all__")]
-    return sorted(listed, key=lambda module: (module.__name__.count("."), module.__name__))
+    """Return ``rejo`` and its rooms."""
+    listed = [name for name in dir(rejo) if name != "torch" or find_spec("torch")]
+    rooms = [f"rejo.{name}" for name in listed if ismodule(getattr(rejo, name))]
+    return [import_module(name) for name in ("rejo", *rooms, *MORE)]
 
 
 def public_names():
@@ -33,7 +25,7 @@ def public_names():
     homes = {}
     taken = set()
     for module in public_modules():
-        for name in sorted(module.__all__):
+        for name in sorted(getattr(module, "__all__", ())):
             thing = getattr(module, name)
             if id(thing) not in taken:
                 taken.add(id(thing))

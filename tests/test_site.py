@@ -1,4 +1,4 @@
-"""The built site: links, size, requests to the outside, accessibility. `make site` runs this."""
+"""The built site: links, requests to the outside, accessibility. `make site` runs this."""
 
 import functools
 import http.server
@@ -17,10 +17,8 @@ pytestmark = [pytest.mark.site, pytest.mark.timeout(1200)]
 
 ROOT = Path(__file__).parent.parent
 SITE = ROOT / "build" / "site"
-MOST_BYTES = 15_000_000
-CLIPBOARD = ["clipboard-read", "clipboard-write"]
-# Start page, decision tree, guide, reference: the newest example is added below.
-LOOKED_AT = ["index.html", "which.html", "operating-points.html", "api/rejo.RejoSVC.html"]
+# Start page, guide, reference: the first example is added below.
+LOOKED_AT = ["index.html", "classifiers.html", "operating-points.html", "api/rejo.RejoSVC.html"]
 
 
 class Page(HTMLParser):
@@ -64,7 +62,7 @@ def test_every_public_name_has_a_page_with_its_description(pages):
     from public_names import public_names
 
     names = [f"{module}.{name}" for module, names in public_names().items() for name in names]
-    assert len(names) > 150
+    assert len(names) > 100
     without = [name for name in names if not describes(pages, name)]
     assert not without
 
@@ -72,11 +70,6 @@ def test_every_public_name_has_a_page_with_its_description(pages):
 def describes(pages, name):
     page = pages.get(SITE / "api" / f"{name}.html")
     return page is not None and name in page.anchors
-
-
-def test_every_example_has_a_page(pages):
-    written = {path.stem for path in (ROOT / "examples").rglob("plot_*.py")}
-    assert {Path(page).stem for page in examples()} == written
 
 
 def test_links_within_the_site_lead_somewhere(pages):
@@ -105,10 +98,6 @@ def test_pages_load_nothing_from_elsewhere(pages):
 def test_no_page_names_a_folder_of_the_builder(pages):
     telling = [path.name for path in pages if str(ROOT) in path.read_text(encoding="utf-8")]
     assert not telling
-
-
-def test_the_site_is_small(pages):
-    assert sum(path.stat().st_size for path in SITE.rglob("*") if path.is_file()) < MOST_BYTES
 
 
 @pytest.fixture(scope="module")
@@ -180,8 +169,6 @@ def test_no_serious_accessibility_fault_and_no_request_outside(browser, address,
         ("RejoSVC", "api/rejo.RejoSVC.html"),
         ("novelty", "novelty.html"),
         ("promise", "promises.html"),
-        ("cost matrix", "prices.html"),
-        ("reject_cost", "operating-points.html"),
     ],
 )
 def test_search_has_the_page_to_read_near_the_top(browser, address, words, page):
@@ -190,18 +177,4 @@ def test_search_has_the_page_to_read_near_the_top(browser, address, words, page)
     found = tab.eval_on_selector_all("#search-results li a", "links => links.map(a => a.href)")
     assert f"{address}/{page}" in [link.partition("#")[0] for link in found[:3]]
     assert not outside
-    tab.context.close()
-
-
-def test_the_copy_button_gives_code(browser, address):
-    tab, _ = opened(browser, address, "start.html", permissions=CLIPBOARD)
-    buttons = tab.query_selector_all(".highlight-python button.copybtn")
-    assert len(buttons) > 4
-    for button in buttons:
-        tab.evaluate("navigator.clipboard.writeText('')")
-        button.dispatch_event("click")
-        tab.wait_for_function("navigator.clipboard.readText()")
-        copied = tab.evaluate("navigator.clipboard.readText()")
-        assert ">>>" not in copied
-        compile(copied, "start.html", "exec")
     tab.context.close()

@@ -28,7 +28,6 @@ PARTS = {
     "persistence": "Model files",
 }
 FOOTNOTES = [".. footbibliography::"]  # for citations that no list of references has yet
-UNSEARCHED = "rejo.study"  # repeats the experiments of the paper; the guide says how
 FIRST = ("rejo", "rejo.selection", "rejo.metrics", "rejo.prices", "rejo.decisions")
 
 
@@ -107,8 +106,7 @@ def class_page(name, thing):
 def page_of(module, name):
     """The page of one public name."""
     thing = getattr(import_module(module), name)
-    lines = [":nosearch:\n"] if module.startswith(UNSEARCHED) else []
-    lines += [heading(name, "="), f".. currentmodule:: {module}", ""]
+    lines = [heading(name, "="), f".. currentmodule:: {module}", ""]
     if is_data(thing):
         lines += constant_page(module, name, thing)
     elif inspect.isclass(thing):
