@@ -28,6 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
+from benchmarks.shapley import exact_shapley
 from benchmarks.tables import Report
 from rejo import (
     BlendClassifier,
@@ -40,7 +41,6 @@ from rejo import (
 from rejo.estimators import why
 from rejo.estimators.features import NumericCases, as_numbers
 from rejo.estimators.insides import insides, pair_scores, through
-from rejo.explain.exact import exact_shapley
 from rejo.explain.replacement import typical_cases
 from rejo.tables import TableEncoder
 from rejo.typical import Typical

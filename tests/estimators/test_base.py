@@ -543,13 +543,6 @@ def test_every_public_method_has_a_docstring_of_its_own_or_of_its_base(package):
     assert "Training points" in inspect.getdoc(rejo.RejoSVC.fit)
 
 
-def test_a_pickle_of_an_earlier_version_is_refused():
-    model = RejoSVC()
-    state = {**model.__getstate__(), "_price": 0.2}
-    with pytest.raises(ValueError, match=r"earlier version of rejo.*Fit the model again"):
-        model.__setstate__(state)
-
-
 def test_an_audit_draws_from_the_decided_points():
     X, y = rejo.datasets.make_synthetic_1(400, random_state=0)
     model = RejoSVC(C=10, gamma=4).fit(X, y)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rejo.estimators.fixed_bins import at_edges, edges_of
+from rejo.estimators.matrices import at_edges, edges_of
 
 
 def columns(n, seed):

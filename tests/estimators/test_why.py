@@ -24,9 +24,9 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import rejo
+from benchmarks.shapley import exact_shapley
 from rejo import ThresholdRejectClassifier
 from rejo.estimators.reasons import WhyError, doubtful_features, pulls, why
-from rejo.explain.exact import exact_shapley
 from rejo.tables import TableEncoder
 from rejo.typical import Typical
 

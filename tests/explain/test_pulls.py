@@ -10,11 +10,10 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.shapley import exact_shapley
 from rejo.estimators.insides import insides, trees_of
-from rejo.explain.coefficients import linear_pulls
 from rejo.explain.doubtful import most_reviewed, top_shares
-from rejo.explain.exact import exact_shapley
-from rejo.explain.replacement import replacement_pulls, typical_cases
+from rejo.explain.replacement import linear_pulls, replacement_pulls, typical_cases
 from rejo.explain.trees import tree_pulls, walk_pulls
 from rejo.explain.words import said, standing_out
 from rejo.typical import Typical
@@ -33,11 +32,6 @@ def test_exact_shapley_by_hand():
     found = exact_shapley(score, np.array([[2.0, 4.0, 5.0]]), np.zeros((1, 3)), np.arange(3))
     np.testing.assert_allclose(found, [[4.0, 4.0, 15.0]])
     np.testing.assert_allclose(exact_shapley(score, Z[:1, :3], Z[:1, :3], np.arange(3)), 0.0)
-
-
-def test_exact_shapley_refuses_too_many_features():
-    with pytest.raises(ValueError, match="13 features"):
-        exact_shapley(lambda rows: rows[:, 0], np.ones((1, 13)), np.ones((1, 13)), np.arange(13))
 
 
 def test_linear_pulls_are_shapley_values():

@@ -18,18 +18,18 @@ from sklearn.utils.parallel import Parallel, delayed
 from rejo._frames import take_rows
 from rejo._typing import Floats, Indices
 from rejo.estimators import (
-    LEAST,
+    LEAST_PROBABILITY,
     Targets,
     WrapsClassifier,
     check_classifier,
-    family,
     final_classifier,
     final_step,
     fit_weighted,
     inner_scores,
     is_frozen,
+    library_of,
     middle_scores,
-    seed,
+    set_random_states,
 )
 
 Fold = tuple[Indices, Indices]
@@ -55,7 +55,7 @@ class Wrapper(WrapsClassifier):
         check_classifier(estimator, boundaries=True)
         estimator = clone(estimator)
         if self.random_state is not None:
-            seed(estimator, check_random_state(self.random_state))
+            set_random_states(estimator, check_random_state(self.random_state))
         return estimator
 
     def _folds(self, X: Any, y: Any, targets: Targets) -> list[Fold]:
@@ -97,7 +97,9 @@ def fit_clones(
     )
 
 
-def scores(estimator: Any, X: Any, labels: NDArray[Any], least: float = LEAST) -> Floats:
+def scores(
+    estimator: Any, X: Any, labels: NDArray[Any], least: float = LEAST_PROBABILITY
+) -> Floats:
     """Scores of a fitted classifier: (n,), positive for the second of two labels, or (n, n_scores).
 
     They are those of ``decision_function``, else logarithms of ``predict_proba``, else those
@@ -205,7 +207,9 @@ def known_labels(estimator: Any, classes: NDArray[Any]) -> NDArray[Any]:
     """What to call the classes: by their names, but XGBoost learns only 0, 1, ..."""
     if is_frozen(estimator):
         return classes
-    return np.arange(len(classes)) if family(final_classifier(estimator)) == "xgboost" else classes
+    return (
+        np.arange(len(classes)) if library_of(final_classifier(estimator)) == "xgboost" else classes
+    )
 
 
 def _columns(estimator: Any, labels: NDArray[Any]) -> list[int]:

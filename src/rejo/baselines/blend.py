@@ -44,7 +44,7 @@ from rejo.estimators import (
     check_member,
     check_targets,
     is_frame,
-    understood,
+    table_for,
 )
 
 PRIOR = 50.0  # cases that the equal weights count for when weights are learned
@@ -247,7 +247,7 @@ class BlendClassifier(ClassifierMixin, _BaseComposition):
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """``X`` as an array or CSR; a DataFrame, for pipelines that take one, as it is."""
-        X = understood(X, *(estimator for _, estimator in self.estimators))
+        X = table_for(X, *(estimator for _, estimator in self.estimators))
         if is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X

@@ -21,7 +21,7 @@ from rejo._state import Must, count, figure, floats, indices, number, optional, 
 from rejo._typing import Floats, Indices
 from rejo.baselines.binary_machine import BinaryKernelMachine
 from rejo.estimators import MOST_RUNS, FiniteInterval, PathMixin, Training, check_no_overflow
-from rejo.solvers import Costs, Embedded, SmoothedCost, factorise, reference
+from rejo.solvers import Costs, Embedded, SmoothedCost, factorise, gram
 
 LARGEST_FEATURE = 1e150  # squares must stay finite
 
@@ -277,7 +277,7 @@ class EmbeddedRejectSVC(BinaryKernelMachine, PathMixin):
         def column(i: int) -> Floats:
             if kernel.name == "precomputed":
                 return np.asarray(matrix[i])
-            return reference.gram(points, points[i : i + 1], kernel)[:, 0]
+            return gram(points, points[i : i + 1], kernel)[:, 0]
 
         Z, pivots = factorise(column, diagonal, max_rank=int(self.max_rank))
         if len(pivots) == 0:

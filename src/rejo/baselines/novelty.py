@@ -45,9 +45,9 @@ from rejo.estimators import (
     final_classifier,
     final_step,
     judge,
+    labels_like,
     mean_price,
-    same_kind,
-    seed,
+    set_random_states,
 )
 from rejo.typical import Strange, Typical
 
@@ -170,7 +170,7 @@ class NoveltyReject(RejectClassifier):
         self._validate_params()
         classifier = clone(self._learner)
         if self.random_state is not None:
-            seed(classifier, check_random_state(self.random_state))
+            set_random_states(classifier, check_random_state(self.random_state))
         self._take(fit_clone(classifier, X, y, sample_weight))
         self._detect(X, y, sample_weight)
         return self
@@ -329,7 +329,7 @@ class NoveltyReject(RejectClassifier):
         else:
             prototype = _prototype(self.detector)
             if self.random_state is not None:
-                seed(prototype, random)
+                set_random_states(prototype, random)
             learn = partial(_fitted, prototype)
             self.detector_ = learn(X)
         scores = np.concatenate(
@@ -357,7 +357,7 @@ class NoveltyReject(RejectClassifier):
             return mean_price(self.prices_, self.classes_, self._decide(X), y, sample_weight)
         novel = np.asarray(self.judge(X).kind) == NOVEL
         check_consistent_length(novel, y)
-        y = same_kind(y, self.classes_)
+        y = labels_like(y, self.classes_)
         weight = np.ones(len(novel))
         if sample_weight is not None:
             weight = check_sample_weight(sample_weight, len(novel))

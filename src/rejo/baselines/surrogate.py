@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from rejo._state import Must, storable
 from rejo.baselines.binary_machine import BinaryKernelMachine
-from rejo.estimators import SUPPORT, FiniteInterval, as_fitted
+from rejo.estimators import SUPPORT_STATE, FiniteInterval, loss_as_fitted
 from rejo.replication import costs_from_loss
 from rejo.solvers import Hinges, Problem, surrogate
 
@@ -88,7 +88,7 @@ class SurrogateRejectSVC(BinaryKernelMachine):
     cache_size: float = 200
     verbose: bool = False
 
-    _fitted: ClassVar[dict[str, Must]] = SUPPORT
+    _fitted: ClassVar[dict[str, Must]] = SUPPORT_STATE
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BinaryKernelMachine._parameter_constraints,
         "surrogate": [StrOptions({"bartlett-wegkamp", "double-hinge"})],
@@ -112,7 +112,7 @@ class SurrogateRejectSVC(BinaryKernelMachine):
         )
         self._check_solution(solution)
         self._set_labels(training.targets.classes, rejects=True)
-        self._loss = as_fitted(self.loss_matrix)
+        self._loss = loss_as_fitted(self.loss_matrix)
         self._set_solution(training, solution)
         self.intercept_ = float(solution.b[0])
         self.thresholds_ = hinges.cutoffs

@@ -87,7 +87,7 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
 
     from rejo.distributed.learning import StreamedTraining, learn_encoder, sample_table
     from rejo.distributed.row_sources import input_of, of_csv
-    from rejo.estimators import LEARN, RowLayout, settled, shares_of
+    from rejo.estimators import LEARN, RowLayout, settle_layout, shares_of
     from rejo.tables import TableEncoder
     from rejo.tables.errors import check_columns
     from rejo.tables.pieces import ENDINGS, is_many
@@ -120,7 +120,7 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
     classes = order_classes(counts, arguments.order, where)
     by_class = {label: sum(found.counts[w] for w in spelled if spelled[w] == label and w in
                            found.counts) for label in classes}  # fmt: skip
-    layout, _ = settled(layout, found._replace(counts=by_class), classes)
+    layout, _ = settle_layout(layout, found._replace(counts=by_class), classes)
     table = sample_table(found, source.name, **how)
     encoder = learn_encoder(TableEncoder(written=table.written), table.frame, tell)
     layout = layout._replace(

@@ -12,7 +12,6 @@ from rejo.cluster import connect, hand_out, workers
 from rejo.distributed.legs import FIRST_ROUNDS, about, grow_together, next_rounds, score
 from rejo.distributed.pace import Pace, Tell, n_rows
 from rejo.estimators import (
-    NOTHING,
     Grower,
     Growth,
     Part,
@@ -22,7 +21,7 @@ from rejo.estimators import (
     StreamedRows,
     Survey,
     check_size,
-    survey,
+    survey_part,
 )
 from rejo.tables.pieces import share
 
@@ -61,9 +60,9 @@ class Here:
 
     def survey(self, layout: RowLayout, parts: Sequence[Part], tell: Tell) -> Survey:
         """Make the first pass over all rows."""
-        found, pace = NOTHING, Pace("First pass", n_rows(parts), tell)
+        found, pace = Survey(), Pace("First pass", n_rows(parts), tell)
         for part in parts:
-            found = found.joined(survey(layout, part))
+            found = found.joined(survey_part(layout, part))
             check_size(layout, found)
             pace(part.piece.rows)
         return found
@@ -99,13 +98,13 @@ class OnCluster:
         """Make the first pass over all rows; whichever worker is free reads the next piece."""
         found, pace = {}, Pace("First pass", n_rows(parts), tell)
         items = [(number, *part) for number, part in enumerate(parts)]
-        seen = NOTHING
+        seen = Survey()
         for item, one in hand_out(self.client, partial(_survey, layout), items):
             found[item[0]] = one._replace(levels={})
             seen = seen.joined(one._replace(sample=[]))
             check_size(layout, seen)
             pace(item[1].rows)
-        whole = NOTHING
+        whole = Survey()
         for number in sorted(found):  # the same whoever came first
             whole = whole.joined(found[number])
         return whole._replace(levels=seen.levels)  # they are sorted later
@@ -135,7 +134,7 @@ def rank_shares(parts: Sequence[Part], most: int) -> list[list[Part]]:
 
 def _survey(layout: RowLayout, item: Any) -> Survey:
     _, piece, frame = item
-    return survey(layout, Part(piece, frame))
+    return survey_part(layout, Part(piece, frame))
 
 
 def _alone(function: Callable[..., Any], args: Any) -> Any:

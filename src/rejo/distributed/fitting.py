@@ -20,7 +20,7 @@ from rejo.estimators import (
     check_validation,
     order_of,
     sample_matrix,
-    settled,
+    settle_layout,
     shares_of,
 )
 from rejo.selection import RejectClassifierCV, check_targets, cost_to_fit
@@ -129,7 +129,7 @@ def fit(
             )  # fmt: skip
         classifier, X = wanted.classifier, None
         order, ordered = order_of(classifier, len(found.counts)), classifier.class_order is not None
-        layout, classes = settled(layout, found, order, classifier.class_weight)
+        layout, classes = settle_layout(layout, found, order, classifier.class_weight)
         if wanted.encoder is not None:
             X = sample_frame(found, source.name)
             layout = layout._replace(encoder=learn_encoder(wanted.encoder, X, tell))

@@ -18,7 +18,16 @@ from rejo.distributed.engines import Engine
 from rejo.distributed.linear_fits import learn_linear
 from rejo.distributed.pace import Tell
 from rejo.distributed.row_sources import Input
-from rejo.estimators import FILE, PROVE, STOP, RejoLinear, RowLayout, Scored, Survey, edges_of
+from rejo.estimators import (
+    PROVE,
+    SAMPLE_FILE,
+    STOP,
+    RejoLinear,
+    RowLayout,
+    Scored,
+    Survey,
+    edges_of,
+)
 from rejo.selection import Answers, RejectClassifierCV, settle
 from rejo.tables import Table, TableEncoder, TableError, read_table
 from rejo.tables.errors import import_pandas, import_pyarrow, shown
@@ -167,7 +176,7 @@ def _one_table(tables: Sequence[Any]) -> Any:
 
 
 def _types_differ(first: Any, other: Any, column: str) -> TableError:
-    files = [schema.metadata[FILE].decode() for schema in (first, other)]
+    files = [schema.metadata[SAMPLE_FILE].decode() for schema in (first, other)]
     types = [schema.field(column).type for schema in (first, other)]
     return TableError(
         f"column {shown(column)} holds {types[1]}, but {types[0]} in {files[0]}",

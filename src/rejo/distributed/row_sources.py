@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rejo._errors import RejoError
-from rejo.estimators import INDEX, Part, words_among
+from rejo.estimators import UNNAMED_INDEX, Part, words_among
 from rejo.tables.csv_streams import csv_stream
 from rejo.tables.errors import TableError, check_columns
 from rejo.tables.pieces import RowGroup, columns_of, pieces_of
@@ -44,7 +44,11 @@ class Input(NamedTuple):
         others = [target] if together is None else [target, together]
         check_columns(self.name, others, self.columns)
         if columns is None:
-            found = [name for name in self.columns if name not in others and not INDEX.match(name)]
+            found = [
+                name
+                for name in self.columns
+                if name not in others and not UNNAMED_INDEX.match(name)
+            ]
         else:
             found = [columns] if isinstance(columns, str) else list(columns)
             check_columns(self.name, found, self.columns)

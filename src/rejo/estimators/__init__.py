@@ -24,8 +24,8 @@ from rejo.estimators.boosting import RejoBoost
 from rejo.estimators.boundaries import (
     BoundaryClassifier,
     PathMixin,
-    as_fitted,
     judge_scores,
+    loss_as_fitted,
     middle_scores,
 )
 from rejo.estimators.classes import (
@@ -36,42 +36,41 @@ from rejo.estimators.classes import (
     class_indices,
     encode_classes,
     is_ordered,
-    one_column,
-    same_kind,
+    label_column,
+    labels_like,
 )
 from rejo.estimators.features import typical_of
-from rejo.estimators.file_fits import INDEX, check_validation, order_of
-from rejo.estimators.fixed_bins import edges_of
+from rejo.estimators.file_fits import UNNAMED_INDEX, check_validation, order_of
 from rejo.estimators.growing import Grower, Growth, Plan, grown_from, import_xgboost
 from rejo.estimators.inner import (
-    LEAST,
+    LEAST_PROBABILITY,
     WrapsClassifier,
     array_options,
     check_classifier,
     check_member,
     check_no_class_weight,
-    family,
     inner_scores,
     is_frame,
-    seed,
-    understood,
+    library_of,
+    set_random_states,
+    table_for,
 )
 from rejo.estimators.kernel_logistic import RejoKernelLogistic
 from rejo.estimators.kernel_machine import (
     LARGEST_GAMMA,
     SMALLEST_GAMMA,
-    SUPPORT,
+    SUPPORT_STATE,
     KernelMachine,
     Training,
 )
 from rejo.estimators.kernels import check_no_overflow
 from rejo.estimators.linear import RejoLinear
+from rejo.estimators.matrices import edges_of
 from rejo.estimators.mlp import RejoMLP
 from rejo.estimators.out_of_core import (
-    FILE,
     LEARN,
-    NOTHING,
     PROVE,
+    SAMPLE_FILE,
     STOP,
     Part,
     RowLayout,
@@ -80,9 +79,9 @@ from rejo.estimators.out_of_core import (
     Survey,
     check_size,
     sample_matrix,
-    settled,
+    settle_layout,
     shares_of,
-    survey,
+    survey_part,
     words_among,
 )
 from rejo.estimators.parameters import MOST_RUNS, FiniteInterval, ReviewPrice
@@ -93,12 +92,14 @@ from rejo.estimators.pipelines import (
     decisions_of,
     final_classifier,
     final_step,
+    fit_weighted,
     forced_of,
     is_frozen,
     judge,
     queue,
     reject_label_of,
     review,
+    routed_weights,
 )
 from rejo.estimators.posteriors import boundary_posteriors, judge_posteriors, mean_price
 from rejo.estimators.priced import PricedClassifier
@@ -106,7 +107,6 @@ from rejo.estimators.reasons import WhyError, doubtful_features, why
 from rejo.estimators.replication import ReplicationClassifier
 from rejo.estimators.svm import RejoSVC
 from rejo.estimators.svm_folds import SVMGrid, score_folds
-from rejo.estimators.weights import fit_weighted, routed_weights
 
 __all__ = [
     "RejectClassifier",

@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from rejo._docs import cited, shared_parameters
+from rejo._docs import shared_parameters
 from rejo._frames import frame_like, naming_words, take_rows
 from rejo._sparse import check_sparse, summed
 from rejo._state import (
@@ -36,7 +36,7 @@ from rejo._state import (
     require,
 )
 from rejo._typing import Floats, Indices
-from rejo.estimators.classes import check_sample_weight, choose_reject_label, same_kind
+from rejo.estimators.classes import check_sample_weight, choose_reject_label, labels_like
 from rejo.estimators.parameters import ReviewPrice
 from rejo.metrics import tally
 
@@ -72,27 +72,40 @@ SHARED = """
 class_weight : dict or "balanced", default=None
     Weights of the classes, as in scikit-learn.
 s : int, default=None
-    Number of classes on each side that take part in a boundary.  ``None`` means all.
+    Number of classes on each side that take part in a boundary.  ``None``: all.
 loss_matrix : array-like of shape (n_classes, 2 * n_classes - 1) or (n_classes, n_classes)
-    Cost of each output (class, reject, class, ..., or classes only) for each true class;
-    replaces ``reject_cost`` and ``s``.
+    Cost of each output (class, reject, class, ..., or classes only) for each true class, in place
+    of ``reject_cost`` and ``s``.
+C : float, default=1.0
+    Inverse regularisation strength; must be positive.
+degree : int, default=3
+    Degree of the polynomial kernel.
+gamma : {"scale", "auto"} or float, default="scale"
+    Coefficient of the rbf, poly and sigmoid kernels, as in :class:`sklearn.svm.SVC`.
+coef0 : float, default=0.0
+    Constant term of the poly and sigmoid kernels.
+h : float in [1e-6, 1e6], default=1.0
+    Size of the extension features; larger values let the thresholds move apart more freely.
+verbose : bool, default=False
+    Print the progress of the solver.
+thresholds_ : ndarray of shape (n_boundaries,)
+    Cut points on the score, lowest first: ``-b_q``, sorted.
+objective_ : float
+    Value of the objective function.
 """
 
 
-@cited
 @dataclass(kw_only=True, eq=False, repr=False)
 class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of the classifiers that decide the clear cases and send the others to review.
 
     A subclass fits, calling :meth:`_set_labels`, and computes :meth:`judge`; everything else
-    follows.  Parameters are the fields of a dataclass, so that ``__init__`` only stores them and a
-    subclass has those of its bases; a subclass may also write an ``__init__`` of its own.
+    follows.  Parameters are the fields of a dataclass, so a subclass has those of its bases.
 
     Parameters
     ----------
     reject_cost : float in (0, 0.5] or None, default=0.2
-        Cost of a rejection, where an error costs 1.  ``None`` never rejects.  It is a price, not a
-        parameter to tune: :meth:`score` is best at the lowest.
+        Cost of a rejection, where an error costs 1.  ``None`` never rejects.
     class_order : list of labels or "sorted", default=None
         Classes, lowest first; required for three or more classes of strings.  ``None``: ascending,
         or the order of an ordered pandas Categorical or a polars Enum.
@@ -111,17 +124,6 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Number of features seen during ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, if ``X`` has string column names.
-
-    See Also
-    --------
-    ThresholdRejectClassifier : Any classifier with posteriors or scores, and prices.
-    ReplicationClassifier : Any binary classifier with sample weights, by data replication.
-    RejectClassifierCV : The operating point for a review budget or an allowed error.
-    sklearn.base.ClassifierMixin : The base of classifiers that always answer.
-
-    References
-    ----------
-    %hendrickx2024, chow1970
 
     Examples
     --------
@@ -164,8 +166,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Training points; with ``kernel="precomputed"`` their kernel matrix (n_samples,
-            n_samples).  An estimator inside gets a DataFrame as it is.
+            Training points; with ``kernel="precomputed"`` their kernel matrix.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -202,11 +203,8 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         judgement : Judgement
-            Named tuple of arrays of shape (n_samples,): ``decision``, ``forced``, ``lower`` and
-            ``upper`` as indices into ``classes_`` (a ``decision`` of -1 is a rejection), and the
-            floats ``distance`` and ``sureness``; from a classifier that decides by posteriors
-            also ``worth``, and from one that has posteriors ``chance``, that the forced decision
-            is wrong, else ``None``.  :meth:`review` is the same as a DataFrame.
+            Named tuple of arrays of shape (n_samples,), with classes as indices into ``classes_``;
+            a ``decision`` of -1 is a rejection.  :meth:`review` is the same as a DataFrame.
         """
 
     @property
@@ -291,31 +289,24 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         frame : DataFrame
-            One row for each row of ``X``: of pandas, with the index of ``X`` if it has one; or, if
-            ``X`` is a frame of polars or a table of pyarrow, one of these, whose first column
-            ``index`` has the positions of the cases.
+            One row for each row of ``X``, of the kind that ``X`` is, else of pandas.
 
             - ``decision``: as :meth:`predict`;
-            - ``reason``: why a rejected point goes to review: "ambiguous", between ``lower`` and
-              ``upper``; "novel", unlike the training points; or "policy", by a rule, for a group
-              without a promise or for an audit.  Missing for decided points;
+            - ``reason``: why a point is rejected: "ambiguous", between ``lower`` and ``upper``;
+              "novel", unlike the training points; or "policy", by a rule or for an audit;
             - ``forced``: as :meth:`predict_forced`;
-            - ``chance_wrong``: probability that ``forced`` is wrong, by the posteriors.  Only if
-              the classifier has them;
-            - ``lower``, ``upper``: the two classes between which the point lies, if it is
-              rejected, else those on the two sides of the boundary next to it; by posteriors, the
-              two likeliest classes;
+            - ``chance_wrong``: probability that ``forced`` is wrong, if there are posteriors;
+            - ``lower``, ``upper``: the two classes on the sides of the nearest boundary; by
+              posteriors, the two likeliest;
             - ``distance``: how far, in units of the score, the nearest boundary is;
-            - ``worth``: what a review is expected to save, in the unit of the prices; negative if
-              it costs more than it saves.  Only if the classifier decides by posteriors;
-            - ``rank``: 1 for the rejected point most worth a review (the lowest
-              :meth:`sureness`), and so on; ties keep the order of the rows; missing for decided
-              points;
-            - ``why``: features and their values, as in ``"bad: debt 7 | good: age 58"``.  Only if
-              it is asked for; missing for points that are not ambiguous.
+            - ``worth``: what a review is expected to save, in the unit of the prices, if the
+              classifier decides by posteriors;
+            - ``rank``: 1 for the rejected point most worth a review, and so on;
+            - ``why``: features and their values, as in ``"bad: debt 7 | good: age 58"``, if asked
+              for, for ambiguous points.
         """
         judgement = audited(self._judged(X, group), audit, random_state)
-        return self._explained(self._frame(X, judgement), self, X, judgement, why, background)
+        return self._review(self, X, judgement, why, background)
 
     def queue(
         self, X: Any, capacity: float | None = None, *, fill: bool = False, group: Any = None
@@ -330,7 +321,7 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             rejected points.
         fill : bool, default=False
             If fewer points are rejected than can be reviewed, add the decided points that are
-            most worth a review: ``queue(X, 80, fill=True)`` has 80 rows if ``X`` has as many.
+            most worth a review.
         group : array-like of shape (n_samples,), default=None
             As in :meth:`predict`.
 
@@ -338,15 +329,6 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         frame : DataFrame
             Rows of :meth:`review`, the point most worth a review first.
-
-        Examples
-        --------
-        >>> from rejo import RejoSVC
-        >>> from rejo.datasets import make_synthetic_1
-        >>> X, y = make_synthetic_1(400, random_state=0)
-        >>> model = RejoSVC(C=10, gamma=1, reject_cost=0.2).fit(X, y)
-        >>> model.queue(X, capacity=5)["rank"].tolist()
-        [1, 2, 3, 4, 5]
         """
         return self._queue(X, self._judged(X, group), capacity, fill)
 
@@ -362,13 +344,10 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return 1 - risk, where the risk is ``reject_cost`` x rejections + errors.
 
-        Both are shares of all samples.  Without rejection this is the accuracy; with a
-        ``loss_matrix`` it is 1 - the mean loss, and with prices 1 - the mean cost.
-
-        **Scores at different prices cannot be compared**: a search over ``reject_cost`` would
-        always take the lowest.  Give such a search the price that you pay, by
-        ``scoring=rejo.selection.cost_scorer(reject_cost=0.2)``.  There is a warning if models
-        whose prices differ by :meth:`set_params`, as in a search, are scored on the same labels.
+        Both are shares of all samples.  With a ``loss_matrix`` it is 1 - the mean loss, and with
+        prices 1 - the mean cost.  **Scores at different prices cannot be compared**: give a search
+        over ``reject_cost`` the price that you pay, by
+        ``scoring=rejo.selection.cost_scorer(reject_cost=0.2)``.
 
         Parameters
         ----------
@@ -415,15 +394,6 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         state: dict[str, Any] = super().__getstate__()
         left_out = (*self._not_saved, "_repriced")
         return {name: value for name, value in state.items() if name not in left_out}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Refuse pickles of older versions, whose thresholds have another sign."""
-        if "_price" in state:
-            raise ValueError(
-                f"this {type(self).__name__} was pickled by an earlier version of rejo, and would "
-                "decide differently now. Fit the model again."
-            )
-        super().__setstate__(state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -475,10 +445,9 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Mean cost of a decision: 0, 1, or the cost of a rejection."""
         index, K = self._decide(X), len(self.classes_)
         check_consistent_length(index, y)
-        right = (index >= 0) & (self.classes_[index] == same_kind(y, self.classes_))
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, len(index))
-        counts = tally(index, np.where(right, index, K), sample_weight)
+        right = (index >= 0) & (self.classes_[index] == labels_like(y, self.classes_))
+        weight = None if sample_weight is None else check_sample_weight(sample_weight, len(index))
+        counts = tally(index, np.where(right, index, K), weight)
         return float(counts.risk(self.reject_cost_ if self._rejects else 0.0))
 
     def _warn_of_prices(self, y: Any) -> None:
@@ -512,11 +481,9 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         order = np.lexsort((_doubt(judgement), ~rejected))
         return take_rows(self._frame(X, judgement), order[:size])
 
-    @staticmethod
-    def _explained(
-        frame: Any, model: Any, X: Any, judgement: Judgement, why: Any, background: Any
-    ) -> Any:
-        """Add the column ``why`` to the frame of a review, if it is asked for."""
+    def _review(self, model: Any, X: Any, judgement: Judgement, why: Any, background: Any) -> Any:
+        """Return the frame of a review; ``model`` and its ``X`` may be a pipeline around this."""
+        frame = self._frame(X, judgement)
         if not why:
             return frame
         from rejo.estimators.reasons import add_why  # which imports this module
@@ -529,22 +496,20 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         order = order[np.argsort(_doubt(judgement)[order], kind="stable")]
         rank = np.ma.masked_all(len(rejected), dtype=np.int64)
         rank[order] = np.arange(1, len(order) + 1)
-        worth = {} if judgement.worth is None else {"worth": judgement.worth}
-        chance = {} if judgement.chance is None else {"chance_wrong": judgement.chance}
-        return frame_like(
-            X,
-            {
-                "decision": self.outputs()[judgement.decision],
-                "reason": reasons_of(judgement),
-                "forced": self.classes_[judgement.forced],
-                **chance,
-                "lower": self.classes_[judgement.lower],
-                "upper": self.classes_[judgement.upper],
-                "distance": judgement.distance,
-                **worth,
-                "rank": rank,
-            },
-        )
+        kind: Any = AMBIGUOUS if judgement.kind is None else judgement.kind
+        reasons = np.array([*REASONS, None], dtype=object)
+        columns = {
+            "decision": self.outputs()[judgement.decision],
+            "reason": reasons[np.where(rejected, kind, -1)],
+            "forced": self.classes_[judgement.forced],
+            "chance_wrong": judgement.chance,
+            "lower": self.classes_[judgement.lower],
+            "upper": self.classes_[judgement.upper],
+            "distance": judgement.distance,
+            "worth": judgement.worth,
+            "rank": rank,
+        }
+        return frame_like(X, {name: c for name, c in columns.items() if c is not None})
 
     def _check_parameters(self) -> None:
         """``_validate_params``, but remember what was found valid.
@@ -598,13 +563,6 @@ def refuse_unknown(unknown: NDArray[np.bool_]) -> None:
             f"be decided without a rejection; the first is row {rows[0]}. Check the values of "
             "these cases, and scale features that are very large."
         )
-
-
-def reasons_of(judgement: Judgement) -> NDArray[np.object_]:
-    """Why each point (n,) is rejected: one of ``REASONS``; ``None`` if it is decided."""
-    said = np.array([*REASONS, None], dtype=object)
-    kind: Any = AMBIGUOUS if judgement.kind is None else judgement.kind
-    return said[np.where(judgement.decision < 0, kind, -1)]
 
 
 def audited(judgement: Judgement, share: float | None, random_state: Any = None) -> Judgement:

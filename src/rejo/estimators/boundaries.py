@@ -136,7 +136,7 @@ class BoundaryClassifier(RejectClassifier):
             )
         reject = costs.shape[1] > K - 1
         self._set_labels(classes, reject)
-        self._loss = as_fitted(self.loss_matrix)
+        self._loss = loss_as_fitted(self.loss_matrix)
         return labels, costs
 
 
@@ -263,7 +263,7 @@ class PathMixin(ParallelBoundaries):
         return models
 
 
-def as_fitted(loss_matrix: Any) -> Floats | None:
+def loss_as_fitted(loss_matrix: Any) -> Floats | None:
     """Return a loss matrix (K, Q + 1) to keep, even if the parameter changes later."""
     return None if loss_matrix is None else np.array(loss_matrix, dtype=np.float64)
 

@@ -62,7 +62,7 @@ def encode_classes(y: Any, class_order: Any = None) -> tuple[NDArray[Any], Indic
     The order is given by ``class_order``, or by an ordered pandas Categorical or a polars Enum, or
     is ascending.  Three or more classes of strings need one of the first two.
     """
-    y = one_column(y)
+    y = label_column(y)
     if class_order is None and is_ordered(y):
         categories, codes = _categories(y)
         if (codes < 0).any():
@@ -109,7 +109,7 @@ def is_ordered(y: Any) -> bool:
     return bool(getattr(getattr(y, "dtype", None), "ordered", False)) or _is_enum(y)
 
 
-def one_column(y: Any) -> Any:
+def label_column(y: Any) -> Any:
     """``y``, or its column if it is a frame of one, with scikit-learn's warning."""
     column = _only_column(y)
     if column is not y:
@@ -142,7 +142,7 @@ def _categories(y: Any) -> tuple[NDArray[Any], Indices]:
 
 def class_indices(y: Any, classes: NDArray[Any]) -> Indices:
     """Index (n,) in ``classes`` of each entry of ``y``, which need not have all of them."""
-    used, k = encode_classes(same_kind(y, classes), "sorted")
+    used, k = encode_classes(labels_like(y, classes), "sorted")
     position = {label: i for i, label in enumerate(classes.tolist())}
     if new := [label for label in used.tolist() if label not in position]:
         raise ValueError(f"y has classes {new} that the model does not know: {classes.tolist()}.")
@@ -191,7 +191,7 @@ def choose_reject_label(classes: NDArray[Any], reject_label: Any) -> Any:
     return label
 
 
-def same_kind(y: Any, classes: NDArray[Any]) -> NDArray[Any]:
+def labels_like(y: Any, classes: NDArray[Any]) -> NDArray[Any]:
     """``y`` as labels that may be compared with ``classes``: numbers with numbers."""
     y = _check_labels(y)
     kinds = {k: "text" if k in "US" else "numbers" for k in "USbiuf"}
@@ -254,15 +254,19 @@ def check_sample_weight(sample_weight: Any, n: int) -> NDArray[np.float64]:
 def times_class_weight(
     w: NDArray[np.float64], class_weight: Any, classes: NDArray[Any], k: Indices
 ) -> NDArray[np.float64]:
-    """Return the weights times those of the classes, which must be positive and finite."""
+    """Return the weights times those of the classes."""
     if class_weight is None:
         return w
-    if isinstance(class_weight, str):  # "balanced": each class has the same total
-        totals = np.bincount(k, weights=w)
+    return w * class_factors(class_weight, classes, np.bincount(k, weights=w))[k]
+
+
+def class_factors(class_weight: Any, classes: NDArray[Any], totals: Any) -> NDArray[np.float64]:
+    """Weights (K,) of the classes: positive, finite; "balanced" by their totals (K,)."""
+    if isinstance(class_weight, str):
         factors = totals.sum() / (len(classes) * totals)
     else:
         factors = np.asarray(compute_class_weight(class_weight, classes=classes, y=classes))
     if not (np.isfinite(factors).all() and (factors > 0).all()):
         given = dict(zip(classes.tolist(), factors.tolist(), strict=True))
         raise ValueError(f"class_weight must be positive and finite for every class; got {given}.")
-    return w * factors[k]
+    return factors

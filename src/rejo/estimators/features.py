@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from rejo._errors import RejoError
 from rejo._frames import take_rows
 from rejo._typing import Floats, Indices
-from rejo.estimators.inner import family, is_frame
+from rejo.estimators.inner import is_frame, library_of
 from rejo.estimators.insides import Insides, insides, through, trees_of
 from rejo.estimators.origins import traced
 from rejo.tables.series import as_pandas
@@ -141,7 +141,10 @@ def typical_of(model: Any, X: Any) -> Typical | None:
     parts = insides(model)
     if parts.typical is not None or trees_of(parts) is not None:
         return None
-    if family(parts.scorer) != "sklearn" or getattr(parts.scorer, "kernel", None) == "precomputed":
+    if (
+        library_of(parts.scorer) != "sklearn"
+        or getattr(parts.scorer, "kernel", None) == "precomputed"
+    ):
         return None
     X = as_table(X)
     if X.shape[0] > MOST_ROWS:

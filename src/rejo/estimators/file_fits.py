@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils import check_random_state
 
 from rejo._errors import RejoError
-from rejo.estimators.fixed_bins import edges_of
 from rejo.estimators.growing import Grower
+from rejo.estimators.matrices import edges_of
 from rejo.estimators.out_of_core import (
-    NOTHING,
     Part,
     RowLayout,
     StreamedRows,
+    Survey,
     check_size,
     sample_matrix,
-    settled,
+    settle_layout,
     shares_of,
-    survey,
+    survey_part,
     words_among,
 )
 from rejo.tables.errors import TableError, check_columns
@@ -30,7 +30,7 @@ from rejo.tables.pieces import columns_of, pieces_of
 if TYPE_CHECKING:
     from rejo.estimators.boosting import RejoBoost
 
-INDEX = re.compile(r"__index_level_\d+__$")  # how pandas stores an index without a name
+UNNAMED_INDEX = re.compile(r"__index_level_\d+__$")  # how pandas stores it in a file
 HELD_OUT = 0.1  # share of the rows, unless the model says another one
 
 
@@ -59,14 +59,14 @@ def fit_files(model: RejoBoost, paths: Any, target: Any, n_threads: int) -> Rejo
         )
     columns = columns_of(paths)
     check_columns(where, [target], columns)
-    features = tuple(name for name in columns if name != target and not INDEX.match(name))
+    features = tuple(name for name in columns if name != target and not UNNAMED_INDEX.match(name))
     held_out = model.validation if isinstance(model.validation, float) else HELD_OUT
     n_rows = sum(part.piece.rows for part in parts)
     shares = shares_of(n_rows, held_out, proves=False)
     layout = RowLayout(target, features, shares, words=words_among(features, parts[0]))
-    found = NOTHING
+    found = Survey()
     for part in parts:
-        found = found.joined(survey(layout, part))
+        found = found.joined(survey_part(layout, part))
         check_size(layout, found)
     if found.n_missing:
         raise RejoError(
@@ -74,7 +74,7 @@ def fit_files(model: RejoBoost, paths: Any, target: Any, n_threads: int) -> Rejo
             remedy="Leave these rows out.",
         )  # fmt: skip
     order = order_of(model, len(found.counts))
-    layout, classes = settled(layout, found, order, model.class_weight)
+    layout, classes = settle_layout(layout, found, order, model.class_weight)
     random, ordered = check_random_state(model.random_state), model.class_order is not None
     plan = model.plan(classes, ordered, random, names=list(features), categories=layout.categories)
     edges = edges_of(sample_matrix(layout, found), model.max_bin, layout.categories)

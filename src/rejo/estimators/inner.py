@@ -13,19 +13,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn import get_config
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from rejo._frames import is_arrow, is_polars, naming_words
 from rejo._sparse import check_sparse, summed
 from rejo._state import MOST_FEATURES, Must, count, optional, require
 from rejo._typing import Floats
-from rejo.estimators.pipelines import check_not_frozen, final_classifier
+from rejo.estimators.pipelines import check_not_frozen, final_classifier, routed_weights
 from rejo.tables.series import as_pandas
 
 # Names of parameters, with LightGBM's aliases.
@@ -38,7 +36,7 @@ SIZES = (
     *("min_data_in_leaf", "min_data_per_leaf", "min_data", "min_data_per_group"),
 )
 LOG_LOSSES = ("binary:logistic", "binary:logitraw", "binary", "cross_entropy", "xentropy")
-LEAST = 1e-16  # of a probability, before its logarithm
+LEAST_PROBABILITY = 1e-16  # of a probability, before its logarithm
 HIST_ROWS = 10_000  # from which early_stopping="auto" stops early
 
 
@@ -84,7 +82,7 @@ class WrapsClassifier:
             check_is_fitted(self)
         if sparse.issparse(X):
             check_sparse(X)
-        X = understood(X, self._default())
+        X = table_for(X, self._default())
         if is_frame(X) or isinstance(self.estimator, Pipeline):
             X = X if hasattr(X, "shape") else np.asarray(X)
             if not X.shape:
@@ -96,12 +94,12 @@ class WrapsClassifier:
         return summed(X) if sparse.issparse(X) else X
 
 
-def understood(X: Any, *estimators: Any) -> Any:
+def table_for(X: Any, *estimators: Any) -> Any:
     """``X`` as estimators take it: tables of pyarrow, and for LightGBM frames of polars, as pandas.
 
     LightGBM ends the process at a column of categories of polars.
     """
-    kinds = {family(final_classifier(estimator)) for estimator in estimators}
+    kinds = {library_of(final_classifier(estimator)) for estimator in estimators}
     return as_pandas(X) if is_arrow(X) or (is_polars(X) and "lightgbm" in kinds) else X
 
 
@@ -115,14 +113,14 @@ def array_options(estimator: Any) -> dict[str, Any]:
     }
 
 
-def seed(estimator: Any, random: np.random.RandomState) -> None:
+def set_random_states(estimator: Any, random: np.random.RandomState) -> None:
     """Set every ``random_state`` in an estimator, in the order of their names."""
     for name in sorted(estimator.get_params(deep=True)):
         if name == "random_state" or name.endswith("__random_state"):
             estimator.set_params(**{name: random.randint(np.iinfo(np.int32).max)})
 
 
-def family(estimator: Any) -> str:
+def library_of(estimator: Any) -> str:
     """Return "xgboost", "lightgbm", or "sklearn" for all that follow its conventions."""
     packages = {base.__module__.partition(".")[0] for base in type(estimator).__mro__}
     return next((name for name in ("xgboost", "lightgbm") if name in packages), "sklearn")
@@ -130,9 +128,11 @@ def family(estimator: Any) -> str:
 
 def can_constrain(estimator: Any) -> bool:
     """Return whether the estimator supports monotonic constraints."""
-    if family(estimator) == "xgboost":
+    if library_of(estimator) == "xgboost":
         return bool(estimator.get_params().get("booster") != "gblinear")
-    return family(estimator) == "lightgbm" or "monotonic_cst" in estimator.get_params(deep=False)
+    return library_of(estimator) == "lightgbm" or "monotonic_cst" in estimator.get_params(
+        deep=False
+    )
 
 
 def boosts(estimator: Any) -> bool:
@@ -141,22 +141,12 @@ def boosts(estimator: Any) -> bool:
     A constraint bounds the leaves below a split on the extension feature.  Later trees of a
     booster correct for that; a single tree cannot, and rejects far too much.
     """
-    if family(estimator) == "sklearn":
+    if library_of(estimator) == "sklearn":
         return _is_hist(estimator)
     parameters = estimator.get_params(deep=False)
     modes = {parameters.get(name) for name in ("boosting_type", "boosting", "boost")}
     forest = "RF" in type(estimator).__name__ or modes & {"rf", "random_forest"}
     return not forest
-
-
-def constraint_needs_complete_X(estimator: Any) -> bool:
-    """Return whether a constraint forbids NaN, as in scikit-learn's single trees and forests."""
-    return family(estimator) == "sklearn" and not _is_hist(estimator)
-
-
-def has_margin(estimator: Any) -> bool:
-    """Return whether a fit can start from a given score of each row."""
-    return family(estimator) != "sklearn"
 
 
 def check_classifier(estimator: Any, *, boundaries: bool = False) -> None:
@@ -186,11 +176,7 @@ def check_classifier(estimator: Any, *, boundaries: bool = False) -> None:
 def check_member(
     owner: Any, member: Any, labels: NDArray[Any], n_features: int | None, *methods: str
 ) -> None:
-    """Refuse a part of a model that is no fitted classifier, or has other classes or features.
-
-    One of the ``methods`` must exist.  It is for ``_check_state`` of a class around classifiers;
-    see :mod:`rejo._state`.
-    """
+    """Refuse, in ``_check_state``, a part that is no fitted classifier with one of the methods."""
     name = type(final_classifier(member)).__name__
     fine = isinstance(member, BaseEstimator) and is_classifier(member)
     ends = member, final_classifier(member)  # a pipeline has no boundary_scores
@@ -225,7 +211,6 @@ def check_inner(estimator: Any, prefix: str) -> None:
     """
     check_classifier(estimator)
     check_not_frozen(estimator, "ReplicationClassifier")
-    name = type(estimator).__name__
     for path, last, value in _parameters(estimator):
         if last == "cv" and value != "prefit":
             raise ValueError(
@@ -233,19 +218,20 @@ def check_inner(estimator: Any, prefix: str) -> None:
                 "training and validation. Search and calibrate outside: e.g. "
                 "GridSearchCV(ReplicationClassifier(...), {'estimator__C': ...})."
             )
-    if not _takes_weights(estimator):
-        raise ValueError(
-            f"estimator={name} takes no sample_weight in fit, but the costs of the replicas are "
-            "sample weights. Use one that does, such as LogisticRegression, SVC or "
-            "HistGradientBoostingClassifier."
-        )
-    check_no_class_weight(estimator, prefix, "ReplicationClassifier")
-    for path, last, value in _parameters(estimator):
         if last == "objective" and isinstance(value, str) and value.startswith(("multi", "soft")):
             raise ValueError(
                 f"{prefix}{path}={value!r} is for more than two classes; the replicas have two. "
                 "Leave it out: ReplicationClassifier itself takes any number of ordered classes."
             )
+    if not (
+        has_fit_parameter(estimator, "sample_weight") or routed_weights(estimator, np.empty(0))
+    ):
+        raise ValueError(
+            f"estimator={type(estimator).__name__} takes no sample_weight in fit, but the costs of "
+            "the replicas are sample weights. Use one that does, such as LogisticRegression, SVC "
+            "or HistGradientBoostingClassifier."
+        )
+    check_no_class_weight(estimator, prefix, "ReplicationClassifier")
     _check_early_stopping(estimator, prefix)
 
 
@@ -286,7 +272,7 @@ def prepare_stopping(estimator: Any, n_points: int, share: float) -> float | Non
             stops = n_points > HIST_ROWS and (own is None or _takes_validation_rows(estimator))
         estimator.set_params(early_stopping=bool(stops))
         return own if stops else None  # None with early stopping: by the training loss
-    if not has_margin(estimator):
+    if library_of(estimator) == "sklearn":
         return None
     callbacks = parameters.get("callbacks") or ()
     stops = any(parameters.get(name) for name in STOPPING) or any(
@@ -321,7 +307,7 @@ def constrain(estimator: Any, X: Any, n_marks: int) -> None:
                 "order='none'."
             )
     given = next((name for name in CONSTRAINTS if parameters.get(name) is not None), None)
-    kind = family(estimator)
+    kind = library_of(estimator)
     usual = "monotonic_cst" if kind == "sklearn" else "monotone_constraints"
     signs = _signs(parameters[given], given, X) if given else [0] * X.shape[1]
     signs += [-1] * n_marks
@@ -343,26 +329,23 @@ def widen(estimator: Any, n_features: int, n_marks: int) -> None:
 def fit_inner(estimator: Any, train: Rows, held_out: Rows | None) -> None:
     """Fit with weights, and with the margins and the held-out rows if there are any."""
     options: dict[str, Any] = {"sample_weight": train.weight}
-    kind = family(estimator)
+    kind = library_of(estimator)
     if train.margin is not None:
         options["base_margin" if kind == "xgboost" else "init_score"] = train.margin
     if held_out is not None and kind == "sklearn":
         options |= dict(X_val=held_out.X, y_val=held_out.y, sample_weight_val=held_out.weight)
     elif held_out is not None:
-        weight, margin = (
-            ("sample_weight_eval_set", "base_margin_eval_set")
-            if kind == "xgboost"
-            else ("eval_sample_weight", "eval_init_score")
-        )
-        options[weight] = [held_out.weight]
-        if held_out.margin is not None:
-            options[margin] = [held_out.margin]
+        margin = None if held_out.margin is None else [held_out.margin]
         if has_fit_parameter(estimator, "eval_X"):  # LightGBM >= 4.7
             options |= dict(eval_X=held_out.X, eval_y=held_out.y)
         else:
             options["eval_set"] = [(held_out.X, held_out.y)]
         if kind == "xgboost":
+            weights = [held_out.weight]
+            options |= dict(sample_weight_eval_set=weights, base_margin_eval_set=margin)
             options["verbose"] = False
+        else:
+            options |= dict(eval_sample_weight=[held_out.weight], eval_init_score=margin)
     X = few_values(train.X, estimator.max_bins) if _is_hist(estimator) else train.X
     estimator.fit(X, train.y, **options)
 
@@ -388,12 +371,14 @@ def few_values(X: Any, n_values: int) -> Any:
     return rounded
 
 
-def inner_scores(estimator: Any, X: Any, margin: Floats | None, least: float = LEAST) -> Floats:
+def inner_scores(
+    estimator: Any, X: Any, margin: Floats | None, least: float = LEAST_PROBABILITY
+) -> Floats:
     """Scores (m,): the raw ones where there are any, else the log-odds of the probabilities.
 
     Probabilities count as at least ``least``.
     """
-    kind = family(estimator)
+    kind = library_of(estimator)
     if kind == "xgboost":
         scores = estimator.predict(X, output_margin=True, base_margin=margin)
     elif kind == "lightgbm":
@@ -414,20 +399,22 @@ def no_log_odds(estimator: Any) -> str | None:
     if parameters.get("probability"):  # libsvm fits the sigmoid without the weights
         return f"estimator={name} with probability=True ignores the costs in its probabilities"
     objective = parameters.get("objective")
-    if family(estimator) != "sklearn" and objective not in (None, *LOG_LOSSES):
+    if library_of(estimator) != "sklearn" and objective not in (None, *LOG_LOSSES):
         return f"the objective {objective!r} of estimator={name} estimates none"
     return None
 
 
 def scores_are_log_odds(estimator: Any) -> bool:
     """Return whether :func:`inner_scores` are known to equal :func:`inner_log_odds`."""
-    scored = family(estimator) == "sklearn" and hasattr(estimator, "decision_function")
+    scored = library_of(estimator) == "sklearn" and hasattr(estimator, "decision_function")
     return _is_hist(estimator) or not scored
 
 
-def inner_log_odds(estimator: Any, X: Any, margin: Floats | None, least: float = LEAST) -> Floats:
+def inner_log_odds(
+    estimator: Any, X: Any, margin: Floats | None, least: float = LEAST_PROBABILITY
+) -> Floats:
     """Log-odds (m,) of the posteriors: of a booster the scores, else those of predict_proba."""
-    if family(estimator) != "sklearn":
+    if library_of(estimator) != "sklearn":
         return inner_scores(estimator, X, margin)
     p = np.maximum(np.asarray(estimator.predict_proba(X), dtype=np.float64), least)
     return np.log(p[:, 1]) - np.log(p[:, 0])
@@ -446,16 +433,7 @@ def _is_hist(estimator: Any) -> bool:
 def _takes_validation_rows(estimator: Any) -> bool:
     if _is_hist(estimator):  # since scikit-learn 1.7; without a share there is no split
         return has_fit_parameter(estimator, "X_val") or estimator.validation_fraction is None
-    return has_margin(estimator)
-
-
-def _takes_weights(estimator: Any) -> bool:
-    if has_fit_parameter(estimator, "sample_weight"):
-        return True
-    if not get_config()["enable_metadata_routing"]:
-        return False
-    routing = get_routing_for_object(estimator)
-    return bool(routing.consumes("fit", ["sample_weight"]))
+    return library_of(estimator) != "sklearn"
 
 
 def _signs(given: Any, name: str, X: Any) -> list[int]:

@@ -22,7 +22,7 @@ from rejo._typing import Floats, Indices
 from rejo.estimators.base import RejectClassifier
 from rejo.estimators.boosting import RejoBoost
 from rejo.estimators.boundaries import middle_scores
-from rejo.estimators.inner import family
+from rejo.estimators.inner import library_of
 from rejo.estimators.linear import RejoLinear
 from rejo.estimators.replication import ReplicationClassifier
 from rejo.explain import SplitTree, with_known
@@ -83,7 +83,7 @@ def insides(model: Any) -> Insides:
         else:
             scorer = scorer.best_estimator_
     column = same
-    if family(scorer) != "xgboost":  # which calls the classes 0, 1, ...
+    if library_of(scorer) != "xgboost":  # which calls the classes 0, 1, ...
         known = np.asarray(scorer.classes_).tolist()
         column = np.array([known.index(label) for label in model.classes_.tolist()])
     return Insides(before, after, scorer, column, False, typical)
@@ -238,7 +238,7 @@ def _splits(trees: BoostedTrees) -> Iterator[SplitTree]:
 
 def booster_pulls(parts: Insides, Z: Any, n_classes: int) -> Floats | None:
     """Pulls (n, p, K) by XGBoost's or LightGBM's own TreeSHAP; K is 1 for two classes."""
-    scorer, kind = parts.scorer, family(parts.scorer)
+    scorer, kind = parts.scorer, library_of(parts.scorer)
     if kind == "xgboost":
         from xgboost import DMatrix
 

@@ -46,7 +46,7 @@ SMALLEST_GAMMA, LARGEST_GAMMA = 1e-300, 1e300
 CHUNK = 2_000_000  # kernel values held at a time in a prediction with a callable kernel
 
 
-SUPPORT = {  # what `_set_solution` sets
+SUPPORT_STATE = {  # what `_set_solution` sets
     "support_": indices("n"),
     "support_vectors_": either(floats("n", "p"), sparse_rows("n", "p"), floats(0, 0)),
     "n_support_": indices("K"),

@@ -18,7 +18,7 @@ from sklearn.utils.validation import validate_data
 from rejo._state import Must, count, figure, floats, optional, part, require, storable
 from rejo._typing import Floats
 from rejo.estimators.boundaries import PathMixin
-from rejo.estimators.classes import Targets, times_class_weight
+from rejo.estimators.classes import Targets, class_factors
 from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.posteriors import PosteriorsMixin
 from rejo.solvers import Step, linear
@@ -179,11 +179,9 @@ class RejoLinear(PosteriorsMixin, PathMixin):
         self._check_parameters()
         first = not hasattr(self, "coef_")
         ordered, X, k, weight = self._check_stream(X, y, classes, sample_weight, first=first)
-        factors = times_class_weight(
-            np.ones(len(ordered)), self.class_weight, ordered, np.arange(len(ordered))
-        )
         labels, caps = self._boxes(ordered, weight, None if first else len(self.thresholds_))
-        caps = caps * factors[:, None]
+        if self.class_weight is not None:
+            caps = caps * class_factors(self.class_weight, ordered, None)[:, None]
         how: dict[str, Any] = dict(loss=self.loss, h=self.h)
         stream = getattr(self, "_stream", None)
         if stream is None:

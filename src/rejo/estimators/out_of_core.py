@@ -8,7 +8,7 @@ two parts stay in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +17,16 @@ from numpy.typing import NDArray
 from rejo._errors import RejoError
 from rejo._io import without_password
 from rejo._typing import Floats, Indices
-from rejo.estimators.classes import encode_classes, times_class_weight
-from rejo.estimators.fixed_bins import Edges, at_edges
+from rejo.estimators.classes import class_factors, encode_classes
 from rejo.estimators.growing import Block, Grown
-from rejo.estimators.matrices import CATEGORIES, Categories, encoded, in_single_precision
+from rejo.estimators.matrices import (
+    CATEGORIES,
+    Categories,
+    Edges,
+    at_edges,
+    encoded,
+    in_single_precision,
+)
 from rejo.tables import read_chunks
 from rejo.tables.errors import import_pandas, import_pyarrow
 from rejo.tables.pieces import RowGroup, read_piece, row_hashes
@@ -28,7 +34,7 @@ from rejo.tables.pieces import RowGroup, read_piece, row_hashes
 MOST_KEPT = 500_000  # rows of a part that stays in memory
 SAMPLE = 200_000  # rows that encoders and bins are learned from
 MOST_LABELS = 1000  # of the classes, in all spellings
-FILE = b"rejo.file"  # the file of a sample, in the metadata of its table
+SAMPLE_FILE = b"rejo.file"  # the file of a sample, in the metadata of its table
 PARTS = 3
 PROVE, STOP, LEARN = range(PARTS)
 
@@ -87,6 +93,14 @@ class NumberedRows(NamedTuple):
     k: Indices  # (n,)
     number: Floats  # (n,)
 
+    def some(self, which: NDArray[np.bool_]) -> NumberedRows:
+        """Some of these rows."""
+        return NumberedRows(*(array[which] for array in self))
+
+    def block(self, factors: Floats | None) -> Block:
+        """The rows as trees see them, with weights by the factors (K,) of the classes."""
+        return Block(self.X, self.k, None if factors is None else factors[self.k])
+
 
 class Part(NamedTuple):
     """A piece of a table: a row group, a whole CSV file, or a frame that is in memory."""
@@ -99,12 +113,12 @@ class Part(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What a first pass over all rows finds out."""
+    """What a first pass over all rows finds out; at first nothing."""
 
-    counts: dict[Any, Indices]  # rows of each label in each part
-    n_missing: int  # rows without a label
-    levels: dict[str, list[Any]]  # categories of each feature that has some
-    sample: list[Any]  # tables of pyarrow, or frames
+    counts: Mapping[Any, Indices] = {}  # rows of each label in each part
+    n_missing: int = 0  # rows without a label
+    levels: Mapping[str, list[Any]] = {}  # categories of each feature that has some
+    sample: Sequence[Any] = ()  # tables of pyarrow, or frames
 
     def joined(self, other: Survey) -> Survey:
         """Put two together."""
@@ -119,13 +133,10 @@ class Survey(NamedTuple):
         )
 
 
-NOTHING = Survey({}, 0, {}, [])
-
-
-def survey(layout: RowLayout, part: Part) -> Survey:
+def survey_part(layout: RowLayout, part: Part) -> Survey:
     """Count the classes of a piece, collect categories, and draw a sample of the rows."""
     pd = import_pandas()
-    found, done = Survey({}, 0, _levels(layout.words, part), []), 0
+    found, done = Survey(levels=_levels(layout.words, part)), 0
     for frame in _other_columns(layout, part):
         number = _numbers(layout, part, frame, done)
         of = layout.shares.part_of(number)
@@ -193,7 +204,7 @@ def _take(layout: RowLayout, part: Part, frame: Any, rows: Indices, start: int) 
     if isinstance(part.piece, RowGroup):
         table = read_piece(part.piece, features).take(start + rows)
         file = without_password(part.piece.path)
-        return table.replace_schema_metadata({**(table.schema.metadata or {}), FILE: file})
+        return table.replace_schema_metadata({**(table.schema.metadata or {}), SAMPLE_FILE: file})
     return frame[features].iloc[rows]
 
 
@@ -217,7 +228,7 @@ def _levels(words: Sequence[str], part: Part) -> dict[str, list[Any]]:
     return {name: table[name].unique().drop_null().to_pylist() for name in words}
 
 
-def settled(
+def settle_layout(
     layout: RowLayout, found: Survey, class_order: Any, class_weight: Any = None
 ) -> tuple[RowLayout, NDArray[Any]]:
     """Settle the classes (K,), their weights and the categories, after the first pass."""
@@ -245,30 +256,19 @@ def settled(
             f"none of the {counts.sum():,} rows is held out, to stop the growth or to prove",
             parameter="held_out", remedy="Give more rows, or raise held_out.",
         )  # fmt: skip
-    levels: Any = [found.levels.get(name) for name in layout.features]
-    categories = None
+    levels = [found.levels.get(name) for name in layout.features]
+    categories: Categories | None = None
     if any(level is not None for level in levels):
-        frame = import_pandas()
+        index = import_pandas().Index
         categories = [
-            None if level is None else np.asarray(frame.Index(sorted(level)).to_numpy())
+            None if level is None else np.asarray(index(sorted(level)).to_numpy())
             for level in levels
         ]
-    settled = layout._replace(
-        place={label: k for k, label in enumerate(classes.tolist())},
-        factors=_factors(class_weight, classes, counts[:, LEARN]),
-        categories=categories,
-    )
-    return settled, classes
-
-
-def _factors(class_weight: Any, classes: Any, counts: Indices) -> Floats | None:
-    """Weight (K,) of each class; None if there are none."""
-    if class_weight is None:
-        return None
-    if class_weight == "balanced":
-        return counts.sum() / (len(classes) * np.maximum(counts, 1))
-    K = len(classes)
-    return times_class_weight(np.ones(K), class_weight, classes, np.arange(K))
+    factors = None
+    if class_weight is not None:
+        factors = class_factors(class_weight, classes, counts[:, LEARN])
+    place = {label: k for k, label in enumerate(classes.tolist())}
+    return layout._replace(place=place, factors=factors, categories=categories), classes
 
 
 def sample_matrix(layout: RowLayout, found: Survey) -> Any:
@@ -293,12 +293,8 @@ def read_rows(layout: RowLayout, part: Part) -> Iterator[NumberedRows]:
         codes, labels = pd.factorize(frame[layout.target])
         place = [layout.place.get(label, -1) for label in labels.tolist()]
         k = np.array([*place, -1], dtype=np.intp)[codes]
-        number = _numbers(layout, part, frame, done)
-        known = k >= 0
-        if known.all():
-            yield NumberedRows(X, k, number)
-        else:
-            yield NumberedRows(X[known], k[known], number[known])
+        rows = NumberedRows(X, k, _numbers(layout, part, frame, done))
+        yield rows if (k >= 0).all() else rows.some(k >= 0)
         done += len(frame)
 
 
@@ -360,18 +356,6 @@ def _columns(layout: RowLayout, table: Any) -> Any:
     return X
 
 
-class Kept(NamedTuple):
-    """Rows of a part that stay in memory."""
-
-    X: Any  # (n, p) float32
-    k: Indices  # (n,)
-    number: Floats  # (n,)
-
-    def block(self, factors: Floats | None) -> Block:
-        """The rows as trees see them."""
-        return Block(self.X, self.k, None if factors is None else factors[self.k])
-
-
 class StreamedRows:
     """The rows of some pieces: those to learn from are read anew in each pass.
 
@@ -387,7 +371,7 @@ class StreamedRows:
         self, layout: RowLayout, parts: Sequence[Part], tell: Callable[[int], None] | None = None
     ) -> None:
         self.layout, self.parts, self._tell = layout, parts, tell
-        self._kept: dict[int, Kept] | None = None
+        self._kept: dict[int, NumberedRows] | None = None
 
     def learning(self) -> Iterator[Block]:
         """Yield the rows to learn from; the first complete pass keeps the others."""
@@ -396,24 +380,21 @@ class StreamedRows:
         for part in self.parts:
             for rows in read_rows(layout, part):
                 of = layout.shares.part_of(rows.number)
-                learn = of == LEARN
                 if self._kept is None:
                     for number, found in kept.items():
-                        here = of == number
-                        if here.any() or not found:  # an empty one, for the shape
-                            found.append(
-                                NumberedRows(rows.X[here], rows.k[here], rows.number[here])
-                            )
+                        if (of == number).any() or not found:  # an empty one, for the shape
+                            found.append(rows.some(of == number))
                 if self._tell is not None:
                     self._tell(len(rows.k))
-                if learn.any():
-                    X = rows.X[learn]
-                    X = X if layout.edges is None else at_edges(X, layout.edges)
-                    yield Kept(X, rows.k[learn], rows.number).block(layout.factors)
+                learn = rows.some(of == LEARN)
+                if len(learn.k):
+                    if layout.edges is not None:
+                        learn = learn._replace(X=at_edges(learn.X, layout.edges))
+                    yield learn.block(layout.factors)
         if self._kept is None:
-            self._kept = {number: _joined(found) for number, found in kept.items()}
+            self._kept = {number: NumberedRows(*_joined(found)) for number, found in kept.items()}
 
-    def kept(self, number: int) -> Kept:
+    def kept(self, number: int) -> NumberedRows:
         """The rows that prove, or stop; they are read if nothing has been read yet."""
         if self._kept is None:
             for _ in self.learning():
@@ -426,8 +407,8 @@ class StreamedRows:
         return [self.kept(STOP).block(self.layout.factors)]
 
 
-def _joined(found: list[NumberedRows]) -> Kept:
-    return Kept(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
+def _joined(parts: Sequence[tuple[Any, ...]]) -> Iterator[NDArray[Any]]:
+    return (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 
 class Scored(NamedTuple):
@@ -438,12 +419,11 @@ class Scored(NamedTuple):
     number: Floats  # (n,) the same for rows that belong together
 
     @classmethod
-    def by_trees(cls, grown: Grown, walker: Any, kept: Kept) -> Scored:
+    def by_trees(cls, grown: Grown, walker: Any, kept: NumberedRows) -> Scored:
         """Walk the trees."""
-        scores = walker.scores(kept.X) + grown.intercepts
-        return cls(scores, kept.k, kept.number)
+        return cls(walker.scores(kept.X) + grown.intercepts, kept.k, kept.number)
 
     @classmethod
     def joined(cls, parts: Sequence[Scored]) -> Scored:
         """Put the rows of several ranks together."""
-        return cls(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        return cls(*_joined(parts))

@@ -8,12 +8,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn import config_context, get_config
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from rejo._frames import naming_words
 from rejo._state import require
-from rejo._typing import Labels
+from rejo._typing import Floats, Labels
 from rejo.estimators.base import Judgement, RejectClassifier, audited
 
 __all__ = ["judge", "queue", "review"]
@@ -37,29 +41,22 @@ def review(
     Parameters
     ----------
     model : RejectClassifier, Pipeline or search
-        Fitted; a pipeline or a search with a classifier with a reject option at its end.
+        Fitted, with a classifier with a reject option at its end.
     X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
         Cases, as the model takes them.
-    group : array-like of shape (n_samples,), default=None
-        Group of each case, for a model that was fitted with groups to promise by.
-    why : int, default=None
-        Name this many features, at most, that pull an ambiguous case to either side.
-    background : as X, default=None
-        Training cases to compare with, for ``why``; see :func:`rejo.why`.
-    audit, random_state
-        As in :meth:`RejectClassifier.review`.
+    group, why, background, audit, random_state
+        As in :meth:`~rejo.estimators.RejectClassifier.review`.
 
     Returns
     -------
     frame : DataFrame
-        As :meth:`RejectClassifier.review`: of the kind that ``X`` is, and with its index.
+        As :meth:`~rejo.estimators.RejectClassifier.review`.
 
     See Also
     --------
     queue : Only the cases to review, the most worth it first.
     judge : The same as plain arrays.
     why : The features that pull the doubtful cases.
-    RejectClassifier.review : The method of a single classifier.
 
     Examples
     --------
@@ -80,8 +77,7 @@ def review(
     """
     classifier, seen = _rejecting_step(model, X)
     judgement = audited(classifier._judged(seen, group), audit, random_state)
-    frame = classifier._frame(X, judgement)
-    return classifier._explained(frame, model, X, judgement, why, background)
+    return classifier._review(model, X, judgement, why, background)
 
 
 def queue(
@@ -91,7 +87,7 @@ def queue(
 
     Parameters
     ----------
-    model, X
+    model, X, group
         As in :func:`review`.
     capacity : int or float, default=None
         How many cases can be reviewed: a number, or a fraction below 1.  By default all rejected
@@ -99,35 +95,24 @@ def queue(
     fill : bool, default=False
         Whether to add decided cases, those most worth a review, if fewer are rejected than can be
         reviewed.
-    group : array-like of shape (n_samples,), default=None
-        As in :func:`review`.
 
     Returns
     -------
     frame : DataFrame
         Rows of :func:`review`, the case most worth a review first.
 
-    See Also
-    --------
-    review : All cases, in their order.
-    RejectClassifier.queue : The method of a single classifier.
-    ReviewBudgetDisplay : How many errors are left after so many reviews.
-
     Examples
     --------
     There is time for two reviews:
 
     >>> import rejo
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
     >>> X = [[0.0], [1.0], [2.0], [3.0], [2.5], [4.0], [5.0], [6.0]]
     >>> y = ["good", "good", "good", "bad", "good", "bad", "bad", "bad"]
-    >>> svm = rejo.RejoSVC(kernel="linear", C=10, class_order=["good", "bad"])
-    >>> model = make_pipeline(StandardScaler(), svm).fit(X, y)
+    >>> model = rejo.RejoSVC(kernel="linear", C=10, class_order=["good", "bad"]).fit(X, y)
     >>> rejo.queue(model, [[1.0], [2.9], [2.6], [2.7], [5.0]], 2)[["forced", "rank"]]
       forced  rank
     3   good     1
-    1    bad     2
+    2   good     2
     """
     classifier, seen = _rejecting_step(model, X)
     return classifier._queue(X, classifier._judged(seen, group), capacity, fill)
@@ -144,23 +129,15 @@ def judge(model: Any, X: Any, *, group: Any = None) -> Judgement:
     Returns
     -------
     judgement : Judgement
-        As :meth:`RejectClassifier.judge`: arrays, with classes as indices into ``classes_``.
-
-    See Also
-    --------
-    review : The same as a DataFrame, with labels.
-    RejectClassifier.judge : The method of a single classifier.
-    rejo.decisions.decide : The same from posteriors and prices.
+        As :meth:`~rejo.estimators.RejectClassifier.judge`: arrays, with classes as indices into
+        ``classes_``.
 
     Examples
     --------
     >>> import rejo
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
     >>> X = [[0.0], [1.0], [2.0], [3.0], [2.5], [4.0], [5.0], [6.0]]
     >>> y = ["good", "good", "good", "bad", "good", "bad", "bad", "bad"]
-    >>> svm = rejo.RejoSVC(kernel="linear", C=10, class_order=["good", "bad"])
-    >>> model = make_pipeline(StandardScaler(), svm).fit(X, y)
+    >>> model = rejo.RejoSVC(kernel="linear", C=10, class_order=["good", "bad"]).fit(X, y)
     >>> found = rejo.judge(model, [[1.0], [2.8], [5.0]])
     >>> found.decision, found.forced
     (array([ 0, -1,  1]), array([0, 1, 1]))
@@ -172,13 +149,6 @@ def judge(model: Any, X: Any, *, group: Any = None) -> Judgement:
 def final_classifier(model: Any) -> Any:
     """Return the classifier that decides in a pipeline or a search, fitted or not."""
     return _walk(model)[1]
-
-
-def unfrozen(model: Any) -> Any:
-    """Return what is inside scikit-learn's ``FrozenEstimator``; another model as it is."""
-    while isinstance(model, FrozenEstimator):
-        model = model.estimator
-    return model
 
 
 def is_frozen(model: Any) -> bool:
@@ -213,21 +183,18 @@ def _rejecting_step(model: Any, X: Any) -> tuple[RejectClassifier, Any]:
 
     A search for an operating point is one: it knows prices that its model does not.
     """
-    whole = model
-    while not isinstance(model := unfrozen(model), RejectClassifier):
-        if hasattr(model, "steps"):
-            check_is_fitted(model)
-            X = model[:-1].transform(X) if len(model.steps) > 1 else X
-            model = model.steps[-1][1]
-        elif hasattr(model, "best_estimator_"):
-            model = model.best_estimator_
-        else:
-            check_is_fitted(whole)
-            raise TypeError(
-                f"{type(whole).__name__} has no reject option at its end, but {model!r}. Put it "
-                "into a ThresholdRejectClassifier, or end the pipeline with one."
-            )
-    return model, X
+    transformers, classifier = _walk(model, RejectClassifier)
+    if transformers or classifier is not model:
+        check_is_fitted(model)
+    for transformer in transformers:
+        X = transformer.transform(X)
+    if not isinstance(classifier, RejectClassifier):
+        check_is_fitted(model)
+        raise TypeError(
+            f"{type(model).__name__} has no reject option at its end, but {classifier!r}. Put it "
+            "into a ThresholdRejectClassifier, or end the pipeline with one."
+        )
+    return classifier, X
 
 
 def cost_parameter(estimator: Any) -> str | None:
@@ -265,11 +232,7 @@ def forced_of(model: Any, X: Any) -> Labels:
 
 
 def check_answering(owner: Any, model: Any) -> None:
-    """Refuse a model that answers for its owner if it has other labels or features.
-
-    It is for ``_check_state`` of a class whose answers are those of another model; see
-    :mod:`rejo._state`.
-    """
+    """Refuse, in ``_check_state``, a model that answers for its owner with other labels."""
     last = final_classifier(model)
     fine = isinstance(last, RejectClassifier)
     require(fine, owner, f"its {type(last).__name__} has no reject option")
@@ -282,16 +245,68 @@ def check_answering(owner: Any, model: Any) -> None:
     require(len(set(widths)) == 1, owner, f"its {type(last).__name__} has other features")
 
 
-def _walk(model: Any) -> tuple[list[Any], Any]:
-    """Return the transformers on the way to the classifier that decides, and that classifier."""
-    transformers = []
-    while True:
-        model = unfrozen(model)
-        if hasattr(model, "steps"):
+def _walk(model: Any, goal: tuple[type, ...] | type = ()) -> tuple[list[Any], Any]:
+    """Return the transformers on the way to the classifier that decides, and that classifier.
+
+    The first object of the class ``goal`` ends the way.
+    """
+    transformers: list[Any] = []
+    while not isinstance(model, goal):
+        if isinstance(model, FrozenEstimator):
+            model = model.estimator
+        elif hasattr(model, "steps"):
             if len(model.steps) > 1:
                 transformers.append(model[:-1])
             model = model.steps[-1][1]
         elif hasattr(model, "best_estimator_"):
             model = model.best_estimator_
         else:
-            return transformers, model
+            break
+    return transformers, model
+
+
+# ---- weights of cases on their way to an estimator inside --------------------------------------
+
+
+def fit_weighted(estimator: Any, X: Any, y: Any, weight: Floats | None) -> Any:
+    """Fit; in a pipeline or a search the weights go to the classifier at its end.
+
+    With metadata routing they go to the steps that request ``sample_weight``, if any does.  A
+    frozen classifier is not fitted, so it needs none.
+    """
+    with naming_words(X):
+        if weight is None or is_frozen(estimator):
+            return estimator.fit(X, y)
+        if isinstance(estimator, RejectClassifier):  # which sends them on by this function
+            return estimator.fit(X, y, sample_weight=weight)
+        if routed := routed_weights(estimator, weight):
+            return estimator.fit(X, y, **routed)
+        name = _weight_name(estimator)
+        if name is None:
+            raise ValueError(
+                f"estimator={type(final_classifier(estimator)).__name__} takes no sample_weight in "
+                "fit, but there are weights: your sample_weight, or the costs of the boundaries. "
+                "Use one that does, such as LogisticRegression, SVC or "
+                "HistGradientBoostingClassifier."
+            )
+        with config_context(enable_metadata_routing=False):
+            return estimator.fit(X, y, **{name: weight})
+
+
+def routed_weights(estimator: Any, weight: Floats | None) -> dict[str, Any]:
+    """Weights as an argument of ``fit``, if routing is on and a part of the estimator asks."""
+    if weight is None or not get_config()["enable_metadata_routing"]:
+        return {}
+    asked = get_routing_for_object(estimator).consumes("fit", ["sample_weight"])
+    return {"sample_weight": weight} if asked else {}
+
+
+def _weight_name(estimator: Any) -> str | None:
+    """Name under which ``fit`` takes the weights of the cases, if it does."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        inner = _weight_name(last)
+        return None if inner is None else f"{name}__{inner}"
+    if isinstance(estimator, GridSearchCV | RandomizedSearchCV):
+        return _weight_name(estimator.estimator)
+    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None

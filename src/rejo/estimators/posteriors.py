@@ -16,7 +16,7 @@ from rejo._typing import Floats, Indices
 from rejo.decisions import decide, expected_costs
 from rejo.estimators.base import Judgement
 from rejo.estimators.boundaries import BoundaryClassifier, judge_scores, middle_scores
-from rejo.estimators.classes import check_sample_weight, same_kind
+from rejo.estimators.classes import check_sample_weight, labels_like
 
 LARGEST_LOGIT = 700.0  # exp of it is finite
 LARGEST_OFFSET = 1500.0  # the logarithm of the largest number over the smallest
@@ -75,7 +75,7 @@ def mean_price(
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, len(decision))
     place = {label: k for k, label in enumerate(classes.tolist())}
-    true = [place.get(label, len(place)) for label in same_kind(y, classes).tolist()]
+    true = [place.get(label, len(place)) for label in labels_like(y, classes).tolist()]
     prices = np.vstack([prices, prices.max(axis=0)])  # (K + 1, K + 1)
     return float(np.average(prices[true, decision], weights=sample_weight))
 

@@ -25,9 +25,8 @@ from rejo.estimators import inner
 from rejo.estimators.base import Judgement
 from rejo.estimators.boundaries import BoundaryClassifier, middle_scores
 from rejo.estimators.parameters import FiniteInterval
-from rejo.estimators.pipelines import final_classifier
+from rejo.estimators.pipelines import final_classifier, routed_weights
 from rejo.estimators.posteriors import PosteriorsMixin
-from rejo.estimators.weights import routed_weights
 from rejo.replication import extend_rows, extension_vectors, replicate
 
 CHUNK = 8_000_000  # values of the replicated rows held at a time in a prediction
@@ -276,7 +275,7 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
             inner.check_inner(estimator, prefix)
         estimator = clone(estimator)
         if self.random_state is not None:
-            inner.seed(estimator, random)
+            inner.set_random_states(estimator, random)
         if not isinstance(estimator, Pipeline):
             return None, estimator
         return estimator[:-1] if len(estimator) > 1 else None, estimator[-1]
@@ -366,12 +365,13 @@ def _choose_coding(estimator: Any, X: Any, coding: str, order: str) -> tuple[Any
             "order='constraint' cannot order the replicas with coding='onehot', which gives each "
             "a feature of its own. Use coding='ordinal' or 'thermometer'."
         )
-    if order == "constraint" and inner.constraint_needs_complete_X(estimator) and _has_nan(X):
+    single = inner.library_of(estimator) == "sklearn" and not inner.boosts(estimator)
+    if order == "constraint" and single and _has_nan(X):
         raise ValueError(
             f"X has missing values, which {name} does not support with order='constraint'. Impute "
             "them, use HistGradientBoostingClassifier, or set order='none'."
         )
-    if order == "margin" and not (can and inner.has_margin(estimator)):
+    if order == "margin" and not (can and inner.library_of(estimator) != "sklearn"):
         raise ValueError(
             f"order='margin' needs trees that start from a given score: XGBClassifier or "
             f"LGBMClassifier, not {name}. Use order='auto'."

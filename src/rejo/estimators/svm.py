@@ -14,7 +14,7 @@ from rejo._state import Must, storable
 from rejo._typing import Floats
 from rejo.estimators.boundaries import PathMixin
 from rejo.estimators.classes import Targets
-from rejo.estimators.kernel_machine import SUPPORT, KernelMachine, Training
+from rejo.estimators.kernel_machine import SUPPORT_STATE, KernelMachine, Training
 from rejo.estimators.parameters import FiniteInterval
 from rejo.solvers import KernelSolution, Problem, Step
 
@@ -112,7 +112,7 @@ class RejoSVC(KernelMachine, PathMixin):
     cache_size: float = 200
     verbose: bool = False
 
-    _fitted: ClassVar[dict[str, Must]] = SUPPORT
+    _fitted: ClassVar[dict[str, Must]] = SUPPORT_STATE
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelMachine._parameter_constraints,
         "h": [FiniteInterval(Real, 1e-6, 1e6, closed="both")],

@@ -1,4 +1,4 @@
-"""Pulls of any score: replace a feature by typical values, and see the score move."""
+"""Pulls of a linear score; and of any score: replace a feature by typical values."""
 
 from __future__ import annotations
 
@@ -15,6 +15,24 @@ DRAWS = 32  # typical cases that a case is compared with
 MOST_REPLACED = 200  # features; those that are not typical come first
 # Scores (r,) of rows (r, p), each of which stands for one of the cases (r,).
 Score = Callable[[Floats, Indices], Floats]
+
+
+def linear_pulls(coef: Floats, Z: Floats, centre: Floats, owner: Indices, m: int) -> Floats:
+    """Pulls (n, m) of ``m`` features on the score ``coef . z`` of cases ``Z`` (n, p).
+
+    Column ``j`` adds ``coef_j (z_j - centre_j)``.  With the mean of the background as the centre
+    (p,) this is its Shapley value, if a feature is replaced without regard to the others.  ``coef``
+    is (p,), or (n, p) if the score differs from case to case; ``owner`` (p,) is the feature that
+    each column belongs to.
+    """
+    return summed_by(coef * (Z - centre), owner, m)
+
+
+def summed_by(values: Floats, owner: Indices, m: int) -> Floats:
+    """Sums (n, m) of the columns (n, p) that belong to each feature."""
+    sums = np.zeros((m, len(values)))
+    np.add.at(sums, owner, values.T)
+    return sums.T
 
 
 def replacement_pulls(score: Score, Z: Floats, typical: Typical, owner: Indices) -> Floats:

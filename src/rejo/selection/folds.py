@@ -25,7 +25,7 @@ from rejo.estimators import (
     encode_classes,
     fit_weighted,
     is_ordered,
-    one_column,
+    label_column,
     routed_weights,
 )
 
@@ -117,7 +117,7 @@ def check_cases(
     """Return arrays of the same length that can be split."""
     if y is None:
         raise ValueError(f"{caller} requires y to be passed, but the target y is None.")
-    y = one_column(y)
+    y = label_column(y)
     if getattr(y, "ndim", 1) == 2:
         y = column_or_1d(y, warn=True)
     if issparse(X):

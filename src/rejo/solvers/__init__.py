@@ -1,10 +1,12 @@
 """Solvers: arrays of floats in, a named tuple of arrays out.
 
-They know nothing of labels, estimators or validation.  ``svm`` chooses the
-engine; ``reference`` is the same algorithm in plain NumPy, to read first.
+They know nothing of labels, estimators or validation.  ``svm`` chooses the engine; ``reference`` is
+the same algorithm in plain NumPy, to read first.  All names here are for other rooms.
 """
 
-from rejo.solvers import embedded, extensions, linear, mlp, reference, surrogate, svm
+# ruff: noqa: F401 (names for other rooms)
+
+from rejo.solvers import extensions, linear, mlp, surrogate
 from rejo.solvers.boosted_trees import BoostedTrees, Walker, from_xgboost, ready
 from rejo.solvers.boosting import (
     ScoreTable,
@@ -40,48 +42,4 @@ from rejo.solvers.svm import (
     path_order,
 )
 
-__all__ = [
-    "FACTOR_FROM",
-    "NAMES",
-    "BoostedTrees",
-    "Costs",
-    "Data",
-    "Embedded",
-    "Hinges",
-    "Kernel",
-    "KernelSolution",
-    "LogisticProblem",
-    "LogisticSolution",
-    "Moments",
-    "Network",
-    "NetworkSolution",
-    "Problem",
-    "ScoreTable",
-    "SmoothedCost",
-    "Step",
-    "Walker",
-    "best_thresholds",
-    "compiled",
-    "embedded",
-    "evaluate",
-    "extensions",
-    "factorise",
-    "first_thresholds",
-    "forward",
-    "from_xgboost",
-    "gram",
-    "initialise",
-    "linear",
-    "mlp",
-    "newton_step",
-    "path_order",
-    "ready",
-    "reference",
-    "rprop_together",
-    "score_table",
-    "slopes",
-    "surrogate",
-    "svm",
-    "total_loss",
-    "unpack",
-]
+__all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Shapley values by all coalitions of features: slow, and right."""
+"""Shapley values by all coalitions of features: slow, and right; for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import numpy as np
 
 from rejo._typing import Floats, Indices
 
-MOST_FEATURES = 12  # 4,096 coalitions
-
 
 def exact_shapley(
     score: Callable[[Floats], Floats], Z: Floats, background: Floats, owner: Indices
@@ -20,18 +18,8 @@ def exact_shapley(
     The value of a coalition is the mean score (n,) over the rows of the ``background`` (b, p), with
     the columns of its features replaced by those of the case; ``owner`` (p,) is the feature of each
     column.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rejo.explain.exact import exact_shapley
-    >>> product = lambda Z: Z[:, 0] * Z[:, 1]
-    >>> exact_shapley(product, np.array([[2.0, 3.0]]), np.zeros((1, 2)), np.arange(2))
-    array([[3., 3.]])
     """
     m = int(owner.max()) + 1
-    if m > MOST_FEATURES:
-        raise ValueError(f"exact Shapley values of {m} features take 2^{m} coalitions.")
     n, b = len(Z), len(background)
     value = np.empty((2**m, n))
     for coalition in range(2**m):
