@@ -282,23 +282,13 @@ def wrong_checksum(edit):
     return pack(members)
 
 
-@hostile("linear", "Upgrade rejo")
-def newer_format(edit):
+@hostile("linear", f"reads format {VERSION}")
+def another_format(edit):
     edit.header["format_version"] = VERSION + 1
 
 
-@hostile("linear", "earlier version of rejo.*Train the model again")
-def older_format(edit):
-    edit.header["format_version"] = 1
-
-
-@hostile("linear", "in format 5; this one reads format 6. Train the model again")
-def format_before(edit):
-    edit.header["format_version"] = VERSION - 1
-
-
-@hostile("linear", "format version")
-def no_format(edit):
+@hostile("linear", f"reads format {VERSION}")
+def a_format_that_is_no_number(edit):
     edit.header["format_version"] = True
 
 

@@ -200,8 +200,6 @@ def test_a_file_is_replaced_only_if_asked(tmp_path):
     with pytest.raises(FileExistsError, match=r"out.csv exists; overwrite replaces it"):
         written(path, frame)
     path.chmod(0o640)
-    with pytest.raises(TypeError, match="it is now called 'overwrite'"):
-        written(path, frame, force=True)
     assert written(path, frame, overwrite=True) == "a\n1\n"
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert os.listdir(tmp_path) == ["out.csv"]

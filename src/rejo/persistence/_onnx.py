@@ -57,10 +57,6 @@ def to_onnx(
         of ``scores``, ``posteriors``, double (n, n_classes), as ``predict_proba``, and ``worth``,
         double (n,), what a review is expected to save, as ``judge``.
 
-    See Also
-    --------
-    save : Write a model file, from which Python gets the whole model back.
-
     Notes
     -----
     The graph of a kernel machine contains rows of the training set, as its model file does.

@@ -30,23 +30,7 @@ class ModelFileError(RejoError):
     where : str, default=None
         The file.
     remedy : str, default=None
-        What to do.
-
-    Attributes
-    ----------
-    problem : str
-        What is wrong.
-    parameter : str or None
-        The parameter to change.
-    where : str or None
-        The file.
-    remedy : str or None
         What to do about it.
-
-    See Also
-    --------
-    load : Raises it for files that are damaged, or made to do harm.
-    save : Raises it for models that could not be opened again.
 
     Examples
     --------
@@ -101,10 +85,7 @@ def any_error() -> Iterator[None]:
 
 @contextmanager
 def about(path: Path, prefix: str = "", remedy: str | None = None) -> Iterator[None]:
-    """Let a ModelFileError name the file; its parts become lines that are safe to print.
-
-    The ``remedy`` is for errors that have none of their own.
-    """
+    """Let a ModelFileError name the file; ``remedy`` is for errors that have none of their own."""
     try:
         yield
     except ModelFileError as error:

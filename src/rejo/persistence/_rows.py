@@ -56,21 +56,9 @@ class Matches(NamedTuple):
 
 
 def count_rows(members: Mapping[str, Bytes], model: Any, X: Any) -> int | None:
-    """Return how many distinct rows of the training table a file holds.
+    """Return how many distinct rows of the training table X a file holds.
 
-    Parameters
-    ----------
-    members : mapping of str to bytes
-        The members of the file, by name.
-    model : estimator
-        The fitted model that they store.
-    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-        The training table.
-
-    Returns
-    -------
-    n_rows : int or None
-        At most ``n_samples``.  None: the model does not take this table, or ``X`` are bags.
+    None: the model, which the members store, does not take this table.
     """
     if is_bags(X):
         return None

@@ -10,43 +10,12 @@ from rejo.tables.errors import TableError, shown
 
 
 class RowGroup(NamedTuple):
-    """A row group of a Parquet file, which can be read by itself as a file can.
+    """A row group of a Parquet file; :func:`rejo.tables.read_chunks` takes it as a file."""
 
-    It is given to :func:`rejo.tables.read_chunks` in place of a file.
-
-    Parameters
-    ----------
-    path : str
-        The file, or its URL.
-    group : int
-        Index of the row group in the file.
-    rows : int
-        Number of rows.
-    start : int
-        Index of the first row among those of all files.
-
-    See Also
-    --------
-    pieces_of : The row groups of files.
-    read_piece : Read some of its columns.
-    rejo.tables.read_chunks : Read it in the kinds that an encoder needs.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from tempfile import TemporaryDirectory
-    >>> from rejo.tables.pieces import pieces_of
-    >>> with TemporaryDirectory() as folder:
-    ...     pd.DataFrame({"age": range(5)}).to_parquet(f"{folder}/a.parquet", row_group_size=3)
-    ...     second = pieces_of(folder)[1]
-    >>> second.group, second.rows, second.start
-    (1, 2, 3)
-    """
-
-    path: str
-    group: int
+    path: str  # or its URL
+    group: int  # index in the file
     rows: int
-    start: int
+    start: int  # index of its first row among those of all files
 
     def __fspath__(self) -> str:
         return self.path

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any, BinaryIO, Self, cast
 
-from rejo._errors import renamed
 from rejo._io import WholeFile
 from rejo.tables._csv_lines import lines_of
 from rejo.tables._csv_texts import texts_of_cells, written
@@ -66,7 +65,6 @@ class TableWriter:
     <BLANKLINE>
     """
 
-    @renamed(force="overwrite")
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         self.path = os.fspath(path)
         self.overwrite = overwrite

@@ -17,29 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo._docs import cited
 from rejo._io import URL, without_password
 from rejo._typing import Floats
 from rejo.tables._parquet import ENDINGS, is_parquet, open_parquet
 from rejo.tables._row_groups import RowGroup, store_of
 from rejo.tables.errors import TableError, import_pandas, shown
 from rejo.tables.values import word_of
-
-__all__ = [
-    "ENDINGS",
-    "DataFile",
-    "ParquetTable",
-    "RowGroup",
-    "absolute",
-    "columns_of",
-    "files_of",
-    "is_many",
-    "mixed",
-    "pieces_of",
-    "read_piece",
-    "row_hashes",
-    "share",
-]
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 AT_ONCE = 16  # files whose footers are read at the same time
@@ -48,25 +31,7 @@ AT_ONCE = 16  # files whose footers are read at the same time
 def is_many(path: str | os.PathLike[str]) -> bool:
     """Return whether a name may stand for several files: a pattern, a folder, or in a store.
 
-    Parameters
-    ----------
-    path : str or path-like
-        A name.
-
-    Returns
-    -------
-    bool
-        A file that exists is one file, even if its name looks like a pattern.
-
-    See Also
-    --------
-    files_of : The files.
-
-    Examples
-    --------
-    >>> from rejo.tables.pieces import is_many
-    >>> is_many("loans/*.parquet"), is_many("loans.parquet")
-    (True, False)
+    A file that exists is one file, even if its name looks like a pattern.
     """
     name = os.fspath(path)
     if found := URL.match(name):
@@ -75,30 +40,7 @@ def is_many(path: str | os.PathLike[str]) -> bool:
 
 
 def absolute(paths: Paths) -> list[str]:
-    """Return names that mean the same in another folder, as for a worker of a cluster.
-
-    Parameters
-    ----------
-    paths : str, path-like, or iterable of these
-        Files, folders, patterns or URLs.
-
-    Returns
-    -------
-    list of str
-        Absolute names; URLs as they are.
-
-    See Also
-    --------
-    files_of : The files that they stand for.
-
-    Examples
-    --------
-    >>> import os
-    >>> from rejo.tables.pieces import absolute
-    >>> local, remote = absolute(["loans.parquet", "s3://bucket/loans.parquet"])
-    >>> os.path.isabs(local), remote
-    (True, 's3://bucket/loans.parquet')
-    """
+    """Return names that mean the same in another folder, as for a worker of a cluster."""
     given = [paths] if isinstance(paths, str | os.PathLike) else paths
     names = [os.fspath(path) for path in given]
     return [name if URL.match(name) else os.path.abspath(name) for name in names]
@@ -107,39 +49,9 @@ def absolute(paths: Paths) -> list[str]:
 def files_of(paths: Paths) -> list[str]:
     """Return the files of a pattern, a folder, a file, or a list of these, sorted by name.
 
-    Parameters
-    ----------
-    paths : str, path-like, or iterable of these
-        ``loans/*.parquet``, where ``**`` stands for any folders; a folder, whose Parquet files are
-        taken, but not those in folders inside it; a file; or URLs such as
-        ``s3://bucket/loans/*.parquet``, if fsspec can open them.
-
-    Returns
-    -------
-    list of str
-        Each once.
-
-    Raises
-    ------
-    TableError
-        If there is no such file, or one is no Parquet file by its name.
-
-    See Also
-    --------
-    pieces_of : Their row groups.
-    is_many : Whether a name may stand for several files.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from rejo.tables.pieces import files_of
-    >>> with TemporaryDirectory() as folder:
-    ...     for name in ("b", "a"):
-    ...         pd.DataFrame({"age": range(5)}).to_parquet(f"{folder}/{name}.parquet")
-    ...     [Path(file).name for file in files_of(folder)]
-    ['a.parquet', 'b.parquet']
+    A pattern is such as ``loans/*.parquet``, where ``**`` stands for any folders.  Of a folder its
+    Parquet files are taken, but not those in folders inside it.  URLs such as
+    ``s3://bucket/loans/*.parquet`` are for fsspec to open.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     found = sorted({file for path in given for file in _matching(os.fspath(path))})
@@ -183,154 +95,28 @@ def _is_data(file: str) -> bool:
 
 
 def pieces_of(paths: Paths) -> list[RowGroup]:
-    """Return the row groups of Parquet files, in the order of the files' names.
-
-    Parameters
-    ----------
-    paths : str, path-like, or iterable of these
-        As for :func:`files_of`.
-
-    Returns
-    -------
-    pieces : list of RowGroup
-        Also those without rows.
-
-    Raises
-    ------
-    TableError
-        If there is no file, one is damaged, or their columns differ.
-
-    See Also
-    --------
-    files_of : The files.
-    share : Divide the pieces among workers.
-    read_piece : Read one.
-    ParquetTable : Files, columns and pieces together.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from rejo.tables.pieces import pieces_of
-    >>> with TemporaryDirectory() as folder:
-    ...     for name in ("a", "b"):
-    ...         frame = pd.DataFrame({"age": range(5)})
-    ...         frame.to_parquet(Path(folder, f"{name}.parquet"), row_group_size=3)
-    ...     pieces = pieces_of(f"{folder}/*.parquet")
-    >>> [(Path(piece).name, piece.group, piece.rows, piece.start) for piece in pieces]
-    [('a.parquet', 0, 3, 0), ('a.parquet', 1, 2, 3), ('b.parquet', 0, 3, 5), ('b.parquet', 1, 2, 8)]
-    """
+    """Return the row groups of Parquet files, in the order of the files' names."""
     return ParquetTable.of(paths).pieces
 
 
 def columns_of(paths: Paths) -> list[str]:
-    """Return the names of the columns, which all files have.
-
-    Parameters
-    ----------
-    paths : str, path-like, or iterable of these
-        As for :func:`files_of`.
-
-    Returns
-    -------
-    list of str
-        In the order of the first file.
-
-    Raises
-    ------
-    TableError
-        If there is no file, one is damaged, or their columns differ.
-
-    See Also
-    --------
-    ParquetTable : Files, columns and pieces together.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from tempfile import TemporaryDirectory
-    >>> from rejo.tables.pieces import columns_of
-    >>> with TemporaryDirectory() as folder:
-    ...     pd.DataFrame({"age": [31], "job": ["clerk"]}).to_parquet(f"{folder}/a.parquet")
-    ...     columns_of(folder)
-    ['age', 'job']
-    """
+    """Return the names of the columns, which all files have, in the order of the first file."""
     return ParquetTable.of(paths).columns
 
 
 class DataFile(NamedTuple):
-    """A file of a table.
+    """A file of a table."""
 
-    Parameters
-    ----------
-    path : str
-        The file, or its URL.
-    size : int
-        Bytes.
-    mark : str
-        Hash of its footer: another one, all but surely, if the contents change.
-
-    See Also
-    --------
-    ParquetTable : Several files.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from tempfile import TemporaryDirectory
-    >>> from rejo.tables.pieces import ParquetTable
-    >>> with TemporaryDirectory() as folder:
-    ...     pd.DataFrame({"age": range(5)}).to_parquet(f"{folder}/a.parquet")
-    ...     [before] = ParquetTable.of(folder).files
-    ...     pd.DataFrame({"age": range(6)}).to_parquet(f"{folder}/a.parquet")
-    ...     [after] = ParquetTable.of(folder).files
-    >>> before.path == after.path, before.mark == after.mark
-    (True, False)
-    """
-
-    path: str
-    size: int
-    mark: str
+    path: str  # or its URL
+    size: int  # bytes
+    mark: str  # hash of its footer: another one, all but surely, if the contents change
 
 
 class ParquetTable(NamedTuple):
-    """A table of several Parquet files.
+    """A table of several Parquet files."""
 
-    Parameters
-    ----------
-    files : list of DataFile
-        By name.
-    columns : list of str
-        All files have them.
-    pieces : list of RowGroup
-        The row groups.
-
-    Attributes
-    ----------
-    rows : int
-        Number of rows of all files.
-
-    See Also
-    --------
-    pieces_of : The row groups alone.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from tempfile import TemporaryDirectory
-    >>> from rejo.tables.pieces import ParquetTable
-    >>> with TemporaryDirectory() as folder:
-    ...     for name in ("a", "b"):
-    ...         frame = pd.DataFrame({"age": range(5)})
-    ...         frame.to_parquet(f"{folder}/{name}.parquet", row_group_size=3)
-    ...     table = ParquetTable.of(f"{folder}/*.parquet")
-    >>> table.rows, len(table.files), len(table.pieces), table.columns
-    (10, 2, 4, ['age'])
-    """
-
-    files: list[DataFile]
-    columns: list[str]
+    files: list[DataFile]  # by name
+    columns: list[str]  # that all files have
     pieces: list[RowGroup]
 
     @property
@@ -379,26 +165,6 @@ def share(pieces: Sequence[RowGroup], n: int) -> list[list[RowGroup]]:
     The same pieces are always divided in the same way.  With fewer pieces than workers there are
     fewer shares: none is without a piece.  Within a share pieces keep their order.
 
-    Parameters
-    ----------
-    pieces : sequence of RowGroup
-        From :func:`pieces_of`.
-    n : int
-        Number of workers.
-
-    Returns
-    -------
-    list of list of RowGroup
-        A list for each worker, at most ``n``.
-
-    See Also
-    --------
-    pieces_of : The pieces.
-    rejo.cluster.together : Work on the shares at the same time.
-
-    Examples
-    --------
-    >>> from rejo.tables.pieces import RowGroup, share
     >>> pieces = [RowGroup("a.parquet", 0, 100, 0), RowGroup("a.parquet", 1, 100, 100),
     ...           RowGroup("b.parquet", 0, 190, 200)]
     >>> [sum(piece.rows for piece in part) for part in share(pieces, 2)]
@@ -417,42 +183,7 @@ def share(pieces: Sequence[RowGroup], n: int) -> list[list[RowGroup]]:
 
 
 def read_piece(piece: RowGroup, columns: Sequence[str]) -> Any:
-    """Return some columns of a piece as a ``pyarrow.Table``, read in this thread alone.
-
-    Parameters
-    ----------
-    piece : RowGroup
-        From :func:`pieces_of`.
-    columns : sequence of str
-        The columns to read.
-
-    Returns
-    -------
-    pyarrow.Table
-        With a row for each row of the piece.
-
-    Raises
-    ------
-    TableError
-        If a column is missing, the file is damaged, or it unpacks to far more than its size.
-
-    See Also
-    --------
-    pieces_of : The pieces.
-    row_hashes : Draw some of its rows.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from tempfile import TemporaryDirectory
-    >>> from rejo.tables.pieces import pieces_of, read_piece
-    >>> with TemporaryDirectory() as folder:
-    ...     frame = pd.DataFrame({"age": [31, 42, 53], "job": ["clerk", "cook", "clerk"]})
-    ...     frame.to_parquet(f"{folder}/a.parquet", row_group_size=2)
-    ...     first, second = pieces_of(folder)
-    ...     read_piece(first, ["age"]).to_pydict()
-    {'age': [31, 42]}
-    """
+    """Return some columns of a piece as a ``pyarrow.Table``, read in this thread alone."""
     with open_parquet(piece) as file:
         return file.table(columns)
 
@@ -466,36 +197,11 @@ FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 def row_hashes(piece: RowGroup, values: Any = None, *, seed: int = 0) -> Floats:
     """Return a number in ``[0, 1)`` for each row of a piece, as if drawn at random.
 
-    It depends on nothing but the place of the row among all files, or on its value and ``seed``:
-    it is the same on every machine and however the files are divided.
+    It depends on nothing but the place of the row among all files, or on its value and ``seed``: it
+    is the same on every machine and however the files are divided.  Rows with the same value, such
+    as a customer, get the same number; values are compared as text, in which the numbers 7 and 7.0
+    are the same.  A row with a missing value is on its own.
 
-    Parameters
-    ----------
-    piece : RowGroup
-        From :func:`pieces_of`.
-    values : array-like of shape (n_rows,), default=None
-        Rows with the same value, such as a customer, get the same number.  Values are compared as
-        text, in which the numbers 7 and 7.0 are the same.  A row with a missing value is on its
-        own.
-    seed : int, default=0
-        Another seed gives other numbers.
-
-    Returns
-    -------
-    numbers : ndarray of shape (n_rows,)
-        Below 0.1 for about a tenth of the rows.
-
-    See Also
-    --------
-    mixed : The hash.
-    rejo.distributed.fit : Holds rows out by it.
-
-    Examples
-    --------
-    >>> from rejo.tables.pieces import RowGroup, row_hashes
-    >>> numbers = row_hashes(RowGroup("a.parquet", 0, 10_000, 0))
-    >>> numbers.shape, round(float((numbers < 0.1).mean()), 2)
-    ((10000,), 0.1)
     >>> customers = ["ann", "bob", "ann"]
     >>> first, second, third = row_hashes(RowGroup("a.parquet", 0, 3, 0), customers)
     >>> bool(first == third), bool(first == second)
@@ -514,37 +220,10 @@ def row_hashes(piece: RowGroup, values: Any = None, *, seed: int = 0) -> Floats:
     return (keys >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-@cited
 def mixed(keys: NDArray[np.uint64], seed: int = 0) -> NDArray[np.uint64]:
     """Return keys of which every bit depends on all bits: the step of splitmix64, twice.
 
-    Parameters
-    ----------
-    keys : ndarray of uint64 of shape (n,)
-        Such as row numbers.
-    seed : int, default=0
-        Another seed gives other keys.
-
-    Returns
-    -------
-    ndarray of uint64 of shape (n,)
-        As if drawn at random, but always the same.
-
-    See Also
-    --------
-    row_hashes : Numbers in [0, 1) for the rows of a piece.
-
-    References
-    ----------
-    %steele2014
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rejo.tables.pieces import mixed
-    >>> keys = mixed(np.arange(1000, dtype=np.uint64))
-    >>> len(set(keys.tolist())), round(float((keys % 2).mean()), 1)  # all differ; half are odd
-    (1000, 0.5)
+    Steele, Lea and Flood (2014).
     """
     for add in (np.uint64(seed % 2**64), np.uint64(0)):
         keys = keys + add + GOLDEN  # modulo 2^64
