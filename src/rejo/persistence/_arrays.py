@@ -69,9 +69,9 @@ def check_array(name: str, data: Bytes) -> Layout:
         dtype = _records()[found["record"]]
     shape = tuple(int(n) for n in found["shape"].replace(" ", "").split(",") if n)
     size, held = prod(shape) * dtype.itemsize, len(data) - start
-    few = len(shape) <= MOST_DIMENSIONS
-    few = few and (size > 0 or prod(n for n in shape if n) <= MOST_EMPTY)
-    ensure(few, f"{name} has a shape {str(shape)[:80]} that no array of a model has")
+    few = size > 0 or prod(n for n in shape if n) <= MOST_EMPTY
+    problem = f"{name} has a shape {str(shape)[:80]} that no array of a model has"
+    ensure(few and len(shape) <= MOST_DIMENSIONS, problem)
     ensure(size == held, f"{name} holds {held} bytes, but its shape {shape} asks for {size}")
     return Layout(dtype, shape, found["fortran"] == "True", start)
 
@@ -112,15 +112,9 @@ def repack_sparse(data: bytes) -> bytes:
 
 
 def array_bytes(values: NDArray[Any]) -> bytes:
-    """Return an array in NumPy's format."""
     buffer = BytesIO()
     np.save(buffer, values, allow_pickle=False)
     return buffer.getvalue()
-
-
-def check_sparse(name: str, data: Bytes) -> tuple[int, ...]:
-    """Return the shape of a sparse matrix, whose parts agree."""
-    return read_sparse(name, data, "csr_matrix").shape
 
 
 def read_sparse(name: str, data: Bytes, kind: str) -> Any:
@@ -133,14 +127,26 @@ def read_sparse(name: str, data: Bytes, kind: str) -> Any:
         for part, content in parts.items()
     }
     shape, indices, indptr = values["shape"], values["indices"], values["indptr"]
-    fine = values["format"].dtype.kind == "S" and values["format"].tolist() == b"csr"
-    fine = fine and (shape.dtype, shape.shape) == (np.int64, (2,)) and shape.min() >= 0
-    ensure(fine and values["data"].dtype == np.float64, problem)
+    fine = (
+        values["format"].dtype.kind == "S"
+        and values["format"].tolist() == b"csr"
+        and (shape.dtype, shape.shape) == (np.int64, (2,))
+        and shape.min() >= 0
+        and values["data"].dtype == np.float64
+    )
+    ensure(fine, problem)
     n, p = shape.tolist()
-    fine = indices.dtype == indptr.dtype == np.int32 and p <= MOST_COLUMNS
-    fine = fine and indptr.shape == (n + 1,) and values["data"].shape == indices.shape
-    fine = fine and indices.ndim == 1 and indptr[0] == 0 and indptr[-1] == len(indices)
-    fine = fine and is_sorted(indptr) and is_within(indices, 0, p - 1)
-    ensure(fine, f"{name}: the parts of the sparse matrix do not agree")
+    agree = (
+        indices.dtype == indptr.dtype == np.int32
+        and p <= MOST_COLUMNS
+        and indptr.shape == (n + 1,)
+        and values["data"].shape == indices.shape
+        and indices.ndim == 1
+        and indptr[0] == 0
+        and indptr[-1] == len(indices)
+        and is_sorted(indptr)
+        and is_within(indices, 0, p - 1)
+    )
+    ensure(agree, f"{name}: the parts of the sparse matrix do not agree")
     made = csr_matrix if kind == "csr_matrix" else csr_array
     return made((values["data"], indices, indptr), shape=(n, p))

@@ -20,7 +20,6 @@ from rejo.persistence._trusted import KNOWN, class_named
 
 
 def build(schema: Schema) -> Any:
-    """Return the model of a checked tree."""
     return _Builder(schema).make(schema.root)
 
 

@@ -153,7 +153,6 @@ class _Graph:
         return part, X
 
     def _said(self, part: Any, way: str, what: str) -> Any:
-        """Return the function that adds a part in one of the ways."""
         function = getattr(known(part), way, None)
         if function is None:
             raise _unsupported(part, what, way)
@@ -215,7 +214,6 @@ class _Graph:
         return self.add("Pow", K, np.array(float(degree)))
 
     def boosted(self, X: str, trees: Any, n_scores: int) -> str:
-        """Sums (n, n_scores) of the leaves of boosted trees."""
         return boosted(self, X, trees, n_scores)
 
     def two_columns(self, p: str) -> str:

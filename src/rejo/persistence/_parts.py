@@ -82,9 +82,12 @@ def check_and_restore(model: Any, asked: Collection[str] = ()) -> None:
         if not vouched and said.fitted is not None:
             sizes = {} if said.sizes is None else said.sizes(part)
             check_fitted(part, {**said.fitted, **SETTINGS}, parameters_of(type(part)), sizes)
-        for method in (None if vouched else said.check, said.restore):
-            if method is not None:
-                method(part)
+        if not vouched and said.check is not None:
+            said.check(part)
+        if said.restore is not None:
+            if isinstance(part, BaseEstimator):
+                complete(part)
+            said.restore(part)
     check_is_fitted(rejecting_part(model))  # and its tags can be asked for
 
 
@@ -100,11 +103,12 @@ def _parts(root: Any) -> list[Any]:
         elif id(part) not in seen and not isinstance(part, (*PLAIN, type, type(None))):
             seen.add(id(part))
             stack.append((part, True))
-            stack.extend((item, False) for item in _held(part))
+            stack.extend((item, False) for item in held_in(part))
     return found
 
 
-def _held(part: Any) -> Iterable[Any]:
+def held_in(part: Any) -> Iterable[Any]:
+    """Return what a part of a model is made of."""
     if isinstance(part, np.ndarray):
         return part.ravel().tolist() if part.dtype == object else ()
     if isinstance(part, dict):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ from rejo._typing import Floats, Indices
 from rejo.baselines import is_bags
 from rejo.persistence._arrays import check_array, read_array, read_sparse
 from rejo.persistence._container import SCHEMA, Bytes
+from rejo.persistence._parts import held_in
 
 Keys = NDArray[np.uint64]  # (2 or 3, n): hashes of each row; the last one is exact
 
@@ -123,19 +124,8 @@ def _stages(part: Any, at: Stage, seen: set[int]) -> Iterator[Stage]:
         yield copies
         yield from _stages(part.estimator_, copies, seen)
     else:
-        for child in _inside(part):
+        for child in held_in(part):
             yield from _stages(child, at, seen)
-
-
-def _inside(part: Any) -> Iterable[Any]:
-    """Return what a part of a model is made of."""
-    if isinstance(part, dict):
-        return part.values()
-    if isinstance(part, (list, tuple, set)):
-        return part
-    if isinstance(part, np.ndarray):
-        return part.ravel().tolist() if part.dtype == object else ()
-    return getattr(part, "__dict__", {}).values()
 
 
 # ---- the arrays in the file -----------------------------------------------------------------

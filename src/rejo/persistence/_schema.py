@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rejo.persistence._arrays import check_array, check_sparse, read_array
+from rejo.persistence._arrays import check_array, read_array, read_sparse
 from rejo.persistence._container import Bytes
 from rejo.persistence._refusals import ModelFileError, ensure, untrusted
 from rejo.persistence._trusted import ESTIMATORS, KEYS, TRUSTED
@@ -40,7 +40,6 @@ ASKABLE = ("ObjectNode", "FunctionNode", "TypeNode")  # what ``trusted`` may add
 
 
 def type_name(node: Node) -> str:
-    """Return the full name of the type that a node makes."""
     return f"{node['__module__']}.{node['__class__']}"
 
 
@@ -79,7 +78,6 @@ class Schema:
         ensure(not unused, f"member {min(unused, default='')} belongs to nothing in the model")
 
     def nodes(self) -> Iterable[Node]:
-        """Return all nodes, each once."""
         return self._seen.values()
 
     # ---- values that are read without building anything -------------------------------------
@@ -182,8 +180,9 @@ class Schema:
             self._check(value, f"{where}.{key[:40]}" if where != "model" else key[:40])
 
     def _check_SliceNode(self, node: Node, where: str) -> None:
-        values = self._named(node, f"{where} is not a slice", "start", "stop", "step")
-        plain = all(value is None or type(value) in (int, str) for value in values)
+        content = node["content"]
+        named = isinstance(content, dict) and content.keys() == {"start", "stop", "step"}
+        plain = named and all(x is None or type(x) in (int, str) for x in content.values())
         ensure(plain, f"{where} is not a slice of numbers or names")
 
     def _check_ObjectNode(self, node: Node, where: str) -> None:
@@ -222,24 +221,26 @@ class Schema:
         ensure(node["type"] == "scipy", problem)
         name = self._member(node, ".npz", problem, where)
         if name not in self.shapes:
-            self.shapes[name] = check_sparse(name, self.members[name])
+            self.shapes[name] = read_sparse(name, self.members[name], "csr_matrix").shape
 
     def _check_RandomStateNode(self, node: Node, where: str) -> None:
         self._check(node["content"], where)
         state = self._strings(node["content"], where)
         inner = self._strings(state.get("state", {}), where)
-        fine = state.keys() == {"bit_generator", "state", "has_gauss", "gauss"}
-        fine = fine and inner.keys() == {"key", "pos"} and "file" in inner["key"]
-        ensure(fine, f"{where} is not the state of a random number generator")
+        problem = f"{where} is not the state of a random number generator"
+        named = state.keys() == {"bit_generator", "state", "has_gauss", "gauss"}
+        ensure(named and inner.keys() == {"key", "pos"} and "file" in inner["key"], problem)
         name = inner["key"]["file"]
-        layout = check_array(name, self.members[name])
-        # Beyond 624 NumPy would read what is not its own.
-        fine = layout.shape == (624,) and layout.dtype == np.uint32
-        fine = fine and _is_count(self.value(inner["pos"])) and self.value(inner["pos"]) <= 624
-        fine = fine and self.value(state["bit_generator"]) == "MT19937"
-        fine = fine and self.value(state["has_gauss"]) in (0, 1)
-        fine = fine and isinstance(self.value(state["gauss"]), float)
-        ensure(fine, f"{where} is not the state of a random number generator")
+        layout, place = check_array(name, self.members[name]), self.value(inner["pos"])
+        fine = (
+            (layout.shape, layout.dtype) == ((624,), np.uint32)
+            and _is_count(place)
+            and place <= 624  # beyond, NumPy would read what is not its own
+            and self.value(state["bit_generator"]) == "MT19937"
+            and self.value(state["has_gauss"]) in (0, 1)
+            and isinstance(self.value(state["gauss"]), float)
+        )
+        ensure(fine, problem)
 
     def _check_TreeNode(self, node: Node, where: str) -> None:
         """Check what scikit-learn copies as it is; ``_sklearn_trees`` checks the rest."""
@@ -273,12 +274,6 @@ class Schema:
         ensure(plain, problem)
         self._check(node["content"], where)
         return list(args["content"])
-
-    def _named(self, node: Node, problem: str, *names: str) -> list[Any]:
-        """Entries of a content that is not a node but has exactly these names."""
-        content = node["content"]
-        ensure(isinstance(content, dict) and content.keys() == set(names), problem)
-        return [content[name] for name in names]
 
     def _strings(self, node: Node, where: str) -> Mapping[str, Node]:
         """Content of a checked dict whose keys are strings."""

@@ -23,6 +23,7 @@ from rejo.persistence import _sklearn_pipelines as pipelines
 from rejo.persistence import _sklearn_steps as steps
 from rejo.persistence import _sklearn_trees as trees
 from rejo.persistence import _trees_onnx as trees_onnx
+from rejo.persistence._sklearn_state import one_or_each
 
 
 class Known(NamedTuple):
@@ -42,173 +43,73 @@ class Known(NamedTuple):
 
 
 def _known(
-    module: str, names: str, fitted: Mapping[str, Must], check: Any = None, **more: Any
+    names: str, fitted: Mapping[str, Must], check: Any = None, **more: Any
 ) -> tuple[Known, ...]:
-    return tuple(Known(f"sklearn.{module}.{name}", check, fitted, **more) for name in names.split())
+    return tuple(Known(f"sklearn.{name}", check, fitted, **more) for name in names.split())
 
 
-VECTORS, COMPONENTS = ("support_vectors_",), ("components_",)
 BOOSTING = "ensemble._hist_gradient_boosting"
+TREES = "tree._classes.DecisionTreeClassifier tree._classes.ExtraTreeClassifier"
+FORESTS = "ensemble._forest.ExtraTreesClassifier ensemble._forest.RandomForestClassifier"
+SPLITS = "model_selection._split."
+FOLDS = f"{SPLITS}KFold {SPLITS}GroupKFold {SPLITS}StratifiedKFold {SPLITS}StratifiedGroupKFold"
 
+# fmt: off
 ESTIMATORS = (
-    *_known("pipeline", "Pipeline", {}, pipelines.check_pipeline, onnx=onnx.pipeline),
-    *_known("frozen._frozen", "FrozenEstimator", {}, pipelines.check_frozen),
-    *_known(
-        "compose._column_transformer",
-        "ColumnTransformer",
-        pipelines.COLUMNS,
-        pipelines.check_columns,
-        restore=pipelines.restore_columns,
-        onnx=onnx.columns,
-    ),
-    *_known(
-        "impute._base",
-        "SimpleImputer",
-        steps.IMPUTER,
-        steps.check_imputer,
-        restore=steps.restore_imputer,
-        onnx=onnx.impute,
-    ),
-    *_known(
-        "preprocessing._data",
-        "StandardScaler",
-        steps.STANDARD,
-        steps.check_standard,
-        onnx=onnx.scale,
-    ),
-    *_known(
-        "preprocessing._data", "RobustScaler", steps.ROBUST, steps.check_robust, onnx=onnx.scale
-    ),
-    *_known("preprocessing._data", "MaxAbsScaler", steps.MAX_ABS, onnx=onnx.scale),
-    *_known(
-        "preprocessing._data", "MinMaxScaler", steps.MIN_MAX, steps.check_min_max, onnx=onnx.min_max
-    ),
-    *_known(
-        "preprocessing._encoders",
-        "OneHotEncoder",
-        steps.ENCODER,
-        steps.check_encoder,
-        restore=steps.restore_encoder,
-        onnx=onnx.one_hot,
-    ),
-    *_known(
-        "preprocessing._encoders",
-        "OrdinalEncoder",
-        steps.ENCODER,
-        steps.check_encoder,
-        restore=steps.restore_encoder,
-    ),
-    *_known(
-        "preprocessing._polynomial",
-        "PolynomialFeatures",
-        steps.POLYNOMIAL,
-        steps.check_polynomial,
-        restore=steps.restore_polynomial,
-    ),
-    *_known(
-        "preprocessing._function_transformer",
-        "FunctionTransformer",
-        pipelines.PASS,
-        pipelines.check_pass,
-    ),
-    *_known(
-        "kernel_approximation",
-        "Nystroem",
-        steps.NYSTROEM,
-        steps.check_nystroem,
-        restore=steps.restore_nystroem,
-        rows=COMPONENTS,
-        onnx=onnx.nystroem,
-    ),
-    *_known(
-        "linear_model._logistic",
-        "LogisticRegression",
-        models.LINEAR,
-        sizes=models.linear_sizes,
-        posteriors=onnx.logistic,
-        decision=onnx.linear,
-    ),
-    *_known(
-        "svm._classes", "LinearSVC", models.LINEAR, sizes=models.linear_sizes, decision=onnx.linear
-    ),
-    *_known("naive_bayes", "GaussianNB", models.BAYES),
-    *_known(
-        "svm._classes",
-        "SVC",
-        models.SVC,
-        models.check_svc,
-        sizes=models.svc_sizes,
-        restore=models.restore_svc,
-        rows=VECTORS,
-    ),
-    *_known(
-        "neural_network._multilayer_perceptron",
-        "MLPClassifier",
-        models.NETWORK,
-        models.check_network,
-        restore=models.restore_network,
-    ),
-    *_known(
-        "tree._classes",
-        "DecisionTreeClassifier ExtraTreeClassifier",
-        trees.TREE,
-        trees.check_decision_tree,
-        restore=trees.restore_decision_tree,
-        posteriors=trees_onnx.forest,
-    ),
-    *_known(
-        "ensemble._forest",
-        "ExtraTreesClassifier RandomForestClassifier",
-        trees.FOREST,
-        trees.check_forest,
-        restore=trees.restore_forest,
-        posteriors=trees_onnx.forest,
-    ),
-    *_known(
-        f"{BOOSTING}.gradient_boosting",
-        "HistGradientBoostingClassifier",
-        trees.BOOSTING,
-        trees.check_boosting,
-        sizes=trees.boosting_sizes,
-        restore=trees.restore_boosting,
-        posteriors=trees_onnx.boosting,
-        decision=trees_onnx.boosting_scores,
-    ),
-    *_known(
-        "calibration",
-        "CalibratedClassifierCV",
-        models.CALIBRATED,
-        models.check_calibrated,
-        posteriors=onnx.sigmoid,
-    ),
-    *_known(
-        "isotonic",
-        "IsotonicRegression",
-        models.ISOTONIC,
-        models.check_isotonic,
-        restore=models.restore_isotonic,
-    ),
+    *_known("pipeline.Pipeline", {}, pipelines.check_pipeline, onnx=onnx.pipeline),
+    *_known("frozen._frozen.FrozenEstimator", {}, pipelines.check_frozen),
+    *_known("compose._column_transformer.ColumnTransformer", pipelines.COLUMNS,
+            pipelines.check_columns, restore=pipelines.restore_columns, onnx=onnx.columns),
+    *_known("impute._base.SimpleImputer", steps.IMPUTER, steps.check_imputer,
+            restore=steps.restore_imputer, onnx=onnx.impute),
+    *_known("preprocessing._data.StandardScaler", steps.STANDARD, steps.check_scaler,
+            onnx=onnx.scale),
+    *_known("preprocessing._data.RobustScaler", steps.ROBUST, steps.check_scaler, onnx=onnx.scale),
+    *_known("preprocessing._data.MaxAbsScaler", steps.MAX_ABS, onnx=onnx.scale),
+    *_known("preprocessing._data.MinMaxScaler", steps.MIN_MAX, steps.check_min_max,
+            onnx=onnx.min_max),
+    *_known("preprocessing._encoders.OneHotEncoder", steps.ENCODER, steps.check_encoder,
+            restore=steps.restore_encoder, onnx=onnx.one_hot),
+    *_known("preprocessing._encoders.OrdinalEncoder", steps.ENCODER, steps.check_encoder,
+            restore=steps.restore_encoder),
+    *_known("preprocessing._polynomial.PolynomialFeatures", steps.POLYNOMIAL,
+            steps.check_polynomial, restore=steps.restore_polynomial),
+    *_known("preprocessing._function_transformer.FunctionTransformer", pipelines.PASS,
+            pipelines.check_pass),
+    *_known("kernel_approximation.Nystroem", steps.NYSTROEM, steps.check_nystroem,
+            restore=steps.restore_nystroem, rows=("components_",), onnx=onnx.nystroem),
+    *_known("linear_model._logistic.LogisticRegression", models.LINEAR, sizes=one_or_each,
+            posteriors=onnx.logistic, decision=onnx.linear),
+    *_known("svm._classes.LinearSVC", models.LINEAR, sizes=one_or_each, decision=onnx.linear),
+    *_known("naive_bayes.GaussianNB", models.BAYES),
+    *_known("svm._classes.SVC", models.SVC, models.check_svc, sizes=models.svc_sizes,
+            restore=models.restore_svc, rows=("support_vectors_",)),
+    *_known("neural_network._multilayer_perceptron.MLPClassifier", models.NETWORK,
+            models.check_network, restore=models.restore_network),
+    *_known(TREES, trees.TREE, trees.check_decision_tree, restore=trees.restore_decision_tree,
+            posteriors=trees_onnx.forest),
+    *_known(FORESTS, trees.FOREST, trees.check_forest, restore=trees.restore_forest,
+            posteriors=trees_onnx.forest),
+    *_known(f"{BOOSTING}.gradient_boosting.HistGradientBoostingClassifier", trees.BOOSTING,
+            trees.check_boosting, sizes=one_or_each, restore=trees.restore_boosting,
+            posteriors=trees_onnx.boosting, decision=trees_onnx.boosting_scores),
+    *_known("calibration.CalibratedClassifierCV", models.CALIBRATED, models.check_calibrated,
+            posteriors=onnx.sigmoid),
+    *_known("isotonic.IsotonicRegression", models.ISOTONIC, models.check_isotonic,
+            restore=models.restore_isotonic),
 )
 
 # What these keep in their attributes.
 PARTS = (
-    *_known("calibration", "_CalibratedClassifier", models.MEMBER, models.check_member),
-    *_known("calibration", "_SigmoidCalibration", models.SIGMOID),
-    *_known("calibration", "_TemperatureScaling", models.TEMPERATURE),
-    *_known(
-        f"{BOOSTING}.predictor",
-        "TreePredictor",
-        trees.PREDICTOR,
-        trees.check_predictor,
-        restore=trees.restore_predictor,
-    ),
-    *_known(
-        "model_selection._split",
-        "KFold GroupKFold StratifiedKFold StratifiedGroupKFold",
-        pipelines.FOLDS,
-    ),
-    *_known("model_selection._split", "ShuffleSplit StratifiedShuffleSplit", pipelines.SHUFFLES),
+    *_known("calibration._CalibratedClassifier", models.MEMBER, models.check_member),
+    *_known("calibration._SigmoidCalibration", models.SIGMOID),
+    *_known("calibration._TemperatureScaling", models.TEMPERATURE),
+    *_known(f"{BOOSTING}.predictor.TreePredictor", trees.PREDICTOR, trees.check_predictor,
+            restore=trees.restore_predictor),
+    *_known(FOLDS, pipelines.FOLDS),
+    *_known(f"{SPLITS}ShuffleSplit {SPLITS}StratifiedShuffleSplit", pipelines.SHUFFLES),
 )
+# fmt: on
 
 # Fitted or not, these have no attributes of their own but their parameters.
 STATELESS = (Pipeline, FrozenEstimator, FunctionTransformer)

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.calibration import _CalibratedClassifier, _SigmoidCalibration
-from sklearn.isotonic import IsotonicRegression
+from sklearn.calibration import _CalibratedClassifier
 from sklearn.preprocessing import LabelBinarizer
 
 from rejo._state import (
@@ -32,9 +31,7 @@ from rejo.persistence._sklearn_state import (
     CLASSES,
     FEATURES,
     LEAST,
-    complete,
     features_of,
-    one_or_each,
     reals,
     require_number,
 )
@@ -51,7 +48,6 @@ LINEAR = {
     "intercept_": either(reals("scores"), number()),  # LinearSVC: 0.0 without an intercept
     "n_iter_": ITERATIONS,
 }
-linear_sizes = one_or_each
 
 BAYES = {
     **FEATURES,
@@ -69,8 +65,8 @@ KERNELS = ("linear", "poly", "rbf", "sigmoid")
 
 
 def _is_shape(value: Any, sizes: Any) -> bool:
-    fine = type(value) is tuple and len(value) == 2 and all(type(n) is int for n in value)
-    return fine and 0 < value[0] < 1 << 31 and value[1] == sizes["p"]
+    pair = type(value) is tuple and len(value) == 2 and all(type(n) is int for n in value)
+    return pair and 0 < value[0] < 1 << 31 and value[1] == sizes["p"]
 
 
 SVC = {
@@ -114,16 +110,18 @@ def check_svc(model: Any) -> None:
     require_number(model, "max_iter", -1, (1 << 31) - 1)
     n, K = len(model.support_), len(model.classes_)
     vectors, dual = model.support_vectors_, model._dual_coef_
-    fine = n > 0 and model._n_support.sum(dtype=np.int64) == n
-    fine = fine and issparse(vectors) == issparse(dual)
-    fine = fine and (not issparse(dual) or dual.nnz == (K - 1) * n)
-    require(fine, model, "its support vectors and coefficients do not agree in number")
+    agree = (
+        n > 0
+        and model._n_support.sum(dtype=np.int64) == n
+        and issparse(vectors) == issparse(dual)
+        and (not issparse(dual) or dual.nnz == (K - 1) * n)
+    )
+    require(agree, model, "its support vectors and coefficients do not agree in number")
     require((model.support_ < model.shape_fit_[0]).all(), model, "support_ exceeds shape_fit_")
 
 
 def restore_svc(model: Any) -> None:
     """Set the attributes that people look at, and that there are no probabilities."""
-    complete(model)
     model._sparse = bool(issparse(model.support_vectors_))
     model._effective_probability, model.fit_status_ = False, 0
     model._probA, model._probB = np.empty(0), np.empty(0)
@@ -146,15 +144,18 @@ def check_network(model: Any) -> None:
     K = len(model.classes_)
     widths = [model.n_features_in_, *(len(b) for b in model.intercepts_)]
     shapes = [(widths[i], widths[i + 1]) for i in range(len(widths) - 1)]
-    fine = [W.shape for W in model.coefs_] == shapes and shapes and min(widths) > 0
-    fine = fine and widths[-1] == (1 if K == 2 else K)
-    fine = fine and len({a.dtype for a in (*model.coefs_, *model.intercepts_)}) == 1
-    require(fine, model, "its layers do not fit together")
+    agree = (
+        [W.shape for W in model.coefs_] == shapes
+        and shapes
+        and min(widths) > 0
+        and widths[-1] == (1 if K == 2 else K)
+        and len({a.dtype for a in (*model.coefs_, *model.intercepts_)}) == 1
+    )
+    require(agree, model, "its layers do not fit together")
 
 
 def restore_network(model: Any) -> None:
     """Set the numbers of layers and outputs, and the way from outputs to classes."""
-    complete(model)
     K = len(model.classes_)
     model.n_layers_, model.n_outputs_ = len(model.coefs_) + 1, 1 if K == 2 else K
     model.out_activation_ = "logistic" if K == 2 else "softmax"
@@ -190,13 +191,16 @@ def check_member(member: Any) -> None:
     fine = len(own) >= 2 and all(name in held for name in own) and len(set(own)) == len(own)
     require(fine, member, "its classes do not agree")
     single = len(held) == 2 or member.method == "temperature"
-    fine = len(member.calibrators) == (1 if single else len(own))
-    kinds = {"sigmoid": _SigmoidCalibration, "isotonic": IsotonicRegression}
-    for curve in member.calibrators:
-        kind = kinds.get(member.method)
-        named = type(curve) is kind if kind else type(curve).__name__ == "_TemperatureScaling"
-        fine = fine and named and is_fitted(curve)
-    require(fine, member, "its calibrations do not agree with its method and classes")
+    kinds = {
+        "sigmoid": "_SigmoidCalibration",
+        "isotonic": "IsotonicRegression",
+        "temperature": "_TemperatureScaling",
+    }
+    agree = len(member.calibrators) == (1 if single else len(own)) and all(
+        type(curve).__name__ == kinds[member.method] and is_fitted(curve)
+        for curve in member.calibrators
+    )
+    require(agree, member, "its calibrations do not agree with its method and classes")
 
 
 def check_calibrated(model: Any) -> None:
@@ -226,7 +230,6 @@ def check_isotonic(curve: Any) -> None:
 
 def restore_isotonic(curve: Any) -> None:
     """Set the range and the function."""
-    complete(curve)
     curve.X_min_, curve.X_max_ = curve.X_thresholds_[0], curve.X_thresholds_[-1]
     curve.increasing_ = bool(curve.y_thresholds_[0] <= curve.y_thresholds_[-1])
     curve._build_f(curve.X_thresholds_, curve.y_thresholds_)

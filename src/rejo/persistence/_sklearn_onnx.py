@@ -8,7 +8,6 @@ import numpy as np
 
 
 def pipeline(step: Any, graph: Any, X: str) -> str:
-    """One step after the other."""
     for _, part in step.steps:
         X = graph.apply(part, X)
     return X
@@ -48,7 +47,6 @@ def impute(step: Any, graph: Any, X: str) -> str:
 
 
 def one_hot(step: Any, graph: Any, X: str) -> str:
-    """A column of 0 and 1 for each category."""
     numbers = all(categories.dtype.kind in "fiub" for categories in step.categories_)
     frequent = not getattr(step, "_infrequent_enabled", False)
     if not numbers or step.drop is not None or not frequent:
@@ -65,7 +63,6 @@ def one_hot(step: Any, graph: Any, X: str) -> str:
 
 
 def columns(step: Any, graph: Any, X: str) -> str:
-    """The blocks of a ColumnTransformer, side by side."""
     blocks = []
     for name, part, _ in step.transformers_:
         places = np.asarray(step._transformer_to_input_indices[name], dtype=np.int64)

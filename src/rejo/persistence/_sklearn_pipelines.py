@@ -28,7 +28,6 @@ from rejo._state import (
 from rejo.persistence._sklearn_state import (
     FEATURES,
     LEAST,
-    complete,
     features_of,
     is_number,
     truth,
@@ -90,7 +89,6 @@ def _passes(step: Any) -> bool:
 
 
 def check_frozen(model: Any) -> None:
-    """It holds an estimator, fitted or not."""
     require(isinstance(model.estimator, BaseEstimator), model, "it does not hold an estimator")
 
 
@@ -187,7 +185,6 @@ def check_columns(model: Any) -> None:
 
 def restore_columns(model: Any) -> None:
     """Set where the columns of each block come from and go to."""
-    complete(model)
     n, blocks = len(model.transformers), model.transformers_
     model._columns = [columns for _, _, columns in blocks[:n]]
     places = _all_places(model)

@@ -76,7 +76,6 @@ def is_number(value: Any) -> bool:
 
 
 def is_nan(value: Any) -> bool:
-    """Return whether a value is a float that is not a number."""
     return isinstance(value, float) and value != value
 
 

@@ -24,7 +24,6 @@ from rejo._state import (
 from rejo.persistence._sklearn_state import (
     FEATURES,
     LEAST,
-    complete,
     is_gap,
     is_nan,
     is_number,
@@ -77,7 +76,6 @@ def check_imputer(imputer: Any) -> None:
 
 def restore_imputer(imputer: Any) -> None:
     """Set the types of the data and of what fills them."""
-    complete(imputer)
     values = imputer.statistics_
     kind = values.dtype
     if kind.kind == "O" and imputer.strategy == "constant":
@@ -92,6 +90,13 @@ def restore_imputer(imputer: Any) -> None:
 
 # ---- scalers: NumPy only ------------------------------------------------------------------------
 
+# What a StandardScaler or a RobustScaler has if it was asked for.
+SCALES = {
+    "with_mean": "mean_",
+    "with_centering": "center_",
+    "with_std": "scale_",
+    "with_scaling": "scale_",
+}
 SEEN = optional(either(number(0), reals("p", low=0), indices("p")))
 STANDARD = {
     **FEATURES,
@@ -118,22 +123,14 @@ MIN_MAX = {
 }
 
 
-def check_standard(scaler: Any) -> None:
-    """There is a mean and a scale if they were asked for."""
-    fine = scaler.mean_ is not None or not scaler.with_mean
-    fine = fine and (scaler.scale_ is not None or not scaler.with_std)
-    require(fine, scaler, "its mean or scale is missing")
-
-
-def check_robust(scaler: Any) -> None:
+def check_scaler(scaler: Any) -> None:
     """There is a centre and a scale if they were asked for."""
-    fine = scaler.center_ is not None or not scaler.with_centering
-    fine = fine and (scaler.scale_ is not None or not scaler.with_scaling)
-    require(fine, scaler, "its centre or scale is missing")
+    for option, name in SCALES.items():
+        asked = getattr(scaler, option, False)
+        require(not asked or getattr(scaler, name) is not None, scaler, f"{name} is missing")
 
 
 def check_min_max(scaler: Any) -> None:
-    """The range is two numbers."""
     ends = scaler.feature_range
     fine = type(ends) is tuple and len(ends) == 2 and all(map(is_number, ends))
     require(fine and ends[0] < ends[1], scaler, "feature_range is not a range")
@@ -200,7 +197,6 @@ def check_encoder(encoder: Any) -> None:
 
 def restore_encoder(encoder: Any) -> None:
     """Group rare categories, and count the columns."""
-    complete(encoder)
     # As objects, words are looked up whatever the type of the data.
     encoder.categories_ = [
         held.astype(object) if held.dtype.kind == "U" else held for held in encoder.categories_
@@ -246,8 +242,8 @@ def check_polynomial(step: Any) -> None:
     number of features and the degree.
     """
     degrees = step.degree if isinstance(step.degree, (tuple, list)) else (0, step.degree)
-    fine = len(degrees) == 2 and all(type(degree) is int for degree in degrees)
-    fine = fine and 0 <= degrees[0] <= degrees[1] <= HIGHEST_DEGREE
+    whole = len(degrees) == 2 and all(type(degree) is int for degree in degrees)
+    fine = whole and 0 <= degrees[0] <= degrees[1] <= HIGHEST_DEGREE
     require(fine, step, f"degree is not a number up to {HIGHEST_DEGREE}, nor two")
     n = _count_terms(step.n_features_in_, degrees[1], bool(step.interaction_only))
     require(n <= MOST_TERMS, step, f"it would put out more than {MOST_TERMS} columns")
@@ -267,7 +263,6 @@ def _count_terms(p: int, degree: int, interaction_only: bool) -> int:
 
 def restore_polynomial(step: Any) -> None:
     """Count the columns, as fit does."""
-    complete(step)
     both = isinstance(step.degree, (tuple, list))
     step._min_degree, step._max_degree = step.degree if both else (0, step.degree)
     options = {
@@ -301,6 +296,4 @@ def check_nystroem(step: Any) -> None:
 
 
 def restore_nystroem(step: Any) -> None:
-    """Set the number of columns."""
-    complete(step)
     step._n_features_out = step.components_.shape[0]

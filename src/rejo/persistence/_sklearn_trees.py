@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.tree._tree import Tree
 
 from rejo._state import LARGEST, Must, each, floats, part, require
-from rejo.persistence._sklearn_state import CLASSES, FEATURES, complete, none, one_or_each
+from rejo.persistence._sklearn_state import CLASSES, FEATURES, none
 
 ENCODE_BEFORE = "Encode categories before the model, e.g. with rejo.tables.TableEncoder"
 
@@ -63,7 +63,6 @@ def check_decision_tree(model: Any) -> None:
 
 def restore_decision_tree(model: Any) -> None:
     """Set the numbers of outputs and classes, and that of features, which only a fit uses."""
-    complete(model)
     model.n_outputs_, model.n_classes_ = 1, np.int64(len(model.classes_))
     model.max_features_ = model.n_features_in_
 
@@ -96,7 +95,6 @@ def check_forest(model: Any) -> None:
 
 def restore_forest(model: Any) -> None:
     """Set the numbers of outputs and classes, and the tree that the next fit copies."""
-    complete(model)
     model.n_outputs_, model.n_classes_ = 1, len(model.classes_)
     model.estimator_ = model.estimator
 
@@ -135,7 +133,6 @@ def check_predictor(predictor: Any) -> None:
 
 
 def restore_predictor(predictor: Any) -> None:
-    """There are no categories."""
     predictor.raw_left_cat_bitsets = np.zeros((0, 8), dtype=np.uint32)
     predictor.binned_left_cat_bitsets = np.zeros((0, 8), dtype=np.uint32)
 
@@ -147,7 +144,6 @@ BOOSTING = {
     "_baseline_prediction": floats(1, "scores"),
     "_predictors": each(each(part(TreePredictor), "scores")),
 }
-boosting_sizes = one_or_each
 
 
 def check_boosting(model: Any) -> None:
@@ -164,7 +160,6 @@ def check_boosting(model: Any) -> None:
 
 def restore_boosting(model: Any) -> None:
     """Set what follows from the classes and features: the loss, and that none is a category."""
-    complete(model)
     p, K = model.n_features_in_, len(model.classes_)
     model._n_features, model.n_trees_per_iteration_ = p, 1 if K == 2 else K
     model._loss = model._get_loss(sample_weight=None)

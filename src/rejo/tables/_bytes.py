@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from rejo._io import without_password
-from rejo.tables.errors import TableError, shown
+from rejo.tables.errors import TableError, refuse_folder, shown
 from rejo.tables.limits import ROW, check_unpacked, too_large
 
 HEAD = 1 << 18  # bytes, enough to see how a table is written
@@ -64,8 +64,7 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
         yield stream
         return
-    if os.path.isdir(path):
-        raise TableError("this is a folder", where=name_of(path), remedy="Name a file in it.")
+    refuse_folder(path, name_of(path))
     with open(path, "rb") as raw:
         if raw.peek(2)[:2] == b"\x1f\x8b":
             yield _Unpacked(raw, name_of(path))  # type: ignore[misc]

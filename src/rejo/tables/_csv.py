@@ -66,7 +66,6 @@ class CsvFile:
         return self._style.sep
 
     def place_of(self, column: str) -> int:
-        """Return the position of a column."""
         return self._place[column]
 
     def blocks(self, rows: int, keep_ragged: bool = False) -> Iterator[RowBlock]:
@@ -165,7 +164,6 @@ class CsvFile:
         return {self._style.names[i] for i in np.flatnonzero((grouped > 0) & ~shown)}
 
     def place(self, block: RowBlock, row: int, column: str) -> str:
-        """Say where a cell is, for a message."""
         line = line_of(self.name, block, row, self._style.sep, self._width)
         return f"{self.name}, line {line}, column {shown(column)}"
 
@@ -211,8 +209,6 @@ class _Handle:
 
 @dataclass(frozen=True)
 class Style:
-    """How a file is written."""
-
     sep: str
     decimal: str
     names: list[str]  # of the columns; empty for a column without a name
@@ -354,7 +350,6 @@ def _check_separator(name: str, sep: str) -> str:
 
 
 def _decimal_mark(names: list[str], rows: list[list[str]]) -> str:
-    """Return the mark that more cells have."""
     counts = {".": 0, ",": 0}
     for row in rows:
         for cell in row[: len(names)]:

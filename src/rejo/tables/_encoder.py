@@ -87,12 +87,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         which :meth:`check` doubts them; for words ``categories``, ``other``, and ``rare``, short
         hashes of rare words; for all, ``missing``: whether values were missing in training.
 
-    See Also
-    --------
-    read_table : Read typed columns from a file.
-    read_chunks : Read the columns that it needs from a file of any size.
-    sklearn.compose.ColumnTransformer : Encode columns by rules of your own.
-
     Examples
     --------
     >>> import pandas as pd
@@ -234,12 +228,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         outside the range of training, or no value where training hardly ever lacked one, and rows
         without any value.
 
-        Returns
-        -------
-        checked : Checked
-            ``frame``, as ``X`` but with cells that cannot be read missing, so that
-            :meth:`transform` can encode it; ``doubts``, by position of the row; and ``reasons()``,
-            the same in words.
+        Return ``frame``, as ``X`` but with cells that cannot be read missing, so that
+        :meth:`transform` can encode it; ``doubts``, by position of the row; and ``reasons()``, the
+        same in words.
 
         Examples
         --------
@@ -310,18 +301,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         -------
         words : list of str
             One for each column of the table that has a strange feature.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from rejo.tables import TableEncoder
-        >>> from rejo.typical import Typical
-        >>> X = pd.DataFrame({"age": range(75, 17, -1), "sex": ["f", "m"] * 29})
-        >>> encoder = TableEncoder().fit(X)
-        >>> known = Typical.learn(encoder.transform(X))
-        >>> new = pd.DataFrame({"age": [97], "sex": ["f"]})
-        >>> encoder.describe(known.strangest(encoder.transform(new))[0])
-        ['age 97: training had 18 to 75']
         """
         check_is_fitted(self)
         return describe_strange(origins(self.kinds_, self.learnt_), features, row)

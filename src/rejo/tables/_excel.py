@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from rejo.tables._typed import Piece, TypedFile, row_pieces
 from rejo.tables._workbook import Odd, Row, Workbook
-from rejo.tables.errors import TableError, check_different, shown
+from rejo.tables.errors import TableError, check_different, refuse_folder, shown
 from rejo.tables.limits import check_count
 from rejo.tables.typed_cells import day_word
 from rejo.tables.values import word_of
@@ -38,13 +38,11 @@ class ExcelFile(TypedFile):
         self._odd: dict[str, dict[int, int]] = {"errors": {}, "formulas": {}}
 
     def place(self, row: int, column: str) -> str:
-        """Say where a cell is, for a message; the first row is 0."""
         return f"{self.name}, row {self._start + row + 1}, column {shown(column)}"
 
     def pieces(
         self, columns: Sequence[str] | None, exact: Collection[str], rows: int
     ) -> Iterator[Piece]:
-        """Yield some columns, or all; those of ``exact`` have strings only."""
         places = {name: i for i, name in enumerate(self.names) if name}
         wanted = {name: places[name] for name in (places if columns is None else columns)}
 
@@ -54,7 +52,6 @@ class ExcelFile(TypedFile):
         return row_pieces(self._filled(), taken, exact, rows, self.place)
 
     def remarks(self) -> dict[str, list[str]]:
-        """Return what may surprise about columns that have been read."""
         said = {
             "errors": "{} with an Excel error such as #N/A, read as missing",
             "formulas": "{} with a formula that was never computed, read as missing; open the file "
@@ -110,9 +107,7 @@ class ExcelFile(TypedFile):
 
 @contextmanager
 def open_excel(path: Path, sheet: str | None) -> Iterator[ExcelFile]:
-    """Open a sheet of a workbook."""
-    if path.is_dir():
-        raise TableError("this is a folder", where=str(path), remedy="Name a file in it.")
+    refuse_folder(path, str(path))
     with path.open("rb") as stream:
         yield ExcelFile(stream, str(path), sheet)
 

@@ -87,13 +87,11 @@ class ExcelWriter:
         self._sheet.write("".join(lines).encode())
 
     def close(self) -> None:
-        """Complete the file."""
         self._sheet.write(b"</sheetData></worksheet>")
         self._sheet.close()
         self._archive.close()
 
     def abandon(self) -> None:
-        """Stop without a complete file."""
         with suppress(Exception):  # what went wrong before is what matters
             self._sheet.close()
             self._archive.close()

@@ -36,7 +36,6 @@ class JsonFile(TypedFile):
     def pieces(
         self, columns: Sequence[str] | None, exact: Collection[str], rows: int
     ) -> Iterator[Piece]:
-        """Yield some columns, or all; those of ``exact`` have strings only."""
 
         def taken(batch: list[dict[str, Any]]) -> Mapping[str, list[Any]]:
             names = columns
@@ -51,7 +50,6 @@ class JsonFile(TypedFile):
 
 @contextmanager
 def open_json(path: str | os.PathLike[str], encoding: str | None) -> Iterator[JsonFile]:
-    """Open a file."""
     with open_bytes(path) as stream:
         yield JsonFile(Utf8(stream, encoding, name_of(path)))
 
@@ -103,11 +101,9 @@ class _Text:
             self._more()
 
     def skip(self) -> None:
-        """Take a character."""
         self._at += 1
 
     def object(self) -> dict[str, Any]:
-        """Take an object."""
         self.next()
         while True:
             try:

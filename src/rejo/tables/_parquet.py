@@ -23,6 +23,7 @@ from rejo.tables.errors import (
     check_different,
     import_pandas,
     import_pyarrow,
+    refuse_folder,
     shown,
 )
 from rejo.tables.limits import FIELD, PIECE, check_count, check_unpacked, long_field, size_of
@@ -37,7 +38,6 @@ WIDEST_NUMBER = 32  # bytes of a decimal number
 
 
 def is_parquet(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is a Parquet file, by its ending."""
     return Path(path).suffix.lower() in ENDINGS
 
 
@@ -61,7 +61,6 @@ class ParquetFile(TypedFile):
         check_different(name, self.names)
 
     def group_rows(self) -> list[int]:
-        """Return the number of rows of each row group."""
         return [self._file.metadata.row_group(i).num_rows for i in self.groups]
 
     def mark(self) -> str:
@@ -89,7 +88,6 @@ class ParquetFile(TypedFile):
     def pieces(
         self, columns: Sequence[str] | None, exact: Collection[str], rows: int
     ) -> Iterator[Piece]:
-        """Yield some columns, or all; those of ``exact`` have strings only."""
         kinds = {
             c: self.holds(c) for c in (filter(None, self.names) if columns is None else columns)
         }
@@ -251,15 +249,13 @@ def open_parquet(path: str | os.PathLike[str]) -> Iterator[ParquetFile]:
     """Open a file, or one of its row groups."""
     import_pyarrow()
     import_pandas()
-    if os.path.isdir(path):
-        raise TableError("this is a folder", where=str(path), remedy="Name a file in it.")
+    refuse_folder(path, str(path))
     groups = [path.group] if isinstance(path, RowGroup) else None
     with open_stream(os.fspath(path)) as stream:
         yield ParquetFile(stream, str(path), groups)
 
 
 def _are_strings(type: Any) -> bool:
-    """Return whether a type is that of strings, by themselves or in a dictionary."""
     types = import_pyarrow().types
     if types.is_dictionary(type):
         type = type.value_type

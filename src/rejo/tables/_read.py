@@ -17,7 +17,7 @@ from rejo.tables.errors import TableError, check_columns, import_pandas
 from rejo.tables.limits import check_whole
 from rejo.tables.marks import CODE, decimal_of, have_fractions
 from rejo.tables.number_columns import tally
-from rejo.tables.reading import ReadColumn, Reading, as_category, read_columns, written_as
+from rejo.tables.reading import ReadColumn, Reading, as_category, as_text, read_columns, written_as
 from rejo.tables.sources import open_typed, source_format
 from rejo.tables.values import Words, check_size, joined, spread, texts_of, words_of
 
@@ -37,7 +37,7 @@ TOTALS = {
 
 @dataclass(frozen=True)
 class Table:
-    r"""A table with typed columns.
+    """A table with typed columns.
 
     Parameters
     ----------
@@ -63,22 +63,7 @@ class Table:
 
     See Also
     --------
-    read_table : Read one.
-    TableEncoder : Turn its frame into numbers.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from rejo.tables import read_table
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "loans.csv")
-    ...     _ = path.write_text("income;since\n1.500,50 €;31.12.2020\n900,00 €;1.2.2021\n")
-    ...     table = read_table(path)
-    >>> table.frame["income"].tolist(), table.decimal
-    ([1500.5, 900.0], ',')
-    >>> table.written
-    {'income': {'decimal': ',', 'unit': '€'}, 'since': {'format': '%d.%m.%Y'}}
+    read_table : Read one; with an example.
     """
 
     frame: Any
@@ -173,7 +158,6 @@ def read_table(
     read_chunks : Read a table in chunks, for prediction.
     TableEncoder : Turn the frame into numbers.
     rejo.datasets.load_table : Features, classes and groups of a table, apart.
-    pandas.read_csv : Read a CSV file as it is.
 
     Examples
     --------
@@ -182,12 +166,12 @@ def read_table(
     >>> from rejo.tables import read_table
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "loans.csv")
-    ...     _ = path.write_text("id;income;since;job\n007;1,5;31.12.2020;clerk\n008;?;1.2.2021;\n")
+    ...     _ = path.write_text("id;income;since\n007;1.500,50 €;31.12.2020\n008;?;1.2.2021\n")
     ...     table = read_table(path, text=["id"])
-    >>> table.sep, table.decimal, table.date_formats
-    (';', ',', {'since': '%d.%m.%Y'})
     >>> table.frame.drop(columns="since").to_dict("list")
-    {'id': ['007', '008'], 'income': [1.5, nan], 'job': ['clerk', None]}
+    {'id': ['007', '008'], 'income': [1500.5, nan]}
+    >>> table.written
+    {'income': {'decimal': ',', 'unit': '€'}, 'since': {'format': '%d.%m.%Y'}}
     """
     kept = [text] if isinstance(text, str) else list(text)
     as_words = [words] if isinstance(words, str) else list(words)
@@ -250,8 +234,7 @@ def _typed(
     for name in file.names:
         if name in text:
             kept = np.concatenate([np.empty(0, dtype=object), *parts[name]])
-            n_missing = int(sum(value is None for value in kept))
-            found[name] = ReadColumn(kept, Reading("text", n_missing=n_missing))
+            found[name] = as_text(kept)
             continue
         values = None
         if parts[name] and not any(isinstance(part, Words) for part in parts[name]):
@@ -306,7 +289,6 @@ def _summed(columns: dict[str, ReadColumn]) -> str | None:
 
 
 def _main_mark(columns: dict[str, ReadColumn], sniffed: str) -> str:
-    """Return the decimal mark of most columns of numbers."""
     marks = Counter(c.reading.decimal for c in columns.values() if c.reading.kind == "number")
     return sniffed if sniffed in marks or not marks else marks.most_common(1)[0][0]
 
@@ -332,7 +314,6 @@ def table_of(
     encoding: str = "",
     unnamed: dict[int, str] | None = None,
 ) -> Table:
-    """Return a table of these columns."""
     pd = import_pandas()
     readings = {name: column.reading for name, column in columns.items()}
     frame = pd.DataFrame(
@@ -376,6 +357,5 @@ def _as_words(file: CsvFile, block: RowBlock, names: list[Any]) -> dict[Any, Wor
 
 
 def _place(file: CsvFile, blocks: list[RowBlock], column: str, row: int) -> str:
-    """Say where a cell is, for a message."""
     block = next(block for block in reversed(blocks) if block.row <= row)
     return file.place(block, row - block.row, column)

@@ -77,15 +77,12 @@ class Sink:
 
 
 class ParquetSink(Sink):
-    """A Parquet file."""
-
     def __init__(self, file: BinaryIO, _: str = "") -> None:
         self._pa = import_pyarrow("writing a Parquet file")
         self._file = file
         self._writer: Any = None
 
     def write(self, frame: Any) -> None:
-        """Append the rows of a frame."""
         table = self._pa.Table.from_pandas(frame, preserve_index=False)
         if self._writer is None:
             fields = [self._pa.field(f.name, self._plain(f.type)) for f in table.schema]
@@ -105,7 +102,6 @@ class ParquetSink(Sink):
         return string if types.is_null(type) or types.is_large_string(type) else type
 
     def close(self) -> None:
-        """Complete the file."""
         if self._writer is not None:
             self._writer.close()
 
@@ -118,13 +114,10 @@ def _repeating(frame: Any) -> bool | list[str]:
 
 
 class JsonSink(Sink):
-    """A file with an object in each line."""
-
     def __init__(self, file: BinaryIO, _: str = "") -> None:
         self._file = file
 
     def write(self, frame: Any) -> None:
-        """Append the rows of a frame."""
         kinds = kinds_of(frame)
         for rows in rows_of(frame, kinds):
             lines = [_line(dict(zip(kinds, row, strict=True))) for row in rows]
@@ -139,8 +132,6 @@ def _line(row: dict[str, Any]) -> str:
 
 
 class ExcelSink(Sink):
-    """An Excel file."""
-
     def __init__(self, file: BinaryIO, name: str) -> None:
         from rejo.tables._excel_writer import BOLD, ExcelWriter
 
@@ -148,7 +139,6 @@ class ExcelSink(Sink):
         self._kinds: dict[str, str] = {}
 
     def write(self, frame: Any) -> None:
-        """Append the rows of a frame."""
         if not self._kinds:
             self._kinds = kinds_of(frame)
             self._writer.write([list(self._kinds)], self._bold)
@@ -156,11 +146,9 @@ class ExcelSink(Sink):
             self._writer.write(rows)
 
     def close(self) -> None:
-        """Complete the file."""
         self._writer.close()
 
     def abandon(self) -> None:
-        """Stop after an error."""
         self._writer.abandon()
 
 
@@ -185,7 +173,6 @@ class SqlSink(Sink):
             raise
 
     def write(self, frame: Any) -> None:
-        """Append the rows of a frame."""
         with self._database.explained():
             if self._table is None:
                 self._kinds = kinds_of(frame)
@@ -217,7 +204,6 @@ class SqlSink(Sink):
         return table
 
     def close(self) -> None:
-        """Keep the table."""
         try:
             with self._database.explained():
                 self._transaction.commit()
@@ -227,7 +213,6 @@ class SqlSink(Sink):
         self._exit.close()
 
     def abandon(self) -> None:
-        """Leave the database as it was."""
         self._exit.close()  # rolls back
         if not self._existed:
             for ending in ("", "-journal"):

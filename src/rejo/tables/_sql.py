@@ -17,7 +17,14 @@ from urllib.parse import quote, unquote
 from rejo._io import split_url
 from rejo.tables._bytes import name_of
 from rejo.tables._typed import Piece, TypedFile, row_pieces
-from rejo.tables.errors import TableError, check_different, did_you_mean, listed, shown
+from rejo.tables.errors import (
+    TableError,
+    check_different,
+    did_you_mean,
+    listed,
+    refuse_folder,
+    shown,
+)
 from rejo.tables.limits import ROW, check_count
 
 FETCHED = 1000  # rows at a time
@@ -98,8 +105,7 @@ class Database:
         return sa.create_engine(url, poolclass=sa.pool.NullPool, execution_options=options)
 
     def _check_file(self, write: bool) -> None:
-        if self.path.is_dir():
-            raise TableError("this is a folder", where=self.name, remedy="Name a file in it.")
+        refuse_folder(self.path, self.name)
         if not self.path.exists():
             if not write:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.path))
@@ -111,7 +117,6 @@ class Database:
             raise TableError("this is not an SQLite database", where=self.name)
 
     def check_folder(self) -> None:
-        """Refuse a file in a folder that does not exist."""
         folder = self.path.absolute().parent
         if not folder.is_dir():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
@@ -152,7 +157,6 @@ class Database:
         return "view" if table in views else ""
 
     def names(self, connection: Any) -> list[str]:
-        """Return the names of the tables and views."""
         about = import_sqlalchemy().inspect(connection)
         return [*about.get_table_names(), *about.get_view_names()]
 
@@ -169,7 +173,6 @@ class Place(NamedTuple):
 
 
 def quoted(name: str) -> str:
-    """Return a name as SQL has it."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -216,7 +219,6 @@ class SqlTable(TypedFile):
     def pieces(
         self, columns: Sequence[str] | None, exact: Collection[str], rows: int
     ) -> Iterator[Piece]:
-        """Yield some columns, or all; those of ``exact`` have strings only."""
         names = [name for name in self.names if name] if columns is None else list(columns)
         places = {name: i for i, name in enumerate(names)}
         if self._result is None:

@@ -32,8 +32,6 @@ LAST_DAY = 2_958_466  # 1 January 10000
 
 
 class Sheet(NamedTuple):
-    """A sheet of a workbook."""
-
     name: str
     part: str  # of the archive
     hidden: bool
@@ -224,8 +222,6 @@ class Workbook:
 
 
 class Row(NamedTuple):
-    """A row of a sheet."""
-
     number: int  # the first is 1
     cells: dict[int, Any]  # by position; blank ones are left out
 
@@ -240,8 +236,6 @@ class Odd(NamedTuple):
 
 
 class _Elements:
-    """The attributes of some elements."""
-
     def __init__(self, wanted: set[str]) -> None:
         self._wanted, self._path = wanted, [""]
         self._found: list[tuple[str, str, dict[str, str]]] = []
@@ -301,8 +295,6 @@ class _Strings:
 
 
 class _Rows:
-    """The rows of a sheet."""
-
     def __init__(
         self, name: str, strings: list[str], formats: list[str], from_1904: bool, damaged: Any
     ) -> None:
@@ -318,7 +310,6 @@ class _Rows:
         self._size = 0
 
     def take(self) -> list[Row]:
-        """Return the rows that are complete, once."""
         found, self._found = self._found, []
         return found
 

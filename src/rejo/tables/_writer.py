@@ -43,11 +43,6 @@ class TableWriter:
     TableError
         If the name does not say the format.
 
-    See Also
-    --------
-    read_chunks : Read a table in chunks.
-    rejo.distributed.predict : Decide many Parquet files at once.
-
     Examples
     --------
     >>> import pandas as pd
@@ -126,7 +121,6 @@ class CsvSink(Sink):
         self._workers: ThreadPoolExecutor | None = None
 
     def write(self, frame: Any) -> None:
-        """Append the rows of a frame."""
         columns = list(frame.columns)
         alone = len(columns) == 1
         if self._is_new:
@@ -149,14 +143,12 @@ class CsvSink(Sink):
         self._file.write(text.encode("utf-8", "backslashreplace"))
 
     def close(self) -> None:
-        """Complete the file."""
         self.abandon()
         if self._file is not self._target:
             self._file.close()
         self._target.flush()
 
     def abandon(self) -> None:
-        """Leave no thread behind."""
         if self._workers is not None:
             self._workers.shutdown(cancel_futures=True)
 

@@ -3,7 +3,6 @@
 What is learnt is a plain dict, which can be saved in a model file.
 """
 
-from collections import Counter
 from hashlib import blake2b
 from math import ceil, floor, log10
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Floats, Indices
-from rejo.tables.spelling import same_spelling
+from rejo.tables.spelling import same_spelling, spellings_known
 from rejo.tables.values import LARGEST
 
 Learnt = dict[str, Any]
@@ -100,7 +99,7 @@ def learn_category(
         return f"{len(seen)} distinct values in {n} rows: names or free text"
     by_count = sorted(seen, key=lambda word: (-seen[word], word))
     frequent = [word for word in by_count if seen[word] >= least][:max_categories]
-    spellings = _spellings(frequent)
+    spellings = spellings_known(frequent)
     rare = [word for word in by_count[len(frequent) :] if same_spelling(word) not in spellings]
     once = sum(seen[word] == 1 for word in rare)
     marks = sorted({mark_of(same_spelling(word)) for word in rare})
@@ -124,13 +123,6 @@ def mark_of(key: str) -> str:
 def marks_in(rare: str) -> list[str]:
     """Return the marks of rare words, which are stored one after the other."""
     return [rare[i : i + MARK] for i in range(0, len(rare), MARK)]
-
-
-def _spellings(categories: list[str]) -> dict[str, int]:
-    """Return the places of categories by what their spellings share, if no other shares it."""
-    keys = list(map(same_spelling, categories))
-    counts = Counter(keys)
-    return {key: i for i, key in enumerate(keys) if counts[key] == 1}
 
 
 def counts_the_rows(values: Floats, index: Any) -> bool:
@@ -208,8 +200,9 @@ def unseen(words: list[str], learnt: Learnt) -> NDArray[np.bool_]:
 def _places(words: list[str], learnt: Learnt) -> list[int | None]:
     """Return the place of each word among the categories, also in another spelling."""
     place = {word: i for i, word in enumerate(learnt["categories"])}
-    spellings = _spellings(learnt["categories"])
-    return [place[word] if word in place else spellings.get(same_spelling(word)) for word in words]
+    spelled = spellings_known(learnt["categories"])
+    known = {key: place[word] for key, word in spelled.items()}
+    return [place[word] if word in place else known.get(same_spelling(word)) for word in words]
 
 
 def write_levels(out: Floats, levels: Indices) -> None:

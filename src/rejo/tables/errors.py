@@ -1,5 +1,6 @@
 """The one error of this package, how messages quote names, and the optional packages."""
 
+import os
 from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
@@ -16,20 +17,15 @@ MOST_COMPARED = 1000
 class TableError(RejoError):
     r"""A table cannot be read or used as it is.
 
-    The message is safe to print.  Its parts are keyword arguments and attributes, see
-    ``RejoError``: ``where`` is the file and the place in it, ``parameter`` is
-    the parameter to change, such as ``sep`` or ``encoding``, and ``remedy`` says what to do.
+    The message is safe to print.
 
     Parameters
     ----------
     problem : str
         What is wrong.
     **parts : str or None
-        ``where``, ``parameter`` and ``remedy``.
-
-    See Also
-    --------
-    read_table : Raises it for files that cannot be read.
+        ``where``, the file and the place in it; ``parameter``, the parameter to change, such as
+        ``sep``; and ``remedy``, what to do.
 
     Examples
     --------
@@ -97,6 +93,12 @@ def check_different(where: str, names: list[str]) -> None:
             where=where,
             remedy="Rename all but one.",
         )
+
+
+def refuse_folder(path: str | os.PathLike[str], name: str) -> None:
+    """Refuse a folder where a file is needed."""
+    if os.path.isdir(path):
+        raise TableError("this is a folder", where=name, remedy="Name a file in it.")
 
 
 def import_pandas(who: str = "reading a table") -> Any:

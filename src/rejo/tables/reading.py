@@ -23,36 +23,16 @@ from rejo.tables.values import Words, cells, spread
 
 @dataclass(frozen=True)
 class Reading:
-    """How a column was read.
+    """How a column was read."""
 
-    Attributes
-    ----------
-    kind : str
-        ``"number"``, ``"date"``, ``"category"`` (words) or ``"text"`` (kept as written).
-    decimal : str
-        Decimal mark of numbers.
-    unit : str
-        What stands beside each number, such as ``"kg"``, ``"%"`` or ``"$"``; empty without one.
-    format : str
-        Format of most dates, or of most that show whether the day or the month comes first.
-    n_missing : int
-        Cells that are empty or mean a missing value.
-    n_odd : int
-        Cells that are neither numbers, or dates, nor missing; they are read as missing.
-    odd : tuple of str
-        At most two of these.
-    remarks : tuple of str
-        Anything else that may surprise, a clause each, such as ``"12 cells have no unit"``.
-    """
-
-    kind: str
+    kind: str  # "number", "date", "category" (words) or "text" (kept as written)
     decimal: str = "."
-    unit: str = ""
-    format: str = ""
-    n_missing: int = 0
-    n_odd: int = 0
-    odd: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    unit: str = ""  # what stands beside each number, such as kg, % or $
+    format: str = ""  # of most dates, or of most that show the order of day and month
+    n_missing: int = 0  # cells that are empty or mean a missing value
+    n_odd: int = 0  # cells that are neither numbers, or dates, nor missing; read as missing
+    odd: tuple[str, ...] = ()  # at most two of these
+    remarks: tuple[str, ...] = ()  # what else may surprise, such as "12 cells have no unit"
 
 
 def written_as(readings: Mapping[str, Reading]) -> dict[str, dict[str, str]]:
@@ -85,21 +65,10 @@ def read_columns(
 ) -> dict[str, ReadColumn]:
     """Find out what columns of words hold, and read them.
 
-    Parameters
-    ----------
-    columns : dict of str to Words
-    where : str
-        The file, for messages.
-    decimal : str, default=None
-        Decimal mark, for columns whose cells may have either.
-    sep : str, default=""
-        Separator of a CSV file: if it is a comma, a comma is no decimal mark by itself.
-    shown_by : dict of str to str, default={}
-        Decimal marks of columns that were read already.
-    exact : bool, default=False
-        Whether to keep several spellings of a word apart.
-    place : callable, default=None
-        Says where a column and a row are, for messages.
+    ``decimal`` is for columns whose cells may have either decimal mark, and ``shown_by`` the marks
+    of columns that were read already; with the separator ``","``, a comma is no decimal mark by
+    itself.  ``exact`` keeps several spellings of a word apart.  ``where`` and ``place`` say where a
+    file, and a column and a row, are.
     """
 
     def place_of(name: str, row: int) -> str:
@@ -139,6 +108,11 @@ def as_category(column: Words, exact: bool = False, remarks: tuple[str, ...] = (
         remarks = (*remarks, *more)
     n_missing = int((column.codes < 0).sum())
     return ReadColumn(cells(column), Reading("category", n_missing=n_missing, remarks=remarks))
+
+
+def as_text(values: NDArray[np.object_]) -> ReadColumn:
+    """Return a column of strings as written, with None for missing ones."""
+    return ReadColumn(values, Reading("text", n_missing=sum(value is None for value in values)))
 
 
 def _column(column: Words, found: Numbers | Dates, missing: Any, about: Reading) -> ReadColumn:

@@ -15,13 +15,13 @@ from rejo._frames import is_arrow, is_polars
 from rejo._typing import Floats, Indices
 from rejo.tables.dates import ISO, NO_DATE, parse_dates
 from rejo.tables.errors import TableError, import_pandas, shown
+from rejo.tables.marks import number
 from rejo.tables.values import (
     LARGEST,
     Unread,
     Words,
     distinct,
     means_missing,
-    number,
     too_large,
     word_of,
     words_of,

@@ -5,8 +5,7 @@ it from :func:`rejo.tables._bytes.name_of`, without.
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from rejo._io import URL
@@ -126,7 +125,6 @@ def check_output_format(path: str | os.PathLike[str], *, overwrite: bool = False
         check_table(os.fspath(path), overwrite=overwrite)
 
 
-@contextmanager
 def open_typed(
     path: str | os.PathLike[str],
     format: str,
@@ -134,25 +132,20 @@ def open_typed(
     sheet: str | None = None,
     query: str | None = None,
     encoding: str | None = None,
-) -> Iterator[TypedFile]:
+) -> AbstractContextManager[TypedFile]:
     """Open a table that is not a CSV file."""
     if format == "parquet":
         from rejo.tables._parquet import open_parquet
 
-        with open_parquet(path) as parquet:
-            yield parquet
-    elif format == "json":
+        return open_parquet(path)
+    if format == "json":
         from rejo.tables._json import open_json
 
-        with open_json(path, encoding) as json:
-            yield json
-    elif format == "excel":
+        return open_json(path, encoding)
+    if format == "excel":
         from rejo.tables._excel import open_excel
 
-        with open_excel(Path(path), sheet) as excel:
-            yield excel
-    else:
-        from rejo.tables._sql import open_database
+        return open_excel(Path(path), sheet)
+    from rejo.tables._sql import open_database
 
-        with open_database(os.fspath(path), query) as database:
-            yield database
+    return open_database(os.fspath(path), query)

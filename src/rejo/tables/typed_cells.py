@@ -25,7 +25,7 @@ from rejo.tables.errors import TableError, import_pandas
 from rejo.tables.limits import FIELD, long_field
 from rejo.tables.marks import number
 from rejo.tables.number_columns import unclear_words
-from rejo.tables.reading import ReadColumn, Reading, as_category, read_columns
+from rejo.tables.reading import ReadColumn, Reading, as_category, as_text, read_columns
 from rejo.tables.spelling import known_spelling
 from rejo.tables.values import (
     Share,
@@ -231,7 +231,7 @@ def read_cells(
                 raise not_single(WHAT[word], where(row, column))
         if column in text:
             values = cells(every.as_words())
-            found[column] = ReadColumn(values, Reading("text", n_missing=_n_missing(values)))
+            found[column] = as_text(values)
             continue
         part = every.known(gaps)
         if column in words:
@@ -262,12 +262,8 @@ def read_cells(
     found.update(read(rest))
     for column in columns:
         if found[column].reading.kind == "number":
-            check_size(found[column].values, partial(_place, where, column))
+            check_size(found[column].values, lambda row, column=column: where(row, column))
     return {column: found[column] for column in columns}
-
-
-def _place(where: Callable[[int, str], str], column: str, row: int) -> str:
-    return where(row, column)
 
 
 def _of_type(kind: str, values: Any) -> ReadColumn:
@@ -298,10 +294,6 @@ def _plain(value: float, decimal: str) -> str:
     """Return a number as a word that can only be read as this number."""
     word = word_of(value)
     return (word + "0" * bool(GROUPED.fullmatch(word))).replace(".", decimal)
-
-
-def _n_missing(values: NDArray[np.object_]) -> int:
-    return int(sum(value is None for value in values))
 
 
 # ---- for prediction ---------------------------------------------------------------------------

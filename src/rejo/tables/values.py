@@ -1,6 +1,5 @@
 """Columns of strings: each distinct word once, a code for each cell, and the numbers among them."""
 
-import re
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
 
@@ -9,7 +8,6 @@ from numpy.typing import NDArray
 
 from rejo._typing import Floats, Indices
 from rejo.tables.errors import TableError, import_pandas
-from rejo.tables.marks import number as number
 
 #: Entries of a table that mean a missing value.
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL")
@@ -28,7 +26,6 @@ AMONG_NUMBERS = frozenset(_AMONG_NUMBERS.split()) | {
     "not available", "not applicable", "not known", "no data", "no value", "no answer", "k. a.",
     "keine angabe",
 }  # fmt: skip
-NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 FEW = 0.05  # of the cells
 LARGEST = 1e100  # the square of a larger number would overflow
 
