@@ -12,7 +12,6 @@ from sklearn.utils.validation import has_fit_parameter
 from rejo import catalogue, compare
 from rejo.baselines import FrankHallReject, ThresholdRejectClassifier, TwoClassifierReject
 from rejo.catalogue import (
-    FORMER_NAMES,
     METHODS,
     TRAINED,
     Method,
@@ -73,8 +72,6 @@ def test_a_method_can_do_what_the_table_says(name):
 def test_names_and_labels_are_unique():
     assert [method.name for method in METHODS.values()] == list(METHODS)
     assert len({method.label for method in METHODS.values()}) == len(METHODS)
-    assert set(FORMER_NAMES.values()) <= set(METHODS)
-    assert not set(FORMER_NAMES) & set(METHODS)
 
 
 @pytest.mark.parametrize(
@@ -147,8 +144,6 @@ def test_methods_are_found_by_name():
     assert [method.name for method in find(["mlp", "svm"])] == ["mlp", "svm"]
     with pytest.raises(ValueError, match="'forest' is not a method; methods: logistic, svm"):
         find(["forest"])
-    with pytest.raises(ValueError, match="'rejo SVM' is now called 'svm'"):
-        find(["rejo SVM"])
     with pytest.raises(ValueError, match="'embedded' takes two classes only; there are 3"):
         standard_methods(3, 2, 80, names=["embedded"])
 

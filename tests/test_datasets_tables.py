@@ -116,11 +116,6 @@ def test_a_parquet_file(tmp_path):
     assert (table.data["age"].tolist(), table.target_names) == ([41, 63], ["poor", "good"])
 
 
-def test_the_old_name_of_groups_is_refused(write):
-    with pytest.raises(TypeError, match="'group': it is now called 'groups'"):
-        load_table(write(ROWS), target="grade", group="patient")
-
-
 def test_missing_values_and_words_that_look_like_them(write):
     path = write("x,job,target\n?,None,0\n,NA,1\n3,-,1\n")
     table = load_table(path)

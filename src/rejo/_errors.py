@@ -1,15 +1,10 @@
-"""Errors that both programs and people can read, words for words that are not known, new names."""
+"""Errors that both programs and people can read; words that may be meant."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from difflib import SequenceMatcher
-from functools import wraps
-from typing import ParamSpec, TypeVar
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 class RejoError(ValueError):
@@ -73,32 +68,3 @@ def _letters(text: str) -> str:
 
 def _parts(text: str) -> set[str]:
     return {part for part in re.split(r"[\W_]+", text.casefold()) if part}
-
-
-def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Refuse the old names of parameters with an error that gives the new ones.
-
-    Examples
-    --------
-    >>> from rejo._errors import renamed
-    >>> @renamed(jobs="n_jobs")
-    ... def work(n_jobs=None):
-    ...     return n_jobs
-    >>> work(jobs=2)
-    Traceback (most recent call last):
-    TypeError: work() has no parameter 'jobs': it is now called 'n_jobs'.
-    """
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        @wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            for old in names.keys() & kwargs.keys():
-                raise TypeError(
-                    f"{function.__qualname__}() has no parameter {old!r}: it is now called "
-                    f"{names[old]!r}."
-                )
-            return function(*args, **kwargs)
-
-        return call
-
-    return decorate

@@ -391,34 +391,7 @@ _RIVALS = (
 METHODS: Mapping[str, Method] = {
     method.name: method for method in (*_LEARNERS, *_POSTERIORS, _BLEND, *_RIVALS)
 }
-# Names that scripts may still use; each is refused with the present one.
-FORMER_NAMES = {
-    "rejo SVM": "svm",
-    "rejo logistic": "kernel-logistic",
-    "rejo NN": "mlp",
-    "SVM-1C cut-offs": "svm-cutoffs",
-    "SVM-1C Chow": "svm-posterior",
-    "SVM-1C class": "svm-class",
-    "SVM-2C": "svm-pair",
-    "NN-1C Chow": "mlp-posterior",
-    "NN-2C": "mlp-pair",
-    "Bartlett-Wegkamp": "bartlett-wegkamp",
-    "double hinge": "double-hinge",
-    "Frank-Hall 1C": "svm-cutoffs",
-    "Frank-Hall 2C": "svm-pair",
-    "logistic-chow": "logistic-posterior",
-    "svm-chow": "svm-posterior",
-    "mlp-chow": "mlp-posterior",
-    "boosting-chow": "boosting-posterior",
-}
 TRAINED = tuple(method.name for method in METHODS.values() if method.trained)
-
-
-def refuse_former_names(names: Iterable[Any]) -> None:
-    """Raise an error that gives the present name of a method."""
-    for name in names:
-        if name in FORMER_NAMES:
-            raise ValueError(f"{name!r} is now called {FORMER_NAMES[name]!r}.")
 
 
 def find(names: Iterable[str], n_classes: int | None = None, ordered: bool = True) -> list[Method]:
@@ -426,7 +399,6 @@ def find(names: Iterable[str], n_classes: int | None = None, ordered: bool = Tru
     found = []
     for name in names:
         method = METHODS.get(name)
-        refuse_former_names([name])
         if method is None:
             raise ValueError(f"{name!r} is not a method; methods: {', '.join(METHODS)}.")
         if n_classes is not None and not method.takes(n_classes, ordered):

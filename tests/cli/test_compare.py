@@ -76,7 +76,6 @@ def test_methods_are_chosen_by_name(run, table, quick):
     assert "differs from auto" in out
     for names, problem in {
         "svm,svm-triple": "'svm-triple' is not a method; methods: logistic, svm",
-        "svm,SVM-2C": "'SVM-2C' is now called 'svm-pair'",
         "svm": "at least two",
     }.items():
         code, _, err = run(*words, names)

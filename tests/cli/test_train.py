@@ -476,7 +476,6 @@ def test_a_model_that_is_not_known(refused, table):
     table().to_csv("t.csv", index=False)
     words = ("train", "t.csv", *FIXED[:4], "-o", "m.rejo", "--model")
     assert "did you mean forest-posterior?" in refused(2, *words, "forest-posteriors")
-    assert "now called svm-posterior" in refused(2, *words, "svm-chow")
 
 
 def test_stages_are_told_with_the_time_left(table, capsys, monkeypatch):

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rejo import RejoLinear, compare
 from rejo.datasets import make_synthetic_2
-from rejo.displays import AccuracyRejectDisplay, Curve, ReviewBudgetDisplay, RiskCurveDisplay
+from rejo.displays import AccuracyRejectDisplay, Curve, RiskCurveDisplay
 from rejo.metrics import accuracy_reject_curve
 
 COSTS = (0.1, 0.2, 0.4)
@@ -361,9 +361,3 @@ def test_plot_again_in_given_axes():
     _, ax = plt.subplots()
     assert display.plot(ax=ax) is display
     assert display.ax_ is ax
-
-
-@pytest.mark.parametrize("display", [AccuracyRejectDisplay, ReviewBudgetDisplay])
-def test_the_old_name_of_the_sureness_is_refused(display):
-    with pytest.raises(TypeError, match="'confidence': it is now called 'sureness'"):
-        display.from_predictions([0, 1], [0, 1], confidence=[0.5, 0.6])

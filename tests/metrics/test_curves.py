@@ -234,9 +234,3 @@ def test_wrong_weights_and_kinds_are_named():
         metrics.auarc([0, 1], [0, 1], [1, 2], accuracy=None)
     with pytest.raises(ValueError, match="risk must be 'accepted' or 'overall', got 'selective'"):
         metrics.risk_coverage_curve([0, 1], [0, 1], [1, 2], risk="selective")
-
-
-@pytest.mark.parametrize("area", AREAS)
-def test_the_old_name_of_the_sureness_is_refused(area):
-    with pytest.raises(TypeError, match="'confidence': it is now called 'sureness'"):
-        area([0, 1], [0, 1], confidence=[0.5, 0.6])

@@ -77,12 +77,6 @@ def test_the_accuracy_of_nothing_is_unknown():
 
 
 @pytest.mark.parametrize("bound", [metrics.wilson_interval, metrics.binomial_upper_bound])
-def test_the_old_name_of_the_number_of_cases_is_refused(bound):
-    with pytest.raises(TypeError, match="'n': it is now called 'n_samples'"):
-        bound(1, n=2)
-
-
-@pytest.mark.parametrize("bound", [metrics.wilson_interval, metrics.binomial_upper_bound])
 @pytest.mark.parametrize(
     ("args", "error", "message"),
     [

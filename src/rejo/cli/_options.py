@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rejo._errors import RejoError, close_words
-from rejo.catalogue import FORMER_NAMES, TRAINED
+from rejo.catalogue import TRAINED
 from rejo.cli._files import CommandError
 
 NAMES: dict[str, Any] = {"skipinitialspace": True, "strict": True}  # how lists are written
@@ -151,10 +151,8 @@ def models(text: str) -> str:
     """Read "auto", or names of models; they stay one text."""
     for name in names(text):
         if name not in ("auto", *TRAINED):
-            refused = FORMER_NAMES.get(name)
             close = close_words(name, TRAINED, 1)
-            hint = f"; it is now called {refused}" if refused else ""
-            hint = f"; did you mean {close[0]}?" if close and not hint else hint
+            hint = f"; did you mean {close[0]}?" if close else ""
             raise ArgumentTypeError(f"{name!r} is not a model{hint}; models: {', '.join(TRAINED)}")
     return text
 

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from rejo._errors import renamed
 from rejo.tables import TableError, read_table
 from rejo.tables.errors import check_columns, did_you_mean, import_pandas
 
 
-@renamed(group="groups")
 def load_table(
     path_or_name: str | os.PathLike[str],
     *,

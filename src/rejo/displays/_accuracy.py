@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejo._docs import cited
-from rejo._errors import renamed
 from rejo._typing import Floats
 from rejo.displays._comparisons import curves_from_rows
 from rejo.displays._curves import RANKING, Curve, CurveDisplay, check_choice, draw_legend
@@ -159,7 +158,6 @@ class AccuracyRejectDisplay(CurveDisplay):
 
     @classmethod
     @described
-    @renamed(confidence="sureness")
     def from_predictions(
         cls,
         y_true: ArrayLike,

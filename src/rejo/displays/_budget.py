@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejo._docs import cited
-from rejo._errors import renamed
 from rejo._typing import Floats
 from rejo.displays._curves import RANKING, RING, Curve, draw_curves, draw_legend, draw_reference
 from rejo.displays._inputs import column, described, rank
@@ -109,7 +108,6 @@ class ReviewBudgetDisplay(Display):
 
     @classmethod
     @described
-    @renamed(confidence="sureness")
     def from_predictions(
         cls,
         y_true: ArrayLike,

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rejo._docs import cited
-from rejo._errors import renamed
 from rejo._html import table_html
 from rejo._typing import Floats
 from rejo.metrics._labels import Weights, choice, described, floats, forced_outcomes, shares
@@ -133,7 +132,6 @@ class _Ranking(NamedTuple):
 
 
 @described
-@renamed(confidence="sureness")
 def risk_coverage_curve(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -189,7 +187,6 @@ def risk_coverage_curve(
 
 
 @described
-@renamed(confidence="sureness")
 def accuracy_reject_curve(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -246,7 +243,6 @@ def accuracy_reject_curve(
 
 
 @described
-@renamed(confidence="sureness")
 def aurc(
     y_true: ArrayLike, y_pred: ArrayLike, sureness: ArrayLike, *, sample_weight: Weights = None
 ) -> float:
@@ -289,7 +285,6 @@ def aurc(
 
 
 @described
-@renamed(confidence="sureness")
 def e_aurc(
     y_true: ArrayLike, y_pred: ArrayLike, sureness: ArrayLike, *, sample_weight: Weights = None
 ) -> float:
@@ -338,7 +333,6 @@ def e_aurc(
 
 
 @described
-@renamed(confidence="sureness")
 def augrc(
     y_true: ArrayLike, y_pred: ArrayLike, sureness: ArrayLike, *, sample_weight: Weights = None
 ) -> float:
@@ -384,7 +378,6 @@ def augrc(
 
 
 @described
-@renamed(confidence="sureness")
 def auarc(
     y_true: ArrayLike,
     y_pred: ArrayLike,

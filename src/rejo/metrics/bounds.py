@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 from scipy.special import bdtr, betaincinv
 
 from rejo._docs import cited
-from rejo._errors import renamed
 from rejo._typing import Floats
 from rejo.metrics._labels import number
 from rejo.metrics.intervals import check_counts, check_level
@@ -24,7 +23,6 @@ _HALVINGS = 40  # of the range in which a bound is looked for
 
 
 @cited
-@renamed(n="n_samples")
 def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) -> float:
     """Exact upper bound for an error rate, after Clopper and Pearson.
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from rejo._docs import cited
-from rejo._errors import renamed
 from rejo._html import table_html
 from rejo._state import check_fields, figure, storable
 from rejo._typing import Floats
@@ -100,7 +99,6 @@ def intervals_html(title: str, rates: Mapping[str, Interval[float]]) -> str:
 
 
 @cited
-@renamed(n="n_samples")
 def wilson_interval(
     successes: int, n_samples: int, confidence: float = 0.95, *, n_effective: float | None = None
 ) -> Interval[float]:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from joblib import Parallel, delayed, parallel_config
 
 from rejo._docs import cited
-from rejo._errors import renamed
 from rejo._io import progress
 from rejo.cluster import connect, hand_out
 from rejo.study._code import current_code, digest_of, signed
@@ -31,7 +30,6 @@ class Result(NamedTuple):
 
 
 @cited
-@renamed(jobs="n_jobs", progress="verbose")
 def run(
     study: StudyPlan,
     database: str | os.PathLike[str],
