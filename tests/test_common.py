@@ -141,7 +141,7 @@ SETTINGS = {
     "ThresholdRejectClassifier": [
         {"estimator": LINEAR},
         {"estimator": LINEAR, "reject_cost": None},
-        {"estimator": LINEAR, "rule": "class", "max_rejection": 0.1, "cv": 2},
+        {"estimator": LINEAR, "rule": "class", "cv": 2},
         {"estimator": MACHINE, "reject_cost": None, "cv": 2},
         {"estimator": MACHINE, "rule": "score"},
     ],

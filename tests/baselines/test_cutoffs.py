@@ -122,41 +122,14 @@ def rates(points, thresholds):
 
 @given(posterior_points(), COSTS)
 def test_class_thresholds_minimise_the_risk(points, reject_cost):
-    found = rates(points, class_thresholds(*points, 2, reject_cost, None))
+    found = rates(points, class_thresholds(*points, 2, reject_cost))
     pairs = product(np.append(np.unique(points[0]), 2.0), repeat=2)
     best = min(np.dot(rates(points, np.array(pair)), [reject_cost, 1]) for pair in pairs)
     assert_allclose(np.dot(found, [reject_cost, 1]), best, atol=1e-9)
 
 
-@given(posterior_points(), st.floats(0.0, 1.0))
-def test_class_thresholds_respect_the_largest_share_of_rejections(points, max_rejection):
-    thresholds = class_thresholds(*points, 2, 0.2, max_rejection)
-    rejected, errors = rates(points, thresholds)
-    assert rejected <= max_rejection + 1e-9
-    before = np.average(points[2], weights=points[3])
-    if rejected < 1 - 1e-9:  # the accuracy on the accepted points does not fall
-        assert errors / (1 - rejected) <= before + 1e-9
-
-
-def test_greedy_steps_reach_the_best_error_that_so_many_rejections_allow():
-    rng = np.random.default_rng(0)
-    n, K = 400, 3
-    p, top = rng.uniform(0.4, 1.0, n), rng.integers(0, K, n)
-    wrong = rng.uniform(size=n) > np.array([p, p**2, p**0.5])[top, np.arange(n)]
-    points = p, top, wrong, np.ones(n)
-    losses = []
-    for max_rejection in (0.0, 0.1, 0.2, 0.4):
-        rejected, errors = rates(points, class_thresholds(*points, K, 0.2, max_rejection))
-        losses.append(errors)
-        one = np.quantile(p, max_rejection)  # the same threshold for all classes: Chow's
-        chow = rates(points, np.full(K, one))
-        assert rejected <= max_rejection + 1e-9
-        assert errors <= chow[1] + 0.01
-    assert losses == sorted(losses, reverse=True)
-
-
 def test_a_class_without_points_keeps_the_threshold_of_chow():
     thresholds = class_thresholds(
-        np.array([0.9]), np.array([0]), np.array([False]), np.ones(1), 2, 0.2, None
+        np.array([0.9]), np.array([0]), np.array([False]), np.ones(1), 2, 0.2
     )
     assert_allclose(thresholds, [0.0, 0.8])

@@ -34,7 +34,7 @@ from rejo.datasets import (
     make_synthetic_3,
     posterior,
 )
-from rejo.metrics import empirical_risk, rejection_rate
+from rejo.metrics import empirical_risk
 
 
 class TruePosterior(ClassifierMixin, BaseEstimator):
@@ -355,22 +355,6 @@ def test_weights_count_in_the_fit_and_in_the_cutoffs(binary, rule):
 # ---- class-related thresholds ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("max_rejection", [0.0, 0.05, 0.2, 1.0])
-def test_class_thresholds_respect_the_largest_share_of_rejections(three, max_rejection):
-    X, y = three
-    model = ThresholdRejectClassifier(
-        GaussianNB(), rule="class", max_rejection=max_rejection, cv="train"
-    ).fit(X, y)
-    predicted = model.predict(X)
-    plain = GaussianNB().fit(X, y)
-    assert rejection_rate(y, predicted, reject_label="reject") <= max_rejection + 1e-12
-    accepted = predicted != "reject"
-    assert (predicted == y)[accepted].mean() >= plain.score(X, y)
-    assert model.cutoffs_.shape == (3,)
-    if max_rejection == 0:
-        assert_array_equal(predicted, plain.predict(X))
-
-
 def test_class_thresholds_beat_chow_where_posteriors_are_biased_against_a_class():
     # The posterior of class 1 is too large, that of class 0 too small.
     X, y = make_synthetic_2(4000, random_state=0)
@@ -501,8 +485,6 @@ def test_risk_on_400_points_is_near_the_bayes_risk(rule, C, gamma):
         (dict(reject_cost=0.7), r"reject_cost=0.7 is above 0.5: with 2 classes.* at most 1 - 1/2"),
         (dict(rule="class", cost_of={"error": 10, "review": 2}), "no effect with rule='class'"),
         (dict(calibration=None), "calibration='sigmoid' or 'isotonic', or rule='score'"),
-        (dict(max_rejection=0.1), "max_rejection=0.1 is for rule='class', not 'chow'"),
-        (dict(rule="class", max_rejection=0.1, reject_cost=None), "reject_cost=None forbids"),
         (dict(cv=500), "cv=500 folds cannot be made of 200 points"),
         (dict(cv="five"), "'cv' parameter"),
     ],

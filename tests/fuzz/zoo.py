@@ -260,7 +260,6 @@ register("logistic_matrix", by_posteriors(LOGISTIC, cost_of=[[0, 5, 0.5], [3, 0,
 register("score", by_posteriors(LinearSVC(), rule="score"))
 register("score_svc", by_posteriors(SVC(), rule="score", cv=2))
 register("class_rule", by_posteriors(LOGISTIC, rule="class", cv=2), "three")
-register("class_share", by_posteriors(LOGISTIC, rule="class", max_rejection=0.2, cv=2))
 for method in ("sigmoid", "isotonic", "temperature"):
     register(f"linear_svc_{method}", by_posteriors(LinearSVC(), calibration=method, cv=2))
     three = by_posteriors(LinearSVC(), calibration=method, cv=2)

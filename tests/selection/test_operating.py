@@ -583,8 +583,8 @@ def test_posteriors_that_are_too_extreme_are_expected_to_calm_down():
 
 
 def test_a_reject_cost_without_effect_is_not_varied(data):
-    inner = ThresholdRejectClassifier(LogisticRegression(), rule="class", max_rejection=0.1)
-    with pytest.raises(ValueError, match="leave max_rejection out"):
+    inner = ThresholdRejectClassifier(LogisticRegression(), cost_of={"error": 9, "review": 1})
+    with pytest.raises(ValueError, match="cost_of"):
         RejectClassifierCV(inner, review_budget=0.2).fit(*data)
 
 

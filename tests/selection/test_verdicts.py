@@ -7,7 +7,7 @@ from scipy.stats import binom
 from rejo.decisions import uniform_prices
 from rejo.selection.guarantee import Guarantee
 from rejo.selection.target import Target
-from rejo.selection.verdicts import excess_probability, judge_target, mean_excess_probability
+from rejo.selection.verdicts import excess_probability, judge_targets, mean_excess_probability
 
 BUDGET = Target("review_budget", "rejection_rate", 0.2)
 LIMIT = Target("max_error", "accepted_error_rate", 0.1)
@@ -23,7 +23,8 @@ def cases(right=0, wrong=0, reviewed=0):
 
 
 def judge(target, *, guarantee=None, prices=None, size=None, **counts):
-    return judge_target(target, guarantee, prices, *cases(**counts), size=size)
+    guarantees = [] if guarantee is None else [guarantee]
+    return judge_targets([target], guarantees, prices, *cases(**counts), size=size)
 
 
 @pytest.mark.parametrize("n", [1, 7, 60])
@@ -91,7 +92,7 @@ def test_prices():
     prices, asked = 100 * uniform_prices(2, 0.2), Target("cost_of", None, 0.2)
     decision, y = np.repeat([0, 1, -1], [60, 5, 35]), np.zeros(100, dtype=int)
     forced = np.where(decision < 0, np.arange(100) % 2, decision)
-    (found,) = judge_target(asked, None, prices, decision, forced, y)
+    (found,) = judge_targets([asked], [], prices, decision, forced, y)
     assert (found.part, found.verdict) == ("cost_of", "met")
     assert found.seen == pytest.approx(12)
     assert found.sentence == (
@@ -99,7 +100,7 @@ def test_prices():
         "average; if all were reviewed it would have cost 20, if all were decided 23. The model is "
         "the cheapest of the three."
     )
-    (found,) = judge_target(asked, None, prices, decision, np.where(decision < 0, 0, decision), y)
+    (found,) = judge_targets([asked], [], prices, decision, np.where(decision < 0, 0, decision), y)
     assert found.verdict == "missed, beyond chance"
     assert "Deciding every case would have cost less, beyond chance." in found.sentence
     (found,) = judge(asked, prices=prices, right=78, wrong=22)

@@ -15,6 +15,7 @@ Names that are not in ``__all__`` are for other rooms of the package.
 
 # ruff: noqa: F401 (names for other rooms)
 
+from rejo.baselines._wrapped import with_last
 from rejo.baselines.bag_embedding import BagEmbedding
 from rejo.baselines.bags import bag_array, is_bags
 from rejo.baselines.blend import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
@@ -10,7 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.parallel import Parallel, delayed
@@ -80,6 +83,17 @@ class Wrapper(WrapsClassifier):
         place[targets.rows] = np.arange(n)
         kept = [(place[train], place[test]) for train, test in splits]
         return [(train[train >= 0], test[test >= 0]) for train, test in kept]
+
+
+def with_last(model: Any, last: Any) -> Any:
+    """A copy of a fitted model with another last step; one that is no pipeline is replaced."""
+    if isinstance(model, FrozenEstimator):
+        return FrozenEstimator(last)
+    if not isinstance(model, Pipeline):
+        return last
+    found = copy(model)
+    found.steps = [*model.steps[:-1], (model.steps[-1][0], last)]
+    return found
 
 
 def fit_clone(estimator: Any, X: Any, y: NDArray[Any], weight: Floats | None) -> Any:

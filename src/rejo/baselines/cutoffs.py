@@ -45,64 +45,26 @@ def class_thresholds(
     weight: Floats,  # (n,)
     n_classes: int,
     reject_cost: float,
-    max_rejection: float | None,  # largest share of rejections
 ) -> Floats:
     """Least posterior ``T_i`` (K,) at which a point whose likeliest class is ``i`` is accepted.
 
     Rejecting the points of a class up to some ``p`` adds the rejections W and removes the errors E.
-    Without ``max_rejection`` every class minimises ``reject_cost * W - E`` by itself.  With it,
-    each step takes the stretch of points with the most errors per rejection of those that still
-    fit, as long as the accuracy on the accepted points grows.  A threshold is 0 to accept all
-    points of a class, above 1 for none, and Chow's ``1 - reject_cost`` for a class without points.
+    Every class minimises ``reject_cost * W - E``, which minimises the risk.  A threshold is 0 to
+    accept all points of a class, above 1 for none, and Chow's ``1 - reject_cost`` for a class
+    without points.
     """
-    total = weight.sum()
     thresholds = np.full(n_classes, 1.0 - reject_cost)
-    classes = np.unique(top)
-    candidates, rejections, errors = [], [], []  # for each class, at each of its m_i places
-    for i in classes:
+    for i in np.unique(top):
         mine = np.flatnonzero(top == i)
         mine = mine[np.argsort(p[mine], kind="stable")]
         places = _places(p[mine])
+        risk = reject_cost * _running(weight[mine]) - _running(weight[mine] * wrong[mine])
+        best = int(np.argmax(risk[places] <= risk[places].min() + SLACK * weight.sum()))
         lower, upper = p[mine][places[1:-1] - 1], p[mine][places[1:-1]]
         middle = (lower + upper) / 2
         middle = np.where(middle > lower, middle, upper)  # neighbouring floats
-        candidates.append(np.concatenate([[0.0], middle, [np.nextafter(1.0, 2.0)]]))
-        rejections.append(_running(weight[mine])[places])
-        errors.append(_running(weight[mine] * wrong[mine])[places])
-    if max_rejection is None:
-        risks = [reject_cost * W - E for W, E in zip(rejections, errors, strict=True)]
-        chosen = [int(np.argmax(r <= r.min() + SLACK * total)) for r in risks]
-    else:
-        chosen = _greedy(rejections, errors, max_rejection * total, SLACK * total)
-    thresholds[classes] = [T[m] for T, m in zip(candidates, chosen, strict=True)]
+        thresholds[i] = [0.0, *middle, np.nextafter(1.0, 2.0)][best]
     return thresholds
-
-
-def _greedy(
-    rejections: list[Floats], errors: list[Floats], budget: float, slack: float
-) -> list[int]:
-    """Place of every class after the best steps within the budget."""
-    chosen = [0] * len(rejections)
-    accepted = sum(float(W[-1]) for W in rejections)
-    left = sum(float(E[-1]) for E in errors)  # errors among the accepted
-    budget += slack
-    while accepted > slack:
-        best = (left / accepted + SLACK, 0, 0)  # errors per rejection that raise the accuracy
-        for i, (W, E) in enumerate(zip(rejections, errors, strict=True)):
-            m = chosen[i]
-            added = W[m + 1 :] - W[m]
-            added = added[added <= budget]
-            if added.size:
-                rates = (E[m + 1 : m + 1 + added.size] - E[m]) / added
-                step = int(np.argmax(rates))
-                best = max(best, (float(rates[step]), i, m + 1 + step))
-        _, i, place = best
-        if place == 0:
-            break
-        added = float(rejections[i][place] - rejections[i][chosen[i]])
-        left -= float(errors[i][place] - errors[i][chosen[i]])
-        accepted, budget, chosen[i] = accepted - added, budget - added, place
-    return chosen
 
 
 def _places(ascending: Floats) -> Indices:

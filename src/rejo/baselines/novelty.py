@@ -11,9 +11,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.stats import binom
 from sklearn.base import BaseEstimator, clone
-from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import KFold, check_cv
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
@@ -33,7 +31,7 @@ from rejo._state import (
     storable,
 )
 from rejo._typing import Floats, Mask
-from rejo.baselines._wrapped import Fold, fit_clone
+from rejo.baselines._wrapped import Fold, fit_clone, with_last
 from rejo.baselines.threshold import ThresholdRejectClassifier
 from rejo.estimators import (
     NOVEL,
@@ -256,15 +254,8 @@ class NoveltyReject(RejectClassifier):
     ) -> Self:
         """Return a copy that decides at other prices, if the classifier can; it shares the fit."""
         check_is_fitted(self)
-        inner = self.classifier_
-        last = final_classifier(inner).at(reject_cost, cost_of, prices=prices)
-        if isinstance(inner, FrozenEstimator):
-            last = FrozenEstimator(last)
-        elif isinstance(inner, Pipeline):
-            found = copy(inner)
-            found.steps = [*inner.steps[:-1], (inner.steps[-1][0], last)]
-            last = found
-        return self._around(last)
+        last = final_classifier(self.classifier_).at(reject_cost, cost_of, prices=prices)
+        return self._around(with_last(self.classifier_, last))
 
     @property
     def decides_by_posteriors(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -46,7 +45,6 @@ from rejo.baselines.calibration import (
 )
 from rejo.baselines.cutoffs import best_cutoffs, class_thresholds
 from rejo.estimators import (
-    FiniteInterval,
     Judgement,
     PricedClassifier,
     RejectClassifier,
@@ -96,9 +94,6 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
         What errors and reviews cost, instead of ``reject_cost``: for example ``{"error": 5000,
         "review": 40}`` or ``"error:ill=5000,error:well=300,review=40"``.
         :func:`rejo.prices.price_matrix` lists all forms.  Not for ``rule="class"``.
-    max_rejection : float in [0, 1], default=None
-        With ``rule="class"``: maximise the accuracy on the accepted points with at most this
-        rejection rate, instead of minimising the risk.
     calibration : {"auto", "sigmoid", "isotonic", "temperature"} or None, default="auto"
         How to turn scores into posteriors, on the points of ``cv``: by Platt's sigmoid (for more
         than two classes, multinomial logistic regression on all scores, or a sigmoid at each
@@ -163,7 +158,6 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
     """
 
     rule: str = "chow"
-    max_rejection: float | None = None
     calibration: str | None = "auto"
     cv: Any = 5
 
@@ -179,7 +173,6 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
         "rule": [StrOptions({"chow", "score", "class"})],
         "reject_cost": [ReviewPrice(1.0), None],
         "cost_of": "no_validation",  # by price_matrix, when the classes are known
-        "max_rejection": [FiniteInterval(Real, 0.0, 1.0, closed="both"), None],
         "calibration": [StrOptions({"auto", *METHODS}), None],
         "cv": [StrOptions({"train"}), "cv_object"],
     }
@@ -312,9 +305,7 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
             self.cutoffs_ = np.zeros(K)
         else:
             top = values.argmax(axis=1)
-            self.cutoffs_ = class_thresholds(
-                values.max(axis=1), top, top != k, w, K, cost, self.max_rejection
-            )
+            self.cutoffs_ = class_thresholds(values.max(axis=1), top, top != k, w, K, cost)
 
     # ---- decisions ------------------------------------------------------------------------
 
@@ -338,16 +329,6 @@ class ThresholdRejectClassifier(Wrapper, PricedClassifier):
 
     def _calibration(self, estimator: Any) -> str | None:
         """Method that turns scores into posteriors, if one is needed."""
-        if self.max_rejection is not None and self.rule != "class":
-            raise ValueError(
-                f"max_rejection={self.max_rejection!r} is for rule='class', not {self.rule!r}. "
-                "Leave it out, or set rule='class'."
-            )
-        if self.max_rejection is not None and self.reject_cost is None:
-            raise ValueError(
-                f"max_rejection={self.max_rejection!r} allows rejections, but reject_cost=None "
-                "forbids them. Give a reject_cost, which then only counts in score."
-            )
         if self.cost_of is not None and self.rule == "class":
             raise ValueError(
                 "cost_of has no effect with rule='class', which weighs all errors alike. Use "

@@ -37,30 +37,22 @@ class ChosenModel(RejectClassifier):
     @available_if(lambda self: hasattr(self._decider, "boundary_scores"))
     def boundary_scores(self, X: Any) -> Floats:
         """Return the scores (n_samples, n_boundaries) of the chosen model, if it has boundaries."""
-        check_is_fitted(self)
-        classifier, X = final_step(self.best_estimator_, X)
-        return np.asarray(classifier.boundary_scores(X))
+        return np.asarray(self._ask("boundary_scores", X))
 
     @available_if(lambda self: hasattr(self._decider, "predict_proba"))
     def predict_proba(self, X: Any) -> Floats:
         """Return the posteriors (n_samples, n_classes) of the chosen model, if it has them."""
-        check_is_fitted(self)
-        classifier, X = final_step(self.best_estimator_, X)
-        return np.asarray(classifier.predict_proba(X))
+        return np.asarray(self._ask("predict_proba", X))
 
     @available_if(lambda self: hasattr(self._decider, "novel_mask"))
     def novel_mask(self, X: Any) -> Mask:
         """Return which cases (n_samples,) the chosen model finds novel, if it has a detector."""
-        check_is_fitted(self)
-        classifier, X = final_step(self.best_estimator_, X)
-        return np.asarray(classifier.novel_mask(X))
+        return np.asarray(self._ask("novel_mask", X))
 
     @available_if(lambda self: hasattr(self._decider, "novel_features"))
     def novel_features(self, X: Any, top: int = 3) -> Any:
         """Return the strange features of each case, as its last step sees them."""
-        check_is_fitted(self)
-        classifier, X = final_step(self.best_estimator_, X)
-        return classifier.novel_features(X, top)
+        return self._ask("novel_features", X, top)
 
     @property
     def _decider(self) -> Any:
@@ -75,15 +67,17 @@ class ChosenModel(RejectClassifier):
 
     def judge(self, X: Any) -> Judgement:
         """Decide each point; see :meth:`rejo.estimators.RejectClassifier.judge`."""
-        check_is_fitted(self)
-        classifier, X = final_step(self.best_estimator_, X)
-        return classifier.judge(X)
+        return self._ask("judge", X)
 
     def predict_forced(self, X: Any) -> NDArray[Any]:
         """Predict the class (n_samples,) of every point, whatever its group."""
+        return np.asarray(self._ask("predict_forced", X))
+
+    def _ask(self, method: str, X: Any, *more: Any) -> Any:
+        """What a method of the chosen classifier answers, after the steps before it."""
         check_is_fitted(self)
         classifier, X = final_step(self.best_estimator_, X)
-        return np.asarray(classifier.predict_forced(X))
+        return getattr(classifier, method)(X, *more)
 
     def _copy_features(self) -> None:
         for name in ("n_features_in_", "feature_names_in_"):
@@ -92,8 +86,7 @@ class ChosenModel(RejectClassifier):
                 setattr(self, name, getattr(self.best_estimator_, name))
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
-        classifier, X = final_step(self.best_estimator_, X)
-        return float(classifier._mean_cost(X, y, sample_weight))
+        return float(self._ask("_mean_cost", X, y, sample_weight))
 
     def _check_state(self) -> None:
         """The chosen model has the same classes and features."""

@@ -33,6 +33,7 @@ from rejo.selection.folds import (
     candidate,
     check_reject_costs,
     described,
+    has_order,
     last_step,
     make_fold,
     split_shuffled,
@@ -179,7 +180,7 @@ def compare(
     left_out: dict[str, str] = {}
     listed = isinstance(estimators, Sequence) and len(estimators) > 0
     if listed and all(isinstance(name, str) for name in estimators):
-        ordered = _has_order(classes, y)
+        ordered = has_order(classes, is_ordered(y))
         estimators, grids, left_out = _from_catalogue(
             estimators, X, len(classes), ordered, random_state
         )
@@ -379,8 +380,9 @@ def _settings(
     """Prices to compare at."""
     K = len(classes)
     if cost_of is not None:
-        prices = price_matrix(cost_of, classes.tolist(), ordered=_has_order(classes, y))
-        check_reviews_pay(cost_of, classes.tolist(), ordered=_has_order(classes, y))
+        ordered = has_order(classes, is_ordered(y))
+        prices = price_matrix(cost_of, classes.tolist(), ordered=ordered)
+        check_reviews_pay(cost_of, classes.tolist(), ordered=ordered)
         return [PricePoint(reject_cost_of(prices), prices, True)]
     costs = check_reject_costs(reject_costs, max(HIGHEST, 1 - 1 / K))
     return [PricePoint(w, uniform_prices(K, w), False) for w in costs]
@@ -427,11 +429,6 @@ def _has_region(prices: Floats) -> bool:
     """Return whether a review of some cases of two classes pays, so that it can be learned."""
     (_, a, r), (b, _, s) = prices
     return bool(r * b + s * a < a * b and 0 < r < a and 0 < s < b)
-
-
-def _has_order(classes: NDArray[Any], y: Any) -> bool:
-    """Return whether the classes are two, numbers, or an ordered Categorical."""
-    return len(classes) == 2 or classes.dtype.kind in "biuf" or is_ordered(y)
 
 
 def _crossing_rate(classifier: Any, X: Any) -> float:

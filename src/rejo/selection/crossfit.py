@@ -33,8 +33,7 @@ from rejo.selection.folds import (
     known_classes,
     last_step,
     make_folds,
-    split_cases,
-    tests_once,
+    split_once,
 )
 from rejo.selection.outcomes import Outcomes
 from rejo.selection.path import RejectCurve
@@ -151,9 +150,7 @@ def cross_fit(
     ((400, 2), array([0, 0, 0]), array([-1,  1]))
     """
     X, y, groups, weight = check_cases(X, y, groups, sample_weight, "cross_fit")
-    splits = split_cases(cv, X, y, groups)
-    if not tests_once(splits, len(y)):
-        raise ValueError("cv must put every case into exactly one test part, as KFold does.")
+    splits = split_once(cv, X, y, groups)
     (found,) = fit_folds(
         estimator, X, y, splits, sample_weight=weight, n_jobs=n_jobs, verbose=verbose
     )

@@ -33,11 +33,17 @@ from rejo._state import (
     storable,
 )
 from rejo._typing import Floats, Indices, Mask
-from rejo.estimators import Judgement, RejectClassifier, check_answering, must_review
+from rejo.estimators import (
+    Judgement,
+    RejectClassifier,
+    check_answering,
+    fit_weighted,
+    must_review,
+)
 from rejo.metrics import wilson_limits
 from rejo.selection.chances import chance_wrong
 from rejo.selection.guarantee import TargetUnattainable
-from rejo.selection.path import ROUNDING
+from rejo.selection.path import among_decided
 from rejo.selection.target import RATES, Target
 
 LEAST = 10  # decided cases: a rate among fewer means nothing
@@ -59,9 +65,7 @@ class Cuts(NamedTuple):
     @property
     def accepted_error_rate(self) -> Floats:
         """Wrong decisions / decisions (m,); NaN where nothing is decided."""
-        decided = 1.0 - self.rejection_rate
-        some = decided > ROUNDING
-        return np.where(some, self.error_rate / np.where(some, decided, 1), np.nan)
+        return among_decided(self.rejection_rate, self.error_rate)
 
 
 def rank_cuts(
@@ -304,12 +308,7 @@ class CutRanking(RejectClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier; see :meth:`rejo.estimators.RejectClassifier.fit`."""
         self._validate_params()
-        self.estimator_ = clone(self.estimator)
-        if sample_weight is None:
-            self.estimator_.fit(X, y)
-        else:
-            self.estimator_.fit(X, y, sample_weight=sample_weight)
-        return self._answer_for(self.estimator_)
+        return self._answer_for(fit_weighted(clone(self.estimator), X, y, sample_weight))
 
     def _answer_for(self, fitted: Any) -> Self:
         self.estimator_ = fitted

@@ -111,6 +111,14 @@ def tests_once(splits: Splits, n_samples: int) -> bool:
     return bool(np.array_equal(np.sort(cases), np.arange(n_samples)))
 
 
+def split_once(cv: Any, X: Any, y: Any, groups: Any) -> Splits:
+    """As :func:`split_cases`, of a ``cv`` that tests every case once."""
+    splits = split_cases(cv, X, y, groups)
+    if not tests_once(splits, len(y)):
+        raise ValueError("cv must put every case into exactly one test part, as KFold does.")
+    return splits
+
+
 def check_cases(
     X: Any, y: Any, groups: Any, sample_weight: Any, caller: str
 ) -> tuple[Any, Any, Any, Floats | None]:
@@ -187,7 +195,7 @@ def check_rejects(estimator: Any) -> str:
             "reject option, such as RejoSVC, or a pipeline that ends in one."
         )
     params = estimator.get_params()
-    for other in ("loss_matrix", "max_rejection", "cost_of"):
+    for other in ("loss_matrix", "cost_of"):
         if params.get(name.removesuffix("reject_cost") + other) is not None:
             raise ValueError(
                 f"with {other} the reject cost has no effect, so there is nothing to vary: leave "
@@ -204,6 +212,11 @@ def known_classes(estimator: Any, y: Any) -> tuple[NDArray[Any], Indices]:
     if order is None and not is_ordered(y):
         order = "sorted"
     return encode_classes(y, order)
+
+
+def has_order(classes: NDArray[Any], ordered: bool) -> bool:
+    """Return whether classes that are two, numbers, or ``ordered`` have an order."""
+    return ordered or len(classes) == 2 or classes.dtype.kind in "biuf"
 
 
 def candidate(estimator: Any, *params: Mapping[str, Any]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,8 +101,3 @@ class GroupPolicy(NamedTuple):
             decision=np.where(known & ~(must_review(judgement)), decision, -1),
             kind=np.where(known, kind, np.int8(POLICY)),
         )
-
-
-def warn_of_thresholds() -> None:
-    """Warn that groups are treated differently."""
-    warnings.warn(DIFFERENT, UnequalTreatment, stacklevel=4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from rejo._typing import Indices
 from rejo.metrics import cases_needed
-from rejo.selection.group_policy import warn_of_thresholds
+from rejo.selection.group_policy import DIFFERENT, UnequalTreatment
 from rejo.selection.guarantee import TargetUnattainable
 from rejo.selection.rate_limits import Limit
 from rejo.selection.search import Request
@@ -58,7 +59,7 @@ def group_units(
     if request.group is None:
         return GroupUnits(None, [], [], [], [], np.array([], dtype=np.intp))
     if request.group_thresholds:
-        warn_of_thresholds()
+        warnings.warn(DIFFERENT, UnequalTreatment, stacklevel=3)
     counts = np.bincount(request.group[rows], minlength=len(names))
     counts = np.floor(counts * n_new / len(rows) + 1e-9).astype(int)
     small: dict[int, int] = {}  # group: cases that it would take

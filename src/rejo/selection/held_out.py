@@ -19,7 +19,7 @@ from rejo.estimators import final_classifier, judge_scores
 from rejo.selection.crossfit import CrossFit, relative_price
 from rejo.selection.cuts import CutRanking, cut_decision
 from rejo.selection.expected import independent_cases
-from rejo.selection.folds import by_posteriors, check_rejects
+from rejo.selection.folds import by_posteriors, check_rejects, has_order
 from rejo.selection.learned import Learned, costs_of, learned_boundaries, learned_posteriors
 from rejo.selection.operating import RejectClassifierCV
 from rejo.selection.outcomes import Judged, OutOfFold, joined, judged_scores
@@ -99,8 +99,8 @@ def cost_to_fit(search: RejectClassifierCV, classes: Any, *, ordered: bool) -> f
     params, posteriors = search.get_params(deep=False), by_posteriors(search.estimator)
     if check_targets(params)[0].rate is not None or posteriors:
         return None
-    has_order = _has_order(classes, ordered)
-    prices = check_prices(params, classes, ordered=has_order, posteriors=posteriors)
+    ordered = has_order(classes, ordered)
+    prices = check_prices(params, classes, ordered=ordered, posteriors=posteriors)
     return None if prices is None else relative_price(prices)
 
 
@@ -196,18 +196,13 @@ def _request(
 ) -> Request:  # fmt: skip
     params, classes = search.get_params(deep=False), final_classifier(model).classes_
     posteriors = choosing.posteriors is not None
-    has_order = _has_order(classes, ordered)
-    prices = check_prices(params, classes, ordered=has_order, posteriors=posteriors)
+    ordered = has_order(classes, ordered)
+    prices = check_prices(params, classes, ordered=ordered, posteriors=posteriors)
     limits = read_limits(params, targets, classes, None)
     return Request(
         search.estimator, X, None, classes, choosing.k, None, choosing.groups, targets[0], prices,
         search.reject_costs, None, search.cv, None, limits, apart=True,
     )  # fmt: skip
-
-
-def _has_order(classes: Any, ordered: bool) -> bool:
-    """Whether a price for each step between classes makes sense."""
-    return ordered or len(classes) == 2 or classes.dtype.kind in "biuf"
 
 
 def _costs(request: Request, known: Sequence[float] | None) -> list[float]:

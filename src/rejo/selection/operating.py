@@ -49,6 +49,7 @@ from rejo.selection.folds import (
     check_cases,
     check_rejects,
     described,
+    has_order,
     known_classes,
     last_step,
 )
@@ -382,7 +383,7 @@ class RejectClassifierCV(ChosenModel):
         posteriors = by_posteriors(self.estimator)
         params = self.get_params(deep=False)
         prices = check_prices(
-            params, classes, ordered=_has_order(self._learner, classes, y), posteriors=posteriors
+            params, classes, ordered=_ordered(self._learner, classes, y), posteriors=posteriors
         )
         names, member = (None, None) if group is None else group_names(group, len(k))
         if self.group_thresholds and group is None:
@@ -620,9 +621,8 @@ class RejectClassifierCV(ChosenModel):
         return tags
 
 
-def _has_order(learner: Any, classes: Any, y: Any) -> bool:
+def _ordered(learner: Any, classes: Any, y: Any) -> bool:
     """Return whether a price for each step between classes makes sense."""
     params = learner.get_params()
     orders = [params[name] for name in params if name.rpartition("__")[2] == "class_order"]
-    named = any(order is not None for order in orders) or is_ordered(y)
-    return named or len(classes) == 2 or classes.dtype.kind in "biuf"
+    return has_order(classes, any(order is not None for order in orders) or is_ordered(y))

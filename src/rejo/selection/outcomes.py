@@ -52,7 +52,7 @@ from rejo.selection.folds import (
     known_classes,
     last_step,
     make_folds,
-    split_cases,
+    split_once,
     tests_once,
 )
 
@@ -185,7 +185,8 @@ def judge_folds(
     works on one kernel matrix, and every solve starts from the one before.
     """
     check_fold_weights(splits, sample_weight)
-    classes, k = classes_of(estimator, y)
+    check_rejects(estimator)
+    classes, k = known_classes(estimator, y)
     if type(estimator) is RejoSVC:
         points = [
             _judge_svm(estimator, point, X, y, costs, splits, sample_weight, n_jobs)
@@ -268,9 +269,7 @@ def cross_val_outcomes(
     """
     X, y, groups, weight = check_cases(X, y, groups, sample_weight, "cross_val_outcomes")
     costs = costs_for(estimator, y, reject_costs)
-    splits = split_cases(cv, X, y, groups)
-    if not tests_once(splits, len(y)):
-        raise ValueError("cv must put every case into exactly one test part, as KFold does.")
+    splits = split_once(cv, X, y, groups)
     judged = judge_folds(
         estimator, X, y, costs, splits, sample_weight=weight, n_jobs=n_jobs, verbose=verbose
     )
@@ -476,9 +475,3 @@ def costs_for(estimator: Any, y: Any, reject_costs: Iterable[float]) -> list[flo
     """Check reject costs for this estimator and these classes."""
     K = len(known_classes(estimator, y)[0])
     return check_reject_costs(reject_costs, highest_reject_cost(K, by_posteriors(estimator)))
-
-
-def classes_of(estimator: Any, y: Any) -> tuple[NDArray[Any], Indices]:
-    """As :func:`~rejo.selection.folds.known_classes`, of a classifier with a reject cost."""
-    check_rejects(estimator)
-    return known_classes(estimator, y)

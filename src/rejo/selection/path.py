@@ -24,6 +24,13 @@ from rejo.tables.errors import import_pandas
 ROUNDING = 1e-12  # a share of decided cases below this is a rounding error of summed weights
 
 
+def among_decided(rejection_rate: Floats, error_rate: Floats) -> Floats:
+    """Wrong decisions / decisions; NaN where nothing is decided."""
+    decided = 1.0 - rejection_rate
+    some = decided > ROUNDING
+    return np.where(some, error_rate / np.where(some, decided, 1), np.nan)
+
+
 @storable
 @dataclass(frozen=True, eq=False)
 class RejectCurve:
@@ -101,9 +108,7 @@ class RejectCurve:
     @property
     def accepted_error_rate(self) -> Floats:
         """Wrong decisions / decisions (n_costs,); NaN where every case is rejected."""
-        decided = 1.0 - self.rejection_rate
-        some = decided > ROUNDING
-        return np.where(some, self.error_rate / np.where(some, decided, 1), np.nan)
+        return among_decided(self.rejection_rate, self.error_rate)
 
     @property
     def risk(self) -> Floats:

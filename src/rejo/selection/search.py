@@ -9,15 +9,14 @@ cases along its own ranking (:func:`search_path`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import ParameterGrid
-from sklearn.pipeline import Pipeline
 
 from rejo._typing import Floats, Indices, Labels
+from rejo.baselines import with_last
 from rejo.decisions import uniform_prices
 from rejo.metrics import tally
 from rejo.selection.crossfit import (
@@ -228,7 +227,7 @@ def search_cut(request: Request, crossfit: CrossFit | None = None, fit: Fit | No
 
 def at_prices(model: Any, prices: Floats) -> Any:
     """Return a copy of a fitted model that decides at these prices and shares its parts."""
-    return _with_last(model, last_step(model).at(prices=prices))
+    return with_last(model, last_step(model).at(prices=prices))
 
 
 def last_at(model: Any, reject_cost: float) -> Any:
@@ -236,16 +235,7 @@ def last_at(model: Any, reject_cost: float) -> Any:
     last = last_step(model)
     if last.reject_cost_ == reject_cost:
         return model
-    return _with_last(model, last.at(reject_cost))
-
-
-def _with_last(model: Any, last: Any) -> Any:
-    """A copy of a fitted model with another last step; a model that is no pipeline is replaced."""
-    if not isinstance(model, Pipeline):
-        return last
-    found = copy(model)
-    found.steps = [*model.steps[:-1], (model.steps[-1][0], last)]
-    return found
+    return with_last(model, last.at(reject_cost))
 
 
 def tune(request: Request, splits: Any) -> tuple[CrossFit, dict[str, Any]]:
@@ -361,7 +351,7 @@ def _finish(
 
 def at_sureness(model: Any, limit: float, widen: bool) -> Any:
     """Return a copy of a fitted model that decides by a cut in its own ranking."""
-    return _with_last(model, cut_fitted(last_step(model), limit, widen))
+    return with_last(model, cut_fitted(last_step(model), limit, widen))
 
 
 def choose(target: Target, limits: Floats, curve: RejectCurve) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar, Self
 
@@ -53,6 +54,7 @@ COLUMN = either(floats("n_rows"), indices("n_rows"), texts("n_rows"))  # of cv_r
 
 @storable
 @described
+@dataclass(kw_only=True, eq=False, repr=False)
 class RejoSVCCV(ChosenModel):
     """Tune ``C``, ``gamma`` and ``h`` of :class:`~rejo.RejoSVC` for every reject cost at once.
 
@@ -112,6 +114,21 @@ class RejoSVCCV(ChosenModel):
     True
     """
 
+    Cs: Sequence[float] = CS
+    gammas: Sequence[float | str] = GAMMAS
+    hs: Sequence[float] = (1.0,)
+    reject_costs: Sequence[float] = REJECT_COSTS
+    cv: Any = 5
+    n_jobs: int | None = None
+    kernel: str | Callable[[Any, Any], Any] = "rbf"
+    degree: int = 3
+    coef0: float = 0.0
+    s: int | None = None
+    class_weight: Any = None
+    tol: float = 1e-3
+    max_iter: int = -1
+    cache_size: float = 200
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "reject_cost": [ReviewPrice(0.5)],
         **{name: ["array-like", Iterable] for name in ("Cs", "gammas", "hs", "reject_costs")},
@@ -129,45 +146,6 @@ class RejoSVCCV(ChosenModel):
         "n_iter_": count(),
     }
     _learner = RejoSVC
-
-    def __init__(
-        self,
-        *,
-        reject_cost: float = 0.2,
-        Cs: Sequence[float] = CS,
-        gammas: Sequence[float | str] = GAMMAS,
-        hs: Sequence[float] = (1.0,),
-        reject_costs: Sequence[float] = REJECT_COSTS,
-        cv: Any = 5,
-        n_jobs: int | None = None,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        degree: int = 3,
-        coef0: float = 0.0,
-        s: int | None = None,
-        class_order: Any = None,
-        reject_label: Any = None,
-        class_weight: Any = None,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        cache_size: float = 200,
-    ) -> None:
-        self.reject_cost = reject_cost
-        self.Cs = Cs
-        self.gammas = gammas
-        self.hs = hs
-        self.reject_costs = reject_costs
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.s = s
-        self.class_order = class_order
-        self.reject_label = reject_label
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cache_size = cache_size
 
     @described
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:

@@ -42,31 +42,6 @@ def excess_probability(bad: float, n_samples: float, rate: float) -> float:
     return float(betainc(bad, n_samples - bad + 1, rate)) if bad > 0 else 1.0
 
 
-def judge_target(
-    target: Target,
-    guarantee: Guarantee | None,
-    prices: Floats | None,
-    decision: Indices,
-    forced: Indices,
-    y: Indices,
-    *,
-    size: float | None = None,
-) -> list[TargetVerdict]:
-    """Say for each part of a target whether it was met on these cases; -1 stands for a review.
-
-    ``size`` is the number of independent cases; by default all are.
-    """
-    worth = 1.0 if size is None else size / len(y)
-    found = []
-    if target.rate is not None:
-        found.append(_judge_rate(target, decision, y, worth))
-        if guarantee is not None:
-            found.append(_judge_guarantee(found[0], guarantee))
-    if prices is not None:
-        found.append(_judge_costs(target, prices, decision, forced, y, worth))
-    return found
-
-
 def judge_targets(
     targets: Sequence[Target],
     guarantees: Sequence[Guarantee],
@@ -77,14 +52,19 @@ def judge_targets(
     *,
     size: float | None = None,
 ) -> list[TargetVerdict]:
-    """As :func:`judge_target`, of all targets that are about all cases."""
+    """Say whether targets that are about all cases were met on these; -1 stands for a review.
+
+    ``size`` is the number of independent cases; by default all are.
+    """
+    worth = 1.0 if size is None else size / len(y)
     found = []
     for target in targets:
         if target.rate is not None and "_by_" not in target.name:
+            found.append(_judge_rate(target, decision, y, worth))
             proofs = (one for one in guarantees if one.by is None and one.rate == target.rate)
-            found += judge_target(target, next(proofs, None), None, decision, forced, y, size=size)
+            if (proof := next(proofs, None)) is not None:
+                found.append(_judge_guarantee(found[-1], proof))
     if prices is not None:
-        worth = 1.0 if size is None else size / len(y)
         found.append(_judge_costs(targets[0], prices, decision, forced, y, worth))
     return found
 
