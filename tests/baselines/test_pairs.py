@@ -116,9 +116,9 @@ def test_risk_on_400_points_is_near_the_bayes_risk(make, problem, machine):
 
 def test_what_cannot_work_is_refused(binary):
     X, y = binary
-    with pytest.raises(ValueError, match=r"multiclass: \[0, 1, 2\].*FrankHallReject"):
+    with pytest.raises(ValueError, match="FrankHallReject"):
         TwoClassifierReject(SVC()).fit(X, np.arange(len(y)) % 3)
-    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight"):
+    with pytest.raises(ValueError, match="sample_weight"):
         TwoClassifierReject(KNeighborsClassifier()).fit(X, y)
-    with pytest.raises(ValueError, match=r"estimator__svc__class_weight='balanced' would weigh"):
+    with pytest.raises(ValueError, match="class_weight"):
         TwoClassifierReject(make_pipeline(SVC(class_weight="balanced"))).fit(X, y)

@@ -110,7 +110,7 @@ def test_classes_without_an_order():
     assert choice.crossfit.p.shape == (600, 12)
     model = choice.estimator.set_params(model__reject_cost=0.9).fit(X, names)
     assert set(model.predict(X)) <= {*names, "reject"}
-    with pytest.raises(NotSuited, match="'svm' needs classes in an order"):
+    with pytest.raises(NotSuited, match="svm"):
         choose_model(StandardScaler(), X, names, models=["svm"], ordered=False)
 
 
@@ -121,7 +121,7 @@ def test_prices_that_data_replication_cannot_be_trained_for(data):
     )
     assert choice.name == "logistic-posterior"
     assert "prices" in choice.left_out["svm"]
-    with pytest.raises(NotSuited, match="'svm' cannot be trained for these prices"):
+    with pytest.raises(NotSuited, match="prices"):
         choose_model(StandardScaler(), *data, models=["svm"], prices=prices)
     assert choice.baselines["reviewing every case"] == pytest.approx(0.3)
 

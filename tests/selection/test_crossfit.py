@@ -114,9 +114,9 @@ def test_the_order_of_the_classes_is_that_of_the_estimator(data):
 
 
 def test_what_cannot_be_cross_fitted(data):
-    with pytest.raises(TypeError, match="has no predict_proba"):
+    with pytest.raises(TypeError, match="predict_proba"):
         cross_fit(make_pipeline(StandardScaler()), *data)
-    with pytest.raises(ValueError, match="exactly one test part"):
+    with pytest.raises(ValueError, match="cv"):
         cross_fit(LogisticRegression(), *data, cv=ShuffleSplit(3))
 
 
@@ -246,9 +246,9 @@ def test_a_given_cross_fit_gives_the_same_model(data):
     assert shared.cut_ == alone.cut_
     assert shared.expected_ == alone.expected_
     np.testing.assert_array_equal(shared.predict(X), alone.predict(X))
-    with pytest.raises(ValueError, match="crossfit is not of these cases"):
+    with pytest.raises(ValueError, match="crossfit"):
         shared.fit(X, -y, crossfit=cross_fit(LogisticRegression(), X, y))
-    with pytest.raises(ValueError, match="leave param_grid out"):
+    with pytest.raises(ValueError, match="param_grid"):
         shared.set_params(param_grid={"estimator__C": [1]}).fit(
             X, y, crossfit=cross_fit(LogisticRegression(), X, y)
         )
@@ -260,7 +260,7 @@ def test_a_cross_fit_with_other_weights_is_refused(data):
     plain, weighted = (cross_fit(logistic(), X, y, sample_weight=part) for part in (None, w))
     model = RejectClassifierCV(logistic(), review_budget=0.1)
     for crossfit, weight in ((plain, w), (weighted, None), (weighted, 2 * w)):
-        with pytest.raises(ValueError, match="crossfit and sample_weight differ"):
+        with pytest.raises(ValueError, match="sample_weight"):
             model.fit(X, y, sample_weight=weight, crossfit=crossfit)
     model.fit(X, y, sample_weight=w, crossfit=weighted)
     same = clone(model).fit(X, y, sample_weight=w)
@@ -314,11 +314,11 @@ def test_reject_costs_up_to_a_guess_among_all_classes():
     np.testing.assert_array_equal(
         model.predict(X), logistic().set_params(reject_cost=0.6).fit(X, names).predict(X)
     )
-    with pytest.raises(ValueError, match=r"in \(0, 0.666667\]"):
+    with pytest.raises(ValueError, match="reject_cost"):
         RejectClassifierCV(logistic(), reject_cost=0.7).fit(X, names)
     curve = reject_curve(logistic(), X, names, reject_costs=[0.3, 0.6])
     assert curve.rejection_rate[0] > curve.rejection_rate[1]
-    with pytest.raises(ValueError, match="rejects nothing"):
+    with pytest.raises(ValueError, match="reject_cost"):
         reject_curve(logistic(), X, names, reject_costs=[0.3, 0.7])
 
 

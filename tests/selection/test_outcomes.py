@@ -144,7 +144,7 @@ def test_parts_and_processes_do_not_matter(data):
 def test_every_case_must_be_tested_once(data):
     X, y = data
     for cv in (ShuffleSplit(3, random_state=0), [(np.arange(100), np.arange(100, 140))]):
-        with pytest.raises(ValueError, match="exactly one test part"):
+        with pytest.raises(ValueError, match="cv"):
             cross_val_outcomes(RejoLinear(), X, y, cv=cv)
 
 
@@ -152,7 +152,7 @@ def test_a_classifier_without_a_reject_option(data):
     X, y = data
     with pytest.raises(TypeError, match="reject_cost"):
         cross_val_outcomes(LogisticRegression(), X, y)
-    with pytest.raises(TypeError, match="is not a classifier with a reject option"):
+    with pytest.raises(TypeError, match="LogisticRegression"):
         ranking_outcomes(LogisticRegression().fit(X, y), X, [0.1])
 
 

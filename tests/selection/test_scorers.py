@@ -86,10 +86,10 @@ def test_a_scorer_can_be_sent_to_a_process():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (dict(measure="speed"), "measure='speed' is unknown: give one of accepted_accuracy"),
-        (dict(measure="empirical_risk"), "such as reject_cost=0.2"),
-        (dict(measure="expected_cost", error=1000), "such as error=1000, review=100"),
-        (dict(measure=min), "greater_is_better=True or False"),
+        (dict(measure="speed"), "speed"),
+        (dict(measure="empirical_risk"), "reject_cost"),
+        (dict(measure="expected_cost", error=1000), "review"),
+        (dict(measure=min), "greater_is_better"),
     ],
 )
 def test_wrong_input(arguments, message):
@@ -143,7 +143,7 @@ SEARCHED = [
 
 @pytest.mark.parametrize(("model", "name"), SEARCHED)
 def test_a_search_over_prices_by_score_is_warned_of(data, model, name):
-    with pytest.warns(UserWarning, match=r"cannot be compared.*rejo\.cost_scorer"):
+    with pytest.warns(UserWarning, match="cost_scorer"):
         search = GridSearchCV(model, {name: COSTS}, cv=2).fit(*data)
     assert search.best_params_ == {name: min(COSTS)}
 
@@ -178,5 +178,5 @@ def test_searches_over_other_parameters_are_not_warned_of(data):
 
 def test_one_kind_of_price():
     for given in ({}, {"reject_cost": 0.2, "cost_of": "error=5,review=1"}):
-        with pytest.raises(ValueError, match="give one of reject_cost and cost_of"):
+        with pytest.raises(ValueError, match="cost_of"):
             cost_scorer(**given)
