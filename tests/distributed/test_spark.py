@@ -20,6 +20,7 @@ from tests.cluster_setup import local_cluster
 from .conftest import decisions, make_cases, spoil, write
 
 PAGE = Path(__file__).parents[2] / "docs" / "distributed.md"
+TRAINING = Path(__file__).parents[2] / "benchmarks" / "on_spark.py"
 LOST = """
 # Ends a task in the second leg, once.
 import os, signal, threading
@@ -68,7 +69,8 @@ def folder(tmp_path_factory, model):
     write(folder / "loans" / "a.parquet", loans, [2000, 2500, 1500])
     shutil.copy(model, folder / "model.rejo")
 
-    *before, training, using = blocks()
+    *before, using = blocks()
+    training = TRAINING.read_text()
     (folder / "page.py").write_text("\n".join([*before, training, LOST, using, "spark.stop()"]))
     loopback = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(
