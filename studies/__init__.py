@@ -9,11 +9,11 @@ They stand beside the package, use its public names only, and are not installed.
 
 A study is a *plan*: cells to compute, each alone and in any order, because its seed depends only on
 its name. ``run`` computes the cells that are missing, here or on a Dask cluster; ``store`` keeps
-a small file for each; ``page`` writes what came out. ``tables`` knows the public tables, ``tests``
-the statistics, and ``verify`` compares new rows with those that are kept in docs/.
+a small file for each; ``page`` writes what came out. ``tables`` knows the public tables,
+``statistics`` the tests, and ``verify`` compares new rows with those that are kept in docs/.
 
-In reading order, the paper: ``paper`` (its data, figures and claims, and the plan), ``tasks`` (draws
-and splits), ``tuning``, ``kernels``, ``networks`` (the methods), ``verdicts``, ``curves``, ``sketches``,
-``paper_page``. The suite: ``suite`` (tables and the plan), ``splits``, ``trials``, ``standings``,
-``suite_pictures``, ``suite_page``.
+In reading order, the paper: ``paper`` (its data, figures and claims, and the plan), ``tasks``
+(draws and splits), ``tuning``, ``kernels``, ``networks`` (the methods), ``verdicts``, ``curves``,
+``sketches``, ``paper_page``. The suite: ``suite`` (tables and the plan), ``splits``, ``trials``,
+``standings``, ``suite_pictures``, ``suite_page``.
 """

@@ -39,7 +39,9 @@ class Plan(Protocol):
     KEY: ClassVar[tuple[str, ...]]
     OPTIONAL: ClassVar[tuple[str, ...]]
 
-    def cells(self) -> Iterable[Cell]: ...
+    def cells(self) -> Iterable[Cell]:
+        """Yield what can be computed alone, and in any order."""
+        ...
 
     def settings(self) -> dict[str, Any]:
         """Return what rows depend on besides their cell, as JSON can hold it."""

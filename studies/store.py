@@ -33,7 +33,7 @@ ENGINE_FILES = ("*.py", "*.toml", "*.css")
 SILENT_ROOMS = ("cli", "displays", "report")  # of rejo; they draw, write or speak
 # Modules of this package that compute nothing that is kept.
 SILENT_MODULES = ("__main__", "curves", "page", "paper_page", "sketches", "standings",
-                  "suite_page", "suite_pictures", "tests", "verdicts", "verify")  # fmt: skip
+                  "suite_page", "suite_pictures", "statistics", "verdicts", "verify")  # fmt: skip
 PACKAGES = ("numpy", "scipy", "scikit-learn", "xgboost", "xgboost-cpu")
 OLD = 3600  # seconds after which a temporary file was left behind by a run that was killed
 MAX_BYTES = 2**28  # of text in an archive; the rows of the whole paper take 70 MB
@@ -113,8 +113,8 @@ class Store:
             return
         if not again:
             raise StudyError(
-                f"{self.folder} holds rows of other code ({code}; this is {current_code()}). Choose "
-                "another folder with -o, or compute them again with --again."
+                f"{self.folder} holds rows of other code ({code}; this is {current_code()}). "
+                "Choose another folder with -o, or compute them again with --again."
             )
         _write_whole(path, text.encode())
 

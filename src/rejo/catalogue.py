@@ -1,7 +1,7 @@
 """The catalogue: every method that rejo knows, its name, and what it can do.
 
 Everything that offers methods reads :data:`METHODS`: ``rejo train --model``, ``rejo compare``,
-``compare("standard")``, the rivals on a report, and the study of the paper. To add a method, write
+``compare("standard")`` and the rivals on a report. To add a method, write
 a function that builds it and add a row to the table.
 
 Estimators are imported only when a method is built, because ``rejo --help`` reads the names.
@@ -73,7 +73,6 @@ class Method:
     least_classes: int = 2  # with fewer, it is the same as another method
     max_samples: int | None = None  # above this, too slow to be tried unless asked for by name
     max_features: int | None = None  # the same
-    paper: tuple[str, str] = ("", "")  # name in the study: for two classes, for more
 
     def takes(self, n_classes: int, ordered: bool = True) -> bool:
         """Return whether it can be trained on this number of classes, and is of use there."""
@@ -297,12 +296,11 @@ _LEARNERS = (
     ),
     Method(
         name="svm", label="SVM, data replication", build=_svm, trained=True,
-        standard=True, max_samples=5_000, paper=("rejoSVM", "rejoSVM"),
+        standard=True, max_samples=5_000,
     ),
     Method(
         name="mlp", label="neural network, data replication", build=_mlp,
         trained=True, standard=True, posteriors=True, max_samples=5_000, max_features=200,
-        paper=("rejoNN", "rejoNN"),
     ),
     Method(
         name="boosting", label="gradient boosting, data replication", build=_boosting,
@@ -312,7 +310,7 @@ _LEARNERS = (
     Method(
         name="kernel-logistic", label="kernel logistic regression, data replication",
         build=_kernel_logistic, trained=True, standard=True, max_samples=10_000,
-        posteriors=True, paper=("rejoLogistic", "rejoLogistic"),
+        posteriors=True,
     ),
 )  # fmt: skip
 _LOGISTIC, _SVM, _MLP, _BOOSTING, *_ = _LEARNERS
@@ -341,7 +339,7 @@ _POSTERIORS = (
     Method(
         name="mlp-posterior", label="neural network, posteriors and prices",
         build=_by_posteriors(_network), unordered=True,
-        standard=True, max_samples=5_000, max_features=200, paper=("", "Chow-MLP"),
+        standard=True, max_samples=5_000, max_features=200,
         **_BY_POSTERIORS,
     ),
     Method(
@@ -361,12 +359,12 @@ _BLEND = Method(
 )  # fmt: skip
 
 _RIVALS = (
-    _rival(_SVM, "cutoffs", standard=True, posteriors=False, paper=("SVM-1C", "FH-1C")),
-    _rival(_SVM, "pair", standard=True, paper=("SVM-2C", "FH-2C")),
-    _rival(_SVM, "posterior", standard=True, paper=("Chow-SVC", "Chow-SVC")),
+    _rival(_SVM, "cutoffs", standard=True, posteriors=False),
+    _rival(_SVM, "pair", standard=True),
+    _rival(_SVM, "posterior", standard=True),
     _rival(_SVM, "class"),
-    _rival(_MLP, "cutoffs", paper=("MLP-1C", "FH-MLP-1C")),
-    _rival(_MLP, "pair", standard=_NETWORK_WEIGHTS, paper=("MLP-2C", "FH-MLP-2C")),
+    _rival(_MLP, "cutoffs"),
+    _rival(_MLP, "pair", standard=_NETWORK_WEIGHTS),
     _rival(_MLP, "class"),
     *(
         _rival(learner, way)
@@ -384,7 +382,7 @@ _RIVALS = (
     ),
     Method(
         name="embedded", label="SVM with embedded rejection (Fumera and Roli)", build=_embedded,
-        standard=True, multiclass=False, max_features=10, paper=("Fumera", ""),
+        standard=True, multiclass=False, max_features=10,
     ),
 )  # fmt: skip
 

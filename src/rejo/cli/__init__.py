@@ -17,8 +17,6 @@ options, and ``run(arguments)``, which does the work.
     show what a model file contains
 ``rejo compare``
     compare data replication with its rivals on a table, or on problems with a known best risk
-``rejo reproduce``
-    run the paper's experiments, draw its figures and test its claims
 
 Exit codes: 0 success, 1 a bug in rejo, 2 wrong usage or a file that cannot be read or written, 3
 bad data, 4 a bad model file, 5 a target that cannot be reached, 130 interrupted. Errors are one
@@ -41,13 +39,13 @@ from typing import Any, NoReturn
 
 from rejo import __version__
 from rejo._io import one_line, without_password
-from rejo.cli import _version, compare, demo, evaluate, inspect, look, predict, reproduce, train
+from rejo.cli import _version, compare, demo, evaluate, inspect, look, predict, train
 from rejo.cli._aliases import RENAMED, command_meant, pointer
 from rejo.cli._files import CommandError, warn
 from rejo.cli._options import explain
 from rejo.cli._streams import steady_streams
 
-COMMANDS: tuple[Any, ...] = (demo, look, train, predict, evaluate, inspect, compare, reproduce)
+COMMANDS: tuple[Any, ...] = (demo, look, train, predict, evaluate, inspect, compare)
 # By name: the modules of these errors are imported only by the commands that raise them.
 CODES = {"RejoError": 2, "TableError": 3, "ModelFileError": 4, "TargetUnattainable": 5}
 

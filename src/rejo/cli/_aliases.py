@@ -59,7 +59,6 @@ OTHER_NAMES = {
     "--folds": "cv k n-folds num-folds splits",
     "--max-rows": "sample rows nrows n-rows sample-size max-samples",
     "--repetitions": "repeats reps n-repeats",
-    "--figure": "figures fig plot",
     "--json": "as-json",
     "--strict": "stop fail stop-on-error",
 }
@@ -70,7 +69,6 @@ COMMANDS = {
     "inspect": "show info describe print",
     "look": "view profile summary summarise summarize columns describe-table",
     "compare": "benchmark bench",
-    "reproduce": "paper study replicate",
     "demo": "example tour try",
 }
 POSITIONS = {

@@ -74,12 +74,12 @@ def check_apart(*paths: str | Path | None) -> None:
         seen.add(place)
 
 
-def make_folder(folder: Path, inside: str = "") -> None:
-    """Create the folder of ``--output``, and one inside it."""
+def make_folder(folder: Path) -> None:
+    """Create the folder of ``--output``."""
     if folder.exists() and not folder.is_dir():
         raise CommandError(f"--output must be a folder: {folder}")
     try:
-        (folder / inside).mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CommandError(f"cannot write to {folder}: {error.strerror or error}") from error
 

@@ -276,9 +276,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--max-bytes": dict(type=integer(1), default=1 << 28, metavar="N", help="how much memory "
                         "opening the model may take (default: 256 MB)"),
     "--repetitions": dict(type=integer(1), metavar="N"),
-    "--other-code": dict(choices=("refuse", "keep", "replace"), default="refuse", help="what to do "
-                         "with results that another version of rejo has computed: stop with an "
-                         "error, keep them, or compute them again (default: refuse)"),
     "--json": dict(action="store_true", help="print the result as JSON"),
 }
 # fmt: on

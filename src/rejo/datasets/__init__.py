@@ -4,8 +4,7 @@
 ``posterior`` is known, and so are the best rates that any classifier can reach: ``bayes_risk`` and
 ``bayes_rates``. ``make_bags`` draws bags of points. ``load_breast_cancer_binary`` and
 ``load_diabetes_ordinal`` need no file and no network. ``load_table`` loads your own CSV or Parquet
-file. ``fetch`` gets the public tables of ``CATALOGUE``: from a data folder if they are there
-(``available``), else from OpenML.
+file.
 
 No table is part of this package. The data folder is given by the environment variable ``REJO_DATA``
 or by the argument ``data_home``.
@@ -13,8 +12,6 @@ or by the argument ``data_home``.
 
 from rejo.datasets._bayes import BayesRates, bayes_rates, bayes_risk, posterior
 from rejo.datasets._bundled import load_breast_cancer_binary, load_diabetes_ordinal
-from rejo.datasets._entries import CATALOGUE, Dataset
-from rejo.datasets._fetch import available, fetch
 from rejo.datasets._load import load_table
 from rejo.datasets.synthetic import (
     make_synthetic_1,
@@ -25,13 +22,9 @@ from rejo.datasets.synthetic import (
 from rejo.datasets.synthetic_bags import make_bags
 
 __all__ = [
-    "CATALOGUE",
     "BayesRates",
-    "Dataset",
-    "available",
     "bayes_rates",
     "bayes_risk",
-    "fetch",
     "load_breast_cancer_binary",
     "load_diabetes_ordinal",
     "load_table",

@@ -13,17 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from rejo._typing import Floats, Mask
 from rejo.baselines import EmbeddedRejectSVC
 from rejo.replication import replica_costs, replica_labels
 from rejo.selection import RejoSVCCV
-from rejo.solvers.kernel_logistic import LogisticProblem
-from rejo.solvers.reference import gram
-from rejo.solvers.svm import Kernel, Problem, Step, path_order
-from rejo.study._cells import TuningGrid
-from rejo.study._data import Task
-from rejo.study._posterior_rules import CHOW, ORDINAL, tune_posteriors
-from rejo.study._tuning import Params, TrainTest, Tried, by_boundaries, tune, tune_cutoffs
+from rejo.solvers import Kernel, LogisticProblem, Problem, Step, gram, path_order
+from studies.paper import TuningGrid
+from studies.run import Floats, Mask
+from studies.tasks import Task
+from studies.tuning import (
+    CHOW,
+    ORDINAL,
+    Params,
+    TrainTest,
+    Tried,
+    by_boundaries,
+    tune,
+    tune_cutoffs,
+    tune_posteriors,
+)
 
 DEGREE, COEF0 = 2, 1.0  # (gamma x.x' + 1)^2: all terms up to the second order
 TOL = 1e-3

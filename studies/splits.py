@@ -1,11 +1,11 @@
 """One random split of a table: a training part with its folds, and a test part, as numbers.
 
 The training part is at most 60 % of a table and at most a given number of rows, stratified by
-class.  Rows that belong together, such as those of a patient, are never separated: not by the
+class. Rows that belong together, such as those of a patient, are never separated: not by the
 split, not by the folds for tuning, and not by the folds in which a method chooses its own cut-offs
 or calibrates its scores (:class:`GroupFolds`).
 
-Columns are encoded as ``rejo train`` does it.  What the encoder learns, it learns from the rows to
+Columns are encoded as ``rejo train`` does it. What the encoder learns, it learns from the rows to
 train on: of a fold for the choice of parameters, of the training part for the final fit.
 """
 
@@ -17,18 +17,24 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, train_test_split
 
-from rejo._typing import Indices
 from rejo.catalogue import ProblemSize
-from rejo.selection.folds import Fold, Splits, split_shuffled
-from rejo.study._cells import seed_of
-from rejo.study.suite.roster import SuiteTable
 from rejo.tables import TableEncoder
+from studies.run import Floats, Indices, seed_of
+from studies.suite import SuiteTable
 
 SHARE = 0.6  # of a table, at most, to train on
 DRAWS = 200  # attempts to draw a training part with all classes in all folds
+
+
+class Part(NamedTuple):
+    """Rows to train on and rows to judge, encoded."""
+
+    X: Floats
+    y: Indices
+    X_test: Floats
+    y_test: Indices
 
 
 class Parts(NamedTuple):
@@ -37,18 +43,18 @@ class Parts(NamedTuple):
     X: Any  # DataFrame: the training part as it was read
     y: Indices  # (n_train,)
     groups: Indices | None  # (n_train,)
-    X_test: Any
+    X_test: Any  # DataFrame
     y_test: Indices
-    splits: Splits  # folds of the training part
-    folds: list[Fold]  # the same, encoded
-    whole: Fold  # both parts, encoded
+    splits: list[tuple[Indices, Indices]]  # folds of the training part
+    folds: list[Part]  # the same, encoded
+    whole: Part  # both parts, encoded
     problem: ProblemSize
 
 
 class GroupFolds:
     """A splitter that keeps groups together, for classifiers that only know ``split(X, y)``.
 
-    It knows the groups of some training parts by their rows.  In each of them the groups of one
+    It knows the groups of some training parts by their rows. In each of them the groups of one
     class, by their first row, are dealt out to the folds in turn, so that folds differ by no more
     than one group of a class.
     """
@@ -63,10 +69,9 @@ class GroupFolds:
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
         """Yield the rows to train on and those held out, for each fold."""
-        found = self._groups.get(_digest(X))
-        if found is None:
-            raise ValueError("the groups of these rows are not known: call add() first.")
-        _, first, group = np.unique(found, return_index=True, return_inverse=True)
+        _, first, group = np.unique(
+            self._groups[_digest(X)], return_index=True, return_inverse=True
+        )
         fold = np.empty(len(first), dtype=np.intp)
         order = np.lexsort((first, np.asarray(y)[first]))
         fold[order] = np.arange(len(first)) % self.n_folds
@@ -81,9 +86,6 @@ class GroupFolds:
     def __sklearn_clone__(self) -> GroupFolds:
         return self  # it knows rows, which are the same for all clones
 
-    def __repr__(self) -> str:
-        return f"GroupFolds({self.n_folds})"
-
 
 def make_parts(
     table: SuiteTable, key: tuple[Any, ...], ordered: bool, n_train: int, n_test: int, n_folds: int
@@ -94,9 +96,11 @@ def make_parts(
         seed = seed_of("split", *key, attempt)
         train, test = _draw(table, n_train, n_test, seed)
         y, groups = table.y[train], None if table.groups is None else table.groups[train]
+        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+        folds = kind(n_folds, shuffle=True, random_state=seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a class with fewer cases than folds
-            splits = split_shuffled(n_folds, np.zeros(len(y)), y, groups, seed)
+            splits = list(folds.split(np.zeros(len(y)), y, groups))
         if all(_enough(y[part], None if groups is None else groups[part], n_classes)
                for part, _ in splits):  # fmt: skip
             break
@@ -105,43 +109,37 @@ def make_parts(
             f"no split of {len(y)} rows was found whose {n_folds} folds have two cases of each "
             "class to learn from. Raise n_train."
         )
-    X, X_test = table.X.iloc[train], table.X.iloc[test]
-    folds = [_encoded(X.iloc[a], y[a], X.iloc[b]) for a, b in splits]
-    whole = _encoded(X, y, X_test)
-    problem = ProblemSize(n_classes, whole.X_train.shape[1], len(y), seed_of(*key), ordered)
-    return Parts(X, y, groups, X_test, table.y[test], splits, folds, whole, problem)
+    X, X_test, y_test = table.X.iloc[train], table.X.iloc[test], table.y[test]
+    encoded = [_encoded(X.iloc[a], y[a], X.iloc[b], y[b]) for a, b in splits]
+    whole = _encoded(X, y, X_test, y_test)
+    problem = ProblemSize(n_classes, whole.X.shape[1], len(y), seed_of(*key), ordered)
+    return Parts(X, y, groups, X_test, y_test, splits, encoded, whole, problem)
 
 
 def group_folds(parts: Parts) -> GroupFolds | None:
     """Folds for the methods' own use that keep groups together; ``None`` without groups."""
     if parts.groups is None:
         return None
-    known = GroupFolds()
-    known.add(parts.whole.X_train, parts.groups)
+    found = GroupFolds()
+    found.add(parts.whole.X, parts.groups)
     for fold, (train, _) in zip(parts.folds, parts.splits, strict=True):
-        known.add(fold.X_train, parts.groups[train])
-    return known
+        found.add(fold.X, parts.groups[train])
+    return found
 
 
 def _draw(table: SuiteTable, n_train: int, n_test: int, seed: int) -> tuple[Indices, Indices]:
     """Rows to train on and to test on, ascending."""
-    y, groups = table.y, table.groups
-    if groups is None:
-        groups = np.arange(len(y))
+    y = table.y
+    groups = np.arange(len(y)) if table.groups is None else table.groups
     names, first, group, sizes = np.unique(
         groups, return_index=True, return_inverse=True, return_counts=True
     )
-    share = min(SHARE, n_train / len(y))
-    units = np.arange(len(names))
+    share, units = min(SHARE, n_train / len(y)), np.arange(len(names))
     inside, others = train_test_split(
         units, train_size=int(share * len(units)), stratify=y[first], random_state=seed
     )
     others = others[np.cumsum(sizes[others]) <= n_test]  # they are shuffled
-    return _rows(group, inside), _rows(group, others)
-
-
-def _rows(group: Indices, chosen: Indices) -> Indices:
-    return np.flatnonzero(np.isin(group, chosen))
+    return np.flatnonzero(np.isin(group, inside)), np.flatnonzero(np.isin(group, others))
 
 
 def _enough(y: Indices, groups: Indices | None, n_classes: int) -> bool:
@@ -150,10 +148,10 @@ def _enough(y: Indices, groups: Indices | None, n_classes: int) -> bool:
     return all(len(np.unique(units[y == k])) >= 2 for k in range(n_classes))
 
 
-def _encoded(X: Any, y: Indices, X_test: Any) -> Fold:
+def _encoded(X: Any, y: Indices, X_test: Any, y_test: Indices) -> Part:
     encoder = TableEncoder().fit(X)
-    return Fold(encoder.transform(X), y, None, encoder.transform(X_test))
+    return Part(encoder.transform(X), y, encoder.transform(X_test), y_test)
 
 
-def _digest(X: NDArray[Any]) -> bytes:
+def _digest(X: Any) -> bytes:
     return blake2b(np.ascontiguousarray(X, dtype=np.float64).tobytes(), digest_size=16).digest()

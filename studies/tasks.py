@@ -13,7 +13,6 @@ on) is drawn again.
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -23,9 +22,9 @@ from numpy.random import RandomState
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from rejo import datasets
-from rejo._typing import Floats, Indices, Mask
-from rejo.study._cells import Cell, seed_of
-from rejo.study.paper import DATA
+from studies.paper import BY_PATIENT, DATA, PaperCell
+from studies.run import Floats, Indices, Mask, seed_of
+from studies.tables import fetch
 
 Fold = tuple[Indices, Indices]
 
@@ -40,7 +39,7 @@ MAKERS: dict[str, tuple[Callable[..., Any], int]] = {  # and the size of the pap
 }
 
 
-class StudyTable(NamedTuple):
+class PaperTable(NamedTuple):
     """A real data set."""
 
     X: Floats  # (n, p)
@@ -59,27 +58,21 @@ class Task(NamedTuple):
     folds: list[Fold]
 
 
-def load(dataset: str, data_home: str | os.PathLike[str] | None = None) -> StudyTable | None:
+def load(dataset: str, data_home: str | None = None) -> PaperTable | None:
     """Read a table of the data folder; ``None`` for synthetic data."""
     name = DATA[dataset].catalogue
     if name is None:
         return None
-    if name not in datasets.available(data_home):
-        raise FileNotFoundError(
-            f"{dataset}: the data folder has no table {name!r}; set REJO_DATA or data_home."
-        )
-    features = "paper" if dataset.startswith("bcct") else None
-    bunch = datasets.fetch(name, data_home, features=features)
-    y = np.asarray(bunch.target)
-    groups = np.arange(len(y)) if bunch.groups is None else np.asarray(bunch.groups)
-    return StudyTable(
-        bunch.data.to_numpy(dtype=np.float64),
-        np.unique(y, return_inverse=True)[1].astype(np.intp),
+    table = fetch(name, data_home, paper=dataset.startswith("bcct"))
+    groups = np.arange(len(table.target)) if table.groups is None else np.asarray(table.groups)
+    return PaperTable(
+        table.data.to_numpy(dtype=np.float64),
+        np.unique(np.asarray(table.target), return_inverse=True)[1].astype(np.intp),
         np.unique(groups, return_inverse=True)[1].astype(np.intp),
     )
 
 
-def make_task(cell: Cell, table: StudyTable | None, n_folds: int, seed: int) -> Task:
+def make_task(cell: PaperCell, table: PaperTable | None, n_folds: int, seed: int) -> Task:
     """Draw the data of a cell, the same for all methods."""
     for attempt in range(DRAWS):
         key = (seed, cell.dataset, cell.split, cell.share, cell.repetition, attempt)
@@ -90,7 +83,7 @@ def make_task(cell: Cell, table: StudyTable | None, n_folds: int, seed: int) -> 
             train = _split(cell, table, rng)
             X, k, groups = (part[train] for part in table)
             X_test, k_test = table.X[~train], table.k[~train]
-        folds = _folds(k, groups if cell.split == "group" else None, n_folds, rng)
+        folds = _folds(k, groups if cell.split == BY_PATIENT else None, n_folds, rng)
         if folds is not None:
             break
     else:
@@ -104,7 +97,7 @@ def make_task(cell: Cell, table: StudyTable | None, n_folds: int, seed: int) -> 
     return Task(X, k, X_test, k_test, DATA[cell.dataset].n_classes, folds)
 
 
-def _draw(cell: Cell, rng: RandomState) -> tuple[Any, ...]:
+def _draw(cell: PaperCell, rng: RandomState) -> tuple[Any, ...]:
     make, n = MAKERS[cell.dataset]
     X, y = make(round(cell.share * n), random_state=rng)
     X_test, y_test = make(N_TEST, random_state=rng)
@@ -113,9 +106,9 @@ def _draw(cell: Cell, rng: RandomState) -> tuple[Any, ...]:
     return X, k, np.arange(len(k)), X_test, k_test
 
 
-def _split(cell: Cell, table: StudyTable, rng: RandomState) -> Mask:
+def _split(cell: PaperCell, table: PaperTable, rng: RandomState) -> Mask:
     """Rows (n,) of the training part."""
-    units = table.groups if cell.split == "group" else np.arange(len(table.k))
+    units = table.groups if cell.split == BY_PATIENT else np.arange(len(table.k))
     n = int(units.max()) + 1
     chosen = rng.permutation(n)[: round(cell.share * n)]
     return np.isin(units, chosen)

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from rejo._typing import Floats, Mask
 from rejo.replication import replica_costs, replica_labels
-from rejo.solvers.mlp import Data, Network, forward, initialise, rprop_together, unpack
-from rejo.study._cells import TuningGrid
-from rejo.study._data import Task
-from rejo.study._posterior_rules import CHOW, tune_posteriors
-from rejo.study._tuning import Params, TrainTest, Tried, tune, tune_cutoffs
+from rejo.solvers import Data, Network, forward, initialise, rprop_together, unpack
+from studies.paper import TuningGrid
+from studies.run import Floats, Mask
+from studies.tasks import Task
+from studies.tuning import CHOW, Params, TrainTest, Tried, tune, tune_cutoffs, tune_posteriors
 
 EPOCHS = 15
 

@@ -1,0 +1,162 @@
+"""What came out of the paper's experiments: pictures, verdicts, and a page of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from studies.curves import LeakRow, draw_curves, draw_leak
+from studies.page import picture, table
+from studies.paper import BY_PATIENT, CLAIMS, DATA, RANDOM, SHARES, PaperFigure
+from studies.sketches import SKETCHES
+from studies.verdicts import (
+    FAILS,
+    HOLDS,
+    OPEN,
+    ORDINAL_RISK,
+    Index,
+    Panel,
+    Verdict,
+    claim_panels,
+    index_rows,
+    judge,
+    make_panel,
+)
+
+TITLE = "The paper, reproduced"
+LEAK = "bcct-by-patient"
+
+
+@dataclass(frozen=True)
+class PaperReport:
+    """What the page shows."""
+
+    figures: Sequence[PaperFigure]
+    canvases: Mapping[str, Figure]  # by file name without ending
+    verdicts: Sequence[Verdict]  # on the paper's protocol
+    by_loss: Sequence[Verdict]  # on ordered classes by the loss that is trained
+    by_patient: Sequence[Verdict]  # on BCCT split by patient
+
+
+def make_report(rows: Iterable[Mapping[str, Any]], figures: Sequence[PaperFigure]) -> PaperReport:
+    """Draw these figures and judge the claims that are about them; skip those without rows."""
+    index = index_rows(rows)
+    canvases: dict[str, Figure] = {}
+    for figure in figures:
+        if not figure.dataset:
+            canvases[figure.file] = SKETCHES[figure.name]()
+            continue
+        for split in DATA[figure.dataset].splits:
+            if panels := _panels(index, figure, split):
+                name = figure.file + "-by-patient" * (split == BY_PATIENT)
+                canvases[name] = draw_curves(figure, panels)
+    if leak := [row for figure in figures if figure.dataset for row in _leak(index, figure)]:
+        canvases[LEAK] = draw_leak(leak)
+    names = [figure.name for figure in figures]
+    claims = [claim for claim in CLAIMS if set(names) & set(claim.figures)]
+    risky = [claim for claim in claims if claim.kind != "crossing"]  # which is about no risk
+    verdicts, by_loss, by_patient = (
+        [judge(claim, claim_panels(index, claim, names, *how)) for claim in some]
+        for some, how in (
+            (claims, (RANDOM,)),
+            (risky, (RANDOM, ORDINAL_RISK)),
+            (claims, (BY_PATIENT,)),
+        )
+    )
+    return PaperReport(
+        figures, canvases, verdicts, [v for v in by_loss if v.trials],
+        [v for v in by_patient if v.trials],
+    )  # fmt: skip
+
+
+def page_text(report: PaperReport) -> str:
+    """Return the page as Markdown, without a title."""
+    parts = []
+    if report.verdicts:
+        parts += ["## The claims, tested", RULE, _verdict_table(report.verdicts, quoted=True)]
+    if report.by_loss:
+        parts += ["On ordered classes, by the ordinal loss that is trained:"]
+        parts += [_verdict_table(report.by_loss)]
+    if report.by_patient:
+        parts += ["On BCCT, with the rows of a patient kept together:"]
+        parts += [_verdict_table(report.by_patient)]
+    if LEAK in report.canvases:
+        parts += [picture(LEAK, "Mean risk on BCCT, split at random and by patient")]
+    shown = [figure for figure in report.figures if figure.dataset]
+    if any(figure.file in report.canvases for figure in shown):
+        parts += ["## The curves", CURVES]
+    for figure in shown:
+        if figure.file in report.canvases:
+            parts += [f"### {heading(figure)}"]
+            names = (figure.file, f"{figure.file}-by-patient")
+            parts += [picture(n, figure.title) for n in names if n in report.canvases]
+    sketches = [figure for figure in report.figures if not figure.dataset]
+    if sketches:
+        parts += ["## The sketches, from samples and fits", SKETCHED]
+    for figure in sketches:
+        parts += [f"### {heading(figure)}", picture(figure.file, figure.title)]
+    return "\n\n".join(parts)
+
+
+def heading(figure: PaperFigure) -> str:
+    """Return the figure's number in the paper, and its title."""
+    if figure.caption:
+        return f"Figure {figure.name}: {figure.title}"
+    return f"Not shown in the paper: {figure.title}"
+
+
+RULE = (
+    "A test is for a claim or against it if a difference of risks is significant after Holm's "
+    "correction, else open. A claim holds if more than half of its tests are for it and none is "
+    "against it; it does not hold if none is for it and some are against it, or more than half "
+    "are; it is mixed if there are tests for it and against it, and open otherwise."
+)
+CURVES = (
+    "First row: accuracy over rejection rate, as in the paper. Second row: the risk of each method "
+    "minus that of the proposed one, on the same repetitions. Third row, with three or more "
+    "classes: the risk as a share of what it costs to review everything. rejoLogistic, Chow-SVC, "
+    "Chow-MLP and Ordinal-SVC are not in the paper, and the claims are not about them."
+)
+SKETCHED = (
+    "In the paper these are drawings. The sample of figure 2 was chosen because its boundaries "
+    "cross. Figure 3 is part of figure 4; figures 6 and 7 are diagrams without data."
+)
+
+
+def _verdict_table(verdicts: Sequence[Verdict], quoted: bool = False) -> str:
+    rows = [
+        [
+            f'{v.claim.name}: "{v.claim.quote}"' if quoted else v.claim.name,
+            f"**{v.verdict}**",
+            *(f"{v.count(kind)}: {v.where(kind)}" if v.count(kind) else "0"
+              for kind in (HOLDS, FAILS)),
+            v.count(OPEN),
+        ]
+        for v in verdicts
+    ]  # fmt: skip
+    return table(["claim", "verdict", "tests for it", "against it", "open"], rows)
+
+
+def _panels(index: Index, figure: PaperFigure, split: str) -> list[Panel]:
+    methods = (*figure.methods, *figure.beside)
+    found = (make_panel(index, (figure.dataset, split, share), methods) for share in SHARES)
+    return [panel for panel in found if panel is not None]
+
+
+def _leak(index: Index, figure: PaperFigure) -> list[LeakRow]:
+    """Compare the risks of the paper's methods with and without patients in both parts."""
+    rows = []
+    for share in SHARES:
+        panels = [
+            make_panel(index, (figure.dataset, split, share), figure.methods)
+            for split in (RANDOM, BY_PATIENT)
+        ]
+        if all(panels):
+            random, group = (panel.risk for panel in panels if panel is not None)
+            for method in (m for m in random if m in group):
+                means = float(random[method].mean()), float(group[method].mean())
+                rows.append(LeakRow(figure.dataset, share, method, *means))
+    return rows

@@ -1,0 +1,445 @@
+"""A cell of the suite: a family of methods on one split, tuned, fitted and tried at all costs.
+
+A family is a learner and the rivals around its ordinary classifier, which share fits. Every method
+is tuned by the folds of the training part, on its grid in the catalogue. What decides by
+posteriors is tuned by log loss and fitted once; all others are tuned and fitted for each reject
+cost, by the cost. ``TUNED_ONCE`` names those that would take too long: they are tuned for one.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import wraps
+from hashlib import blake2b
+from numbers import Number
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import ParameterGrid
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+import rejo
+from rejo import metrics
+from rejo.baselines import ThresholdRejectClassifier
+from rejo.catalogue import METHODS, ProblemSize
+from rejo.decisions import decide, uniform_prices
+from rejo.replication import loss_from_costs, replica_costs
+from rejo.selection import Choice, choose_model
+from rejo.tables import TableEncoder
+from studies.run import Floats, Indices, Row
+from studies.splits import Part, Parts, group_folds
+from studies.suite import AUTO, BLEND, BUDGETS, DECIDE_ALL, MEASURES
+
+TUNED_ONCE = ("embedded",)
+LONGEST = 300  # characters of a reason
+LEAST = 1e-15  # posterior; lower ones count as this in a log loss
+OF_THE_MACHINE = (MemoryError, OSError, ImportError)  # and not of a method or its data
+
+Point = Mapping[str, Any]  # of a grid
+
+
+class Tried(NamedTuple):
+    """What a method made of the test part at one reject cost."""
+
+    decision: Indices  # (n_test,) -1: rejected
+    forced: Indices  # (n_test,) decision without rejection
+    lower: Indices  # (n_test,) lower of the two neighbouring classes that it lies between
+    sureness: Floats  # (n_test,)
+    params: Point
+    seconds: float  # of all reject costs together, these add up to the time of the method
+
+
+def try_family(
+    methods: Sequence[str], parts: Parts, costs: Sequence[float], tuning_cost: float
+) -> Iterator[Row]:
+    """Yield a row for each method and reject cost; one with a ``problem`` if the method fails.
+
+    Errors of the machine, such as too little memory or a package that is missing, are raised.
+    """
+    memory, race = FitMemory(), _Race(parts, costs)
+    # More threads do not help with so few rows, and would sum in another order.
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of points that do not converge, rare classes, and so on
+        for name in methods:
+            try:
+                if name in (AUTO, BLEND):
+                    tried = race.run(name)
+                else:
+                    tried = run_method(name, parts, costs, tuning_cost, memory)
+                rows = [
+                    {"method": name, "reject_cost": w, **measured(found, parts, w)}
+                    for w, found in zip(costs, tried, strict=True)
+                ]
+            except OF_THE_MACHINE:  # the cell fails, and the next run tries it again
+                raise
+            except Exception as error:  # of one method: the others go on
+                yield from failed(name, costs, f"{type(error).__name__}: {error}")
+                continue
+            yield from rows
+            for w, found in zip(costs, tried, strict=True) if name == AUTO else ():
+                # It takes no time of its own: the race counts for auto.
+                everything = found._replace(decision=found.forced, seconds=0.0)
+                yield {"method": DECIDE_ALL, "reject_cost": w, **measured(everything, parts, w)}
+
+
+def failed(method: str, costs: Sequence[float], problem: str) -> Iterator[Row]:
+    """Yield the rows of a method that could not be fitted."""
+    for w in costs:
+        row = {"method": method, "reject_cost": w, **dict.fromkeys(MEASURES), "seconds": 0.0}
+        yield row | {"params": "{}", "problem": " ".join(problem.split())[:LONGEST]}
+
+
+def run_method(
+    name: str,
+    parts: Parts,
+    costs: Sequence[float],
+    tuning_cost: float,
+    memory: FitMemory | None = None,
+) -> list[Tried]:
+    """Tune, fit and try a method of the catalogue, at each reject cost."""
+    memory = FitMemory() if memory is None else memory
+    clock = _Clock(memory)
+    built = METHODS[name].build(parts.problem)
+    model = memory.sharing(built.estimator)
+    folds = group_folds(parts)
+    if folds is not None and "cv" in model.get_params(deep=False):
+        model.set_params(cv=folds)
+    points = list(ParameterGrid(built.grid))
+    if not model.decides_by_posteriors:
+        if name in TUNED_ONCE:
+            tuned = _tuned(model, points, parts, [tuning_cost]) * len(costs)
+        else:
+            tuned = _tuned(model, points, parts, costs)
+        shared = clock.lap() / len(costs)
+        return [
+            found._replace(seconds=found.seconds + shared)
+            for found in _fitted_for(model, tuned, parts, costs, clock)
+        ]
+    chosen = by_log_loss(model, points, parts) if len(points) > 1 else points[0]
+    with quiet():
+        fitted = candidate(model, chosen).fit(parts.whole.X, parts.y)
+    p = fitted.predict_proba(parts.whole.X_test)
+    return _by_prices(p, costs, chosen, clock.lap() / len(costs))
+
+
+def _tuned(
+    model: Any, points: Sequence[Point], parts: Parts, costs: Sequence[float]
+) -> list[Point]:
+    """Return the point of the grid with the lowest cost in the folds, for each reject cost."""
+    scores = np.zeros((len(points), len(costs), len(parts.folds)))
+    with quiet():
+        for i, point in enumerate(points if len(points) > 1 else ()):
+            for f, fold in enumerate(parts.folds):
+                for c, fitted in enumerate(_fit_path(candidate(model, point), costs, fold)):
+                    scores[i, c, f] = fitted.score(fold.X_test, fold.y_test)
+    return [points[i] for i in scores.mean(axis=2).argmax(axis=0)]
+
+
+def _fitted_for(
+    model: Any, tuned: Sequence[Point], parts: Parts, costs: Sequence[float], clock: _Clock
+) -> list[Tried]:
+    """Fit for each reject cost at its point; those that share a point are fitted as a path."""
+    found: dict[float, Tried] = {}
+    for point in {repr(point): point for point in tuned}.values():
+        some = [w for w, own in zip(costs, tuned, strict=True) if own == point]
+        with quiet():
+            fits = _fit_path(candidate(model, point), some, parts.whole)
+            for w, fitted in zip(some, fits, strict=True):
+                judged = fitted.judge(parts.whole.X_test)
+                found[w] = _tried(judged, point)._replace(seconds=clock.lap())
+    return [found[w] for w in costs]
+
+
+def _fit_path(model: Any, costs: Sequence[float], part: Part) -> Iterator[Any]:
+    """Fit a model once for each reject cost."""
+    if hasattr(model, "fit_path"):
+        yield from model.fit_path(part.X, part.y, reject_costs=list(costs))
+    else:
+        yield from (candidate(model, {"reject_cost": w}).fit(part.X, part.y) for w in costs)
+
+
+def candidate(estimator: Any, point: Point) -> Any:
+    """Return a clone with these parameters, as if it had been made with them."""
+    return clone(clone(estimator).set_params(**clone(dict(point), safe=False)))
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Points that do not converge, or that reject everything, lose by their score."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The model rejects", UserWarning)
+        yield
+
+
+class _Race:
+    """What ``rejo train`` would choose, and the blend of the models in the same race."""
+
+    def __init__(self, parts: Parts, costs: Sequence[float]) -> None:
+        self.parts, self.costs = parts, costs
+        self._found: tuple[Choice, float] | None = None
+
+    def run(self, name: str) -> list[Tried]:
+        """Try "auto" or "blend" at each reject cost."""
+        choice, seconds = self._choice()
+        if name == BLEND:
+            choice = replace(choice, name=_blended(choice))
+        clock, costs, parts = _Clock(), self.costs, self.parts
+        params = {"model": choice.name, **choice.chosen.params}
+        model, shared = choice.estimator, seconds / len(costs)
+        if choice.crossfit is not None:
+            with quiet():
+                p = model.fit(parts.X, parts.y).predict_proba(parts.X_test)
+            return _by_prices(p, costs, params, shared + clock.lap() / len(costs))
+        tried = []
+        for w in costs:
+            with quiet():
+                fitted = candidate(model, {"model__reject_cost": w}).fit(parts.X, parts.y)
+            found = _tried(rejo.judge(fitted, parts.X_test), params)
+            tried.append(found._replace(seconds=shared + clock.lap()))
+        return tried
+
+    def _choice(self) -> tuple[Choice, float]:
+        if self._found is None:
+            clock, parts = _Clock(), self.parts
+            K = parts.problem.n_classes
+            choice = choose_model(
+                TableEncoder(), parts.X, parts.y,
+                prices=[uniform_prices(K, w) for w in self.costs],
+                class_order=list(range(K)), ordered=parts.problem.ordered, groups=parts.groups,
+                random_state=parts.problem.random_state,
+            )  # fmt: skip
+            self._found = choice, clock.lap()
+        return self._found
+
+
+def _blended(choice: Choice) -> str:
+    """Return what ``rejo train --model blend`` gives: if one model is left, that one."""
+    names = [entry.name for entry in choice.tried]
+    left = [n for n in names if n == BLEND] or [n for n in names if METHODS[n].blended]
+    if not left:
+        raise ValueError("no model with posteriors reached the end of the race.")
+    return left[0]
+
+
+def _tried(judged: Any, params: Point) -> Tried:
+    return Tried(judged.decision, judged.forced, judged.lower, judged.sureness, params, 0.0)
+
+
+def _by_prices(p: Floats, costs: Sequence[float], params: Point, seconds: float) -> list[Tried]:
+    """Decide by posteriors (n_test, K) at each reject cost."""
+    tried = []
+    for w in costs:
+        found = decide(p, uniform_prices(p.shape[1], w))
+        sureness = np.maximum(1.0 - found.worth, 0.0)
+        tried.append(Tried(found.decision, found.forced, found.lower, sureness, params, seconds))
+    return tried
+
+
+def measured(tried: Tried, parts: Parts, reject_cost: float) -> Row:
+    """Return the measures of a row: of the decisions, and of the ranking by sureness.
+
+    ``risk`` counts every error as 1; ``ordinal_risk``, of ordered classes, is the loss that data
+    replication minimises, which grows with the distance between the classes.
+    """
+    problem: ProblemSize = parts.problem
+    y, wrong = parts.y_test, tried.forced != parts.y_test
+    output = np.where(tried.decision >= 0, 2 * tried.decision, 2 * tried.lower + 1)
+    loss = loss_from_costs(replica_costs(problem.n_classes, reject_cost=reject_cost))[y, output]
+    found, ranked = metrics.tally(tried.decision, y), (y, tried.forced, tried.sureness)
+    return {
+        "R": float(found.rejection_rate),
+        "E": float(found.error_rate),
+        "risk": float(found.risk(reject_cost)),
+        "ordinal_risk": float(loss.mean()) if problem.ordered else None,
+        "forced_E": float(wrong.mean()),
+        "auarc": metrics.auarc(*ranked),
+        "augrc": metrics.augrc(*ranked),
+        "aurc": metrics.aurc(*ranked),
+        **{name: error_within(wrong, tried.sureness, b) for name, b in BUDGETS.items()},
+        "seconds": tried.seconds,
+        "params": json.dumps(dict(tried.params)),
+        "problem": None,
+    }
+
+
+def error_within(wrong: Any, sureness: Floats, budget: float) -> float:
+    """Errors among the decided cases, if the least sure share of all cases is reviewed.
+
+    Cases of equal sureness at the edge count by the share of them that is decided: the mean over
+    all ways to choose among them.
+
+    >>> wrong, sureness = np.array([1, 0, 1, 0]), np.array([0.1, 0.5, 0.5, 0.9])
+    >>> [error_within(wrong, sureness, budget) for budget in (0, 0.25, 0.5)]
+    [0.5, 0.3333333333333333, 0.25]
+    """
+    n = len(sureness)
+    n_decided = n - round(budget * n)
+    if n_decided == 0:
+        return 0.0
+    edge = np.sort(sureness)[n - n_decided]  # the least sure that is decided
+    above, level = sureness > edge, sureness == edge
+    share = (n_decided - above.sum()) / level.sum()
+    return float((np.sum(wrong[above]) + share * np.sum(wrong[level])) / n_decided)
+
+
+# ---- tuning by log loss -----------------------------------------------------------------------
+
+
+def by_log_loss(model: Any, points: Sequence[Point], parts: Parts) -> Point:
+    """Return the point of the grid with the lowest log loss of all test parts together.
+
+    Points that differ only in the number of trees share one fit, and those that differ only in
+    ``C`` one path, if the model has one.
+    """
+    losses = np.zeros(len(points))
+    inner, shared = _source(candidate(model, points[0])), ""
+    if hasattr(inner, "staged_predict_proba"):
+        shared = f"estimator__{_rounds_of(inner)}"
+    elif hasattr(inner, "fit_path"):
+        shared = "estimator__C"
+    groups: dict[str, list[int]] = {}
+    for i, point in enumerate(points):
+        groups.setdefault(repr({k: point[k] for k in point if k != shared}), []).append(i)
+    with quiet():
+        for group in groups.values():
+            for fold in parts.folds:
+                answers = _posteriors(model, [points[i] for i in group], shared, fold)
+                for i, p in zip(group, answers, strict=True):
+                    right = p[np.arange(len(fold.y_test)), fold.y_test]
+                    losses[i] += -np.log(np.maximum(right, LEAST)).sum()
+    return points[int(np.argmin(np.round(losses / len(parts.y), 9)))]
+
+
+def _posteriors(model: Any, points: Sequence[Point], shared: str, fold: Part) -> Iterator[Floats]:
+    """Posteriors (n_test, K) of the test part of a fold; all classes are in its training part."""
+    first = _source(candidate(model, points[0]))
+    values = [point.get(shared) for point in points]
+    if None in values or len(points) == 1:
+        fits: Any = (_source(candidate(model, point)).fit(fold.X, fold.y) for point in points)
+    elif hasattr(first, "staged_predict_proba"):
+        first.set_params(**{_rounds_of(first): max(values)}).fit(fold.X, fold.y)
+        stages = [p.copy() for p in first.staged_predict_proba(fold.X_test)]
+        yield from (stages[min(value, len(stages)) - 1] for value in values)
+        return
+    else:
+        fits = first.fit_path(fold.X, fold.y, Cs=values)
+    yield from (fit.predict_proba(fold.X_test) for fit in fits)
+
+
+def _source(model: Any) -> Any:
+    """Return the classifier inside that has the posteriors, if fits of it can be shared."""
+    if not isinstance(model, ThresholdRejectClassifier) or model.random_state is not None:
+        return model
+    inner = model.estimator
+    plain = model.calibration in ("auto", None) and hasattr(inner, "predict_proba")
+    shares = hasattr(inner, "staged_predict_proba") or hasattr(inner, "fit_path")
+    return inner if plain and shares else model
+
+
+def _rounds_of(booster: Any) -> str:
+    return "max_iter" if "max_iter" in booster.get_params(deep=False) else "n_estimators"
+
+
+# ---- fits that several methods need, made once ------------------------------------------------
+
+
+class FitMemory:
+    """Fits of ordinary classifiers, by their parameters and data.
+
+    Two cut-offs, a threshold for each class and posteriors with prices all start from the same
+    ordinary classifier, fitted on the same rows. Asked again with equal parameters for equal rows,
+    labels and weights, it takes the fitted attributes of before. Results are those of separate
+    fits; the seconds that these would have taken are counted in ``saved``, so that the time of a
+    method does not depend on what ran before it. Classifiers that share a fit hold the same
+    attributes, not copies. Parameters other than numbers and words, sparse rows, and labels that
+    are objects cannot be compared: these are fitted each time.
+    """
+
+    def __init__(self) -> None:
+        self.saved = 0.0
+        self._fits: dict[bytes, tuple[dict[str, Any], float]] = {}
+
+    def sharing(self, estimator: Any) -> Any:
+        """Return a clone of an estimator whose inner classifier remembers its fits.
+
+        One without a parameter ``estimator``, or with a pipeline there, is only cloned.
+        """
+        inner = getattr(estimator, "estimator", None)
+        if inner is None or hasattr(inner, "steps"):
+            return clone(estimator)
+        kind = type(inner)
+        methods = {"fit": self._remembering(kind), "__module__": kind.__module__}
+        sharing = type(kind.__name__, (kind,), methods)
+        return clone(estimator).set_params(estimator=sharing(**inner.get_params(deep=False)))
+
+    def _remembering(self, kind: Any) -> Callable[..., Any]:
+        """Return a method ``fit`` that looks here before it fits."""
+        memory, fit_anew = self, kind.fit
+
+        @wraps(fit_anew)  # with its signature: some classifiers take no weights
+        def fit(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+            weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+            params = self.get_params(deep=False)
+            key = _key(kind, params, (X, y, sample_weight))
+            if key is None:
+                return fit_anew(self, X, y, **weights)
+            if key not in memory._fits:
+                start = perf_counter()
+                fit_anew(self, X, y, **weights)
+                attributes = {k: value for k, value in vars(self).items() if k not in params}
+                memory._fits[key] = attributes, perf_counter() - start
+                return self
+            attributes, seconds = memory._fits[key]
+            vars(self).update(attributes)
+            memory.saved += seconds
+            return self
+
+        return fit
+
+
+def _key(kind: type, params: dict[str, Any], data: tuple[Any, ...]) -> bytes | None:
+    """Return what tells a fit from others; ``None`` if that cannot be told by values."""
+    if not _plain(params):
+        return None
+    digest = blake2b(f"{kind.__module__}.{kind.__qualname__}{sorted(params.items())}".encode())
+    for array in data:
+        values = np.ascontiguousarray(0 if issparse(array) else array)
+        if array is not None and (issparse(array) or values.dtype.hasobject):
+            return None
+        digest.update(f"{values.dtype}{values.shape}".encode())
+        digest.update(b"" if array is None else values.tobytes())
+    return digest.digest()
+
+
+def _plain(value: Any) -> bool:
+    """Return whether the words for a value say all about it."""
+    if isinstance(value, dict):
+        return all(_plain(part) for pair in value.items() for part in pair)
+    if isinstance(value, tuple | list):
+        return all(map(_plain, value))
+    return value is None or isinstance(value, str | Number)
+
+
+class _Clock:
+    """Seconds since the last lap, with those that a memory saved."""
+
+    def __init__(self, memory: FitMemory | None = None) -> None:
+        self._memory = memory
+        self._last = self._now()
+
+    def lap(self) -> float:
+        now = self._now()
+        seconds, self._last = now - self._last, now
+        return seconds
+
+    def _now(self) -> float:
+        return perf_counter() + (0.0 if self._memory is None else self._memory.saved)
