@@ -3,13 +3,13 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-CODE := src tests benchmarks docs examples setup.py conftest.py
+CODE := src studies tests benchmarks docs examples setup.py conftest.py
 
 # One thread: the matrices are small, and BLAS threads that wait for each other cost more than they save.
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test more check cluster slow fuzz torch spark lint types imports bench docs site site-links gallery notebooks wheels sanitize clean
+.PHONY: demo test more check cluster slow fuzz torch spark lint types imports bench docs site site-links gallery notebooks wheels sanitize clean reproduce suite
 
 demo: $(INSTALLED)
 	$(BIN)/rejo demo --overwrite
@@ -50,13 +50,21 @@ types: $(INSTALLED)
 imports: $(INSTALLED)
 	$(BIN)/lint-imports --no-cache
 
+# The paper's figures and claims, and all methods on real tables: a quick look at either, or with FULL=1 the
+# whole (one hour, two hours). DATA=DIR has the tables; DASK=tcp://... is a cluster that does the work.
+STUDY = $(if $(FULL),--full) $(if $(DATA),--data $(DATA)) $(if $(DASK),--dask $(DASK))
+reproduce: $(INSTALLED)
+	$(BIN)/python -m studies reproduce $(STUDY)
+
+suite: $(INSTALLED)
+	$(BIN)/python -m studies suite $(STUDY)
+
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.bench_svm
 	$(BIN)/python -m benchmarks.bench_kernel_logistic
 	$(BIN)/python -m benchmarks.bench_linear
 	$(BIN)/python -m benchmarks.bench_mlp
 	$(BIN)/python -m benchmarks.bench_path
-	$(BIN)/python -m benchmarks.bench_study --quick
 	$(BIN)/python -m benchmarks.bench_embedded --quick
 	$(BIN)/python -m benchmarks.bench_predict
 	$(BIN)/python -m benchmarks.bench_train

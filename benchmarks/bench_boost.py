@@ -271,9 +271,9 @@ def _tell(problem: str, risks: Floats, ratios: dict[str, list[float]], what: str
 
 
 def _tables() -> list[str]:
-    from rejo import datasets
+    from studies import tables
 
-    names = [name for name in datasets.available() if not datasets.CATALOGUE[name].file]
+    names = [name for name in tables.available() if not tables.CATALOGUE[name].file]
     return [name for name in names if len(_table(name)[1]) > 1_000]
 
 

@@ -28,14 +28,12 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.tables import Report, Target, milliseconds, number, times
 from benchmarks.timing import one_thread, race
 from rejo.baselines import EmbeddedRejectSVC
-from rejo.datasets import available
 from rejo.solvers import embedded
-from rejo.study import Study
-from rejo.study._cells import GRIDS, Cell
-from rejo.study._data import Task, load, make_task
-from rejo.study._kernel_methods import FEW_STARTS, fumera
-from rejo.study._tuning import Params, TrainTest, tune
-from rejo.study.paper import DATA
+from studies.kernels import FEW_STARTS, fumera
+from studies.paper import DATA, GRIDS, PaperCell, PaperStudy
+from studies.tables import available
+from studies.tasks import Task, load, make_task
+from studies.tuning import Params, TrainTest, tune
 
 FASTER, HIGHER, MOST_HIGHER = 10.0, 1e-4, 1.0  # times; relative; per cent of the problems
 GRID = GRIDS["authors"]
@@ -47,12 +45,13 @@ def reference() -> AbstractContextManager[Any]:
     return mock.patch.multiple(embedded, _embedded=None, FEWEST_HOPS=0, MOST_HOPS=0, HOPS=0)
 
 
-def cells(data_home: str | None, quick: bool) -> Iterator[tuple[Cell, Task, Sequence[float]]]:
+def cells(data_home: str | None, quick: bool) -> Iterator[tuple[PaperCell, Task, Sequence[float]]]:
     """The study's cells of the machine, where their data are there."""
     there = available(data_home)
     names = [name for name in DATASETS if DATA[name].catalogue in (None, *there)]
-    study = Study(names[:1] if quick else names, methods=["Fumera/poly"], repetitions=1)
-    tables = {name: load(name, data_home) for name in study.datasets}
+    methods = dict.fromkeys(names[:1] if quick else names, ("Fumera/poly",))
+    study = PaperStudy(methods, repetitions=1)
+    tables = {name: load(name, data_home) for name in methods}
     for cell in study.cells():
         if cell.split == "random" and not (quick and cell.share > 0.1):
             task = make_task(cell, tables[cell.dataset], GRID.n_folds, study.seed)
@@ -71,11 +70,11 @@ def one_by_one(task: Task, costs: Sequence[float]) -> None:
     tune(task, costs, [{"C": C} for C in GRID.Cs], boundaries)
 
 
-def name_of(cell: Cell, task: Task) -> str:
+def name_of(cell: PaperCell, task: Task) -> str:
     return f"{cell.dataset}, {cell.share:.0%}, {len(task.k)} points"
 
 
-def compare_fits(report: Report, problems: list[tuple[Cell, Task, Sequence[float]]]) -> None:
+def compare_fits(report: Report, problems: list[tuple[PaperCell, Task, Sequence[float]]]) -> None:
     report.header("one fit, C = 1, reject cost 0.2", "starts", "ours ms", "reference ms", "ratio")
     for (cell, task, _), n_starts in product(problems, (1, 9)):
         tol = {"tol": FEW_STARTS["tol"]} if n_starts == 1 else {}
@@ -93,7 +92,7 @@ def compare_fits(report: Report, problems: list[tuple[Cell, Task, Sequence[float
         )  # fmt: skip
 
 
-def compare_cells(report: Report, problems: list[tuple[Cell, Task, Sequence[float]]]) -> None:
+def compare_cells(report: Report, problems: list[tuple[PaperCell, Task, Sequence[float]]]) -> None:
     report.header("a cell of the study", "ours s", "reference s", "ratio")
     total = np.zeros(2)
     for cell, task, costs in problems:
@@ -123,7 +122,7 @@ def differences(task: Task, costs: Sequence[float], n_starts: int) -> list[float
     return [a.objective_ / b.objective_ - 1.0 for a, b in zip(found, other, strict=True)]
 
 
-def compare_minima(report: Report, problems: list[tuple[Cell, Task, Sequence[float]]]) -> None:
+def compare_minima(report: Report, problems: list[tuple[PaperCell, Task, Sequence[float]]]) -> None:
     columns = ("problems", "lower %", "equal %", "higher %", "mean", "highest")
     report.header(f"minima; equal: within {HIGHER:g} of J", *columns)
     for n_starts in (1, 9):

@@ -32,7 +32,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from benchmarks.tables import Report, Target
-from rejo import ThresholdRejectClassifier, datasets
+from rejo import ThresholdRejectClassifier
 from rejo.metrics import cases_needed, mean_upper_bound
 from rejo.selection import (
     CANDIDATES,
@@ -42,6 +42,7 @@ from rejo.selection import (
     simultaneous_bounds,
 )
 from rejo.tables import TableEncoder
+from studies.tables import fetch
 
 Floats = NDArray[np.float64]
 
@@ -381,7 +382,7 @@ def _mapie_decides(
 
 @cache
 def _load(table: str) -> tuple[Any, Any]:
-    data = datasets.fetch(table)
+    data = fetch(table)
     X, y = data.data, np.asarray(data.target, dtype=np.int64)
     if len(y) > MAX_ROWS:
         kept, _ = train_test_split(np.arange(len(y)), train_size=MAX_ROWS, random_state=0)

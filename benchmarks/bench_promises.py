@@ -33,7 +33,7 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from benchmarks.tables import Report
-from rejo import ThresholdRejectClassifier, datasets
+from rejo import ThresholdRejectClassifier
 from rejo.selection import (
     RejectClassifierCV,
     TargetUnattainable,
@@ -42,6 +42,7 @@ from rejo.selection import (
     shuffled_folds,
 )
 from rejo.tables import TableEncoder
+from studies.tables import fetch
 
 # 5 %, and one or two limits that are easier to keep; car is easy.
 LIMITS = {
@@ -100,7 +101,7 @@ def _kept(
 
 @cache
 def load(table: str) -> tuple[pd.DataFrame, Any]:
-    data = datasets.fetch(table)
+    data = fetch(table)
     X, y = data.data, np.asarray(data.target, dtype=np.int64)
     if len(y) > MAX_ROWS:
         kept, _ = train_test_split(np.arange(len(y)), train_size=MAX_ROWS, random_state=0)

@@ -36,7 +36,6 @@ from rejo import (
     RejoSVC,
     ReplicationClassifier,
     ThresholdRejectClassifier,
-    datasets,
 )
 from rejo.estimators import why
 from rejo.estimators.features import NumericCases, as_numbers
@@ -44,6 +43,7 @@ from rejo.estimators.insides import insides, pair_scores, through
 from rejo.explain.replacement import typical_cases
 from rejo.tables import TableEncoder
 from rejo.typical import Typical
+from studies.tables import fetch
 
 Floats = NDArray[np.float64]
 TABLES = (
@@ -120,7 +120,7 @@ def main() -> None:
 
 
 def table(name: str) -> tuple[Any, NDArray[Any]]:
-    data = datasets.fetch(name)
+    data = fetch(name)
     return data.data.iloc[:, :N_FEATURES], np.asarray(data.target)
 
 

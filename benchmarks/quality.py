@@ -34,6 +34,8 @@ from rejo.catalogue import ProblemSize
 from rejo.decisions import decide, uniform_prices
 from rejo.replication import loss_from_costs
 from rejo.tables import TableEncoder
+from studies.tables import CATALOGUE as TABLES
+from studies.tables import available, fetch
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -85,7 +87,7 @@ class Cell:
 
 def tables() -> list[str]:
     """Names of the tables in the data folder, each file once, and of the synthetic problems."""
-    files = [name for name in datasets.available() if not datasets.CATALOGUE[name].file]
+    files = [name for name in available() if not TABLES[name].file]
     return [*files, *SYNTHETIC]
 
 
@@ -100,7 +102,7 @@ def make_cell(table: str, split: int, max_train: int) -> Cell:
         X, X_test = pd.DataFrame(X, columns=names), pd.DataFrame(X_test, columns=names)
         k = [np.searchsorted(classes, labels) for labels in (y, y_test)]
         return Cell(table, split, X, k[0], X_test, k[1], len(classes), independent=True)
-    data = datasets.fetch(table)
+    data = fetch(table)
     classes, y = np.unique(np.asarray(data.target, dtype=np.int64), return_inverse=True)
     groups = None if data.groups is None else np.asarray(data.groups)
     if groups is None:

@@ -124,7 +124,9 @@ def _folder(data_home: str | os.PathLike[str] | None) -> Path | None:
 
 def _local_file(entry: Entry, folder: Path | None) -> Path | None:
     """Return the file in the data folder: our form, or as its authors publish it."""
-    names = [] if folder is None else [f"{entry.file or entry.name}.csv", entry.published]
+    if folder is None:
+        return None
+    names = [f"{entry.file or entry.name}.csv", entry.published]
     return next((folder / n for n in names if n and (folder / n).is_file()), None)
 
 

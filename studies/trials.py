@@ -322,7 +322,7 @@ def by_log_loss(model: Any, points: Sequence[Point], parts: Parts) -> Point:
 def _posteriors(model: Any, points: Sequence[Point], shared: str, fold: Part) -> Iterator[Floats]:
     """Posteriors (n_test, K) of the test part of a fold; all classes are in its training part."""
     first = _source(candidate(model, points[0]))
-    values = [point.get(shared) for point in points]
+    values: list[Any] = [point.get(shared) for point in points]
     if None in values or len(points) == 1:
         fits: Any = (_source(candidate(model, point)).fit(fold.X, fold.y) for point in points)
     elif hasattr(first, "staged_predict_proba"):

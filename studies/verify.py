@@ -26,7 +26,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 NOT_COMPARED = ("seconds", "code")
 
 
-def kept_plans() -> dict[str, tuple[Plan, Any, Path]]:
+def kept_plans() -> dict[str, tuple[Any, Any, Path]]:
     """Return for each study its plan, the type of its cells, and the folder of its page."""
     suite = json.loads((DOCS / "table_suite" / "plan.json").read_text("utf-8"))
     suite = {name: tuple(v) if isinstance(v, list) else v for name, v in suite.items()}

@@ -23,7 +23,6 @@ from rejo.cli import build_parser
 from rejo.datasets import make_synthetic_1, make_synthetic_4
 from rejo.estimators import RejoBoost, RejoLinear, RejoMLP, RejoSVC, ReplicationClassifier
 from rejo.estimators.pipelines import cost_parameter
-from rejo.study import METHODS as STUDIED
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 TAKES_WEIGHTS = has_fit_parameter(MLPClassifier(), "sample_weight")  # since scikit-learn 1.7
@@ -126,18 +125,6 @@ def test_the_models_of_train_are_the_learners():
     assert TRAINED[:4] == ("logistic", "svm", "mlp", "boosting")
     for command in ("train", "demo"):
         assert ",".join(TRAINED) in re.sub(r"\s+", "", _help(command))
-
-
-def test_the_study_has_the_names_of_the_paper():
-    papers = {name for method in METHODS.values() for name in method.paper if name}
-    assert {method.partition("/")[0] for method in STUDIED} == papers | {"Ordinal-SVC"}
-    assert set(STUDIED) == {
-        *("rejoSVM/poly", "rejoSVM/rbf", "SVM-1C/poly", "SVM-1C/rbf", "SVM-2C/poly", "SVM-2C/rbf"),
-        *("Fumera/poly", "FH-1C/poly", "FH-1C/rbf", "FH-2C/poly", "FH-2C/rbf"),
-        *("rejoNN", "MLP-1C", "MLP-2C", "FH-MLP-1C", "FH-MLP-2C", "Chow-MLP"),
-        *("Ordinal-SVC/poly", "Ordinal-SVC/rbf"),
-        *("rejoLogistic/poly", "rejoLogistic/rbf", "Chow-SVC/poly", "Chow-SVC/rbf"),
-    }
 
 
 def test_methods_are_found_by_name():

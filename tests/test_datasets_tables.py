@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rejo import RejoLinear
-from rejo.datasets import fetch, load_table
+from rejo.datasets import load_table
 from rejo.tables import TableError, read_table
 
 pd = pytest.importorskip("pandas")
@@ -191,8 +191,6 @@ def test_without_pandas_the_extra_is_named(write, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r'pip install "rejo\[pandas\]"'):
         load_table(write(ROWS))
-    with pytest.raises(ImportError, match=r'fetch needs pandas: pip install "rejo\[pandas\]"'):
-        fetch("letter_ah")
 
 
 @pytest.mark.parametrize("column", ["target", "groups"])

@@ -33,8 +33,9 @@ def untimed(out):
     return found
 
 
-def test_an_address_where_nothing_listens(refused):
-    said = refused(2, "reproduce", "--figure", "syntheticI-svm", "--dask", "tcp://127.0.0.1:1")
+def test_an_address_where_nothing_listens(refused, table):
+    table(60).to_csv("t.csv", index=False)
+    said = refused(2, "compare", *WORDS, "--dask", "tcp://127.0.0.1:1")
     assert said.startswith("--dask: tcp://127.0.0.1:1: no Dask scheduler answers within 5 seconds")
 
 

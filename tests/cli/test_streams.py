@@ -65,13 +65,7 @@ def test_a_demonstration_for_a_reader_who_leaves():
     assert {path.name for path in Path("rejo-demo").iterdir()} == names
 
 
-def test_a_study_for_a_reader_who_leaves():
-    pytest.importorskip("matplotlib")
-    code, _ = shell("reproduce --figure syntheticI --quick | true")
-    assert (code, Path("reproduction/index.html").exists()) == (0, True)
-
-
-@pytest.mark.parametrize("words", ["--help", "train --help", "reproduce --list"])
+@pytest.mark.parametrize("words", ["--help", "train --help"])
 @pytest.mark.parametrize("ending", ["| true", "2>&-"])
 def test_help_for_a_reader_who_leaves(words, ending):
     assert shell(f"{words} {ending}")[0] == 0

@@ -16,7 +16,7 @@ from rejo._errors import RejoError, close_words
 from rejo.cli._aliases import OTHER_NAMES, pointer
 
 COMMAND = [sys.executable, "-m", "rejo.cli"]
-COMMANDS = ["demo", "train", "predict", "evaluate", "inspect", "compare", "reproduce"]
+COMMANDS = ["demo", "train", "predict", "evaluate", "inspect", "compare"]
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
@@ -95,7 +95,6 @@ def test_wrong_usage(refused, words, message):
         ("predict", "--force", "--overwrite"),
         ("demo", "--force", "--overwrite"),
         ("compare", "--together", "--groups"),
-        ("reproduce", "--jobs", "--n-jobs"),
     ],
 )
 def test_an_old_option_is_refused_by_its_new_name(refused, command, old, new):
@@ -282,7 +281,7 @@ def test_an_unknown_option_is_named_with_the_closest_one(refused, option, hint):
         ("compare", "--models --method", "--methods"),
         ("compare", "--cv --n-folds", "--folds"),
         ("evaluate", "--group-by", "--by"),
-        ("reproduce", "--cores --n_jobs", "--n-jobs"),
+        ("compare", "--cores --n_jobs", "--n-jobs"),
     ],
 )
 def test_an_option_by_a_name_that_people_guess(refused, command, guesses, meant):
