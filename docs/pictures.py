@@ -23,11 +23,9 @@ from rejo import (
     ThresholdRejectClassifier,
     compare,
 )
-from rejo.baselines import BagEmbedding, EmbeddedRejectSVC
 from rejo.datasets import (
     bayes_rates,
     load_diabetes_ordinal,
-    make_bags,
     make_synthetic_1,
     make_synthetic_2,
     make_synthetic_3,
@@ -35,9 +33,6 @@ from rejo.datasets import (
     posterior,
 )
 from rejo.displays import (
-    BLUE,
-    REJECT_FACE,
-    VERMILION,
     AccuracyRejectDisplay,
     DisparityDisplay,
     RejectConfusionDisplay,
@@ -253,50 +248,6 @@ def novelty():
     save(figure, "novelty.png")
 
 
-def bags():
-    """Three bags of points; and what becomes of bags, by the distance of their nearest point."""
-    X, y = make_bags(200, random_state=0)
-    X_new, _ = make_bags(20_000, random_state=1)
-    model = make_pipeline(
-        BagEmbedding(gamma=1.0, random_state=0), EmbeddedRejectSVC(C=0.01, reject_cost=COST)
-    )
-    model.fit(X, y)
-    figure = Figure(figsize=(11, 4.0), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(4, 5))
-    left.plot(*model[0].prototypes_.T, "+", color="0.6", label="prototypes")
-    nearest = np.array([np.linalg.norm(bag, axis=1).min() for bag in X])
-    for r, marker, colour, name in (
-        (0.2, "o", BLUE, "a bag of class 1"),
-        (1.0, "D", "0.25", "an ambiguous bag"),
-        (1.8, "s", VERMILION, "a bag of class 0"),
-    ):
-        bag = X[np.abs(nearest - r).argmin()]
-        left.plot(*bag.T, marker, color=colour, markersize=7, label=name)
-    angle = np.linspace(0, 2 * np.pi, 200)
-    for r in (0.5, 1.5):
-        left.plot(r * np.cos(angle), r * np.sin(angle), color="0.4", lw=1)
-    left.set(aspect="equal", xlim=(-5.4, 5.4), ylim=(-5.4, 5.4), title="Bags and prototypes")
-    left.legend(loc="center right", bbox_to_anchor=(-0.1, 0.5))
-    decided = model.predict(X_new)
-    place = np.digitize([np.linalg.norm(b, axis=1).min() for b in X_new], np.arange(1, 40) / 20)
-    shares = [
-        [np.mean(decided[place == i] == label) for i in range(40)]
-        for label in (1, model[-1].reject_label_, 0)
-    ]
-    middles = np.arange(40) / 20 + 0.025
-    colours, names = (BLUE, REJECT_FACE, VERMILION), ("decided: 1", "review", "decided: 0")
-    right.stackplot(middles, shares, colors=colours, labels=names)
-    for r in (0.5 + COST, 1.5 - COST):
-        right.axvline(r, color="black", lw=1, ls="--")
-    right.set(
-        xlim=(0.025, 1.975), ylim=(0, 1), ylabel="share of bags",
-        xlabel="distance of the nearest point from the centre",
-        title="What becomes of new bags",
-    )  # fmt: skip
-    right.legend(loc="center right")
-    save(figure, "bags.png")
-
-
 if __name__ == "__main__":
     reject_region()
     data()
@@ -310,4 +261,3 @@ if __name__ == "__main__":
     reliability()
     disparity()
     novelty()
-    bags()

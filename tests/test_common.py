@@ -27,12 +27,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rejo
 from rejo.baselines import (
-    BagEmbedding,
     FrankHallReject,
     NoveltyReject,
     ThresholdRejectClassifier,
 )
-from rejo.baselines.bags import bag_array
 from rejo.estimators import (
     RejectClassifier,
     RejoBoost,
@@ -70,7 +68,6 @@ WRAPPED = [
 NETWORK = {"alpha": 0.01, "max_iter": 100}
 
 SETTINGS = {
-    "BagEmbedding": [{}, {"n_prototypes": 7, "gamma": 0.5, "scale": False, "by_class": True}],
     "BlendClassifier": [
         {"estimators": [("linear", LINEAR), ("tree", WRAPPED[2])], "cv": 2},
         {
@@ -189,9 +186,8 @@ def of_kind(kind):
     return [estimator for estimator in ESTIMATORS if type(estimator) is kind]
 
 
-# An encoder of tables takes DataFrames only, and one of bags only bags; scikit-learn's checks give
-# arrays.
-ON_OTHERS = ("TableEncoder", "BagEmbedding")
+# An encoder of tables takes DataFrames only; scikit-learn's checks give arrays.
+ON_OTHERS = ("TableEncoder",)
 ON_ARRAYS = [estimator for estimator in ESTIMATORS if type(estimator).__name__ not in ON_OTHERS]
 CLASSIFIERS = [estimator for estimator in ESTIMATORS if isinstance(estimator, RejectClassifier)]
 # Two settings of each class run in `make test`, the others in `make check`.
@@ -388,16 +384,12 @@ def problem(estimator):
     t = X["age"] + 0.5 * X["dose"] + 0.4 * rng.normal(size=len(X))
     many = not is_classifier(estimator) or get_tags(estimator).classifier_tags.multi_class
     cuts = np.quantile(t, [1 / 3, 2 / 3] if many else [1 / 2])
-    if isinstance(estimator, BagEmbedding):  # bags of one, two or three points
-        X = bag_array([X.iloc[i : i + i % 3 + 1] for i in range(len(X))])
     return X, np.searchsorted(cuts, t)
 
 
 def points(estimator):
     """Points as the estimator takes them: arrays, if it takes those."""
     X, y = problem(estimator)
-    if isinstance(estimator, BagEmbedding):
-        return bag_array([bag.to_numpy() for bag in X]), y
     return (X if estimator not in ON_ARRAYS else X.to_numpy()), y
 
 

@@ -12,8 +12,6 @@ import rejo
 from rejo import RejoBoost, RejoLinear, ReplicationClassifier
 from rejo import ThresholdRejectClassifier as Threshold
 from rejo._frames import frame_like, take_rows, with_column
-from rejo.baselines import BagEmbedding
-from rejo.baselines.bags import bags_of
 from rejo.persistence import data_hash
 from rejo.tables import TableEncoder
 from rejo.tables.series import as_pandas
@@ -126,24 +124,12 @@ def test_lightgbm_gets_a_frame_that_it_can_read(mixed):
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_transformers_put_out_the_frames_that_are_asked_for(kind, mixed):
-    frame, y = mixed
+    frame, _ = mixed
     wanted = {"pandas": pd.DataFrame, "polars": pl.DataFrame}[kind]
     encoder = TableEncoder().set_output(transform=kind)
     found = encoder.fit_transform(frame)
     assert isinstance(found, wanted)
     assert list(found.columns) == encoder.get_feature_names_out().tolist()
-    bags = [frame.select("x").drop_nulls()[i : i + 3].to_numpy() for i in range(0, 90, 3)]
-    embedding = BagEmbedding(n_prototypes=4, random_state=0).set_output(transform=kind)
-    found = embedding.fit_transform(bags, y[:30])
-    assert isinstance(found, wanted)
-    assert list(found.columns) == embedding.get_feature_names_out().tolist()
-
-
-def test_bags_of_a_frame_of_polars():
-    table = pl.DataFrame({"image": ["a", "a", "b"], "red": [0.1, 0.2, 0.9], "beach": [1, 1, 0]})
-    ours, theirs = bags_of(table, "image", "beach"), bags_of(as_pandas(table), "image", "beach")
-    assert ours.names.tolist() == theirs.names.tolist()
-    assert [bag.shape for bag in ours.X] == [bag.shape for bag in theirs.X] == [(2, 1), (1, 1)]
 
 
 def test_a_checked_frame_of_polars_is_one(mixed):

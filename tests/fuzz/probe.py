@@ -20,7 +20,6 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix, issparse
 
-from rejo.baselines.bags import bag_array, is_bags
 from rejo.cli import main
 from rejo.persistence import ModelFileError, load
 from tests.fuzz.zoo import Animal
@@ -83,11 +82,9 @@ def _variants(X: Any) -> list[tuple[str, Any]]:
         words = X.head(3).assign(**dict.fromkeys([c for c in others if c != "when"], "mauve"))
         return [*found, ("new words", words)]
     found = [("usual", X)]
-    bags = is_bags(X)
     for value in (0.0, 1e6, 1e300, -1e300, np.nan):
-        filled = np.full((2, (X[0] if bags else X).shape[1]), value)
-        cases = bag_array([filled, filled[:1]]) if bags else filled
-        found.append((f"{value:g}", csr_matrix(filled) if issparse(X) else cases))
+        filled = np.full((2, X.shape[1]), value)
+        found.append((f"{value:g}", csr_matrix(filled) if issparse(X) else filled))
     return found
 
 
@@ -165,9 +162,6 @@ def fitting(model: Any, X: Any) -> tuple[Any, bool]:
     The columns of a table, or millions of them, are not made up; the second value says whether the
     model wants others than these, so that a complaint about them is to be expected.
     """
-    if is_bags(X):
-        found = [fitting(model, bag) for bag in X]
-        return bag_array([bag for bag, _ in found]), found[0][1]
     p = getattr(model, "n_features_in_", X.shape[1])
     if isinstance(X, pd.DataFrame):
         names = getattr(model, "feature_names_in_", None)

@@ -51,7 +51,6 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from rejo.baselines import (
-    BagEmbedding,
     BlendClassifier,
     EmbeddedRejectSVC,
     FrankHallReject,
@@ -60,7 +59,6 @@ from rejo.baselines import (
     ThresholdRejectClassifier,
     TwoClassifierReject,
 )
-from rejo.baselines.bags import bag_array
 from rejo.estimators import (
     RejoBoost,
     RejoKernelLogistic,
@@ -82,7 +80,7 @@ class Animal(NamedTuple):
     """A fitted model, and cases for it."""
 
     model: Any
-    X: Any  # (n, p) array, sparse matrix or DataFrame, or (n,) bags
+    X: Any  # (n, p) array, sparse matrix or DataFrame
 
 
 class Data(NamedTuple):
@@ -409,15 +407,6 @@ inside = by_posteriors(make_pipeline(StandardScaler(), SVC()), cv=2)
 register("pipeline_inside", inside, "three")
 nested = Pipeline([("a", make_pipeline(StandardScaler(), MinMaxScaler())), ("b", RejoLinear())])
 register("pipeline_nested", nested)
-
-
-@animal
-def bags() -> tuple[Any, Any]:
-    """Bags of one, two or three rows."""
-    found = data()
-    X = bag_array([found.X[i : i + i % 3 + 1] for i in range(N)])
-    model = make_pipeline(BagEmbedding(5, random_state=0), by_posteriors(LogisticRegression()))
-    return model.fit(X, found.two), X
 
 
 # ---- chosen for a target ---------------------------------------------------------------------

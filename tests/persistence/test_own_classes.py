@@ -18,7 +18,6 @@ from sklearn.svm import SVC, LinearSVC
 import rejo
 from rejo._state import STORABLE, fitted_of, is_fitted
 from rejo.baselines import (
-    BagEmbedding,
     BlendClassifier,
     EmbeddedRejectSVC,
     FrankHallReject,
@@ -27,7 +26,6 @@ from rejo.baselines import (
     ThresholdRejectClassifier,
     TwoClassifierReject,
 )
-from rejo.baselines.bags import bag_array
 from rejo.estimators import (
     RejectClassifier,
     RejoBoost,
@@ -185,12 +183,6 @@ def table():
     return make_pipeline(TableEncoder(), RejoLinear()).fit(frame, k), frame
 
 
-def bags():
-    X, k = cases(2, "dense")
-    X = bag_array([X[i : i + i % 3 + 1] for i in range(len(X))])
-    return make_pipeline(BagEmbedding(5, random_state=0), RejoLinear()).fit(X, k), X
-
-
 def with_groups():
     X, k = cases(2, "dense")
     learner = ThresholdRejectClassifier(logistic)
@@ -227,7 +219,6 @@ def fitted():
                 "precomputed": lambda: precomputed(RejoSVC()),
                 "precomputed logistic": lambda: precomputed(RejoKernelLogistic()),
                 "table": table,
-                "bags": bags,
                 "streamed": streamed,
                 "groups": with_groups,
             }
@@ -239,7 +230,7 @@ def fitted():
     return find
 
 
-SPECIAL = ("precomputed", "precomputed logistic", "table", "bags", "streamed", "groups")
+SPECIAL = ("precomputed", "precomputed logistic", "table", "streamed", "groups")
 
 
 # ---- what comes back ----------------------------------------------------------------------
@@ -473,7 +464,7 @@ def attack(model, X, changes):
 def test_no_attribute_can_be_hostile(fitted, name):
     model, X = fitted(name, 2, "dense")
     model = as_built(model)
-    X = None if name in ("table", "bags") else X[:5]  # the last step sees others
+    X = None if name == "table" else X[:5]  # the last step sees others
     check_and_restore(as_built(model))
     first = {type(part): part for part in own_parts(model) if is_fitted(part)}
     changes = [
@@ -519,7 +510,7 @@ def test_nothing_hostile_hides_in_a_pair(fitted, name):
     """Attributes of the same value, or of the same length, are changed together."""
     model, X = fitted(name, 2, "dense")
     model = as_built(model)
-    X = None if name in ("table", "bags") else X[:5]  # the last step sees others
+    X = None if name == "table" else X[:5]  # the last step sees others
     held = [
         (part, attribute, value)
         for part in own_parts(model)

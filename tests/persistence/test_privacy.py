@@ -38,13 +38,11 @@ from rejo import (
     ThresholdRejectClassifier,
 )
 from rejo.baselines import (
-    BagEmbedding,
     EmbeddedRejectSVC,
     FrankHallReject,
     SurrogateRejectSVC,
     TwoClassifierReject,
 )
-from rejo.baselines.bags import bag_array
 from rejo.estimators import RejectClassifier
 from rejo.persistence import ModelFileError, _training_rows, inspect, load, save
 from rejo.persistence._arrays import array_bytes, repack_sparse
@@ -263,20 +261,7 @@ def test_every_public_estimator_is_among_them():
     estimators = {
         name for name, value in public.items() if isinstance(value, type) and hasattr(value, "fit")
     }
-    assert estimators - {"RejectClassifier"} == OWN.keys() | {"BagEmbedding"}
-
-
-@pytest.mark.parametrize("with_bags", [True, False])
-def test_prototypes_of_bags_are_training_rows(with_bags, path):
-    """Without a table the rows of a model cannot be counted, but its class says what it holds."""
-    rows, y = data()
-    X = bag_array([rows[i : i + i % 3 + 1] for i in range(N)])
-    model = make_pipeline(BagEmbedding(9, random_state=0), RejoLinear()).fit(X, y)
-    save(model, path, **({"X": X, "y": y} if with_bags else {}))
-    found = load(path)[0].prototypes_
-    assert {tuple(row) for row in found} <= {tuple(row) for row in rows}
-    assert len(found) == inspect(path).n_training_rows == 9
-    assert "CONTAINS AT LEAST 9 TRAINING ROWS" in str(inspect(path))
+    assert estimators - {"RejectClassifier"} == OWN.keys()
 
 
 @pytest.mark.filterwarnings("ignore")

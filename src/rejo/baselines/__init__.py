@@ -8,7 +8,6 @@ posteriors (``calibration``) and an exact search for cut-offs (``cutoffs``).  Tw
 machines (``binary_machine``) minimise other losses: a convex surrogate of the risk
 (``surrogate``), and the smoothed risk itself (``embedded``).  ``blend`` averages the posteriors of
 several classifiers.  ``novelty`` adds a detector of cases unlike those of training to any of them.
-``bag_embedding`` turns bags of instances (``bags``) into rows for any of them.
 
 Names that are not in ``__all__`` are for other rooms of the package.
 """
@@ -16,8 +15,6 @@ Names that are not in ``__all__`` are for other rooms of the package.
 # ruff: noqa: F401 (names for other rooms)
 
 from rejo.baselines._wrapped import with_last
-from rejo.baselines.bag_embedding import BagEmbedding
-from rejo.baselines.bags import bag_array, is_bags
 from rejo.baselines.blend import (
     BlendClassifier,
     class_floor,
@@ -35,7 +32,6 @@ from rejo.baselines.surrogate import SurrogateRejectSVC
 from rejo.baselines.threshold import ThresholdRejectClassifier
 
 __all__ = [
-    "BagEmbedding",
     "BlendClassifier",
     "EmbeddedRejectSVC",
     "FrankHallReject",

@@ -2,7 +2,7 @@
 
 ``make_synthetic_1`` to ``make_synthetic_4`` draw the four synthetic problems of the paper. Their
 ``posterior`` is known, and so are the best rates that any classifier can reach: ``bayes_risk`` and
-``bayes_rates``. ``make_bags`` draws bags of points. ``load_breast_cancer_binary`` and
+``bayes_rates``. ``load_breast_cancer_binary`` and
 ``load_diabetes_ordinal`` need no file and no network. ``load_table`` loads your own CSV or Parquet
 file.
 
@@ -19,7 +19,6 @@ from rejo.datasets.synthetic import (
     make_synthetic_3,
     make_synthetic_4,
 )
-from rejo.datasets.synthetic_bags import make_bags
 
 __all__ = [
     "BayesRates",
@@ -28,7 +27,6 @@ __all__ = [
     "load_breast_cancer_binary",
     "load_diabetes_ordinal",
     "load_table",
-    "make_bags",
     "make_synthetic_1",
     "make_synthetic_2",
     "make_synthetic_3",

@@ -22,7 +22,6 @@ import rejo
 from rejo._frames import is_polars
 from rejo._html import text_html
 from rejo._io import percent, printable
-from rejo.baselines import is_bags
 from rejo.estimators import is_frame
 from rejo.persistence._container import HEADER, Bytes, parse_json, payload_hash
 from rejo.persistence._refusals import ensure
@@ -283,7 +282,7 @@ def data_hash(X: Any, y: Any) -> str:
     (True, False)
     """
     digest = hashlib.sha256()
-    for part in (*(X if is_bags(X) else [X]), y):
+    for part in (X, y):
         if is_frame(part):
             for i, name in enumerate(part.columns):
                 digest.update(f"column {name!r}\n".encode())

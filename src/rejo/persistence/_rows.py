@@ -25,7 +25,6 @@ from sklearn.utils import _safe_indexing
 
 from rejo._state import is_fitted
 from rejo._typing import Floats, Indices
-from rejo.baselines import is_bags
 from rejo.persistence._arrays import check_array, read_array, read_sparse
 from rejo.persistence._container import SCHEMA, Bytes
 from rejo.persistence._parts import held_in
@@ -61,8 +60,6 @@ def count_rows(members: Mapping[str, Bytes], model: Any, X: Any) -> int | None:
 
     None: the model, which the members store, does not take this table.
     """
-    if is_bags(X):
-        return None
     X = X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2 or 0 in X.shape:
         return None

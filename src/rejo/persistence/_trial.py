@@ -16,7 +16,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.utils import get_tags
 
-from rejo.baselines import BagEmbedding, bag_array
 from rejo.persistence._refusals import ModelFileError, ensure, first_line
 from rejo.tables import TableEncoder
 
@@ -73,12 +72,7 @@ def made_up_cases(model: Any) -> Any:
         import pandas as pd
 
         X = pd.DataFrame({name: X[:, j] for j, name in enumerate(names)}).infer_objects()
-    return _bags(X) if isinstance(first, BagEmbedding) else X
-
-
-def _bags(X: Any) -> Any:
-    """Cases as bags, each with the rows up to its own."""
-    return bag_array([X[: i + 1] for i in range(N_CASES)])
+    return X
 
 
 def _first(model: Any) -> Any:
