@@ -132,14 +132,14 @@ sanitize: $(INSTALLED)
 	rm -rf $(SANITIZED)
 	REJO_SANITIZE=1 $(BIN)/python setup.py -q build --build-base $(SANITIZED) --build-lib $(SANITIZED)/lib
 	ls $(addprefix $(SANITIZED)/lib/rejo/solvers/,_embedded*.so _svm*.so _trees*.so)
-	$(SANITIZER) $(BIN)/python -m pytest -n 2 tests/solvers/test_entry_points.py \
+	$(SANITIZER) $(BIN)/python -m pytest -n 2 -m 'not slow' tests/solvers/test_entry_points.py \
 		tests/solvers/test_extensions.py tests/solvers/test_engines.py tests/solvers/test_margins.py \
 		tests/solvers/test_boosted_trees.py tests/solvers/test_boosting.py tests/solvers/test_embedded.py
 	@found="$$($(SANITIZER) $(BIN)/python -c 'from rejo.solvers import _svm; print(*_svm.architectures())')"; \
 	for engine in baseline avx2 avx512; do \
 		case " $$found " in \
 		*" $$engine "*) echo "=== sanitize: $$engine ==="; \
-			REJO_ENGINE=$$engine $(SANITIZER) $(BIN)/python -m pytest -n 2 tests/test_hostile_calls.py \
+			REJO_ENGINE=$$engine $(SANITIZER) $(BIN)/python -m pytest -n 2 -m 'not slow' tests/test_hostile_calls.py \
 				tests/estimators/test_limits.py tests/solvers/test_oracle.py tests/solvers/test_properties.py \
 				|| exit 1;; \
 		*) echo "!!! sanitize: this processor cannot run $$engine, which was NOT TESTED !!!";; \

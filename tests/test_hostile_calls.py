@@ -71,7 +71,9 @@ MODELS = {
         **{"Cs": [1.0], "gammas": [1.0], "reject_costs": [0.2], "cv": 2, "max_iter": 300, **p}
     ),
 }
-METHODS = ("predict", "predict_proba", "boundary_scores", "judge", "review")
+# One learner with a kernel, one without, and one around another; `make check` has the others.
+FIRST = {"RejoSVC", "RejoLinear", "ThresholdRejectClassifier"}
+METHODS = ("predict", "predict_proba", "boundary_scores", "review")
 made = Counter()
 
 
@@ -173,6 +175,11 @@ EMPTY = {
 }
 
 
+def every_model(test):
+    names = [pytest.param(n, marks=() if n in FIRST else pytest.mark.check) for n in MODELS]
+    return pytest.mark.parametrize("name", names)(test)
+
+
 def fit(name, points=X, labels=y, weight=None, **params):
     model = MODELS[name](**params)
     return model.fit(points, labels, sample_weight=weight)
@@ -186,7 +193,7 @@ def use(model, points, about):
     refusal(lambda: model.score(points, y), *about, *ABOUT_Y)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@every_model
 @pytest.mark.parametrize("given", [DENSE, EMPTY], ids=["dense", "sparse"])
 def test_points(name, given):
     model = fit(name)
@@ -197,7 +204,7 @@ def test_points(name, given):
             use(fitted, points, ABOUT_X)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@every_model
 def test_damaged_points_are_refused(name):
     model, thin = fit(name), fit(name, SPARSE)
     for what, points in damaged(X, np.random.default_rng(0)):
@@ -215,7 +222,7 @@ def test_damaged_points_are_refused(name):
                     assert found, (what, method)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@every_model
 def test_odd_points_are_the_same_points(name):
     model = fit(name, SPARSE)
     expected = model.predict(SPARSE)
@@ -289,17 +296,16 @@ WEIGHTS = {
 
 
 @pytest.mark.filterwarnings("ignore:Support for labels represented as bytes")  # scikit-learn 1.6
-@pytest.mark.parametrize("name", MODELS)
+@every_model
 def test_labels(name):
     model = fit(name)
     for labels in LABELS.values():
-        for points in (X, SPARSE):
-            refusal(lambda points=points, labels=labels: fit(name, points, labels), *ABOUT_Y)
+        refusal(lambda labels=labels: fit(name, X, labels), *ABOUT_Y)
         if name != "BlendClassifier":  # which has scikit-learn's own
             refusal(lambda labels=labels: model.score(X, labels), *ABOUT_Y)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@every_model
 def test_weights(name):
     model = fit(name)
     for weight in WEIGHTS.values():
@@ -325,7 +331,7 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+@every_model
 def test_parameters(name):
     left_out = OTHERS | LISTS.get(name, set())
     for parameter in sorted(MODELS[name]().get_params(deep=False).keys() - left_out):
@@ -339,6 +345,7 @@ def test_parameters(name):
                 assert found, parameter
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("name", ["RejoSVC", "RejoSVC, poly", "RejoKernelLogistic", "RejoSVCCV"])
 def test_kernel_matrices(name):
     K = X @ X.T
@@ -375,6 +382,7 @@ def test_kernel_matrices(name):
             refusal(lambda k=kernel, p=points: fit(name, p, kernel=k).predict(p), "kernel")
 
 
+@pytest.mark.check
 def test_streams():
     for make in (rejo.RejoLinear, lambda: rejo.RejoMLP(solver="adam", random_state=0)):
         for points in (*DENSE.values(), *EMPTY.values()):

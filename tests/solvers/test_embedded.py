@@ -27,7 +27,7 @@ def problem(n=60, p=3, seed=0):
 needs_compiled = pytest.mark.skipif(embedded._embedded is None, reason="built without a compiler")
 
 
-@pytest.fixture(params=["compiled", "NumPy"])
+@pytest.fixture(params=["compiled", pytest.param("NumPy", marks=pytest.mark.check)])
 def engine(request, monkeypatch):
     if request.param == "NumPy":
         monkeypatch.setattr(embedded, "_embedded", None)
@@ -186,6 +186,7 @@ def test_the_compiled_cost_is_that_of_numpy(n, n_columns):
         embedded._embedded.Rows(Z, y, c, "abacus")
 
 
+@pytest.mark.check
 @needs_compiled
 def test_compiled_descents_find_the_minima_of_scipys(monkeypatch):
     lower, cases = [], [(seed, reject) for seed in range(5) for reject in (0.1, 0.2, 0.4)]

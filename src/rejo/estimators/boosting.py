@@ -47,7 +47,7 @@ SMALL = 1 << 17  # numbers to learn from that are not worth a second thread
 class RejoBoost(BoostedModel):
     """Gradient boosting with a reject option.
 
-    Trees are grown by XGBoost [2]_, in one of three forms.
+    Trees are grown by XGBoost :footcite:p:`chen2016`, in one of three forms.
 
     - "parallel": one sum of trees ``g`` and ordered thresholds on it, two between neighbouring
       classes; what lies between the two is rejected.  With the label ``t_iq`` (0 or 1) and the cost
@@ -127,23 +127,20 @@ class RejoBoost(BoostedModel):
     See Also
     --------
     ReplicationClassifier : Any other classifier, on copies of all rows.
-    ThresholdRejectClassifier : Decides by the posteriors of any other classifier.
     rejo.distributed.fit : The same by several machines.
-    sklearn.ensemble.HistGradientBoostingClassifier : Boosting without a reject option.
 
     Notes
     -----
     Missing values are welcome.  Columns of the pandas type "category" are split by sets of
-    categories; a category that training did not have counts as missing.  A sparse matrix need not
-    fit into memory as an array: what it does not store counts as missing, also in predictions.
-    Numbers are compared in single precision.  Only ``fit`` needs XGBoost.
+    categories; a category that training did not have counts as missing, and so does what a sparse
+    matrix does not store.  Numbers are compared in single precision.  Only ``fit`` needs XGBoost.
 
     ``fit("loans/*.parquet", "repaid")`` learns from Parquet files that may be larger than the
-    memory, with the name of the column of the classes; see :func:`rejo.distributed.fit` for more.
+    memory, with the name of the column of the classes.
 
     References
     ----------
-    %sousa2013, chen2016
+    .. footbibliography::
 
     Examples
     --------

@@ -87,10 +87,10 @@ class BoundaryClassifier(RejectClassifier):
             return super()._mean_cost(X, y, sample_weight)
         counts = self._counts(X)
         check_consistent_length(counts, y)
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, len(counts))
-        losses = self._loss[class_indices(y, self.classes_), counts]
-        return float(np.average(losses, weights=sample_weight))
+        weight = None if sample_weight is None else check_sample_weight(sample_weight, len(counts))
+        return float(
+            np.average(self._loss[class_indices(y, self.classes_), counts], weights=weight)
+        )
 
     def _check_targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
         name = type(self).__name__
@@ -134,8 +134,7 @@ class BoundaryClassifier(RejectClassifier):
                 f"loss_matrix now needs {costs.shape[1]}: with and without rejection are "
                 "different models. Set warm_start=False and fit again."
             )
-        reject = costs.shape[1] > K - 1
-        self._set_labels(classes, reject)
+        self._set_labels(classes, rejects=costs.shape[1] > K - 1)
         self._loss = loss_as_fitted(self.loss_matrix)
         return labels, costs
 
@@ -217,6 +216,15 @@ class PathMixin(ParallelBoundaries):
 
     C: float
 
+    def _class_caps(
+        self, classes: NDArray[Any], weight: Floats | None, n_boundaries: int | None = None
+    ) -> tuple[Floats, Floats]:
+        """Labels and ``C`` x costs (K, Q) of the classes in the replicas."""
+        labels, costs = self._set_classes(classes, n_boundaries)
+        caps: Floats = float(self.C) * costs
+        self._check_cap(caps.max() * (1.0 if weight is None else weight.max()))
+        return labels, caps
+
     def fit_path(
         self,
         X: Any,
@@ -290,16 +298,13 @@ def judge_scores(scores: Floats, *, rejects: bool) -> Judgement:
 
 
 def count_boundaries(scores: Floats, *, rejects: bool) -> Indices:
-    """Count the boundaries below each point, by its scores (..., n_boundaries).
-
-    Points whose scores are not numbers get the count of a rejection, or are refused without one.
-    """
-    counts = (scores > 0).sum(axis=-1)
+    """Count the boundaries below each point, by its scores (..., n_boundaries)."""
     unknown = np.asarray(np.isnan(scores).any(axis=-1))
-    return _reject_unknown(counts, unknown, rejects=rejects)
+    return _reject_unknown((scores > 0).sum(axis=-1), unknown, rejects=rejects)
 
 
 def _reject_unknown(counts: Indices, unknown: NDArray[np.bool_], *, rejects: bool) -> Indices:
+    """Give unknown points the count of a rejection; refuse them without one."""
     if not rejects:
         refuse_unknown(unknown)
     return np.where(unknown, 1, counts)  # odd: rejected

@@ -104,7 +104,8 @@ def pair_scores(parts: Insides, Z: Any, lower: Indices, upper: Indices) -> Float
     """
     scorer, column = parts.scorer, parts.column
     rows = np.arange(len(lower))
-    if parts.ordered or not _has(scorer, "predict_proba", "decision_function"):
+    posteriors = hasattr(scorer, "predict_proba") or hasattr(scorer, "decision_function")
+    if parts.ordered or not posteriors:
         rejects = getattr(scorer, "reject_label_", None) is not None
         middles = middle_scores(scorer.boundary_scores(Z), rejects=rejects)
         totals = np.column_stack([np.zeros(len(rows)), np.cumsum(middles, axis=1)])
@@ -283,7 +284,3 @@ def _sklearn_tree(tree: Any, value: Floats) -> SplitTree:
         value=value,
         weight=tree.weighted_n_node_samples.astype(np.float64),
     )
-
-
-def _has(model: Any, *names: str) -> bool:
-    return any(hasattr(model, name) for name in names)

@@ -12,9 +12,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from rejo._state import Must, count, figure, indices, require, storable
-from rejo._typing import Floats
 from rejo.estimators.boundaries import PathMixin
-from rejo.estimators.classes import Targets
 from rejo.estimators.kernel_machine import KernelMachine, Training
 from rejo.estimators.parameters import FiniteInterval
 from rejo.estimators.posteriors import PosteriorsMixin
@@ -34,39 +32,25 @@ class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
         1/2 |g|^2 + 1/(2 h^2) sum_{q>=1} (b_q - b_0)^2
                   + C sum_iq c_iq log(1 + exp(-y_iq (g(x_i) + b_q)))
 
-    It is :class:`RejoSVC` [1]_ with the logistic loss in place of the hinge.  This loss estimates
-    log-odds: with more and more points of two classes, the boundaries converge to those of Chow's
-    rule [2]_, at the probabilities ``reject_cost`` and ``1 - reject_cost``, and
-    :meth:`predict_proba` to the posteriors.
-
-    Few training points, the *pivots*, carry ``g``: as many as ``tol`` needs, but not more than
-    ``max_rank``.
+    It is :class:`RejoSVC` with the logistic loss in place of the hinge :footcite:p:`zhu2005`.  This
+    loss estimates log-odds: with more and more points of two classes, the boundaries converge to
+    those of Chow's rule, at the probabilities ``reject_cost`` and ``1 - reject_cost``, and
+    :meth:`predict_proba` to the posteriors.  Few training points, the *pivots*, carry ``g``.
 
     Parameters
     ----------
-    C : float, default=1.0
-        Inverse regularisation strength; must be positive.
+    %C
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
         A callable takes two arrays of rows and returns their kernel matrix.  A kernel that is not
-        positive semidefinite, such as "sigmoid" for many parameters, gives a warning; ``g`` is
-        then sought among pivots on which it is.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of the rbf, poly and sigmoid kernels, as in :class:`sklearn.svm.SVC`.
-    coef0 : float, default=0.0
-        Constant term of the poly and sigmoid kernels.
+        positive semidefinite, such as "sigmoid" for many parameters, gives a warning.
+    %degree, gamma, coef0
     h : float in [1e-6, 1e6], default=10.0
         Size of the extension features; larger values let the thresholds move apart more freely.
-        Here they are intercepts, nearly as free as those of a logistic regression.
-    reject_cost : float in (0, 0.5] or None, default=0.2
-        Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
-        classification, with one boundary between neighbouring classes.
+    %reject_cost
     max_rank : int, default=500
         Most pivots.  If the kernel needs more for ``tol`` (many features, or a large ``gamma``),
         the pivots are a random sample of this size, ``g`` is the best function that they carry,
-        and ``duality_gap_`` is above ``tol``.  The time of a fit grows with the square.  Ignored by
-        a linear kernel of dense data with fewer features than points.
+        and ``duality_gap_`` is above ``tol``.
     %s, loss_matrix, class_order, reject_label, class_weight
     tol : float, default=1e-3
         Tolerance for the relative duality gap.
@@ -75,20 +59,16 @@ class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
     cache_size : float, default=200
         Memory for the factor of the kernel matrix, in megabytes: at most so much / (8 x rows)
         pivots.
-    verbose : bool, default=False
-        Print the progress of the solver.
+    %verbose
 
     Attributes
     ----------
-    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
-    thresholds_ : ndarray of shape (n_boundaries,)
-        Cut points on ``g``, lowest first: ``-b_q``, sorted.
+    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_, thresholds_
     pivots_ : ndarray of shape (n_pivots,)
         Indices of the training points that carry ``g``; a linear kernel may need none.
     coef_ : ndarray of shape (1, n_features)
         Weights of the features; linear kernel only.
-    objective_ : float
-        Value of the objective function.
+    %objective_
     duality_gap_ : float
         ``(primal - dual) / primal``, or a bound on it: how far ``objective_`` is above the minimum
         at most, over all functions, not only those that the pivots carry.
@@ -99,12 +79,10 @@ class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
     --------
     RejoSVC : The hinge in place of the logistic loss.
     RejoLinear : The logistic loss without a kernel, for many rows and for streams.
-    ThresholdRejectClassifier : Decides at other prices by its posteriors.
-    sklearn.linear_model.LogisticRegression : Without a kernel, order and reject option.
 
     References
     ----------
-    %sousa2013, chow1970, zhu2005
+    .. footbibliography::
 
     Examples
     --------
@@ -152,15 +130,9 @@ class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
             matrix, kernel, targets.indices, targets.weight,
             max_rank=self.max_rank, cache_size=self.cache_size,
         )  # fmt: skip
-        steps = [Step(*model._tables(targets), self.h) for model in models]
+        classes, weight = targets.classes, targets.weight
+        steps = [Step(*model._class_caps(classes, weight), self.h) for model in models]
         return problem.solve_path(steps, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose)
-
-    def _tables(self, targets: Targets) -> tuple[Floats, Floats]:
-        """Labels and ``C`` x costs (K, Q) of the classes in the replicas."""
-        labels, costs = self._set_classes(targets.classes)
-        caps: Floats = float(self.C) * costs
-        self._check_cap(caps.max() * (1.0 if targets.weight is None else targets.weight.max()))
-        return labels, caps
 
     def _store(self, training: Training, solution: LogisticSolution) -> Self:
         if not solution.definite:

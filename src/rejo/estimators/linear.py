@@ -9,7 +9,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -43,19 +42,12 @@ class RejoLinear(PosteriorsMixin, PathMixin):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Inverse regularisation strength; must be positive.
+    %C
     loss : {"logistic", "hinge", "squared_hinge"}, default="logistic"
         ``log(1 + exp(-m))``, ``max(0, 1 - m)`` or ``max(0, 1 - m)^2``.  If the logit is linear,
-        the logistic boundaries of two classes converge to those of Chow's rule, at the
-        probabilities ``reject_cost`` and ``1 - reject_cost``; those of the hinge do not.  Only the
-        logistic loss has :meth:`predict_proba`.
-    h : float in [1e-6, 1e6], default=1.0
-        Size of the extension features; larger values let the thresholds move apart more freely.
-    reject_cost : float in (0, 0.5] or None, default=0.2
-        Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
-        classification, with one boundary between neighbouring classes.
-    %s, loss_matrix, class_order, reject_label, class_weight
+        the logistic boundaries of two classes converge to those of Chow's rule; those of the hinge
+        do not.  Only the logistic loss has :meth:`predict_proba`.
+    %h, reject_cost, s, loss_matrix, class_order, reject_label, class_weight
     tol : float, default=1e-6
         Relative accuracy of the objective: the duality gap for the hinge, otherwise the excess
         estimated by the Newton decrement.
@@ -65,16 +57,13 @@ class RejoLinear(PosteriorsMixin, PathMixin):
         Start ``fit`` from the solution of the previous call, if it has the same shape.
     random_state : int, RandomState instance or None, default=None
         Order of the points within a chunk in :meth:`partial_fit`; ``fit`` is not random.
-    verbose : bool, default=False
-        Print the progress of the solver.
+    %verbose
 
     Attributes
     ----------
-    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
+    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_, thresholds_
     coef_ : ndarray of shape (1, n_features)
         ``w``.
-    thresholds_ : ndarray of shape (n_boundaries,)
-        Cut points on ``w.x``, lowest first: ``-b_q``, sorted.
     objective_ : float
         Value of the objective function; after ``fit`` only.
     optimality_gap_ : float
@@ -85,15 +74,8 @@ class RejoLinear(PosteriorsMixin, PathMixin):
 
     See Also
     --------
-    RejoSVC : The hinge with a kernel.
     RejoKernelLogistic : The logistic loss with a kernel.
     rejo.distributed.fit : The same from files, by several machines.
-    sklearn.linear_model.LogisticRegression : The linear classifier without a reject option.
-    sklearn.linear_model.SGDClassifier : Another one for streams.
-
-    References
-    ----------
-    %sousa2013, cardoso2007
 
     Examples
     --------
@@ -139,7 +121,7 @@ class RejoLinear(PosteriorsMixin, PathMixin):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         data = X, targets = self._prepare(X, y, sample_weight)
-        labels, caps = self._boxes(targets.classes, targets.weight)
+        labels, caps = self._class_caps(targets.classes, targets.weight)
         start = self._start(X.shape[1], labels.shape[1])
         solution = linear.solve(
             X, targets.indices, labels, caps, targets.weight, h=self.h, start=start,
@@ -149,18 +131,16 @@ class RejoLinear(PosteriorsMixin, PathMixin):
 
     def _solve_path(self, data: tuple[Any, Targets], models: Iterable[Self]) -> Iterator[Any]:
         X, targets = data
-        steps = (Step(*m._boxes(targets.classes, targets.weight), self.h) for m in models)
+        steps = (Step(*m._class_caps(targets.classes, targets.weight), self.h) for m in models)
         how = self._solver_params()
         return linear.solve_path(X, targets.indices, steps, targets.weight, **how)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more chunk of a stream.
 
-        With at most 500 features and a smooth loss, the model keeps the curvature of everything
-        it has seen: the first chunk gives the same model as ``fit``, and one pass over a shuffled
-        stream is nearly as good as a fit on all of it.  With the hinge, or more features, it takes
-        averaged gradient steps, one pass over each chunk, and more passes help.  A call after
-        ``fit`` continues from there.
+        With at most 500 features and a smooth loss, one pass over a shuffled stream is nearly as
+        good as a fit on all of it.  With the hinge, or more features, it takes averaged gradient
+        steps, and more passes help.  A call after ``fit`` continues from there.
 
         Parameters
         ----------
@@ -179,7 +159,7 @@ class RejoLinear(PosteriorsMixin, PathMixin):
         self._check_parameters()
         first = not hasattr(self, "coef_")
         ordered, X, k, weight = self._check_stream(X, y, classes, sample_weight, first=first)
-        labels, caps = self._boxes(ordered, weight, None if first else len(self.thresholds_))
+        labels, caps = self._class_caps(ordered, weight, None if first else len(self.thresholds_))
         if self.class_weight is not None:
             caps = caps * class_factors(self.class_weight, ordered, None)[:, None]
         how: dict[str, Any] = dict(loss=self.loss, h=self.h)
@@ -211,15 +191,6 @@ class RejoLinear(PosteriorsMixin, PathMixin):
         if type(X) is np.ndarray and X.dtype == np.float32:
             return validate_data(self, X, reset=reset, dtype=np.float32, order="C")
         return super()._check_X(X, reset=reset, accept_sparse=accept_sparse)
-
-    def _boxes(
-        self, classes: NDArray[Any], weight: Floats | None, n_boundaries: int | None = None
-    ) -> tuple[Floats, Floats]:
-        """Labels and ``C`` x costs (K, Q) of the classes in the replicas."""
-        labels, costs = self._set_classes(classes, n_boundaries)
-        caps: Floats = float(self.C) * costs
-        self._check_cap(caps.max() * (1.0 if weight is None else weight.max()))
-        return labels, caps
 
     def _start(self, n_features: int, n_replicas: int) -> tuple[Floats, Floats] | None:
         if not (self.warm_start and hasattr(self, "coef_")):

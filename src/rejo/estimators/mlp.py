@@ -51,7 +51,7 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
         sum_iq c_iq loss(y_iq, G(x_i) + b_q)
             + alpha/2 (|W|^2 + 1/h^2 sum_{q>=1} (b_q - b_0)^2)
 
-    divided by the sum of the sample weights: Fig. oNNmodel of the paper [1]_, where the extension
+    divided by the sum of the sample weights: rejoNN of :footcite:t:`sousa2013`, where the extension
     features enter only the last unit.  The network sees every point once, whatever the number
     of boundaries.
 
@@ -70,8 +70,7 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
     alpha : float, default=0.1
         Regularisation strength; non-negative.  ``1 / alpha`` is like the ``C`` of
         :class:`RejoSVC`.
-    h : float in [1e-6, 1e6], default=1.0
-        Size of the extension features; larger values let the thresholds move apart more freely.
+    %h
     max_iter : int, default=1000
         Maximum number of iterations; for "adam", of passes over the data.
     tol : float, default=1e-4
@@ -96,18 +95,11 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
         Start ``fit`` from the solution of the previous call.
     random_state : int, RandomState instance or None, default=None
         For the initial weights, the mini-batches and the validation split.
-    reject_cost : float in (0, 0.5] or None, default=0.2
-        Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
-        classification, with one boundary between neighbouring classes.
-    %s, loss_matrix, class_order, reject_label, class_weight
-    verbose : bool, default=False
-        Print the loss in each iteration.
+    %reject_cost, s, loss_matrix, class_order, reject_label, class_weight, verbose
 
     Attributes
     ----------
-    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
-    thresholds_ : ndarray of shape (n_boundaries,)
-        Cut points on ``G``, lowest first: ``-b_q``, sorted.
+    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_, thresholds_
     coefs_ : list of ndarray of shape (n_units, n_units of the next layer)
         Weights of each layer.
     intercepts_ : list of ndarray
@@ -128,14 +120,12 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
 
     See Also
     --------
-    RejoLinear : Without hidden layers, for many rows and for streams.
     RejoKernelLogistic : The same loss with a kernel: one minimum, no random start.
     ReplicationClassifier : Another network that takes sample weights, such as your own.
-    sklearn.neural_network.MLPClassifier : The network without a reject option.
 
     References
     ----------
-    %sousa2013, cardoso2007
+    .. footbibliography::
 
     Examples
     --------

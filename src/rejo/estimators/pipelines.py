@@ -112,7 +112,7 @@ def queue(
     >>> rejo.queue(model, [[1.0], [2.9], [2.6], [2.7], [5.0]], 2)[["forced", "rank"]]
       forced  rank
     3   good     1
-    2   good     2
+    1    bad     2
     """
     classifier, seen = _rejecting_step(model, X)
     return classifier._queue(X, classifier._judged(seen, group), capacity, fill)

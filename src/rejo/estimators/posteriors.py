@@ -25,20 +25,9 @@ LARGEST_OFFSET = 1500.0  # the logarithm of the largest number over the smallest
 def judge_posteriors(p: Floats, prices: Floats, *, rejects: bool = True) -> Judgement:
     """Judge ``n`` points by their posteriors (n, K) and the prices (K, K + 1).
 
-    The decision has the lowest expected cost.  ``worth`` is what a review is expected to save;
-    ``distance`` its size: by how much the expected costs would have to change for another decision.
-    ``sureness`` falls as ``worth`` rises, and with one price 1 for every error and ``w`` for every
-    review it is ``max p + w``.  Without rejection, every point gets the cheapest class, and
-    ``distance`` is how much more the second cheapest is expected to cost.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rejo.decisions import uniform_prices
-    >>> from rejo.estimators.posteriors import judge_posteriors
-    >>> found = judge_posteriors(np.array([[0.9, 0.1], [0.6, 0.4]]), uniform_prices(2, 0.2))
-    >>> found.decision, found.worth.round(6)
-    (array([ 0, -1]), array([-0.1,  0.2]))
+    The decision has the lowest expected cost.  ``worth`` is what a review is expected to save,
+    ``distance`` its size, and ``sureness`` falls as ``worth`` rises.  Without rejection, every
+    point gets the cheapest class, and ``distance`` is how much more the second cheapest costs.
     """
     found = decide(p, prices)
     most = prices[:, :-1].max() - min(prices[:, -1].min(), 0.0)  # that a review can be worth
@@ -96,12 +85,7 @@ def _has_posteriors(model: PosteriorsMixin) -> bool:
 
 
 class PosteriorsMixin(BoundaryClassifier):
-    """The method :meth:`predict_proba`, for scores that estimate log-odds.
-
-    A subclass whose loss does not always estimate them says so by :meth:`_no_odds`, and one whose
-    scores are not the log-odds computes them by :meth:`_odds_of`, or by :meth:`_log_odds` if the
-    scores do not tell.
-    """
+    """The method :meth:`predict_proba`, for scores that estimate log-odds."""
 
     _odds_offsets: Floats | None = None  # (n_boundaries,) as fitted; None if no posteriors
     _fitted: ClassVar[dict[str, Must]] = {
@@ -122,13 +106,8 @@ class PosteriorsMixin(BoundaryClassifier):
         Returns
         -------
         p : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.  As in scikit-learn, ``class_weight`` and
-            ``sample_weight`` count as if there were more points of a class.
-
-        Notes
-        -----
-        :meth:`predict` counts boundaries.  Of three or more classes it therefore returns the
-        median of the posterior, which is not always the likeliest class.
+            Columns in the order of ``classes_``.  Of three or more classes, :meth:`predict` returns
+            the median of the posterior, which is not always the likeliest class.
         """
         check_is_fitted(self)
         offsets: Any = self._odds_offsets
@@ -194,21 +173,7 @@ def odds_offsets(costs: ArrayLike) -> Floats | None:
     A loss that estimates log-odds brings the score of replica ``q`` at the boundary above class
     ``j`` to ``log(sum_{k > j} c_kq p_k / sum_{k <= j} c_kq p_k)``.  If all classes above the
     boundary cost ``a_q`` and all below it ``b_q``, this is ``logit P(y > j) + log(a_q / b_q)``.
-
-    Returns
-    -------
-    offsets : ndarray of shape (n_boundaries,) or None
-        ``log(a_q / b_q)``; ``None`` if costs differ on one side of a boundary, or are 0.
-
-    Examples
-    --------
-    >>> from rejo.replication import replica_costs
-    >>> odds_offsets(replica_costs(2, reject_cost=0.2)).round(3)
-    array([ 1.386, -1.386])
-    >>> odds_offsets(replica_costs(3, reject_cost=None))
-    array([0., 0.])
-    >>> odds_offsets(replica_costs(3, reject_cost=0.2)) is None
-    True
+    Returned are ``log(a_q / b_q)`` (Q,), or ``None`` if costs differ on a side, or are 0.
     """
     costs = np.asarray(costs, dtype=np.float64)
     K, Q = costs.shape
@@ -225,12 +190,6 @@ def boundary_posteriors(logits: Floats, *, rejects: bool) -> Floats:
     """Posteriors (n, K) from estimates (n, Q) of ``logit P(y > j)``, one or two for each ``j``.
 
     Two estimates, at the two edges of a reject region, are averaged.  Crossing ones are sorted.
-
-    Examples
-    --------
-    >>> boundary_posteriors(np.array([[1.0, -1.0], [900.0, -900.0]]), rejects=False).round(3)
-    array([[0.269, 0.462, 0.269],
-           [0.   , 1.   , 0.   ]])
     """
     f = np.clip(logits, -LARGEST_LOGIT, LARGEST_LOGIT)
     f = -np.sort(-middle_scores(f, rejects=rejects) / (2 if rejects else 1), axis=1)

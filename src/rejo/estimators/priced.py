@@ -44,22 +44,11 @@ class PricedClassifier(RejectClassifier):
             As the parameters of the class.
         prices : ndarray of shape (n_classes, n_classes + 1), default=None
             Taken as they are, for :func:`rejo.decisions.decide`: what a review costs may be any
-            number, also one at which none or every point is reviewed.  Such prices, which ``fit``
-            would refuse, leave the parameters as they are.  Give one of the three.
+            number, also one at which none or every point is reviewed.  Give one of the three.
 
         Returns
         -------
         model : the same class
-
-        Examples
-        --------
-        >>> from rejo.baselines import ThresholdRejectClassifier
-        >>> from rejo.datasets import make_synthetic_1
-        >>> from sklearn.svm import SVC
-        >>> X, y = make_synthetic_1(400, random_state=0)
-        >>> model = ThresholdRejectClassifier(SVC(C=10), reject_cost=0.2).fit(X, y)
-        >>> [int(model.at(w).reject_mask(X).sum()) for w in (0.1, 0.2, 0.4)]
-        [124, 91, 27]
         """
         check_is_fitted(self)
         self._check_moves(reject_cost)

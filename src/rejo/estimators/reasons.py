@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo._docs import cited
 from rejo._frames import frame_like, take_rows, with_column
 from rejo._typing import Floats, Indices
 from rejo.estimators.base import AMBIGUOUS, Judgement
@@ -22,6 +21,7 @@ from rejo.estimators.features import (
     as_numbers,
     as_table,
     filled,
+    traced,
     values_of,
 )
 from rejo.estimators.insides import (
@@ -33,7 +33,6 @@ from rejo.estimators.insides import (
     through,
     trees_of,
 )
-from rejo.estimators.origins import traced
 from rejo.estimators.pipelines import final_classifier, judge
 from rejo.explain import (
     linear_pulls,
@@ -54,7 +53,6 @@ __all__ = ["DoubtfulFeature", "Pulls", "WhyError", "doubtful_features", "pulls",
 MOST_STEPS = 400_000  # to all leaves of all trees, for exact pulls: 0.1 seconds a case
 
 
-@cited
 class Pulls(NamedTuple):
     """What pulls cases to the lower or to the upper of the two classes they lie between.
 
@@ -71,27 +69,6 @@ class Pulls(NamedTuple):
     way : str
         How they were found: "linear", "trees" or "replacement"; "" if there are no cases.
 
-    See Also
-    --------
-    pulls : Finds them.
-    rejo.why : The same in words.
-
-    References
-    ----------
-    %strumbelj2014, lundberg2020
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rejo import RejoLinear
-    >>> from rejo.estimators.reasons import pulls
-    >>> X = np.array([[1, 30], [2, 50], [3, 40], [4, 30], [5, 60], [6, 40], [7, 30], [8, 50]])
-    >>> model = RejoLinear().fit(X, [0, 0, 0, 1, 0, 1, 1, 1])
-    >>> found = pulls(model, X, background=X, rows=[4])
-    >>> found.features, found.way
-    (['feature 0', 'feature 1'], 'linear')
-    >>> np.sign(found.values)  # the first feature pulls up, the second down
-    array([[ 1., -1.]])
     """
 
     rows: Indices
@@ -102,7 +79,6 @@ class Pulls(NamedTuple):
     way: str
 
 
-@cited
 class DoubtfulFeature(NamedTuple):
     """How much a feature has to do with reviews.
 
@@ -122,25 +98,6 @@ class DoubtfulFeature(NamedTuple):
         Share of these that is reviewed.
     usual : float
         Share of all cases that is reviewed.
-
-    See Also
-    --------
-    doubtful_features : Finds them.
-    rejo.why : The features that pull a single case.
-
-    References
-    ----------
-    %strumbelj2014, lundberg2020
-
-    Examples
-    --------
-    >>> from rejo import RejoLinear
-    >>> from rejo.datasets import make_synthetic_2
-    >>> from rejo.estimators.reasons import doubtful_features
-    >>> X, y = make_synthetic_2(200, random_state=0)
-    >>> found = doubtful_features(RejoLinear().fit(X, y), X, background=X)[0]
-    >>> found.reviewed > found.usual
-    True
     """
 
     feature: str
@@ -152,7 +109,6 @@ class DoubtfulFeature(NamedTuple):
     usual: float
 
 
-@cited
 def why(
     model: Any,
     X: Any,
@@ -165,8 +121,8 @@ def why(
     """Return, for each case in doubt, the features that pull it to either side.
 
     A pull is what a feature adds to the score of one class against the other, compared with typical
-    cases [1]_ [2]_.  It explains the model, not the world: a feature that pulls need not be a
-    cause.
+    cases :footcite:p:`strumbelj2014,lundberg2020`.  It explains the model, not the world: a feature
+    that pulls need not be a cause.
 
     Parameters
     ----------
@@ -195,21 +151,15 @@ def why(
         - ``towards_lower``, ``towards_upper``: features and their values, the strongest first;
         - ``why``: both in one text, ``"bad: duration 48, amount 9131 | good: age 51"``.
 
-    Raises
-    ------
-    rejo.estimators.reasons.WhyError
-        If a ``background`` is needed.
-
     See Also
     --------
     rejo.estimators.reasons.pulls : The same as numbers, for every feature.
     rejo.estimators.reasons.doubtful_features : What makes cases doubtful on the whole.
     review : All decisions; with ``why=3`` they have the reasons beside them.
-    sklearn.inspection.permutation_importance : What matters to a model on the whole.
 
     References
     ----------
-    %strumbelj2014, lundberg2020
+    .. footbibliography::
 
     Examples
     --------
@@ -230,14 +180,13 @@ def why(
     return frame_like(X, _in_words(model, table, found, seen, top), found.rows)
 
 
-@cited
 def pulls(
     model: Any, X: Any, *, background: Any = None, rows: Any = None, group: Any = None
 ) -> Pulls:
     """Return the same as :func:`rejo.why` as arrays: the pull of every feature.
 
-    They are exact Shapley values [1]_ of linear scores, and of trees [2]_ up to a size.  For any
-    other model each feature is replaced by typical values, in the case, and put into typical cases.
+    They are exact Shapley values of linear scores, and of trees up to a size.  For any other model
+    each feature is replaced by typical values, in the case, and put into typical cases.
 
     Parameters
     ----------
@@ -248,15 +197,6 @@ def pulls(
     -------
     pulls : Pulls
         Named tuple of arrays, with a row for each case.
-
-    See Also
-    --------
-    rejo.why : The same in words.
-    doubtful_features : The features with the strongest pulls on all reviewed cases.
-
-    References
-    ----------
-    %strumbelj2014, lundberg2020
 
     Examples
     --------
@@ -283,7 +223,6 @@ def add_why(frame: Any, model: Any, X: Any, judgement: Judgement, top: Any, back
     return with_column(frame, "why", words)
 
 
-@cited
 def doubtful_features(
     model: Any,
     X: Any,
@@ -315,16 +254,6 @@ def doubtful_features(
     -------
     features : list of DoubtfulFeature
         Those with the strongest pull first; empty if no case is reviewed.
-
-    See Also
-    --------
-    rejo.why : The features that pull a single case.
-    pulls : The pull of every feature on every case.
-    sklearn.inspection.permutation_importance : What matters to a model on the whole.
-
-    References
-    ----------
-    %strumbelj2014, lundberg2020
 
     Examples
     --------

@@ -43,7 +43,7 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
     Every point is copied once for each boundary between the ordered classes (two between
     neighbours: the edges of a reject region).  Each copy has extension features that identify the
     boundary, a label for its side, and the cost of an error there as its weight (see
-    :mod:`rejo.replication`).  One binary classifier learns all copies [1]_::
+    :mod:`rejo.replication`).  One binary classifier learns all copies :footcite:p:`sousa2013`::
 
         minimise  sum_iq c_iq loss(y_iq f(x_i, e_q))
 
@@ -66,13 +66,7 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
         boosting starts from the best constant of each boundary (XGBoost and LightGBM).  "none":
         scores are only sorted.  "auto": "constraint" for HistGradientBoosting, XGBoost and
         LightGBM, otherwise "none".
-    h : float in [1e-6, 1e6], default=1.0
-        Size of the extension features; no effect on trees.  Larger values let the thresholds
-        move apart more freely.
-    reject_cost : float in (0, 0.5] or None, default=0.2
-        Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
-        classification, with one boundary between neighbouring classes.
-    %s, loss_matrix, class_order, reject_label, class_weight
+    %h, reject_cost, s, loss_matrix, class_order, reject_label, class_weight
     scale_leaf_sizes : bool, default=True
         Multiply the estimator's integer ``min_samples_leaf``, ``min_child_samples`` and the like
         by the number of copies of a point, so that they count points, not copies.
@@ -101,26 +95,19 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
 
     See Also
     --------
-    RejoSVC : The method for support vector machines, without copies.
-    RejoBoost : The method for boosted trees, without copies.
     ThresholdRejectClassifier : The other way: decisions by the classifier's posteriors.
     rejo.replication.replicate : The copies themselves.
-    sklearn.multiclass.OneVsRestClassifier : Several classes by binary classifiers, without order.
 
     Notes
     -----
     ``boundary_scores`` are the estimator's raw scores (``decision_function``, or the margin of a
-    booster), or the log-odds of its ``predict_proba``, sorted so that they fall.  A score of 0,
-    that is a probability of 0.5, counts as not positive.
-
-    ``predict_proba`` reads the posteriors off the estimator's own, and is as good as these: with a
-    log loss (logistic regression, boosting, networks) they are consistent, forests and naive Bayes
-    may need calibration.  There is none around an ``SVC``, even with ``probability=True``: it does
+    booster), or the log-odds of its ``predict_proba``, sorted so that they fall.
+    ``predict_proba`` is as good as the estimator's own; there is none around an ``SVC``, which does
     not weight its probabilities by the costs.
 
     References
     ----------
-    %sousa2013, cardoso2007, lin2012
+    .. footbibliography::
 
     Examples
     --------

@@ -32,41 +32,26 @@ class RejoSVC(KernelMachine, PathMixin):
         1/2 |g|^2 + 1/(2 h^2) sum_{q>=1} (b_q - b_0)^2
                   + C sum_iq c_iq max(0, 1 - y_iq (g(x_i) + b_q))
 
-    This is the paper's equation for rejoSVM [1]_ with the hinge in place of the sign.  The replicas
+    This is rejoSVM of :footcite:t:`sousa2013`, with the hinge in place of the sign.  The replicas
     are never built: the solver works on the kernel matrix of the points.
 
     Parameters
     ----------
-    C : float, default=1.0
-        Inverse regularisation strength; must be positive.
+    %C
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
         A callable takes two arrays of rows and returns their kernel matrix.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of the rbf, poly and sigmoid kernels, as in :class:`sklearn.svm.SVC`.
-    coef0 : float, default=0.0
-        Constant term of the poly and sigmoid kernels.
-    h : float in [1e-6, 1e6], default=1.0
-        Size of the extension features; larger values let the thresholds move apart more freely.
-    reject_cost : float in (0, 0.5] or None, default=0.2
-        Cost of a rejection, where an error costs 1.  ``None`` never rejects: plain ordinal
-        classification, with one boundary between neighbouring classes.
-    %s, loss_matrix, class_order, reject_label, class_weight
+    %degree, gamma, coef0, h, reject_cost, s, loss_matrix, class_order, reject_label, class_weight
     tol : float, default=1e-3
         Tolerance for the optimality conditions and the relative duality gap.
     max_iter : int, default=-1
         Limit on the number of iterations; -1 lets the solver choose.
     cache_size : float, default=200
         Size of the kernel cache in megabytes.
-    verbose : bool, default=False
-        Print the progress of the solver.
+    %verbose
 
     Attributes
     ----------
-    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_
-    thresholds_ : ndarray of shape (n_boundaries,)
-        Cut points on ``g``, lowest first: ``-b_q``, sorted.
+    %classes_, reject_label_, reject_cost_, n_features_in_, feature_names_in_, thresholds_
     support_ : ndarray of shape (n_SV,)
         Indices of the support vectors.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_SV, n_features)
@@ -77,8 +62,7 @@ class RejoSVC(KernelMachine, PathMixin):
         Their coefficients: ``g(x) = sum_i dual_coef_[0, i] k(support_vectors_[i], x)``.
     coef_ : ndarray of shape (1, n_features)
         Weights of the features; linear kernel only.
-    objective_ : float
-        Value of the objective function.
+    %objective_
     duality_gap_ : float
         ``(primal - dual) / primal``: a bound on how far ``objective_`` is above the minimum.
     n_iter_ : int
@@ -86,15 +70,12 @@ class RejoSVC(KernelMachine, PathMixin):
 
     See Also
     --------
-    RejoSVCCV : Chooses ``C``, ``gamma`` and ``h`` for every reject cost at once.
     RejoKernelLogistic : The logistic loss in place of the hinge, with posteriors.
-    RejoLinear : Without a kernel, for many rows.
-    ThresholdRejectClassifier : Cut-offs on an ordinary support vector machine.
-    sklearn.svm.SVC : The support vector machine without a reject option.
+    rejo.selection.RejoSVCCV : Chooses ``C``, ``gamma`` and ``h`` for every reject cost at once.
 
     References
     ----------
-    %sousa2013, cardoso2007
+    .. footbibliography::
 
     Examples
     --------
