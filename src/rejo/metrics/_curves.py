@@ -4,14 +4,6 @@ Sort the points by sureness and accept them from the top: at each threshold, the
 the wrong ones among them are cumulative sums. Points of equal sureness are accepted or rejected
 together. So a curve has one entry for each distinct sureness, and one for the threshold ``inf``,
 where everything is rejected. Points of weight 0 are left out.
-
-Selective risk is as in Y. Geifman and R. El-Yaniv, "Selective classification for deep neural
-networks", NeurIPS 2017; AURC and its excess are from Y. Geifman, G. Uziel and R. El-Yaniv,
-"Bias-reduced uncertainty estimation for deep neural classifiers", ICLR 2019; the generalised risk
-and its area are from J. Traub et al., "Overcoming common flaws in the evaluation of selective
-classification systems", NeurIPS 2024; accuracy-reject curves are from M. S. A. Nadeem, J.-D. Zucker
-and B. Hanczar, "Accuracy-rejection curves (ARCs) for comparing classification methods with a reject
-option", MLSB 2010.
 """
 
 from __future__ import annotations
@@ -22,15 +14,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejo._docs import cited
 from rejo._html import table_html
 from rejo._typing import Floats
-from rejo.metrics._labels import Weights, choice, described, floats, forced_outcomes, shares
+from rejo.metrics._labels import Weights, choice, floats, forced_outcomes, of_forced, shares
 
 SHARES = ("accepted", "overall")
 
 
-@cited
 class RiskCoverageCurve(NamedTuple):
     """Risk for each coverage; all of shape (n_thresholds + 1,).
 
@@ -49,23 +39,6 @@ class RiskCoverageCurve(NamedTuple):
     See Also
     --------
     risk_coverage_curve : Compute it.
-    AccuracyRejectCurve : Accuracy in place of the risk, rejections in place of the coverage.
-
-    References
-    ----------
-    %geifman2017
-
-    Examples
-    --------
-    >>> from rejo.metrics import risk_coverage_curve
-    >>> curve = risk_coverage_curve([0, 1, 1, 0], [0, 1, 0, 0], [0.9, 0.8, 0.7, 0.6])
-    >>> for coverage, risk, threshold in zip(*curve):
-    ...     print(f"accept from {threshold}: coverage {coverage}, risk {risk:.2f}")
-    accept from inf: coverage 0.0, risk nan
-    accept from 0.9: coverage 0.25, risk 0.00
-    accept from 0.8: coverage 0.5, risk 0.00
-    accept from 0.7: coverage 0.75, risk 0.33
-    accept from 0.6: coverage 1.0, risk 0.25
     """
 
     coverage: Floats
@@ -76,7 +49,6 @@ class RiskCoverageCurve(NamedTuple):
         return table_html("Risk and coverage", self._asdict(), shares=("coverage", "risk"))
 
 
-@cited
 class AccuracyRejectCurve(NamedTuple):
     """Accuracy for each rejection rate; all of shape (n_thresholds + 1,).
 
@@ -96,22 +68,6 @@ class AccuracyRejectCurve(NamedTuple):
     --------
     accuracy_reject_curve : Compute it.
     rejo.displays.AccuracyRejectDisplay : Draw it.
-    RiskCoverageCurve : Risk in place of the accuracy, coverage in place of the rejections.
-
-    References
-    ----------
-    %nadeem2010
-
-    Examples
-    --------
-    The threshold to use for a given accuracy on the accepted points:
-
-    >>> import numpy as np
-    >>> from rejo.metrics import accuracy_reject_curve
-    >>> curve = accuracy_reject_curve([0, 1, 1, 0], [0, 1, 0, 0], [0.9, 0.8, 0.7, 0.6])
-    >>> first = np.flatnonzero(curve.accuracy >= 0.9)[0]
-    >>> float(curve.threshold[first]), float(curve.rejection_rate[first])
-    (0.8, 0.5)
     """
 
     rejection_rate: Floats
@@ -131,7 +87,7 @@ class _Ranking(NamedTuple):
     threshold: Floats
 
 
-@described
+@of_forced
 def risk_coverage_curve(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -142,12 +98,11 @@ def risk_coverage_curve(
 ) -> RiskCoverageCurve:
     """Risk against coverage, for every threshold on the sureness.
 
+    From :footcite:t:`geifman2017`; the generalised risk is from :footcite:t:`traub2024`.
+
     Parameters
     ----------
-    %y_true
-    y_pred : array-like of shape (n_samples,)
-        Decisions without rejection, from ``predict_forced``.
-    %sureness, sample_weight
+    %y_true, y_pred, sureness, sample_weight
     risk : {"accepted", "overall"}, default="accepted"
         Wrong decisions as a fraction of the accepted points (selective risk), or of all points
         (the error rate E, or generalised risk).
@@ -161,13 +116,11 @@ def risk_coverage_curve(
 
     See Also
     --------
-    aurc : Area under the curve of the selective risk.
-    augrc : Area under the curve of the generalised risk.
-    accuracy_reject_curve : The same points, as accuracy against rejections.
+    aurc, augrc : Areas under the curves of the selective and of the generalised risk.
 
     References
     ----------
-    %geifman2017, traub2024
+    .. footbibliography::
 
     Examples
     --------
@@ -186,7 +139,7 @@ def risk_coverage_curve(
     return RiskCoverageCurve(ranking.accepted, values, ranking.threshold)
 
 
-@described
+@of_forced
 def accuracy_reject_curve(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -197,12 +150,11 @@ def accuracy_reject_curve(
 ) -> AccuracyRejectCurve:
     """Accuracy against rejection rate, for every threshold on the sureness.
 
+    The curve is from :footcite:t:`nadeem2010`.
+
     Parameters
     ----------
-    %y_true
-    y_pred : array-like of shape (n_samples,)
-        Decisions without rejection, from ``predict_forced``.
-    %sureness, sample_weight
+    %y_true, y_pred, sureness, sample_weight
     accuracy : {"accepted", "overall"}, default="accepted"
         Accuracy on the accepted points, as in :func:`accepted_accuracy`; or ``1 - E``, where
         rejections count as right, as in :func:`overall_accuracy`.
@@ -216,14 +168,12 @@ def accuracy_reject_curve(
 
     See Also
     --------
-    rejo.displays.AccuracyRejectDisplay : Draw the curve.
     auarc : Area under the curve.
-    risk_coverage_curve : The same points, as risk against coverage.
     rejo.reject_curve : The curve of a classifier that is refitted for each reject cost.
 
     References
     ----------
-    %nadeem2010
+    .. footbibliography::
 
     Examples
     --------
@@ -242,23 +192,20 @@ def accuracy_reject_curve(
     )
 
 
-@described
+@of_forced
 def aurc(
     y_true: ArrayLike, y_pred: ArrayLike, sureness: ArrayLike, *, sample_weight: Weights = None
 ) -> float:
     """Area under the risk-coverage curve: the mean selective risk over all coverages.
 
-    The mean is over the points: each sets the threshold at its own sureness, and contributes the
-    fraction of errors among the points accepted then. Without ties this is the mean of the risks
-    at the coverages 1/N, 2/N, ..., 1. Lower is better; it is the error rate if the sureness is
-    constant.
+    The measure is from :footcite:t:`geifman2019`. The mean is over the points: each sets the
+    threshold at its own sureness, and contributes the fraction of errors among the points accepted
+    then. Without ties this is the mean of the risks at the coverages 1/N, 2/N, ..., 1. Lower is
+    better; it is the error rate if the sureness is constant.
 
     Parameters
     ----------
-    %y_true
-    y_pred : array-like of shape (n_samples,)
-        Decisions without rejection, from ``predict_forced``.
-    %sureness, sample_weight
+    %y_true, y_pred, sureness, sample_weight
 
     Returns
     -------
@@ -269,11 +216,10 @@ def aurc(
     --------
     e_aurc : Without the part that no ranking can avoid.
     augrc : With errors as a fraction of all points.
-    risk_coverage_curve : The curve.
 
     References
     ----------
-    %geifman2019
+    .. footbibliography::
 
     Examples
     --------
@@ -284,7 +230,7 @@ def aurc(
     return _mean_risk(_rank(y_true, y_pred, sureness, sample_weight))
 
 
-@described
+@of_forced
 def e_aurc(
     y_true: ArrayLike, y_pred: ArrayLike, sureness: ArrayLike, *, sample_weight: Weights = None
 ) -> float:
@@ -293,30 +239,22 @@ def e_aurc(
     :func:`aurc` mixes how often decisions are wrong with how well the sureness ranks them.
     If the error rate without rejection is ``r``, the best ranking puts all right decisions first,
     and the area under its curve is ``r + (1 - r) log(1 - r)``; the excess is what the ranking
-    adds to that. Lower is better, and 0 is the minimum. The formula is for infinitely many points:
-    on N points without ties, the best ranking has an excess of up to ``r / N``. If all decisions
-    are right, or all are wrong, every ranking has an excess of 0.
+    adds to that :footcite:p:`geifman2019`. Lower is better, and 0 is the minimum. The formula is
+    for infinitely many points: on N points without ties, the best ranking has an excess of up to
+    ``r / N``. If all decisions are right, or all are wrong, every ranking has an excess of 0.
 
     Parameters
     ----------
-    %y_true
-    y_pred : array-like of shape (n_samples,)
-        Decisions without rejection, from ``predict_forced``.
-    %sureness, sample_weight
+    %y_true, y_pred, sureness, sample_weight
 
     Returns
     -------
     float
         At least 0, but for rounding.
 
-    See Also
-    --------
-    aurc : The area itself.
-    augrc : With errors as a fraction of all points.
-
     References
     ----------
-    %geifman2019
+    .. footbibliography::
 
     Examples
     --------
@@ -332,7 +270,7 @@ def e_aurc(
     return max(_mean_risk(ranking) - best, 0.0)  # rounding alone can make it negative
 
 
-@described
+@of_forced
 def augrc(
     y_true: ArrayLike, y_pred: ArrayLike, sureness: ArrayLike, *, sample_weight: Weights = None
 ) -> float:
@@ -341,30 +279,21 @@ def augrc(
     Errors are a fraction of all points, not of the accepted ones, so E starts at 0 and the few
     surest points do not dominate, as they do in :func:`aurc`. If ``r`` is the error rate without
     rejection, and ``AUROC`` the probability that a right decision has a higher sureness than a
-    wrong one, the area (by trapezoids) is ``(1 - AUROC) r (1 - r) + r^2 / 2``. Lower is better; it
-    is half the error rate if the sureness is constant.
+    wrong one, the area is ``(1 - AUROC) r (1 - r) + r^2 / 2`` :footcite:p:`traub2024`. Lower is
+    better; it is half the error rate if the sureness is constant.
 
     Parameters
     ----------
-    %y_true
-    y_pred : array-like of shape (n_samples,)
-        Decisions without rejection, from ``predict_forced``.
-    %sureness, sample_weight
+    %y_true, y_pred, sureness, sample_weight
 
     Returns
     -------
     float
         Between 0 and 1/2.
 
-    See Also
-    --------
-    aurc : With errors as a fraction of the accepted points.
-    risk_coverage_curve : The curve, with ``risk="overall"``.
-    sklearn.metrics.roc_auc_score : ``AUROC``, of right against wrong decisions.
-
     References
     ----------
-    %traub2024
+    .. footbibliography::
 
     Examples
     --------
@@ -377,7 +306,7 @@ def augrc(
     return float(np.diff(ranking.accepted) @ middles)
 
 
-@described
+@of_forced
 def auarc(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -393,10 +322,7 @@ def auarc(
 
     Parameters
     ----------
-    %y_true
-    y_pred : array-like of shape (n_samples,)
-        Decisions without rejection, from ``predict_forced``.
-    %sureness, sample_weight
+    %y_true, y_pred, sureness, sample_weight
     accuracy : {"accepted", "overall"}, default="accepted"
         As in :func:`accuracy_reject_curve`.
 
@@ -404,16 +330,6 @@ def auarc(
     -------
     float
         Between 0 and 1.
-
-    See Also
-    --------
-    accuracy_reject_curve : The curve.
-    aurc : Mean risk over all coverages.
-    augrc : Mean error rate over all coverages.
-
-    References
-    ----------
-    %nadeem2010
 
     Examples
     --------

@@ -2,8 +2,7 @@
 
 A classifier that leaves its doubtful cases to review is more accurate on the cases that it decides.
 Not for every group: where a group's errors are made with high sureness, reviews take its right
-decisions first, and the gap to the others grows (E. Jones, S. Sagawa, P. W. Koh, A. Kumar and
-P. Liang, "Selective classification can magnify disparities across groups", ICLR 2021).
+decisions first, and the gap to the others grows.
 
 All groups share one ranking and one cut. A case of a group is then decided rightly or wrongly, or
 reviewed where its decision would have been right or wrong; everything here follows from these four
@@ -19,10 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from rejo._docs import cited
 from rejo._html import table_html
 from rejo._typing import Floats, Indices, Mask
-from rejo.metrics._labels import described, floats, forced_outcomes, labels, number
+from rejo.metrics._labels import floats, forced_outcomes, labels, number, of_forced
 from rejo.metrics._tally import share
 from rejo.metrics.intervals import Interval, wilson_limits
 
@@ -30,7 +28,6 @@ SHARES = np.arange(20) / 20  # 0, 5 %, ..., 95 %
 NO_INTERVAL = Interval(float("nan"), float("nan"), float("nan"))
 
 
-@cited
 class AccuracyGap(NamedTuple):
     """Gap between the best and the worst of the groups with enough decided cases.
 
@@ -44,25 +41,6 @@ class AccuracyGap(NamedTuple):
         The gap between the same two if every case were decided.
     change : Interval
         What reviews add to the gap between these two.
-
-    See Also
-    --------
-    accuracy_gap : Compute it.
-    DisparityCurve : The gap at each share of reviews.
-
-    References
-    ----------
-    %jones2021
-
-    Examples
-    --------
-    >>> from rejo.metrics import accuracy_gap
-    >>> found = accuracy_gap([1000, 1000], [300, 300], [7, 70], [100, 110])
-    >>> found.best, found.worst
-    (0, 1)
-    >>> low, high = found.change.low, found.change.high
-    >>> print(f"reviews widen the gap by {low:.1%} to {high:.1%}")
-    reviews widen the gap by 5.8% to 10.2%
     """
 
     best: int
@@ -72,7 +50,6 @@ class AccuracyGap(NamedTuple):
     change: Interval[float]
 
 
-@cited
 class DisparityCurve(NamedTuple):
     """Accuracy of the decided cases of each group, as the share of reviews grows.
 
@@ -102,33 +79,6 @@ class DisparityCurve(NamedTuple):
         Decided cases that a group needs to enter the gap.
     confidence : float
         Of all intervals.
-
-    See Also
-    --------
-    disparity_curve : Compute it.
-    rejo.displays.DisparityDisplay : Draw it.
-    accuracy_gap : The gap at one operating point, from counts.
-
-    References
-    ----------
-    %jones2021
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rejo.metrics import disparity_curve
-    >>> rng = np.random.default_rng(0)
-    >>> group = rng.choice(["north", "south"], 2000, p=[0.8, 0.2])
-    >>> sureness = rng.random(2000)
-    >>> chance = np.where(group == "north", 0.3 * (1 - sureness), 0.15)  # of an error
-    >>> y_pred = (rng.random(2000) < chance).astype(int)
-    >>> curve = disparity_curve(np.zeros(2000), y_pred, sureness, group, shares=[0, 0.5])
-    >>> print(curve.words(0.5))
-    With 50.0 % of the cases in review, decisions are right for 92.9 % of north and 82.6 % of
-    south: a gap of 10.3 points (2.8 to 18.8). If every case were decided, it would be 1.1: reviews
-    widen the gap.
-    >>> curve.rows()[-1]["group"], round(curve.rows()[-1]["accuracy"], 2)
-    ('south', 0.83)
     """
 
     groups: NDArray[Any]
@@ -200,7 +150,7 @@ class DisparityCurve(NamedTuple):
         )
 
 
-@described
+@of_forced
 def disparity_curve(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -214,15 +164,13 @@ def disparity_curve(
 ) -> DisparityCurve:
     """Accuracy of the decided cases of each group, as the share of reviews grows.
 
-    The least sure cases of all groups go to review first. There is no ``sample_weight``: weights do
+    The least sure cases of all groups go to review first, which can magnify disparities
+    :footcite:p:`jones2021`. There is no ``sample_weight``: weights do
     not say how many independent cases they stand for.
 
     Parameters
     ----------
-    %y_true
-    y_pred : array-like of shape (n_samples,)
-        Decisions without rejection, from ``predict_forced``.
-    %sureness
+    %y_true, y_pred, sureness
     group : array-like of shape (n_samples,)
         Group of each case, such as a region.
     shares : sequence of float in [0, 1], default=None
@@ -243,13 +191,11 @@ def disparity_curve(
     See Also
     --------
     rejo.displays.DisparityDisplay : Draw the curve.
-    accuracy_gap : The gap at one operating point, from counts.
     rejo.RejectClassifierCV : Limit errors or reviews in each group.
-    accuracy_reject_curve : Accuracy of all cases together.
 
     References
     ----------
-    %jones2021
+    .. footbibliography::
 
     Examples
     --------
@@ -264,8 +210,10 @@ def disparity_curve(
     >>> curve.accuracy.round(2)
     array([[0.85, 0.84],
            [0.93, 0.83]])
-    >>> bool(curve.change_low[1] > 0)  # reviews widen the gap
-    True
+    >>> print(curve.words(0.5))
+    With 50.0 % of the cases in review, decisions are right for 92.9 % of north and 82.6 % of
+    south: a gap of 10.3 points (2.8 to 18.8). If every case were decided, it would be 1.1: reviews
+    widen the gap.
     """
     found = forced_outcomes(y_true, y_pred)
     n = len(found.true)
@@ -324,7 +272,6 @@ def disparity_curve(
     )
 
 
-@cited
 def accuracy_gap(
     n_cases: ArrayLike,
     reviewed: ArrayLike,
@@ -360,15 +307,6 @@ def accuracy_gap(
     -------
     AccuracyGap
         Named tuple ``best``, ``worst``, ``gap``, ``before``, ``change``.
-
-    See Also
-    --------
-    disparity_curve : The gap as the share of reviews grows.
-    wilson_interval : The interval of one accuracy.
-
-    References
-    ----------
-    %jones2021, wilson1927
 
     Examples
     --------

@@ -26,7 +26,12 @@ sureness : array-like of shape (n_samples,)
 sample_weight : array-like of shape (n_samples,), default=None
     Every count becomes a sum of weights; a weight of 2 counts as the point twice.
 """
+FORCED = """
+y_pred : array-like of shape (n_samples,)
+    Decisions without rejection, from ``predict_forced``.
+"""
 described = shared_parameters(SHARED)
+of_forced = shared_parameters(SHARED, FORCED)
 
 Weights = ArrayLike | None  # sample weights (n_samples,); None: all 1
 

@@ -7,7 +7,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejo._docs import cited
 from rejo._html import table_html
 from rejo._typing import Floats, Indices, Mask
 from rejo.metrics._labels import (
@@ -27,7 +26,6 @@ LEAST = float(np.finfo(np.float64).eps)  # of a posterior in log_loss, as in sci
 SUM = 1e-5  # posteriors of single precision add up to 1 within this
 
 
-@cited
 class ReliabilityTable(NamedTuple):
     """Posteriors against what happened, a row for each bin that is not empty.
 
@@ -43,26 +41,6 @@ class ReliabilityTable(NamedTuple):
         Limits of the Wilson interval of that share.
     error : float
         Expected calibration error: the mean over the points of ``abs(observed - predicted)``.
-
-    See Also
-    --------
-    reliability_table : Compute it.
-    rejo.displays.ReliabilityDisplay : Draw it.
-
-    References
-    ----------
-    %naeini2015
-
-    Examples
-    --------
-    >>> from rejo.metrics import reliability_table
-    >>> y_true = ["good"] * 9 + ["bad"] * 11
-    >>> p = [[0.8, 0.2]] * 10 + [[0.2, 0.8]] * 10
-    >>> table = reliability_table(y_true, p, classes=["good", "bad"], label="bad")
-    >>> for n, p, share, low, high in zip(*table[:5]):
-    ...     print(f"{n:.0f} points of {p:.0%}: {share:.0%} came true ({low:.0%} to {high:.0%})")
-    10 points of 20%: 10% came true (2% to 40%)
-    10 points of 80%: 100% came true (72% to 100%)
     """
 
     n_points: Floats
@@ -110,12 +88,7 @@ def log_loss(
 
     See Also
     --------
-    reliability_table : Where posteriors are too high or too low.
     sklearn.metrics.log_loss : The same, for the sorted classes.
-
-    References
-    ----------
-    %gneiting2007
 
     Examples
     --------
@@ -145,7 +118,7 @@ def reliability_table(
     """Compare posteriors with what happened, bin by bin.
 
     Of the points to which a classifier gives a posterior of about 70 %, about 70 % should be of
-    that class. Use points that it was not trained on.
+    that class :footcite:p:`niculescu2005`. Use points that it was not trained on.
 
     Parameters
     ----------
@@ -169,17 +142,13 @@ def reliability_table(
     Returns
     -------
     ReliabilityTable
-        Named tuple of arrays with an entry for each bin that is not empty: ``n_points``,
-        ``predicted``, the mean posterior, ``observed``, the share of the points of which it came
-        true, and its Wilson interval, ``low`` and ``high``; and the number ``error``, the
-        expected calibration error, ``sum(n_points * abs(observed - predicted)) / sum(n_points)``.
+        Named tuple of arrays with an entry for each bin that is not empty, and the ``error``, the
+        expected calibration error :footcite:p:`naeini2015`.
 
     See Also
     --------
     rejo.displays.ReliabilityDisplay : Draw the table.
-    log_loss : One number for the posteriors of all classes.
     sklearn.calibration.calibration_curve : Without intervals and weights.
-    sklearn.calibration.CalibratedClassifierCV : Make posteriors better.
 
     Notes
     -----
@@ -189,7 +158,7 @@ def reliability_table(
 
     References
     ----------
-    %naeini2015, niculescu2005
+    .. footbibliography::
 
     Examples
     --------

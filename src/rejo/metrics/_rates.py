@@ -105,9 +105,10 @@ def empirical_risk(
     classes: ArrayLike | None = None,
     sample_weight: Weights = None,
 ) -> float:
-    """Mean cost of a point, ``reject_cost * R + E`` :footcite:p:`chow1970`.
+    """Mean cost of a point, ``reject_cost * R + E``.
 
-    For two classes it is what data replication minimises; for more, that is an ordinal loss.
+    This is the risk of :footcite:t:`chow1970`. For two classes it is what data replication
+    minimises; for more, that is an ordinal loss.
 
     Parameters
     ----------

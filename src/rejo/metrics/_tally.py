@@ -4,30 +4,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rejo._docs import cited
 from rejo._html import table_html
 from rejo._typing import Floats, Indices
 
 
-@cited
 class Tally(NamedTuple):
     """Number (or weight) of cases decided rightly, decided wrongly, and rejected.
-
-    The counts are arrays, as returned by :func:`tally`; a single count has shape ().
 
     Parameters
     ----------
     right, wrong, rejected : ndarray
-        Counts, or sums of weights, all of the same shape.
-
-    See Also
-    --------
-    tally : Count decisions.
-    rejo.metrics.error_rate : A rate of a single list of decisions.
-
-    References
-    ----------
-    %chow1970
+        Counts, or sums of weights, all of the same shape; () for a single count.
 
     Examples
     --------
@@ -88,7 +75,6 @@ class Tally(NamedTuple):
         return np.asarray(reject_cost * self.rejection_rate + self.error_rate)
 
 
-@cited
 def tally(
     decision: Indices, y: Indices, weight: Floats | None = None, fold: Indices | None = None
 ) -> Tally:
@@ -110,16 +96,6 @@ def tally(
     -------
     tally : Tally
         Counts of shape (...), or (n_folds, ...) with ``fold``.
-
-    See Also
-    --------
-    reject_confusion_matrix : Counts by true class.
-    rejo.metrics.rejection_rate : The rate of rejections, for labels of any kind.
-    rejo.metrics.error_rate : The rate of errors, for labels of any kind.
-
-    References
-    ----------
-    %chow1970
 
     Examples
     --------

@@ -1,9 +1,8 @@
 """Upper bounds that hold with a stated probability, for any distribution.
 
 A rate is bounded by the exact binomial test, whose limit is that of Clopper and Pearson.  The mean
-of a loss that has more than two values, such as what a case costs, is bounded by betting
-(Waudby-Smith and Ramdas 2024): someone who bets against "the mean is at least ``m``" gets rich only
-if it is not.
+of a loss that has more than two values, such as what a case costs, is bounded by betting:
+someone who bets against "the mean is at least ``m``" gets rich only if it is not.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, betaincinv
 
-from rejo._docs import cited
 from rejo._typing import Floats
 from rejo.metrics._labels import number
 from rejo.metrics.intervals import check_counts, check_level
@@ -22,13 +20,12 @@ from rejo.metrics.intervals import check_counts, check_level
 _HALVINGS = 40  # of the range in which a bound is looked for
 
 
-@cited
 def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) -> float:
-    """Exact upper bound for an error rate, after Clopper and Pearson.
+    """Exact upper bound for an error rate.
 
-    If the true rate were higher than this, so few errors in so many independent cases would have
-    a probability below ``1 - confidence``. The threshold that decides which cases are accepted
-    must not have been chosen on the same cases.
+    The bound of :footcite:t:`clopper1934`: if the true rate were higher than this, so few errors in
+    so many independent cases would have a probability below ``1 - confidence``. The threshold that
+    decides which cases are accepted must not have been chosen on the same cases.
 
     Parameters
     ----------
@@ -47,15 +44,13 @@ def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) 
 
     See Also
     --------
-    cases_needed : How many cases a limit needs.
-    binomial_upper_bounds : The same for arrays of counts.
     rejo.selection.simultaneous_bounds : Bounds that hold for all candidates at once.
     mean_upper_bound : Bound for the mean of a loss with more than two values.
     wilson_interval : An interval that holds on average, and is narrower.
 
     References
     ----------
-    %clopper1934
+    .. footbibliography::
 
     Examples
     --------
@@ -69,7 +64,6 @@ def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) 
     return float(binomial_upper_bounds(e, n, confidence))
 
 
-@cited
 def binomial_upper_bounds(
     errors: ArrayLike, n_samples: ArrayLike, confidence: float = 0.95
 ) -> Floats:
@@ -89,16 +83,6 @@ def binomial_upper_bounds(
     ndarray
         As :func:`binomial_upper_bound` for each pair of counts.
 
-    See Also
-    --------
-    binomial_upper_bound : The bound for one pair of counts, which it checks.
-    rejo.selection.simultaneous_bounds : Bounds that hold all at once.
-    binomial_p_values : The other way round: how improbable so few errors are.
-
-    References
-    ----------
-    %clopper1934
-
     Examples
     --------
     What an error rate can be proved to be, if 0, 1 or 2 of 300 cases are errors:
@@ -114,7 +98,6 @@ def binomial_upper_bounds(
     return np.asarray(np.where(all_wrong, 1.0, bounds))
 
 
-@cited
 def binomial_p_values(errors: ArrayLike, n_samples: ArrayLike, limit: ArrayLike) -> Floats:
     """Probability of so few errors, or fewer, if the true rate were just above ``limit``.
 
@@ -134,16 +117,6 @@ def binomial_p_values(errors: ArrayLike, n_samples: ArrayLike, limit: ArrayLike)
     ndarray
         Between 0 and 1; 1 if all cases are errors.
 
-    See Also
-    --------
-    binomial_upper_bound : The lowest limit that is proved.
-    cases_needed : How many cases a limit needs.
-    scipy.stats.binomtest : The test for one pair of counts.
-
-    References
-    ----------
-    %clopper1934
-
     Examples
     --------
     >>> from rejo.metrics import binomial_p_values
@@ -156,7 +129,6 @@ def binomial_p_values(errors: ArrayLike, n_samples: ArrayLike, limit: ArrayLike)
     return np.asarray(np.where(e >= n, 1.0, bdtr(np.minimum(e, n), n, q)))
 
 
-@cited
 def cases_needed(limit: float, confidence: float = 0.95) -> int:
     """Fewest independent decided cases that can prove a limit: if none of them is an error.
 
@@ -171,15 +143,6 @@ def cases_needed(limit: float, confidence: float = 0.95) -> int:
     -------
     int
         If some of the cases are errors, it takes more.
-
-    See Also
-    --------
-    binomial_upper_bound : What has been proved by the cases that there are.
-    rejo.RejectClassifierCV : Find a model that keeps a limit, with proof.
-
-    References
-    ----------
-    %clopper1934
 
     Examples
     --------
@@ -197,18 +160,17 @@ def cases_needed(limit: float, confidence: float = 0.95) -> int:
     return math.ceil(log_delta / log_right - 1e-9)
 
 
-@cited
 def mean_upper_bound(
     losses: ArrayLike, confidence: float = 0.95, low: float = 0.0, high: float = 1.0
 ) -> Floats:
     r"""Upper bound for the mean of a bounded loss, such as the cost of a case.
 
-    The capital of a gambler who stakes :math:`\nu_i` against a mean of at least ``m`` on the
-    ``i``-th case is :math:`\prod_i (1 + \nu_i (m - x_i))`, where ``x`` are the losses scaled to
-    0 to 1 and :math:`\nu_i = \min(1, \sqrt{2 \log(1 / \delta) / (n s_i^2)})` depends on the
-    variance of the cases before.  If the mean is at least ``m``, the capital ever reaches
-    :math:`1 / \delta` with probability :math:`\delta = 1 - \mathrm{confidence}` at most.  The bound
-    is the lowest ``m`` at which it did.
+    It is found by betting :footcite:p:`waudbysmith2024`. The capital of a gambler who stakes
+    :math:`\nu_i` against a mean of at least ``m`` on the ``i``-th case is :math:`\prod_i (1 + \nu_i
+    (m - x_i))`, where ``x`` are the losses scaled to 0 to 1 and :math:`\nu_i = \min(1, \sqrt{2
+    \log(1 / \delta) / (n s_i^2)})` depends on the variance of the cases before.  If the mean is at
+    least ``m``, the capital ever reaches :math:`1 / \delta` with probability :math:`\delta = 1 -
+    \mathrm{confidence}` at most.  The bound is the lowest ``m`` at which it did.
 
     Parameters
     ----------
@@ -227,13 +189,11 @@ def mean_upper_bound(
 
     See Also
     --------
-    binomial_upper_bound : Exact bound for a rate.
-    rejo.metrics.expected_cost : The mean cost of a case.
     rejo.RejectClassifierCV : Promise a mean cost with ``max_cost``.
 
     References
     ----------
-    %waudbysmith2024
+    .. footbibliography::
 
     Examples
     --------

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from rejo._docs import cited
 from rejo._html import table_html
 from rejo._state import check_fields, figure, storable
 from rejo._typing import Floats
@@ -31,11 +30,6 @@ class Interval(NamedTuple, Generic[T]):
     low, high : float or ndarray
         Limits of the interval.
 
-    See Also
-    --------
-    wilson_interval : Interval of a proportion.
-    bootstrap_interval : Interval of any measure.
-
     Examples
     --------
     >>> from rejo.metrics import wilson_interval
@@ -53,7 +47,6 @@ class Interval(NamedTuple, Generic[T]):
         check_fields(self, estimate=figure(), low=figure(), high=figure())
 
 
-@cited
 class RateIntervals(NamedTuple):
     """Wilson intervals of three rates.
 
@@ -63,25 +56,6 @@ class RateIntervals(NamedTuple):
         Of the fractions of all points that are rejected, and that are decided wrongly.
     accepted_accuracy : Interval
         Of the accuracy on the accepted points.
-
-    See Also
-    --------
-    rate_intervals : Compute them.
-
-    References
-    ----------
-    %wilson1927
-
-    Examples
-    --------
-    >>> from rejo.metrics import rate_intervals
-    >>> y_true, y_pred = [0] * 50 + [1] * 50, [0] * 45 + [-1] * 10 + [1] * 44 + [0]
-    >>> intervals = rate_intervals(y_true, y_pred)
-    >>> for name, (p, low, high) in intervals._asdict().items():
-    ...     print(f"{name}: {p:.1%} ({low:.1%} to {high:.1%})")
-    rejection_rate: 10.0% (5.5% to 17.4%)
-    error_rate: 1.0% (0.2% to 5.4%)
-    accepted_accuracy: 98.9% (94.0% to 99.8%)
     """
 
     rejection_rate: Interval[float]
@@ -98,14 +72,13 @@ def intervals_html(title: str, rates: Mapping[str, Interval[float]]) -> str:
     return table_html(title, {"rate": list(rates), **parts}, shares=parts.keys())
 
 
-@cited
 def wilson_interval(
     successes: int, n_samples: int, confidence: float = 0.95, *, n_effective: float | None = None
 ) -> Interval[float]:
     """Wilson's interval for a proportion, ``successes / n_samples``.
 
-    Unlike ``p +- z sqrt(p (1 - p) / n)``, it works for few cases, and even if none is a success.
-    :func:`binomial_upper_bound` gives a limit with guaranteed confidence.
+    Unlike ``p +- z sqrt(p (1 - p) / n)``, it works for few cases, and even if none is a success
+    :footcite:p:`wilson1927`.
 
     Parameters
     ----------
@@ -125,14 +98,12 @@ def wilson_interval(
 
     See Also
     --------
-    rate_intervals : The intervals of three rates, from labels.
     binomial_upper_bound : An upper limit with guaranteed confidence.
-    bootstrap_interval : Interval of any measure.
     scipy.stats.binomtest : Other intervals of a proportion.
 
     References
     ----------
-    %wilson1927
+    .. footbibliography::
 
     Examples
     --------
@@ -188,17 +159,6 @@ def rate_intervals(
         Named tuple ``rejection_rate``, ``error_rate``, ``accepted_accuracy`` of intervals
         ``estimate``, ``low``, ``high``.
 
-    See Also
-    --------
-    rejo.metrics.rejection_rate : The rate without an interval.
-    rejo.metrics.error_rate : The rate without an interval.
-    bootstrap_interval : Interval of any measure.
-    binomial_upper_bound : An upper limit with guaranteed confidence.
-
-    References
-    ----------
-    %wilson1927
-
     Examples
     --------
     >>> from rejo.metrics import rate_intervals
@@ -217,7 +177,6 @@ def rate_intervals(
     )
 
 
-@cited
 def bootstrap_interval(
     measure: Callable[..., T],
     y_true: ArrayLike,
@@ -255,12 +214,7 @@ def bootstrap_interval(
 
     See Also
     --------
-    rate_intervals : Better for rates.
     scipy.stats.bootstrap : Other kinds of bootstrap intervals, without classes.
-
-    References
-    ----------
-    %efron1979
 
     Examples
     --------
