@@ -15,11 +15,6 @@ ROWS = "age,dose,patient,grade\n41,1.5,a,good\n41,2,a,fair\n63,0,b,poor\n"
 GRADES = ["good", "fair", "poor"]
 
 
-@pytest.fixture(autouse=True)
-def no_data_folder(monkeypatch):
-    monkeypatch.delenv("REJO_DATA", raising=False)
-
-
 @pytest.fixture
 def write(tmp_path):
     def write(text, name="visits.csv", encoding="utf-8"):
@@ -125,18 +120,6 @@ def test_missing_values_and_words_that_look_like_them(write):
     assert load_table(path, missing=["-"]).data["job"].isna().tolist() == [0, 1, 1]
 
 
-def test_a_path_wins_over_a_name(write, tmp_path, monkeypatch):
-    folder = tmp_path / "data"
-    folder.mkdir()
-    (folder / "visits.csv").write_text("x,target\n1,0\n")
-    write(ROWS, name="visits")
-    assert load_table("visits", data_home=folder).name == "visits"
-    monkeypatch.setenv("REJO_DATA", str(folder))
-    assert load_table("visits.csv").feature_names == ["x"]
-    monkeypatch.chdir(tmp_path)
-    assert len(load_table("visits", target="grade").data) == 3
-
-
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
@@ -170,21 +153,9 @@ def test_wrong_encoding_is_named(write):
     assert load_table(path, encoding="latin-1").feature_names == ["größe"]
 
 
-def test_a_file_that_is_not_there(tmp_path, monkeypatch):
-    with pytest.raises(
-        FileNotFoundError, match=r"'visit', and no data folder .* REJO_DATA .*data_home"
-    ):
-        load_table("visit")
-    (tmp_path / "visits.csv").write_text("x,target\n1,0\n")
-    with pytest.raises(FileNotFoundError, match=r"no visit\.csv in .*Did you mean 'visits'\?"):
-        load_table("visit", data_home=tmp_path)
-    with pytest.raises(IsADirectoryError, match="path_or_name must be a file or a name"):
-        load_table(tmp_path)
-    with pytest.raises(FileNotFoundError, match="data_home must be an existing folder"):
-        load_table("visits", data_home=tmp_path / "no")
-    monkeypatch.setenv("REJO_DATA", str(tmp_path / "no"))
-    with pytest.raises(FileNotFoundError, match="REJO_DATA must be an existing folder"):
-        load_table("visits")
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="visit"):
+        load_table(tmp_path / "visit.csv")
 
 
 def test_without_pandas_the_extra_is_named(write, monkeypatch):

@@ -39,8 +39,7 @@ def cell(monkeypatch):
 
 def runs(**options):
     yield list(_io.progress(range(30), 30, "work", **options))
-    parts = _io.row_progress(range(30), lambda item: 5, total=150, title="rows", **options)
-    yield list(parts)
+    yield list(_io.progress(range(30), 150, "rows", rows=lambda item: 5, **options))
 
 
 @pytest.mark.parametrize("show", [None, True])

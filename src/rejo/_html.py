@@ -27,23 +27,10 @@ def table_html(
     shares: Collection[str] = (),
     notes: Iterable[str] = (),
 ) -> str:
-    """Return a table as HTML, for ``_repr_html_``.
+    """Return a table as HTML, for ``_repr_html_``; of a long one, some rows.
 
-    Parameters
-    ----------
-    title : str
-        What it shows, above the table.
-    columns : dict of str to sequence
-        Cells by the name of the column: numbers, texts, or None.
-    shares : collection of str, default=()
-        Columns of numbers that are shares, shown as percentages.
-    notes : iterable of str, default=()
-        Sentences below the table.
-
-    Returns
-    -------
-    html : str
-        Of a long table, the first row, the last and some between.
+    ``columns`` are cells by the name of the column: numbers, texts, or None. Numbers in the columns
+    ``shares`` are shown as percentages; ``notes`` are sentences below the table.
 
     Examples
     --------

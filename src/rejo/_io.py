@@ -59,37 +59,17 @@ def percent(rate: float, places: int = 1) -> str:
 
 
 def progress(
-    items: Iterable[T], total: int, title: str, *, show: bool | None = None
+    items: Iterable[T],
+    total: int,
+    title: str,
+    *,
+    rows: Callable[[T], int] | None = None,
+    show: bool | None = None,
 ) -> Iterator[T]:
     """Yield the items, and write on stderr how many are done and how long the rest will take.
 
-    By default (``show=None``) it writes only if stderr is a terminal, or in a notebook.
-    """
-    line = _progress_line(show)
-    if line is None:
-        yield from items
-        return
-    start = monotonic()
-    try:
-        for done, item in enumerate(items, start=1):
-            left = (monotonic() - start) / done * (total - done)
-            line.show(f"{title}: {done}/{total}, {_clock(left)} left")
-            yield item
-    finally:
-        line.end()
-
-
-def row_progress(
-    items: Iterable[T],
-    rows: Callable[[T], int],
-    *,
-    total: int,
-    title: str,
-    show: bool | None = None,
-) -> Iterator[T]:
-    """Yield the items, and write on stderr how many rows a second are done, and the time left.
-
-    ``rows`` says how many rows an item is, and ``total`` how many there are.
+    ``rows`` says how many rows an item is, if ``total`` counts rows. By default (``show=None``) it
+    writes only if stderr is a terminal, or in a notebook.
     """
     line = _progress_line(show)
     if line is None:
@@ -98,10 +78,12 @@ def row_progress(
     start, done = monotonic(), 0
     try:
         for item in items:
-            done += rows(item)
+            done += 1 if rows is None else rows(item)
             seconds = max(monotonic() - start, 1e-9)
+            said = f"{done}/{total}"
+            if rows is not None:
+                said = f"{done:,} of {total:,} rows, {done / seconds:,.0f} a second"
             left = seconds / max(done, 1) * (total - done)
-            said = f"{done:,} of {total:,} rows, {done / seconds:,.0f} a second"
             line.show(f"{title}: {said}, {_clock(left)} left")
             yield item
     finally:

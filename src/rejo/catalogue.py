@@ -1,8 +1,8 @@
 """The catalogue: every method that rejo knows, its name, and what it can do.
 
 Everything that offers methods reads :data:`METHODS`: ``rejo train --model``, ``rejo compare``,
-``compare("standard")`` and the rivals on a report. To add a method, write
-a function that builds it and add a row to the table.
+``compare("standard")`` and the rivals on a report. To add a method, write a function that builds it
+and add a row to the table.
 
 Estimators are imported only when a method is built, because ``rejo --help`` reads the names.
 """
@@ -15,8 +15,6 @@ from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any, NamedTuple
-
-from rejo._docs import cited
 
 COSTS = (0.5, 4.0, 32.0, 256.0)  # C of a support vector machine
 WIDTHS = (0.3, 1.5, 6.0)  # gamma x number of features, for standardised features
@@ -414,7 +412,6 @@ def _refusal(method: Method, n_classes: int) -> str:
     return f"{method.name!r} needs classes in an order, and these have none."
 
 
-@cited
 def standard_methods(
     n_classes: int,
     n_features: int,
@@ -452,11 +449,6 @@ def standard_methods(
     See Also
     --------
     rejo.compare : Compare them, with ``estimators="standard"``.
-    choose_model : Choose one for a table.
-
-    References
-    ----------
-    %hendrickx2024, sousa2013
 
     Examples
     --------

@@ -29,7 +29,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejo._docs import cited
 from rejo._typing import Floats, Indices
 
 TIE = 1e-12  # posteriors, and costs by the highest price, that differ by less are equal
@@ -37,7 +36,6 @@ TIE = 1e-12  # posteriors, and costs by the highest price, that differ by less a
 __all__ = ["Decided", "decide", "expected_costs", "imperfect_reviews", "uniform_prices"]
 
 
-@cited
 class Decided(NamedTuple):
     """What posteriors and prices say about each case, as :func:`decide` returns it.
 
@@ -52,22 +50,6 @@ class Decided(NamedTuple):
     worth : ndarray of float of shape (n_samples,)
         What a review is expected to save, in the unit of the prices; negative where it costs more
         than it saves.
-
-    See Also
-    --------
-    decide : Makes one, from posteriors and prices.
-    rejo.estimators.RejectClassifier.judge : What a classifier says about each case.
-
-    References
-    ----------
-    %chow1970
-
-    Examples
-    --------
-    >>> from rejo.decisions import decide, uniform_prices
-    >>> found = decide([[0.9, 0.1], [0.6, 0.4]], uniform_prices(2, reject_cost=0.2))
-    >>> found.forced, found.worth.round(6)
-    (array([0, 0]), array([-0.1,  0.2]))
     """
 
     decision: Indices
@@ -77,7 +59,6 @@ class Decided(NamedTuple):
     worth: Floats
 
 
-@cited
 def uniform_prices(n_classes: int, reject_cost: float) -> Floats:
     """Return prices of 1 for every error and ``reject_cost`` for every review.
 
@@ -93,15 +74,6 @@ def uniform_prices(n_classes: int, reject_cost: float) -> Floats:
     prices : ndarray of shape (n_classes, n_classes + 1)
         Price of each decision and, last, of a review, for each true class.
 
-    See Also
-    --------
-    decide : Decisions at these prices: Chow's rule.
-    rejo.prices.price_matrix : Prices that differ between classes.
-
-    References
-    ----------
-    %chow1970
-
     Examples
     --------
     >>> from rejo.decisions import uniform_prices
@@ -115,7 +87,6 @@ def uniform_prices(n_classes: int, reject_cost: float) -> Floats:
     return prices
 
 
-@cited
 def imperfect_reviews(
     prices: ArrayLike, accuracy: ArrayLike, wrong: ArrayLike | None = None
 ) -> Floats:
@@ -137,15 +108,6 @@ def imperfect_reviews(
     prices : ndarray of shape (n_classes, n_classes + 1)
         A copy with a higher last column.
 
-    See Also
-    --------
-    rejo.prices.price_matrix : Takes ``accuracy=0.95`` among the prices.
-    rejo.prices.highest_review_price : Up to which price a review pays.
-
-    References
-    ----------
-    %elkan2001
-
     Examples
     --------
     Reviewers who are right in 90 % of the cases leave a tenth of the price of an error:
@@ -162,7 +124,6 @@ def imperfect_reviews(
     return prices
 
 
-@cited
 def expected_costs(p: ArrayLike, prices: ArrayLike) -> Floats:
     """Return what every decision, and a review, is expected to cost.
 
@@ -178,15 +139,6 @@ def expected_costs(p: ArrayLike, prices: ArrayLike) -> Floats:
     costs : ndarray of shape (n_samples, n_classes + 1)
         ``p @ prices``: of every decision and, last, of a review.
 
-    See Also
-    --------
-    decide : Takes the cheapest.
-    rejo.metrics.expected_cost : What decisions did cost, on average.
-
-    References
-    ----------
-    %chow1970, elkan2001
-
     Examples
     --------
     To take the first case for class 0 costs 0.1, and to review it 0.2:
@@ -199,11 +151,11 @@ def expected_costs(p: ArrayLike, prices: ArrayLike) -> Floats:
     return np.asarray(p, dtype=np.float64) @ np.asarray(prices, dtype=np.float64)
 
 
-@cited
 def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     """Choose the decision with the lowest expected cost, or a review.
 
-    With one price for all errors and one for all reviews this is Chow's rule [1]_.
+    With one price for all errors and one for all reviews this is Chow's rule
+    :footcite:p:`chow1970`; for prices that differ, see also :footcite:t:`elkan2001`.
 
     Parameters
     ----------
@@ -223,11 +175,10 @@ def decide(p: ArrayLike, prices: ArrayLike) -> Decided:
     --------
     rejo.prices.price_matrix : Prices as people have them.
     rejo.ThresholdRejectClassifier : The same for any classifier.
-    sklearn.model_selection.TunedThresholdClassifierCV : One cut-off for two classes, no review.
 
     References
     ----------
-    %chow1970, elkan2001
+    .. footbibliography::
 
     Examples
     --------

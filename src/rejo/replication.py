@@ -29,7 +29,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rejo._docs import cited
 from rejo._sparse import check_sparse
 from rejo._typing import Floats, Indices
 
@@ -49,7 +48,6 @@ __all__ = [
 ]
 
 
-@cited
 def replica_labels(n_classes: int, reject: bool = True) -> Floats:
     """Binary label of each class in each replica.
 
@@ -64,15 +62,6 @@ def replica_labels(n_classes: int, reject: bool = True) -> Floats:
     -------
     labels : ndarray of shape (n_classes, n_replicas)
         ``+1`` where the class lies above the boundary, else ``-1``.
-
-    See Also
-    --------
-    replica_costs : What an error costs in each replica.
-    replicate : The whole training set of the binary classifier.
-
-    References
-    ----------
-    %sousa2013, cardoso2007
 
     Examples
     --------
@@ -92,7 +81,6 @@ def replica_labels(n_classes: int, reject: bool = True) -> Floats:
     return np.where(k > j, 1.0, -1.0)
 
 
-@cited
 def replica_costs(n_classes: int, reject_cost: float | None, s: int | None = None) -> Floats:
     """Cost of an error on each class in each replica.
 
@@ -112,16 +100,6 @@ def replica_costs(n_classes: int, reject_cost: float | None, s: int | None = Non
     -------
     costs : ndarray of shape (n_classes, n_replicas)
         Not negative.
-
-    See Also
-    --------
-    loss_from_costs : What these costs amount to for the decisions.
-    costs_from_loss : Costs for a loss of your own.
-    replicate : The whole training set of the binary classifier.
-
-    References
-    ----------
-    %sousa2013, cardoso2007
 
     Examples
     --------
@@ -150,7 +128,6 @@ def replica_costs(n_classes: int, reject_cost: float | None, s: int | None = Non
     return np.where(beyond <= (k.size if s is None else s), costs, 0.0)
 
 
-@cited
 def loss_from_costs(costs: ArrayLike) -> Floats:
     """Loss that the replica costs induce on the outputs of the classifier.
 
@@ -164,15 +141,6 @@ def loss_from_costs(costs: ArrayLike) -> Floats:
     loss : ndarray of shape (n_classes, n_replicas + 1)
         ``loss[k, o]`` is the cost of the count ``o`` for a point of class ``k``: the sum of
         the costs of all replicas that are on the wrong side.
-
-    See Also
-    --------
-    costs_from_loss : The way back.
-    rejo.metrics.ordinal_risk : A measure of decisions by such a loss.
-
-    References
-    ----------
-    %sousa2013, lin2012
 
     Examples
     --------
@@ -189,7 +157,6 @@ def loss_from_costs(costs: ArrayLike) -> Floats:
     return np.abs(steps - np.take_along_axis(steps, right[:, None], axis=1))
 
 
-@cited
 def costs_from_loss(loss_matrix: ArrayLike) -> Floats:
     """Replica costs that induce a given loss.
 
@@ -209,16 +176,6 @@ def costs_from_loss(loss_matrix: ArrayLike) -> Floats:
     ValueError
         If a row does not fall to 0 at its own class and rise after it: such a loss is not
         a sum of costs over boundaries.
-
-    See Also
-    --------
-    loss_from_costs : The way back.
-    replica_costs : Costs of the paper, for one reject cost.
-    rejo.ReplicationClassifier : Takes such a loss as ``loss_matrix``.
-
-    References
-    ----------
-    %sousa2013, lin2012
 
     Examples
     --------
@@ -257,7 +214,6 @@ def costs_from_loss(loss_matrix: ArrayLike) -> Floats:
     return np.abs(np.diff(loss, axis=1))
 
 
-@cited
 def extension_vectors(n_replicas: int, h: float = 1.0, coding: Coding = "onehot") -> Floats:
     """Extension features that distinguish the replicas.
 
@@ -275,15 +231,6 @@ def extension_vectors(n_replicas: int, h: float = 1.0, coding: Coding = "onehot"
     -------
     vectors : ndarray of shape (n_replicas, n_replicas - 1), or (n_replicas, 1) if ordinal
         The first row is 0.  A single replica has no extension features.
-
-    See Also
-    --------
-    extend_rows : Puts them beside the features of points.
-    replicate : The whole training set of the binary classifier.
-
-    References
-    ----------
-    %sousa2013, cardoso2007
 
     Examples
     --------
@@ -306,7 +253,6 @@ def extension_vectors(n_replicas: int, h: float = 1.0, coding: Coding = "onehot"
     raise ValueError(f"coding must be 'onehot', 'thermometer' or 'ordinal'; got {coding!r}.")
 
 
-@cited
 def replicate(
     X: Any,
     y: ArrayLike,
@@ -319,6 +265,9 @@ def replicate(
     return_replica: bool = False,
 ) -> Any:
     """Build the replicated training set, for any binary classifier with sample weights.
+
+    The method is from :footcite:t:`cardoso2007`, and with a reject option from
+    :footcite:t:`sousa2013`.
 
     Parameters
     ----------
@@ -356,7 +305,7 @@ def replicate(
 
     References
     ----------
-    %sousa2013, cardoso2007
+    .. footbibliography::
 
     Examples
     --------
@@ -398,7 +347,6 @@ def replicate(
     return (*replicated, q) if return_replica else replicated
 
 
-@cited
 def extend_rows(X: Any, rows: Indices, vectors: Floats) -> Any:
     """Take rows of ``X`` and put extension features beside them.
 
@@ -415,26 +363,6 @@ def extend_rows(X: Any, rows: Indices, vectors: Floats) -> Any:
     -------
     extended : (n_rows, n_features + n_extension_features)
         CSR if ``X`` is sparse.  In a DataFrame the new columns are ``replica_0``, ...
-
-    See Also
-    --------
-    extension_vectors : The extension features of each replica.
-    replicate : The whole training set of the binary classifier.
-
-    References
-    ----------
-    %sousa2013
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rejo.replication import extend_rows, extension_vectors
-    >>> X = np.array([[5.0], [7.0]])
-    >>> extend_rows(X, np.repeat([0, 1], 2), np.tile(extension_vectors(2), (2, 1)))
-    array([[5., 0.],
-           [5., 1.],
-           [7., 0.],
-           [7., 1.]])
     """
     n_features = X.shape[1]
     if hasattr(X, "tocsr"):
@@ -462,7 +390,6 @@ def extend_rows(X: Any, rows: Indices, vectors: Floats) -> Any:
     return array
 
 
-@cited
 def decode(counts: ArrayLike, reject: bool = True) -> NDArray[np.intp]:
     """Class index of each count of positive replicas.
 
@@ -478,15 +405,6 @@ def decode(counts: ArrayLike, reject: bool = True) -> NDArray[np.intp]:
     classes : ndarray of int
         ``-1`` where the point is rejected: it then lies between the classes
         ``counts // 2`` and ``counts // 2 + 1``.
-
-    See Also
-    --------
-    replica_labels : The labels that are counted.
-    rejo.estimators.RejectClassifier.predict : Classes instead of indices.
-
-    References
-    ----------
-    %sousa2013
 
     Examples
     --------

@@ -19,13 +19,11 @@ except ImportError:
     raise ImportError('rejo.torch needs PyTorch: pip install "rejo[torch]"') from None
 from torch.nn import functional as F
 
-from rejo._docs import cited
 from rejo.replication import costs_from_loss, replica_costs, replica_labels
 
 __all__ = ["ReplicationHead", "decide", "replication_loss"]
 
 
-@cited
 class ReplicationHead(torch.nn.Module):
     """From features to one score for each boundary, ``w . features + b_q``.
 
@@ -56,12 +54,7 @@ class ReplicationHead(torch.nn.Module):
     See Also
     --------
     replication_loss : The loss to train it with.
-    decide : Classes and rejections from its scores.
     rejo.RejoMLP : A small network without PyTorch.
-
-    References
-    ----------
-    %sousa2013, cardoso2007
 
     Examples
     --------
@@ -145,7 +138,6 @@ class ReplicationHead(torch.nn.Module):
         return f"n_classes={self.n_classes}, reject={self.reject}, ordered={self.ordered}"
 
 
-@cited
 def replication_loss(
     scores: Any,
     y: Any,
@@ -187,13 +179,7 @@ def replication_loss(
 
     See Also
     --------
-    ReplicationHead : Makes the scores.
     rejo.replication.replica_costs : The costs.
-    torch.nn.CrossEntropyLoss : The usual loss, without order and rejection.
-
-    References
-    ----------
-    %sousa2013, cardoso2007
 
     Examples
     --------
@@ -247,7 +233,6 @@ def replication_loss(
     raise ValueError(f"reduction must be 'mean', 'sum' or 'none'; got {reduction!r}.")
 
 
-@cited
 def decide(scores: Any, *, reject: bool = True) -> Any:
     """Return the class index of each point, -1 where it is rejected.
 
@@ -262,15 +247,6 @@ def decide(scores: Any, *, reject: bool = True) -> Any:
     -------
     classes : torch.Tensor of int64 of shape (...,)
         From 0 to ``n_classes - 1``, or -1.
-
-    See Also
-    --------
-    ReplicationHead.predict : The same, from features.
-    rejo.replication.decode : The same, from numbers of positive scores.
-
-    References
-    ----------
-    %sousa2013
 
     Examples
     --------

@@ -24,10 +24,6 @@ def show_versions() -> None:
 
     Please paste this into bug reports; ``rejo --version --verbose`` prints the same.
 
-    See Also
-    --------
-    sklearn.show_versions : The same for scikit-learn, with the libraries that it was built with.
-
     Examples
     --------
     >>> import rejo

@@ -5,9 +5,6 @@
 ``bayes_rates``. ``load_breast_cancer_binary`` and
 ``load_diabetes_ordinal`` need no file and no network. ``load_table`` loads your own CSV or Parquet
 file.
-
-No table is part of this package. The data folder is given by the environment variable ``REJO_DATA``
-or by the argument ``data_home``.
 """
 
 from rejo.datasets._bayes import BayesRates, bayes_rates, bayes_risk, posterior

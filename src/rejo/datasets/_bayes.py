@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr, softmax
 
-from rejo._docs import cited
 from rejo._typing import Floats
 from rejo.datasets.synthetic import (
     CUTS_1,
@@ -34,7 +33,6 @@ _N_CLOUDS = {"synthetic_2": 2, "synthetic_4": 3}
 _NAMES = sorted([*_CUTS, *_N_CLOUDS])
 
 
-@cited
 class BayesRates(NamedTuple):
     """Rates of the Bayes rule, as fractions of all points.
 
@@ -44,23 +42,6 @@ class BayesRates(NamedTuple):
         Fractions of all points that are rejected, and that are decided wrongly.
     risk : float
         ``reject_cost * rejection_rate + error_rate``.
-
-    See Also
-    --------
-    bayes_rates : Compute them.
-
-    References
-    ----------
-    %chow1970
-
-    Examples
-    --------
-    Perfect knowledge of the posteriors still leaves errors and rejections:
-
-    >>> from rejo.datasets import bayes_rates
-    >>> rates = bayes_rates("synthetic_1", 0.2)
-    >>> print(f"{rates.rejection_rate:.1%} rejected, {rates.error_rate:.1%} wrong")
-    27.6% rejected, 1.4% wrong
     """
 
     rejection_rate: float
@@ -68,7 +49,6 @@ class BayesRates(NamedTuple):
     risk: float
 
 
-@cited
 def posterior(name: str, X: ArrayLike) -> Floats:
     """Return the probability of each class at each point of a synthetic problem.
 
@@ -85,16 +65,6 @@ def posterior(name: str, X: ArrayLike) -> Floats:
         One column per class, lowest first; rows sum to 1. The last column of a two-class problem
         is ``P(y = +1 | x)``.
 
-    See Also
-    --------
-    bayes_rates : The best rates that follow from it.
-    rejo.datasets.make_synthetic_1 : Draw points of the first problem.
-    rejo.decisions.decide : Decide by posteriors and prices.
-
-    References
-    ----------
-    %sousa2013
-
     Examples
     --------
     >>> from rejo.datasets import posterior
@@ -110,34 +80,18 @@ def posterior(name: str, X: ArrayLike) -> Floats:
     return _posterior_and_density(name, points)[0]
 
 
-@cited
 def bayes_risk(name: str, reject_cost: float) -> float:
     """Return the lowest risk ``reject_cost * R + E`` possible on a synthetic problem.
 
-    It is the mean of ``min(1 - p, reject_cost)``, with p the posterior of the most probable class.
-
     Parameters
     ----------
-    name : {"synthetic_1", "synthetic_2", "synthetic_3", "synthetic_4"}
-        The problem.
-    reject_cost : float
-        Cost of a rejection, above 0 and at most ``1 - 1 / n_classes``. A wrong class costs 1, no
-        matter how far from the right one.
+    name, reject_cost
+        As in :func:`bayes_rates`.
 
     Returns
     -------
     float
         Accurate to about four decimals.
-
-    See Also
-    --------
-    bayes_rates : With the rejection rate and the error rate.
-    rejo.metrics.empirical_risk : The risk of decisions.
-    rejo.displays.RiskCurveDisplay : Draw it beside the risks of methods, as ``bayes``.
-
-    References
-    ----------
-    %chow1970, sousa2013
 
     Examples
     --------
@@ -148,7 +102,6 @@ def bayes_risk(name: str, reject_cost: float) -> float:
     return bayes_rates(name, reject_cost).risk
 
 
-@cited
 def bayes_rates(name: str, reject_cost: float) -> BayesRates:
     """Return rejection rate, error rate and risk of the Bayes rule on a synthetic problem.
 
@@ -165,16 +118,6 @@ def bayes_rates(name: str, reject_cost: float) -> BayesRates:
     BayesRates
         The named tuple ``(rejection_rate, error_rate, risk)``, computed by the midpoint rule. The
         rates are accurate to about three decimals, the risk to four.
-
-    See Also
-    --------
-    bayes_risk : The risk alone.
-    posterior : Posteriors at given points.
-    rejo.displays.AccuracyRejectDisplay : Draw them beside methods, as ``bayes``.
-
-    References
-    ----------
-    %chow1970, sousa2013
 
     Examples
     --------

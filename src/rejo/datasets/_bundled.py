@@ -6,10 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from rejo._docs import cited
 
-
-@cited
 def load_breast_cancer_binary(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load breast cancer (Wisconsin): is a tumour malignant? 569 cases, 30 features.
 
@@ -27,16 +24,6 @@ def load_breast_cancer_binary(*, return_X_y: bool = False, as_frame: bool = Fals
     Bunch or (data, target)
         ``data`` (569, 30), ``target`` (569,) with 0 for benign (357) and 1 for malignant (212),
         ``target_names``, ``feature_names``, ``frame``, ``DESCR``.
-
-    See Also
-    --------
-    load_diabetes_ordinal : Ordered classes.
-    fetch : Public tables from OpenML or a data folder.
-    sklearn.datasets.load_breast_cancer : The same table, with 0 for malignant.
-
-    References
-    ----------
-    %street1993
 
     Examples
     --------
@@ -57,7 +44,6 @@ def load_breast_cancer_binary(*, return_X_y: bool = False, as_frame: bool = Fals
     )
 
 
-@cited
 def load_diabetes_ordinal(
     *, n_classes: int = 3, return_X_y: bool = False, as_frame: bool = False
 ) -> Any:
@@ -78,16 +64,6 @@ def load_diabetes_ordinal(
     Bunch or (data, target)
         ``data`` (442, 10), ``target`` (442,) from 1 (least) to ``n_classes`` (most),
         ``target_names``, ``feature_names``, ``frame``, ``cuts`` (n_classes - 1,), ``DESCR``.
-
-    See Also
-    --------
-    load_breast_cancer_binary : Two classes.
-    fetch : Public tables from OpenML or a data folder.
-    sklearn.datasets.load_diabetes : The same table, with a number as the target.
-
-    References
-    ----------
-    %efron2004
 
     Examples
     --------

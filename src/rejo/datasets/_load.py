@@ -1,4 +1,4 @@
-"""Load a table from a file, given by its path or by its name in the data folder."""
+"""Load a table from a file: features, classes and groups apart."""
 
 import os
 from collections.abc import Hashable, Iterable, Sequence
@@ -9,18 +9,17 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from rejo.tables import TableError, read_table
-from rejo.tables.errors import check_columns, did_you_mean, import_pandas
+from rejo.tables.errors import check_columns, import_pandas
 
 
 def load_table(
-    path_or_name: str | os.PathLike[str],
+    path: str | os.PathLike[str],
     *,
     target: str = "target",
     order: Sequence[Hashable] | None = None,
     groups: str | None = None,
     drop: str | Iterable[str] = (),
     text: str | Iterable[str] = (),
-    data_home: str | os.PathLike[str] | None = None,
     sep: str | None = None,
     decimal: str | None = None,
     missing: Iterable[str] = (),
@@ -32,8 +31,8 @@ def load_table(
 
     Parameters
     ----------
-    path_or_name : str or path
-        A file, or a name: then ``<name>.csv`` in the data folder.
+    path : str or path
+        The file.
     target : str, default="target"
         Column of the classes.
     order : sequence of labels, default=None
@@ -47,8 +46,6 @@ def load_table(
     text : str or iterable of str, default=()
         Columns to keep as strings, such as classes written ``01``, or dates with an unclear order
         of day and month.
-    data_home : str or path, default=None
-        The data folder. ``None``: the environment variable ``REJO_DATA``.
     sep, decimal, missing, encoding
         How the file is written; see :func:`rejo.tables.read_table`.
 
@@ -60,15 +57,9 @@ def load_table(
         ``DESCR``. Whole numbers are integers in ``target`` and ``groups``, and floats in ``data``.
         Columns without a name, such as saved row numbers, are left out.
 
-    Raises
-    ------
-    TableError
-        If the table cannot be read, or lacks a column, a class or a group.
-
     See Also
     --------
     rejo.tables.read_table : Read a table without naming a target; also Excel, JSON and databases.
-    fetch : Public tables by name.
 
     Examples
     --------
@@ -83,7 +74,7 @@ def load_table(
     >>> visits.feature_names, visits.target_names, visits.groups.tolist()
     (['age'], ['good', 'fair', 'poor'], [7, 7, 8])
     """
-    path = find_table(path_or_name, data_home)
+    path = Path(path)
     others = [drop] if isinstance(drop, str) else list(drop)
     frame = read_table(
         path,
@@ -115,43 +106,6 @@ def load_table(
         filename=str(path),
         DESCR=f"{path.name}: {len(frame)} rows, {data.shape[1]} features, "
         f"{len(classes)} classes in column {target!r}.",
-    )
-
-
-def data_folder(data_home: str | os.PathLike[str] | None) -> Path | None:
-    """Return the folder of the tables: ``data_home``, else that of REJO_DATA, else None."""
-    source = "data_home"
-    if data_home is None:
-        source, data_home = "REJO_DATA", os.environ.get("REJO_DATA") or None
-    if data_home is None:
-        return None
-    folder = Path(data_home).expanduser()
-    if not folder.is_dir():
-        raise FileNotFoundError(f"{source} must be an existing folder, got {str(data_home)!r}")
-    return folder
-
-
-def find_table(
-    path_or_name: str | os.PathLike[str], data_home: str | os.PathLike[str] | None
-) -> Path:
-    """Return the file of a table: an existing path, else ``<name>.csv`` in the data folder."""
-    path = Path(path_or_name).expanduser()
-    if path.is_file():
-        return path
-    if path.is_dir():
-        raise IsADirectoryError(f"path_or_name must be a file or a name, got the folder {path}")
-    folder = data_folder(data_home)
-    if folder is None:
-        raise FileNotFoundError(
-            f"there is no file {str(path)!r}, and no data folder to look for that name in. Set the "
-            "environment variable REJO_DATA to the folder, or pass data_home"
-        )
-    file = folder / (path if path.suffix else path.with_name(path.name + ".csv"))
-    if file.is_file():
-        return file
-    hint = did_you_mean(path.stem, sorted(found.stem for found in folder.glob("*.csv")))
-    raise FileNotFoundError(
-        f"there is no file {str(path)!r}, and no {file.name} in {folder}. {hint}".rstrip()
     )
 
 

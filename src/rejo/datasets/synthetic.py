@@ -7,7 +7,6 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from rejo._docs import cited
 from rejo._typing import Floats
 
 # SyntheticI and III: the limits between the zones of alpha. Zones of one class and zones of
@@ -27,13 +26,13 @@ Seed = int | RandomState | None
 Sample = tuple[Floats, NDArray[np.int64]]  # points (n, 2), and their classes (n,)
 
 
-@cited
 def make_synthetic_1(n_samples: int = 400, *, random_state: Seed = None) -> Sample:
     """Draw SyntheticI: two plateaus and a zone of doubt between them, with hyperbolic edges.
 
-    The points are uniform in the unit square. With ``alpha = 10 (x1 - 0.5) (x2 - 0.5)`` and
-    ``e ~ N(0, 0.125^2)``, the class is -1 where ``alpha + e < -0.5`` and +1 where
-    ``alpha + e > 0.25``; in between it is +1 with probability ``(alpha + 0.5) / 0.75``.
+    This and the next three are the problems of :footcite:t:`sousa2013`. The points are uniform in
+    the unit square. With ``alpha = 10 (x1 - 0.5) (x2 - 0.5)`` and ``e ~ N(0, 0.125^2)``, the class
+    is -1 where ``alpha + e < -0.5`` and +1 where ``alpha + e > 0.25``; in between it is +1 with
+    probability ``(alpha + 0.5) / 0.75``.
 
     Parameters
     ----------
@@ -49,14 +48,12 @@ def make_synthetic_1(n_samples: int = 400, *, random_state: Seed = None) -> Samp
 
     See Also
     --------
-    rejo.datasets.posterior : The true posteriors.
-    rejo.datasets.bayes_rates : The best rates that a classifier can reach.
-    make_synthetic_2 : Two Gaussian clouds.
-    make_synthetic_3 : The same zones with five ordered classes.
+    posterior : The true posteriors.
+    bayes_rates : The best rates that a classifier can reach.
 
     References
     ----------
-    %sousa2013
+    .. footbibliography::
 
     Examples
     --------
@@ -69,7 +66,6 @@ def make_synthetic_1(n_samples: int = 400, *, random_state: Seed = None) -> Samp
     return X, 2 * k - 1
 
 
-@cited
 def make_synthetic_2(n_samples: int = 400, *, random_state: Seed = None) -> Sample:
     """Draw SyntheticII: two Gaussian clouds of different spread, equally likely.
 
@@ -79,26 +75,13 @@ def make_synthetic_2(n_samples: int = 400, *, random_state: Seed = None) -> Samp
 
     Parameters
     ----------
-    n_samples : int, default=400
-        Number of points.
-    random_state : int, RandomState instance or None, default=None
-        Seed; pass an int for reproducible output.
+    n_samples, random_state
+        As in :func:`make_synthetic_1`.
 
     Returns
     -------
     X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
         The points, and their classes, -1 and +1.
-
-    See Also
-    --------
-    rejo.datasets.posterior : The true posteriors.
-    rejo.datasets.bayes_rates : The best rates that a classifier can reach.
-    make_synthetic_4 : With a third cloud.
-    sklearn.datasets.make_blobs : Clouds of any number and place.
-
-    References
-    ----------
-    %sousa2013
 
     Examples
     --------
@@ -113,7 +96,6 @@ def make_synthetic_2(n_samples: int = 400, *, random_state: Seed = None) -> Samp
     return X, 2 * k - 1
 
 
-@cited
 def make_synthetic_3(n_samples: int = 400, *, random_state: Seed = None) -> Sample:
     """Draw SyntheticIII: SyntheticI with five ordered classes and four zones of doubt.
 
@@ -125,25 +107,13 @@ def make_synthetic_3(n_samples: int = 400, *, random_state: Seed = None) -> Samp
 
     Parameters
     ----------
-    n_samples : int, default=400
-        Number of points.
-    random_state : int, RandomState instance or None, default=None
-        Seed; pass an int for reproducible output.
+    n_samples, random_state
+        As in :func:`make_synthetic_1`.
 
     Returns
     -------
     X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
         The points, and their classes, 1 to 5.
-
-    See Also
-    --------
-    rejo.datasets.posterior : The true posteriors.
-    rejo.datasets.bayes_rates : The best rates that a classifier can reach.
-    make_synthetic_1 : The same zones with two classes.
-
-    References
-    ----------
-    %sousa2013
 
     Examples
     --------
@@ -157,7 +127,6 @@ def make_synthetic_3(n_samples: int = 400, *, random_state: Seed = None) -> Samp
     return X, k + 1
 
 
-@cited
 def make_synthetic_4(n_samples: int = 600, *, random_state: Seed = None) -> Sample:
     """Draw SyntheticIV: SyntheticII with a third, narrower cloud, equally likely.
 
@@ -167,25 +136,13 @@ def make_synthetic_4(n_samples: int = 600, *, random_state: Seed = None) -> Samp
 
     Parameters
     ----------
-    n_samples : int, default=600
-        Number of points.
-    random_state : int, RandomState instance or None, default=None
-        Seed; pass an int for reproducible output.
+    n_samples, random_state
+        As in :func:`make_synthetic_1`.
 
     Returns
     -------
     X, y : ndarrays of shape (n_samples, 2) and (n_samples,)
         The points, and their classes, 1 to 3.
-
-    See Also
-    --------
-    rejo.datasets.posterior : The true posteriors.
-    rejo.datasets.bayes_rates : The best rates that a classifier can reach.
-    make_synthetic_2 : Two clouds.
-
-    References
-    ----------
-    %sousa2013
 
     Examples
     --------

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejo._docs import cited
 from rejo._typing import Floats
 from rejo.displays._comparisons import curves_from_rows
 from rejo.displays._curves import RANKING, Curve, CurveDisplay, check_choice, draw_legend
@@ -25,7 +24,6 @@ YLABELS = {
 N_GRID = 101  # rejection rates at which a bootstrap band is evaluated
 
 
-@cited
 @dataclass(kw_only=True, eq=False, repr=False)
 class AccuracyRejectDisplay(CurveDisplay):
     """Accuracy against rejection rate: what a classifier gains by leaving cases to review.
@@ -57,13 +55,7 @@ class AccuracyRejectDisplay(CurveDisplay):
     See Also
     --------
     rejo.metrics.accuracy_reject_curve : The numbers of a curve by ranking.
-    compare : Rows for :meth:`from_rows`.
-    RiskCurveDisplay : Risk against reject cost.
-    ReviewBudgetDisplay : Errors left against reviews done.
-
-    References
-    ----------
-    %nadeem2010
+    rejo.compare : Rows for :meth:`from_rows`.
 
     Examples
     --------

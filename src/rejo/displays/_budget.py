@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejo._docs import cited
 from rejo._typing import Floats
 from rejo.displays._curves import RANKING, RING, Curve, draw_curves, draw_legend, draw_reference
 from rejo.displays._inputs import column, described, rank
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@cited
 @dataclass(kw_only=True, eq=False, repr=False)
 class ReviewBudgetDisplay(Display):
     """Errors left against reviews done, when the most doubtful points are reviewed first.
@@ -51,14 +49,8 @@ class ReviewBudgetDisplay(Display):
 
     See Also
     --------
-    queue : The points in the order of review.
-    RejectClassifierCV : Train for a review budget.
-    AccuracyRejectDisplay : Accuracy of what is decided without review.
+    rejo.queue : The points in the order of review.
     rejo.metrics.augrc : A measure of how well the order finds errors.
-
-    References
-    ----------
-    %traub2024
 
     Examples
     --------

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rejo._docs import cited
 from rejo.displays._inputs import column, described, judge
 from rejo.displays.style import BLUE, VERMILION, Display, legend, tint
 from rejo.estimators import final_step
@@ -21,7 +20,6 @@ HUES = {"right": BLUE, "review": "0.35", "wrong": VERMILION}
 DEEPEST = 0.7  # black text can be read on any hue up to this
 
 
-@cited
 @dataclass(kw_only=True, eq=False, repr=False)
 class RejectConfusionDisplay(Display):
     """Table of true classes against decisions and reviews, with counts and shares of each row.
@@ -54,12 +52,6 @@ class RejectConfusionDisplay(Display):
     See Also
     --------
     rejo.metrics.reject_confusion_matrix : The counts.
-    sklearn.metrics.ConfusionMatrixDisplay : The table without rejections.
-    RejectRegionDisplay : Where the classifier rejects, on two features.
-
-    References
-    ----------
-    %hendrickx2024
 
     Examples
     --------

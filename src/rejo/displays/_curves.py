@@ -36,11 +36,6 @@ class Curve(NamedTuple):
         How it was made: each point is a classifier trained for its own reject cost, or a threshold
         moves along the sureness of one classifier.
 
-    See Also
-    --------
-    AccuracyRejectDisplay : Draw accuracy against rejection rate.
-    RiskCurveDisplay : Draw risk against reject cost.
-
     Examples
     --------
     Draw figures that a table in a paper gives:

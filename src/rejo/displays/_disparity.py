@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rejo._docs import cited
 from rejo._typing import Floats
 from rejo.displays._curves import check_choice, draw_reference
 from rejo.displays._inputs import column, described, judge_in_groups
@@ -24,7 +23,6 @@ MAX_BANDS = 3  # more intervals on top of each other cannot be told apart
 DASHED = (0, (1.5, 1.5))
 
 
-@cited
 @dataclass(kw_only=True, eq=False, repr=False)
 class DisparityDisplay(Display):
     """Accuracy of the decided cases of each group, as the share of reviews grows.
@@ -51,12 +49,7 @@ class DisparityDisplay(Display):
     See Also
     --------
     rejo.metrics.disparity_curve : The numbers.
-    RejectClassifierCV : Limit errors or reviews in each group.
-    AccuracyRejectDisplay : Accuracy of all cases together.
-
-    References
-    ----------
-    %jones2021
+    rejo.RejectClassifierCV : Limit errors or reviews in each group.
 
     Examples
     --------

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from rejo._docs import cited
 from rejo._frames import is_polars
 from rejo._typing import Floats, Indices
 from rejo.displays import style
@@ -27,7 +26,6 @@ EDGE = "0.15"
 REJECT = -1  # among decisions
 
 
-@cited
 @dataclass(kw_only=True, eq=False, repr=False)
 class RejectRegionDisplay(Display):
     """Regions of a classifier on two features: what it decides, and what it sends to review.
@@ -69,12 +67,7 @@ class RejectRegionDisplay(Display):
 
     See Also
     --------
-    RejectConfusionDisplay : How often it decides, rejects and is wrong.
     sklearn.inspection.DecisionBoundaryDisplay : Regions without rejection.
-
-    References
-    ----------
-    %sousa2013
 
     Examples
     --------

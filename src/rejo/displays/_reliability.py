@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
-from rejo._docs import cited
 from rejo.displays._curves import Curve, draw_curves, draw_legend, draw_reference
 from rejo.displays._inputs import column, described
 from rejo.displays.style import Display, percent, sober
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 Bins = Literal["quantile", "width"]
 
 
-@cited
 @dataclass(kw_only=True, eq=False, repr=False)
 class ReliabilityDisplay(Display):
     """Posteriors against what happened, to see whether they can be taken at their word.
@@ -48,12 +46,7 @@ class ReliabilityDisplay(Display):
     See Also
     --------
     rejo.metrics.reliability_table : The numbers.
-    rejo.metrics.log_loss : One number for the posteriors of all classes.
     sklearn.calibration.CalibrationDisplay : The same without intervals and weights.
-
-    References
-    ----------
-    %niculescu2005
 
     Examples
     --------

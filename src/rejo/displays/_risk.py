@@ -49,13 +49,8 @@ class RiskCurveDisplay(CurveDisplay):
 
     See Also
     --------
-    compare : Rows for :meth:`from_rows`.
-    AccuracyRejectDisplay : Accuracy against rejection rate.
+    rejo.compare : Rows for :meth:`from_rows`.
     rejo.datasets.bayes_risk : The best possible risk on the synthetic problems.
-
-    References
-    ----------
-    %chow1970, sousa2013
 
     Examples
     --------

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo._io import row_progress, without_password
+from rejo._io import progress, without_password
 from rejo.distributed._part_tasks import OutputPart, parts_of
 from rejo.distributed._placing import placing
 from rejo.distributed._sent_model import SentModel, packed_model
@@ -101,8 +101,8 @@ def judge_labelled(
     found: dict[str, LabelledRows] = {}
     with placing(client, n_jobs, sent, file) as run:
         tasks = run(partial(judge_part, job), parts)
-        for part, judged in row_progress(
-            tasks, lambda done: done[0].rows, total=table.rows, title="testing", show=show_progress
+        for part, judged in progress(
+            tasks, table.rows, "testing", rows=lambda done: done[0].rows, show=show_progress
         ):
             found[part.name] = judged
     return LabelledRows.joined([found[part.name] for part in parts])

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rejo import __version__
-from rejo._io import row_progress, without_password
+from rejo._io import progress, without_password
 from rejo.distributed._output_folder import OutputFolder
 from rejo.distributed._part_tasks import (
     DecidedPart,
@@ -180,10 +180,10 @@ def predict(
         placing(client, n_jobs, sent, file) as run,
         folder.working(overwrite=overwrite),  # once the cluster has answered
     ):
-        shown = partial(row_progress, total=table.rows, show=show_progress)
+        shown = partial(progress, total=table.rows, rows=_rows, show=show_progress)
         tasks = _decide_tasks(parts, drawing)
         decided: dict[str, DecidedPart] = {}
-        for task, found in shown(run(partial(decide_part, job), tasks), _rows, title="deciding"):
+        for task, found in shown(run(partial(decide_part, job), tasks), title="deciding"):
             decided[task.part.name] = found
         counts = CaseCounts()
         for part in parts:
@@ -193,7 +193,7 @@ def predict(
         candidates = [decided.pop(part.name).candidates for part in parts]
         folder.replace()
         ranking = _rank_tasks(parts, candidates, limit, plan.id if has_ids else None, counts)
-        for _, ranked in shown(run(partial(rank_part, job), ranking), _rows, title="writing"):
+        for _, ranked in shown(run(partial(rank_part, job), ranking), title="writing"):
             counts.merge(ranked)
     manifest = folder.finish(about | {
         "parts": [part.name for part in parts],

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from rejo._docs import cited
 from rejo._io import one_line, percent
 from rejo._typing import Floats
-from rejo.prices._price_entries import fail
-from rejo.prices._price_matrix import Prices, complete, resolve
+from rejo.prices._entries import fail
+from rejo.prices._matrix import Prices, complete, resolve
 
 SLACK = 1e-7  # share by which the linear program may be off
 
 
-@cited
 def highest_review_price(prices: Floats, mistakes: Floats | None = None) -> Floats:
     """Return the price of a review up to which a review pays for some case.
 
@@ -38,15 +36,6 @@ def highest_review_price(prices: Floats, mistakes: Floats | None = None) -> Floa
     highest : ndarray of shape (n_classes,)
         For each true class, in the proportion of the review prices that were given; infinite if
         reviews of some class are free, NaN if reviewers err so often that no price would pay.
-
-    See Also
-    --------
-    check_reviews_pay : Refuses prices above it.
-    rejo.decisions.imperfect_reviews : Reviewers who make mistakes.
-
-    References
-    ----------
-    %chow1970
 
     Examples
     --------
@@ -80,44 +69,10 @@ def highest_review_price(prices: Floats, mistakes: Floats | None = None) -> Floa
     return review * top * -best.fun
 
 
-@cited
 def check_reviews_pay(
     cost_of: Any, classes: Sequence[Any] | None = None, *, ordered: bool = True
 ) -> None:
-    """Refuse prices at which no case is worth a review, with those at which some are.
-
-    Parameters
-    ----------
-    cost_of : dict, str, path, DataFrame or array-like of shape (n_classes, n_classes + 1)
-        Prices, in any form of :func:`price_matrix`.
-    classes : sequence of labels, default=None
-        All classes; ``None`` if ``cost_of`` is an array.
-    ordered : bool, default=True
-        Whether the classes have an order, lowest first; ``step`` needs one.
-
-    Raises
-    ------
-    ValueError
-        If a review costs more than the error that it could prevent, in every case.
-
-    See Also
-    --------
-    highest_review_price : Up to which price a review pays.
-    describe_prices : Says in words whether reviews pay.
-
-    References
-    ----------
-    %chow1970
-
-    Examples
-    --------
-    >>> from rejo.prices import check_reviews_pay
-    >>> check_reviews_pay("error=5000,review=40", ["ill", "well"])
-    >>> check_reviews_pay("error=100,review=60", ["ill", "well"])
-    Traceback (most recent call last):
-    ...
-    rejo._errors.RejoError: a review never pays at these prices: no case is worth one. It would ...
-    """
+    """Refuse prices at which no case is worth a review, with those at which some are."""
     if classes is None:
         classes = range(len(cost_of))
     found = complete(resolve(cost_of, classes, ordered))
@@ -152,11 +107,6 @@ def describe_prices(cost_of: Any, classes: Sequence[Any], *, ordered: bool = Tru
     -------
     words : str
         One or more sentences.
-
-    See Also
-    --------
-    price_matrix : The same as numbers.
-    rejo.RejectClassifierCV.summary : What these prices lead to.
 
     Examples
     --------

@@ -42,58 +42,12 @@ def read_prices(text: str) -> dict[str, float]:
     """Return prices as a flat dict, from text or from the name of a CSV file.
 
     All is checked that can be checked before the classes are known.
-
-    Parameters
-    ----------
-    text : str
-        Prices such as ``"error=5000,review=40"``, or a name that ends in ``.csv``; see
-        :func:`price_matrix`.
-
-    Returns
-    -------
-    prices : dict of str to float
-        Each entry under its key.
-
-    See Also
-    --------
-    price_matrix : Prices of known classes, as a matrix.
-    renamed_classes : The same prices, with other names of the classes.
-
-    Examples
-    --------
-    >>> from rejo.prices import read_prices
-    >>> read_prices("error=5000, good>bad=300, review=40")
-    {'error': 5000.0, 'good>bad': 300.0, 'review': 40.0}
     """
     return {_key(entry): entry.value for entry in entries_of(text)}
 
 
 def renamed_classes(prices: Mapping[str, float], names: Callable[[str], str]) -> dict[str, float]:
-    """Return prices with other names of the classes.
-
-    Parameters
-    ----------
-    prices : dict of str to float
-        From :func:`read_prices`.
-    names : callable
-        Gives the new name of a class for the old one.
-
-    Returns
-    -------
-    prices : dict of str to float
-        The same prices under new keys.
-
-    See Also
-    --------
-    read_prices : Reads them from text or a file.
-    price_matrix : Prices of known classes, as a matrix.
-
-    Examples
-    --------
-    >>> from rejo.prices import renamed_classes
-    >>> renamed_classes({"error:BAD": 5.0, "bad>good": 9.0, "review": 1.0}, str.lower)
-    {'error:bad': 5.0, 'bad>good': 9.0, 'review': 1.0}
-    """
+    """Return prices with other names of the classes."""
     entries = entries_of(prices)
     renamed = [
         e._replace(labels=tuple(names(class_text(label)) for label in e.labels)) for e in entries

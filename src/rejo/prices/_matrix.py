@@ -8,11 +8,10 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from rejo._docs import cited
 from rejo._errors import close_words
 from rejo._typing import Floats, Indices, Mask
 from rejo.decisions import imperfect_reviews
-from rejo.prices._price_entries import (
+from rejo.prices._entries import (
     EXAMPLE,
     HIGHEST,
     Entry,
@@ -40,7 +39,6 @@ class Prices(NamedTuple):
         return imperfect_reviews(prices, self.accuracy, np.where(self.accuracy < 1, wrong, 0.0))
 
 
-@cited
 def price_matrix(cost_of: Any, classes: Sequence[Any], *, ordered: bool = True) -> Floats:
     """Return prices for :func:`rejo.decisions.decide`, from any form of prices.
 
@@ -71,21 +69,6 @@ def price_matrix(cost_of: Any, classes: Sequence[Any], *, ordered: bool = True) 
     prices : ndarray of shape (n_classes, n_classes + 1)
         Price of each decision and, last, of a review, for each true class.
 
-    Raises
-    ------
-    ValueError
-        If a price is missing, negative, or of a class that there is not; the message says which.
-
-    See Also
-    --------
-    describe_prices : The same in plain words, to check them.
-    rejo.decisions.decide : Decisions at these prices.
-    rejo.ThresholdRejectClassifier : Takes all these forms as ``cost_of``.
-
-    References
-    ----------
-    %elkan2001
-
     Examples
     --------
     >>> from rejo.prices import price_matrix
@@ -101,47 +84,12 @@ def price_matrix(cost_of: Any, classes: Sequence[Any], *, ordered: bool = True) 
     return complete(resolve(cost_of, classes, ordered)).matrix()
 
 
-@cited
 def case_costs(
     cost_of: Any, classes: Sequence[Any], true: Indices, decision: Indices, *, ordered: bool = True
 ) -> Floats:
-    """Return what each case costs, by its true class and its decision.
+    """Return what each case (n_samples,) costs, by its true class and its decision; -1: review.
 
-    Parameters
-    ----------
-    cost_of : dict, str, path, DataFrame or array-like of shape (n_classes, n_classes + 1)
-        Prices, in any form of :func:`price_matrix`.
-        Prices that no case needs may be missing, and there may be prices of other classes.
-    classes : sequence of labels
-        The classes.
-    true : ndarray of int of shape (n_samples,)
-        True classes, as indices into ``classes``.
-    decision : ndarray of int of shape (n_samples,)
-        Decisions, the same way; -1: review.
-    ordered : bool, default=True
-        Whether the classes have an order, lowest first; ``step`` needs one.
-
-    Returns
-    -------
-    costs : ndarray of shape (n_samples,)
-        In the unit of the prices.
-
-    See Also
-    --------
-    rejo.metrics.expected_cost : Their mean, from labels instead of indices.
-    rejo.decisions.expected_costs : What decisions will cost, by posteriors.
-
-    References
-    ----------
-    %elkan2001
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rejo.prices import case_costs
-    >>> true, decision = np.array([0, 0, 1]), np.array([0, 1, -1])
-    >>> case_costs("error=5000,review=40", ["ill", "well"], true, decision)
-    array([   0., 5000.,   40.])
+    Prices that no case needs may be missing, and there may be prices of other classes.
     """
     prices = resolve(cost_of, classes, ordered, more=True)
     used = np.zeros((len(prices.names), len(prices.names) + 1), dtype=bool)
@@ -149,35 +97,8 @@ def case_costs(
     return complete(prices, used).matrix()[true, decision]
 
 
-@cited
 def reject_cost_of(prices: Floats) -> float | None:
-    """Return the price of a review where an error costs 1, if there is one such price.
-
-    Parameters
-    ----------
-    prices : ndarray of shape (n_classes, n_classes + 1)
-        From :func:`price_matrix`.
-
-    Returns
-    -------
-    reject_cost : float or None
-        ``None`` if prices differ between classes.
-
-    See Also
-    --------
-    rejo.decisions.uniform_prices : The way back.
-    rejo.RejoSVC : A classifier that is trained for one reject cost.
-
-    References
-    ----------
-    %chow1970
-
-    Examples
-    --------
-    >>> from rejo.prices import price_matrix, reject_cost_of
-    >>> reject_cost_of(price_matrix("error=5000,review=1000", ["ill", "well"]))
-    0.2
-    """
+    """Return the price of a review where an error costs 1; ``None`` if prices differ by class."""
     K = len(prices)
     error, review = prices[0, 1], prices[0, -1]
     alike = (prices[:, :-1] == error * (1 - np.eye(K))).all() and (prices[:, -1] == review).all()
