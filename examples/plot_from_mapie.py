@@ -213,4 +213,4 @@ plt.show()
 # - **A model that is already deployed.** MAPIE takes any ``predict_proba``. rejo can do that too,
 #   with ``ThresholdRejectClassifier(FrozenEstimator(model))``, but it is one step more.
 #
-# For other libraries, see :doc:`the page on coming from them </coming-from>`.
+# For other libraries, see :doc:`the page on other libraries </friends>`.

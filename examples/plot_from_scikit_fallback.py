@@ -201,4 +201,4 @@ show("promised", limited.predict(X_new), "reject")
 # - **Rules.** It has classifiers that are rules written by hand.
 # - **Less to learn.** It is small, and if all you need is a fallback rate, it does that as well.
 #
-# For other libraries, see :doc:`the page on coming from them </coming-from>`.
+# For other libraries, see :doc:`the page on other libraries </friends>`.

@@ -161,4 +161,4 @@ plt.show()
 # checks, so meta-estimators refuse them, and with SciPy 1.17 it warns about an option that SciPy
 # 1.18 removes.
 #
-# For other libraries, see :doc:`the page on coming from them </coming-from>`.
+# For other libraries, see :doc:`the page on other libraries </friends>`.

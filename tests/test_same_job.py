@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.same_job.__main__ import JOBS, LIBRARIES, estimates, rates, run, size
 
-PAGE = Path(__file__).parent.parent / "docs" / "coming-from.md"
+PAGE = Path(__file__).parent.parent / "docs" / "friends.md"
 
 
 def rows(title):

@@ -1,4 +1,4 @@
-"""Count and run the programs; print the tables of docs/coming-from.md."""
+"""Count and run the programs; print the tables of docs/friends.md."""
 
 import ast
 from contextlib import redirect_stdout
