@@ -183,7 +183,7 @@ print(queue[["forced", "chance_wrong", "worth", "why"]].round(2).to_string())
 
 # %%
 # Next quarter the officers are busy, and a review costs 300. That needs no training
-# (:doc:`more on prices </prices>`):
+# (:doc:`more on prices </operating-points>`):
 
 busy = model.at(cost_of="error:default=5000,error:repaid=600,review=300")
 for price, classifier in {200: model, 300: busy}.items():
