@@ -20,7 +20,7 @@ from tests.cluster_setup import local_cluster
 from .conftest import decisions, make_cases, spoil, write
 
 PAGE = Path(__file__).parents[2] / "docs" / "distributed.md"
-TRAINING = Path(__file__).parents[2] / "benchmarks" / "on_spark.py"
+TRAINING = Path(__file__).parents[2] / "examples" / "on_spark.py"
 LOST = """
 # Ends a task in the second leg, once.
 import os, signal, threading
