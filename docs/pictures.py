@@ -138,28 +138,6 @@ def accuracy_reject():
     save(figure, "accuracy_reject.png")
 
 
-def accuracy_ranking():
-    """The same method by refitting, and by the ranking of the one that was fitted for COST."""
-    R, E, _ = best()
-    rows = [row for row in comparison() if row["method"] == "RejoSVC, quadratic"]
-    X, y = make_synthetic_2(2_400, random_state=0)
-    model = RejoSVC(**QUADRATIC, reject_cost=COST)
-    X_train, X_new, y_train, y_new = train_test_split(X, y, train_size=400, random_state=0)
-    figure, ax = one_panel()
-    AccuracyRejectDisplay.from_rows(rows, band=None, bayes=(R, 1 - E / (1 - R)), ax=ax)
-    AccuracyRejectDisplay.from_estimator(
-        model.fit(X_train, y_train),
-        X_new,
-        y_new,
-        n_resamples=200,
-        random_state=0,
-        name="the one for cost 0.2",
-        ax=ax,
-    )
-    ax.set_xlim(-0.02, 0.92)  # beyond, the last few points decide
-    save(figure, "accuracy_ranking.png")
-
-
 def risk():
     figure, ax = one_panel()
     bayes = (COSTS, best()[2])
@@ -253,7 +231,6 @@ if __name__ == "__main__":
     data()
     regions()
     accuracy_reject()
-    accuracy_ranking()
     risk()
     confusion()
     budget()
