@@ -65,6 +65,8 @@ autodoc_typehints = "none"  # the tables of parameters say it in words
 autodoc_member_order = "bysource"
 autosummary_generate = False  # api_pages writes the pages
 numpydoc_show_class_members = False
+# Sections in order, a summary, and no parameter that there is not.
+numpydoc_validation_checks = {"GL06", "GL07", "SS01", "PR02", "PR10"}
 numpydoc_xref_param_type = True
 numpydoc_xref_ignore = "all"
 numpydoc.xref.DEFAULT_LINKS.clear()  # links from every "int" are noise

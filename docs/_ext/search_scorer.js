@@ -4,7 +4,7 @@ var Scorer = {
   score: ([docname, title, anchor, descr, score]) => {
     const query = (new URLSearchParams(window.location.search).get("q") || "").trim().toLowerCase();
     const heading = title.toLowerCase();
-    if (heading === query) score += 12;
+    if (heading === query || docname === query) score += 12;
     else if (query.split(/\s+/).every((word) => heading.includes(word))) score += 6;
     if (docname.endsWith("/index")) return score - 10;
     // rejo.queue before rejo.RejectClassifier.queue
