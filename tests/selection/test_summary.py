@@ -1,0 +1,98 @@
+"""What is said of an operating point: one whole text of each kind."""
+
+import pytest
+
+from rejo.selection.cuts import Margin
+from rejo.selection.expected import expect
+from rejo.selection.group_policy import GroupPolicy
+from rejo.selection.guarantee import Guarantee
+from rejo.selection.summary import (
+    MeanCosts,
+    advise,
+    matching_price,
+    promises,
+    reason,
+    summarise,
+)
+from rejo.selection.target import Target
+
+BUDGET = Target("review_budget", "rejection_rate", 0.1)
+ERROR = Target("max_error", "accepted_error_rate", 0.1)
+EXPECTED = expect(0.2, 0.06, (500.0, 500.0), 100, 0.95)
+
+
+def test_a_budget():
+    assert summarise(EXPECTED, reason([BUDGET], 0.222), []) == (
+        "Of 100 cases, about 80 are decided and 20 go to review (12 to 29); about 6.0 are decided "
+        "wrongly (2 to 12). About 95 % of batches this size fall in these ranges, if new cases are "
+        "like the training cases. You asked for at most 10 % of the cases to review, with as few "
+        "errors as possible."
+    )
+
+
+@pytest.mark.parametrize(
+    ("reviewed", "said"),
+    [(0.01, "99 are decided and 1 goes to review"), (0.99, "1 is decided and 99 go to review")],
+)
+def test_one_case_is_counted_as_one(reviewed, said):
+    assert said in summarise(expect(reviewed, 0.002, (400.0, 400.0), 100, 0.95), "", [])
+
+
+def test_prices_and_limits():
+    prices = "An error costs 100 and a review 10."
+    costs = MeanCosts(7.5, 10.0, 12.25)
+    assert reason([Target("cost_of", None, 0.1)], 0.1, prices, costs) == (
+        "An error costs 100 and a review 10. A case then costs 7.5 on average; if all were "
+        "reviewed it would cost 10, if all were decided 12.2."
+    )
+    assert reason([ERROR, BUDGET], 0.1, prices) == (
+        "You asked for at most 10 % errors among the decided cases and 10 % of the cases to "
+        "review, at the lowest cost. An error costs 100 and a review 10."
+    )
+    assert reason([BUDGET], 1.5).endswith("; this sends no ambiguous case to review.")
+    assert reason([BUDGET], 0.0).endswith("; this sends every ambiguous case to review.")
+
+
+def test_the_price_that_a_limit_amounts_to_is_said_if_anyone_would_pay_it():
+    said = matching_price([BUDGET], 0.222, None)
+    assert said == "The same decisions cost least if a review costs 0.222 of an error."
+    for price, prices in ((9.4e-7, None), (1.5, None), (0.2, "An error costs 5.")):
+        assert matching_price([BUDGET], price, prices) == ""
+    assert matching_price([Target("reject_cost", None, 0.2)], 0.2, None) == ""
+
+
+def test_promises():
+    overall = Guarantee("accepted_error_rate", 0.05, 0.05, 0.95, 300, 14)
+    assert promises([overall]) == [
+        "With 95 % confidence at most 5 % of the decisions are wrong in the long run: 300 cases "
+        "that the model has not seen prove it.",
+        overall.assumption,
+    ]
+    groups = [overall._replace(by="group", value=name) for name in ("north", "south")]
+    cost = Guarantee("mean_cost", 41.0, None, 0.95, 310, 14)
+    assert promises([*groups, cost]) == [
+        "With 95 % confidence all of this holds at once in the long run: at most 5 % of the "
+        "decisions in group north, south are wrong (for each of them); a case costs at most 41 on "
+        "average. For each, 300 to 310 cases that the model has not seen prove it.",
+        overall.assumption,
+    ]
+    for rate, barely in ((0.04, False), (0.06, True)):
+        text = summarise(expect(0.2, 0.8 * rate, 500, 100, 0.95), "", [overall])
+        assert ("suggest 6 %, which is more" in text) == barely
+
+
+def test_groups():
+    names = [f"g{i}" for i in range(300)]
+    text = summarise(EXPECTED, "", [], GroupPolicy(names, ["g1"], names, None))
+    assert "All cases of 'g1' go to review" in text
+    assert text.endswith("'g19' and 280 more.")
+
+
+def test_the_margin():
+    sure = "New cases exceed a limit like this about as often as not: to be 90 % sure of 10 % in "
+    assert advise(ERROR, Margin(0.0789, 0.3, 0.9)) == (
+        sure + "the long run, ask for 0.078, which sends about 30 % of the cases to review."
+    )
+    assert advise(ERROR, Margin(None, None, 0.9)) == (
+        sure + "the long run, give more cases, or a higher limit."
+    )
