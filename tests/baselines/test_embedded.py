@@ -188,6 +188,7 @@ def test_a_path_refuses_what_a_fit_refuses():
     assert caught[0].filename == __file__
 
 
+@pytest.mark.check
 def test_without_the_extension_most_minima_are_the_same(monkeypatch):
     differences = []
     for seed in range(5):

@@ -49,7 +49,10 @@ def fits(n, n_sets, sure=1.0, **target):
         yield model, 1 - decided.mean(), wrong.mean()
 
 
-@pytest.mark.parametrize("sure", [0.7, 1.0, 1.5])
+@pytest.mark.parametrize(
+    "sure",
+    [pytest.param(0.7, marks=pytest.mark.check), 1.0, pytest.param(1.5, marks=pytest.mark.check)],
+)
 @pytest.mark.filterwarnings("ignore:max_error")  # few decisions
 def test_a_limit_is_exceeded_about_as_often_as_not_and_expected_rates_are_right(sure):
     found = [
@@ -62,6 +65,7 @@ def test_a_limit_is_exceeded_about_as_often_as_not_and_expected_rates_are_right(
     assert abs((true - said).mean()) < 0.005
 
 
+@pytest.mark.check
 @pytest.mark.filterwarnings("ignore:max_error")
 def test_the_margin_keeps_the_limit_in_nine_of_ten():
     kept = []
@@ -83,6 +87,7 @@ def test_only_an_allowed_error_without_a_guarantee_has_a_margin():
         assert model.margin_ is None
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(("budget", "least"), [(0.1, 0.06), (0.2, 0.145)])
 def test_a_guaranteed_budget_is_kept_and_used(budget, least):
     shares = np.array([
@@ -93,6 +98,7 @@ def test_a_guaranteed_budget_is_kept_and_used(budget, least):
     assert shares.mean() > least
 
 
+@pytest.mark.check
 def test_a_guaranteed_error_is_kept_and_proved_more_often():
     true = np.array([A for *_, A in fits(600, 200, max_error=0.12, confidence=0.9)])
     assert len(true) > 150  # fits that are not refused

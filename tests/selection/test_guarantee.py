@@ -43,6 +43,7 @@ def true_rates(model):
     }
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("target", "reject_costs", "least"),
     [

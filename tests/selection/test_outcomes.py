@@ -131,6 +131,7 @@ def test_a_fold_without_anything_to_learn(ordered):
     assert len(point.score) == 150
 
 
+@pytest.mark.check
 def test_parts_and_processes_do_not_matter(data):
     X, y = data
     one = cross_val_outcomes(RejoLinear(), X, y, reject_costs=COSTS, cv=3)

@@ -82,6 +82,7 @@ def check(learner, n, target, level, n_sets, **options):
     assert (widths[1:] < 0.3).all()  # not so wide that they say nothing
 
 
+@pytest.mark.check
 def test_a_barely_proved_target_does_not_narrow_the_ranges():
     check(ThresholdRejectClassifier(Known(posterior)), 300, {"max_error": 0.15}, 0.8, 120)
 
