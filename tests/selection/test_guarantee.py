@@ -14,11 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from rejo.baselines import ThresholdRejectClassifier
 from rejo.datasets import make_synthetic_1
 from rejo.estimators import RejoSVC
-from rejo.selection import (
-    RejectClassifierCV,
-    TargetUnattainable,
-    simultaneous_bounds,
-)
+from rejo.metrics import binomial_upper_bound, binomial_upper_bounds
+from rejo.selection import RejectClassifierCV, TargetUnattainable
 from rejo.selection.holdout import hold_out
 from rejo.selection.repeats import RepeatedRows
 
@@ -80,11 +77,11 @@ def test_bounds_hold_for_all_candidates_at_once_and_are_not_loose():
     rng = np.random.RandomState(1)
     k, n, rate, delta = 5, 400, 0.08, 0.1
     bad = rng.binomial(n, rate, size=(N_SETS, k))
-    broken = np.mean([(simultaneous_bounds(row, [n] * k, 1 - delta) < rate).any() for row in bad])
+    bounds = np.array([binomial_upper_bounds(row, np.full(k, n), 1 - delta / k) for row in bad])
+    broken = (bounds < rate).any(axis=1).mean()
     assert broken <= delta + 3 * np.sqrt(delta * (1 - delta) / N_SETS)
     assert broken >= delta / 3  # a bound for all candidates that never failed would be wasteful
-    each = np.mean(simultaneous_bounds(bad[:, 0], [n] * N_SETS, 1 - delta * N_SETS / k) < rate)
-    assert each <= delta / k + 3 * np.sqrt(delta / k / N_SETS)
+    assert (bounds[:, 0] < rate).mean() <= delta / k + 3 * np.sqrt(delta / k / N_SETS)
 
 
 def test_the_guarantee_is_that_of_the_calibration_cases():
@@ -102,7 +99,7 @@ def test_the_guarantee_is_that_of_the_calibration_cases():
     )
     assert wrong == round(300 * model.curve_.error_rate[chosen])
     assert guarantee.bound == guarantee.target == 0.15
-    assert simultaneous_bounds([wrong], [decided.sum()], 0.9)[0] <= 0.15  # nothing is shared
+    assert binomial_upper_bound(wrong, decided.sum(), 0.9) <= 0.15  # nothing is shared
     assert len(model.best_estimator_.estimator_.support_) <= 700  # not fitted on these cases
     new, labels = make_synthetic_1(20_000, random_state=1)
     decided = ~model.reject_mask(new)

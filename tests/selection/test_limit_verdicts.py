@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import binom
 
 from rejo.decisions import uniform_prices
-from rejo.selection.limit_verdicts import Asked, judge_limits
+from rejo.selection.limit_verdicts import judge_limits
+from rejo.selection.rate_limits import Limit
 
 CLASSES = ["bad", "good"]
 Y = np.repeat([0, 0, 1, 1], [40, 10, 90, 60])
@@ -19,10 +20,10 @@ def judge(*asked, **how):
 
 def test_by_class_by_decision_and_by_group():
     found = judge(
-        Asked("max_error_by_class", "accepted_error_rate", 0.1, "class", "bad"),
-        Asked("max_error_by_class", "error_rate", 0.1, "class", "good"),
-        Asked("max_error_by_decision", "accepted_error_rate", 0.05, "decision", "good"),
-        Asked("review_budget_by_group", "rejection_rate", 0.4, "group", "f", confidence=0.95),
+        Limit("max_error_by_class", "accepted_error_rate", 0.1, "class", name="bad"),
+        Limit("max_error_by_class", "error_rate", 0.1, "class", name="good"),
+        Limit("max_error_by_decision", "accepted_error_rate", 0.05, "decision", name="good"),
+        Limit("review_budget_by_group", "rejection_rate", 0.4, "group", name="f", confidence=0.95),
     )
     assert [verdict.seen for verdict in found] == [0.2, 0.0, 0.1, 0.3]
     assert [verdict.verdict for verdict in found] == [
@@ -44,17 +45,19 @@ def test_by_class_by_decision_and_by_group():
 
 
 def test_of_many_groups_some_exceed_a_limit_by_chance():
-    one = Asked("max_error_by_class", "accepted_error_rate", 0.12, "class", "bad", confidence=0.9)
-    (found,) = judge(one._replace(limit=0.11))
+    one = Limit(
+        "max_error_by_class", "accepted_error_rate", 0.12, "class", name="bad", confidence=0.9
+    )
+    (found,) = judge(one._replace(most=0.11))
     assert found.p_value == pytest.approx(binom.sf(9, 50, 0.11))
     assert 0.01 < found.p_value < 0.05
     assert found.verdict == "missed, beyond chance"
-    *_, last = judge(*[one._replace(limit=0.11)] * 5)
+    *_, last = judge(*[one._replace(most=0.11)] * 5)
     assert last.verdict == "missed, within chance"
 
 
 def test_rows_that_belong_together_prove_less():
-    asked = Asked("max_error_by_class", "accepted_error_rate", 0.1, "class", "bad")
+    asked = Limit("max_error_by_class", "accepted_error_rate", 0.1, "class", name="bad")
     assert judge(asked)[0].verdict == "missed, beyond chance"
     (found,) = judge(asked, size=20)
     assert found.verdict == "missed, within chance"
@@ -62,16 +65,16 @@ def test_rows_that_belong_together_prove_less():
 
 
 def test_nobody_of_a_group():
-    (found,) = judge(Asked("max_error_by_group", "accepted_error_rate", 0.1, "group", "x"))
+    (found,) = judge(Limit("max_error_by_group", "accepted_error_rate", 0.1, "group", name="x"))
     assert found.verdict == "open"
 
 
 def test_the_mean_cost():
     prices = uniform_prices(2, 0.2)
     mean = (10 + 60 * 0.2) / 200
-    asked = Asked("max_cost", "mean_cost", 0.15, confidence=0.95)
+    asked = Limit("max_cost", "mean_cost", 0.15, confidence=0.95)
     (found,) = judge(asked, prices=prices)
     assert (found.seen, found.verdict) == (pytest.approx(mean), "met")
-    (found,) = judge(asked._replace(limit=0.05), prices=prices)
+    (found,) = judge(asked._replace(most=0.05), prices=prices)
     assert found.verdict == "missed, beyond chance"
     assert judge(asked) == []

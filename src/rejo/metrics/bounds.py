@@ -44,7 +44,6 @@ def binomial_upper_bound(errors: int, n_samples: int, confidence: float = 0.95) 
 
     See Also
     --------
-    rejo.selection.simultaneous_bounds : Bounds that hold for all candidates at once.
     mean_upper_bound : Bound for the mean of a loss with more than two values.
     wilson_interval : An interval that holds on average, and is narrower.
 

@@ -31,7 +31,7 @@ from rejo.selection.expected import Expected, expect
 from rejo.selection.folds import REJECT_COSTS, shuffled_folds
 from rejo.selection.group_policy import DIFFERENT, GroupPolicy, UnequalTreatment
 from rejo.selection.group_units import OTHERS
-from rejo.selection.guarantee import Guarantee, TargetUnattainable, simultaneous_bounds
+from rejo.selection.guarantee import Guarantee, TargetUnattainable
 from rejo.selection.held_out import Answers, cost_to_fit, settle
 from rejo.selection.holdout import hold_out
 from rejo.selection.leaks import find_leaks
@@ -71,6 +71,5 @@ __all__ = [
     "make_reject_scorer",
     "ranking_outcomes",
     "reject_curve",
-    "simultaneous_bounds",
     "standard_methods",
 ]

@@ -13,13 +13,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rejo._errors import RejoError
 from rejo._html import table_html
 from rejo._state import check_fields, count, maybe, number, one_of, require, storable, text
-from rejo._typing import Floats
-from rejo.metrics import binomial_upper_bound
 
 
 class TargetUnattainable(RejoError):
@@ -175,40 +172,3 @@ class Guarantee(NamedTuple):
             rests_on=one_of(*ASSUMPTIONS),
         )
         require((self.by is None) == (self.value is None), self, "it is about nobody knows whom")
-
-
-def simultaneous_bounds(bad: ArrayLike, n_samples: ArrayLike, confidence: float = 0.95) -> Floats:
-    """Upper bounds for the true rates of all candidates that hold at once.
-
-    The bound of each rate is that of Clopper and Pearson, at a confidence that lets all of them
-    hold together (Bonferroni).  You may choose a candidate, or a target, after looking at them.
-
-    Parameters
-    ----------
-    bad : array-like of int of shape (n_candidates,)
-        Bad cases among those that count: errors, or rejections.
-    n_samples : array-like of int of shape (n_candidates,)
-        Calibration cases that count.
-    confidence : float, default=0.95
-        Probability, at least, that all bounds hold.
-
-    Returns
-    -------
-    bounds : ndarray of shape (n_candidates,)
-        1 where no case counts.
-
-    See Also
-    --------
-    rejo.metrics.binomial_upper_bounds : Bounds that hold one by one.
-
-    Examples
-    --------
-    >>> from rejo.selection import simultaneous_bounds
-    >>> simultaneous_bounds([0, 2], [100, 200], confidence=0.9).round(3)
-    array([0.03 , 0.031])
-    """
-    bad, total = np.atleast_1d(bad), np.atleast_1d(n_samples)
-    each = 1.0 - (1.0 - confidence) / len(bad)
-    return np.array(
-        [binomial_upper_bound(int(e), int(m), each) for e, m in zip(bad, total, strict=True)]
-    )

@@ -34,6 +34,7 @@ class Limit(NamedTuple):
     by: str | None = None  # "class", "decision" or "group"
     member: int = -1  # index of the class, or of the group
     name: str | None = None  # of the class or group
+    confidence: float | None = None  # with which it was promised
 
     @property
     def limits_errors(self) -> bool:
