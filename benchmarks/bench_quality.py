@@ -7,7 +7,7 @@ appended to a file for each table, split, method and prices, so an interrupted r
 it stopped; rows of another version of rejo, or of scikit-learn for the rivals, are not used.
 
     python -m benchmarks.bench_quality [--rows FILE] [--tables A,B] [--methods A,B] [--splits N]
-                                       [--max-train N] [--jobs N] [--table docs/quality.md]
+                                       [--max-train N] [--jobs N] [--table quality.md]
 """
 
 from __future__ import annotations
