@@ -22,7 +22,7 @@ AUTO, FORCED = "auto", "decide everything"
 
 INTRO = """# What is paid on new cases
 
-<!-- Written by `python -m benchmarks.bench_quality `; do not edit. -->
+<!-- Written by `python -m benchmarks.bench_quality --table FILE`; do not edit. -->
 
 `auto` is what `rejo train` chooses by itself. Here it is compared with what a scikit-learn user
 would write in ten lines: logistic regression, gradient boosting, a random forest (each with its
