@@ -117,6 +117,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     # Without PyTorch, which is large, its example is shown and not run.
+    "ignore_pattern": r"/(?!plot_)[^/]*\.py",
     "filename_pattern": "/plot_" if find_spec("torch") else "/plot_(?!torch)",
     "doc_module": ("rejo",),
     "reference_url": {"rejo": None},

@@ -24,7 +24,7 @@ from rejo.distributed.legs import (
     run_rank,
     tracker,
 )
-from rejo.estimators import NOTHING, Survey, survey
+from rejo.estimators import Survey, survey_part
 
 
 class OnSpark(Here):
@@ -34,8 +34,8 @@ class OnSpark(Here):
         self.spread, self.n_ranks = spark.sparkContext.parallelize, n_ranks
 
     def survey(self, layout, parts, tell):  # the first pass: classes, and a sample
-        found = self.spread(parts, len(parts)).map(partial(survey, layout)).collect()
-        return reduce(Survey.joined, found, NOTHING)
+        found = self.spread(parts, len(parts)).map(partial(survey_part, layout)).collect()
+        return reduce(Survey.joined, found, Survey())
 
     def grow(self, plan, layout, parts, n_threads, tell):
         job, stage, rounds, lost = uuid4().hex, None, FIRST_ROUNDS, 0
