@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -48,15 +49,9 @@ def test_rates_are_counts(run, model, cases):
 def test_the_table_says_the_same(run, model, cases):
     code, out, err = run("evaluate", model, cases)
     assert (code, err) == (0, "")
+    shown = re.findall(r"^(?:sent|wrong).*?(\d+\.\d %)", out, flags=re.MULTILINE)[:3]
     seen = evaluate(run, model, cases)["seen"]
-    for title, name in (
-        ("sent to review", "rejection_rate"),
-        ("wrong, of all cases", "error_rate"),
-        ("wrong, of the decided", "accepted_error_rate"),
-    ):
-        rate = f"{100 * seen[name]['estimate']:.1f} %"
-        assert re.search(rf"^{title} +{rate}", out, flags=re.MULTILINE)
-    assert "Observed rates match what was expected" in out
+    assert shown == [f"{100 * rate['estimate']:.1f} %" for rate in seen.values()]
 
 
 @pytest.mark.parametrize("seen", [0.01, 0.3])
@@ -67,22 +62,16 @@ def test_fewer_errors_than_expected_may_come_from_training_cases(seen):
 
 
 def test_cases_that_differ_from_those_of_the_training(run, model, cases):
+    assert evaluate(run, model, cases)["surprises"] == []
     frame = pd.read_csv(cases, dtype={"case": str})
     frame["grade"] = frame["grade"].map({"bad": "good", "good": "bad"})
     frame.to_csv("swapped.csv", index=False)
-    code, out, _ = run("evaluate", model, "swapped.csv")
-    assert code == 0
-    assert "Wrong, of all cases: significantly more than expected." in out
-    assert "may differ from the training cases" in out
-    assert "agrees" not in out
-    assert evaluate(run, model, "swapped.csv")["surprises"][:-1]
-
+    surprises = evaluate(run, model, "swapped.csv")["surprises"]
+    assert any(line.startswith("Wrong, of all cases") for line in surprises)
+    assert surprises[0] in run("evaluate", model, "swapped.csv")[1]
     frame[["age", "income"]] = [40.0, 2000.0]  # between the classes
     frame.to_csv("shifted.csv", index=False)
-    assert (
-        "Sent to review: significantly more than expected"
-        in run("evaluate", model, "shifted.csv")[1]
-    )
+    assert "Sent to review" in evaluate(run, model, "shifted.csv")["surprises"][0]
 
 
 def test_all_cases_to_review(run, model, cases):
@@ -96,14 +85,16 @@ def test_all_cases_to_review(run, model, cases):
 
 
 def test_a_model_without_expectations(run, table):
+    """It does not name its target, either."""
     frame = table()
     X = frame[["age"]]
     save(make_pipeline(StandardScaler(), RejoLinear()).fit(X, frame["grade"]), "m.rejo")
     frame.to_csv("t.csv", index=False)
     code, out, _ = run("evaluate", "m.rejo", "t.csv", "--target", "grade")
-    assert code == 0
-    assert "expected" not in out.splitlines()[2]
-    assert "has no expected rates to compare with" in out
+    assert (code, "no expected rates" in out) == (0, True)
+    assert evaluate(run, "m.rejo", "t.csv", "--target", "grade")["expected"] == {}
+    code, _, err = run("evaluate", "m.rejo", "t.csv")
+    assert (code, "--target" in err) == (2, True)
 
 
 # ---- the target ---------------------------------------------------------------------------
@@ -135,42 +126,34 @@ def reviewed_cases(table, model, share, n=200):
 
 def test_a_budget_that_was_asked_for(run, table, trained_for):
     model = trained_for("--review-budget", "0.2")
-    for share, verdict, words in (
-        (0.18, "met", "36 of 200 (18.0 %) went there. Within budget."),
-        (0.22, "missed, within chance", "Over budget, within chance"),
-        (0.40, "missed, beyond chance", "Over budget, beyond chance"),
+    for share, verdict in (
+        (0.18, "met"),
+        (0.22, "missed, within chance"),
+        (0.40, "missed, beyond chance"),
     ):
         data = reviewed_cases(table, model, share)
-        _, out, _ = run("evaluate", model, data)
-        asked = "You asked for at most 20 % of the cases to review, and "
-        assert out.splitlines()[2].startswith(asked)
-        assert words in out
-        assert out.index(asked) < out.index("expected")  # first what was asked for
         (found,) = evaluate(run, model, data)["target"]
-        assert found.pop("sentence") in out
+        out = run("evaluate", model, data)[1]
+        assert out.index(found.pop("sentence")) < out.index("expected")  # first what was asked for
         assert (found["part"], found["limit"], found["verdict"]) == ("review_budget", 0.2, verdict)
         assert found["seen"] == share
 
 
-def test_other_targets(run, cases, trained_for):
-    for target, words in {
-        ("--max-error", "0.1"): ["You asked for at most 10 % errors among the decided cases"],
-        ("--review-budget", "0.3", "--confidence", "0.9"): [
-            "You asked for at most 30 % of the cases to review",
-            "contradict the guarantee of at most 30 %, with 90 % confidence",
-        ],
-        ("--costs", "error=50,review=8"): [
-            "You asked for the lowest cost. At the prices given in training, a case cost",
-            "if all were reviewed it would have cost 8, if all were decided",
-        ],
-        ("--reject-cost", "0.2"): ["You asked for the lowest cost.", "would have cost 0.2,"],
-    }.items():
-        model = trained_for(*target, "--overwrite")
-        _, out, _ = run("evaluate", model, cases, "--report", "r.html", "--overwrite")
-        page = Path("r.html").read_text(encoding="utf-8")
-        for text in words:
-            assert text in out
-            assert text in page
+@pytest.mark.parametrize(
+    ("target", "part"),
+    [
+        ("--max-error 0.1", "max_error"),
+        ("--review-budget 0.3 --confidence 0.9", "review_budget"),
+        ("--costs error=50,review=8", "cost"),
+    ],
+)
+def test_other_targets(run, cases, trained_for, target, part):
+    model = trained_for(*target.split())
+    found = evaluate(run, model, cases, "--report", "r.html")
+    assert part in found["target"][0]["part"]
+    assert found["target"][0]["sentence"] in Path("r.html").read_text(encoding="utf-8")
+    if part == "cost":
+        assert found["costs"]["review_all"] == 8
 
 
 def test_the_training_table_is_no_test(run, model, trained, table):
@@ -181,8 +164,8 @@ def test_the_training_table_is_no_test(run, model, trained, table):
     for data in (trained[1], "same.csv"):
         code, _, err = run("evaluate", model, data, "--report", "r.html", "--overwrite")
         assert code == 0
-        assert "these are the cases that the model was trained on" in err
-        assert "These are the cases that the model was trained on" in Path("r.html").read_text()
+        assert "trained on" in err
+        assert "trained on" in Path("r.html").read_text()
         assert json.loads(run("evaluate", model, data, "--json")[1])["trained_on"] is True
     frame.iloc[1:].to_csv("fewer.csv", index=False)
     frame.loc[3, "age"] = "41.5"
@@ -221,7 +204,6 @@ def test_rates_of_classes_and_groups_are_counts(run, model, cases):
             share = f"{wrong} of {n - reviewed} ({100 * wrong / (n - reviewed):.1f} %)"
             sent = "" if column == "decided" else f"{reviewed} of {n}"
             assert re.search(rf"^  {row['value']} +{sent}.*{re.escape(share)}", text, re.MULTILINE)
-    assert "see --report" not in text
 
 
 def test_a_class_that_is_often_wrong_is_marked(run, model, cases):
@@ -235,7 +217,6 @@ def test_a_class_that_is_often_wrong_is_marked(run, model, cases):
     decided_class = text.split("decided class")[1]
     assert re.search(r"^  bad +\d+ of \d+ \(\d+\.\d %\) +<- more errors$", decided_class, re.M)
     assert re.search(r"^  good +0 of \d+ \(0.0 %\)$", decided_class, re.M)
-    assert "more than among all cases, beyond chance" in text
 
 
 def test_many_groups_and_small_ones(run, model, cases):
@@ -267,7 +248,7 @@ def test_the_page_reports_on_groups(run, model, cases):
     assert (code, err) == (0, "")
     assert "Report: r.html" in out
     page = Path("r.html").read_text(encoding="utf-8")
-    for word in ("north", "south", "match what was expected", "rejo evaluate"):
+    for word in ("north", "south", "rejo evaluate"):
         assert word in page
     assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:|//|file:)""", page)
 
@@ -312,25 +293,21 @@ def test_the_column_to_report_on_may_be_absent(run, model, cases):
 
 def test_nothing_is_replaced_without_overwrite(refused, model, cases):
     Path("r.html").write_text("precious")
-    assert refused(2, "evaluate", model, cases, "--report", "r.html").startswith(
-        "r.html already exists"
-    )
+    words = ("evaluate", model, cases, "--report", "r.html")
+    assert "--overwrite" in refused(2, *words)
     assert Path("r.html").read_text() == "precious"
-    assert "named twice" in refused(
-        2, "evaluate", model, "r.html", "--report", "r.html", "--overwrite"
-    )
+    refused(2, "evaluate", model, "r.html", "--report", "r.html", "--overwrite")
 
 
 # ---- what is wrong with a table -----------------------------------------------------------
 
 
-def test_a_class_that_the_model_does_not_know(refused, model, cases):
+def test_a_class_that_the_model_does_not_know_is_found_by_its_line(refused, model, cases):
     frame = pd.read_csv(cases, dtype=str)
     frame.loc[41, "grade"] = "so-so"
+    frame.loc[3, "unit"] = "two\nlines"
     frame.to_csv("t.csv", index=False)
-    line = refused(3, "evaluate", model, "t.csv")
-    assert "line 43, column 'grade': the model has no class 'so-so'" in line
-    assert "bad, good" in line
+    assert refused(3, "evaluate", model, "t.csv").startswith("t.csv, line 44, column 'grade': ")
 
 
 def test_classes_may_be_spelt_otherwise(run, refused, model, cases):
@@ -340,9 +317,8 @@ def test_classes_may_be_spelt_otherwise(run, refused, model, cases):
                       enumerate(frame["grade"])]  # fmt: skip
     frame.to_csv("t.csv", index=False)
     assert evaluate(run, model, "t.csv") == expected
-    _, text, _ = run("evaluate", model, "t.csv")
-    assert "'bad', 'Bad' and 'BAD' are the same class (--exact keeps them apart)." in text
-    assert "has no class 'GOOD'" in refused(3, "evaluate", model, "t.csv", "--exact")
+    assert "'bad', 'Bad' and 'BAD'" in run("evaluate", model, "t.csv")[1]
+    assert "'GOOD'" in refused(3, "evaluate", model, "t.csv", "--exact")
 
 
 def test_numbers_as_classes_may_be_written_otherwise(run, table):
@@ -374,11 +350,7 @@ def test_rows_that_predict_would_not_decide_count_as_reviewed(run, model, cases)
     frame.to_csv("t.csv", index=False)
     code, text, err = run("evaluate", model, "t.csv", "--report", "r.html")
     assert (code, err) == (0, "")
-    said = text.splitlines()[1]
-    assert said.startswith("2 cases are not as in training and must be reviewed: ")
-    assert "'a lot' is not a number" in said
-    assert "'astronaut'" in said
-    assert "2 cases are not as in training" in Path("r.html").read_text(encoding="utf-8")
+    assert text.splitlines()[1] in unescape(Path("r.html").read_text(encoding="utf-8"))
     found, before = (evaluate(run, model, data) for data in ("t.csv", cases))
     assert (found["in_doubt"], before["in_doubt"]) == (2, 0)
     assert {doubt["column"] for doubt in found["doubts"]} == {"age", "job"}
@@ -408,7 +380,7 @@ def test_cases_whose_class_is_not_known_yet(run, refused, model, cases):
     frame.to_csv("t.csv", index=False)
     code, out, err = run("evaluate", model, "t.csv", "--json")
     assert code == 0
-    assert "10 of 60 rows have no class ('NA' in its place) and are left out" in err
+    assert "10 of 60" in err
     _, known, _ = run("evaluate", model, "known.csv", "--json")
     assert json.loads(out) == json.loads(known)
     frame.loc[20, "grade"] = "so-so"
@@ -423,20 +395,10 @@ def test_cases_whose_class_is_not_known_yet(run, refused, model, cases):
 def test_columns_that_are_not_there(refused, model, cases):
     frame = pd.read_csv(cases, dtype=str)
     frame.drop(columns="grade").to_csv("t.csv", index=False)
-    line = refused(3, "evaluate", model, "t.csv")
-    assert "no column 'grade'. It has the true classes." in line
-    assert "use rejo predict" in line
-    assert "no column 'Region'" in refused(3, "evaluate", model, cases, "--by", "Region")
-    assert "'age' is a feature" in refused(2, "evaluate", model, cases, "--target", "age")
+    assert "rejo predict" in refused(3, "evaluate", model, "t.csv")
+    assert "'Region'" in refused(3, "evaluate", model, cases, "--by", "Region")
     frame.iloc[:0].to_csv("none.csv", index=False)
-    assert "the table has no rows" in refused(3, "evaluate", model, "none.csv")
-
-
-def test_a_model_that_does_not_name_its_target(refused, table):
-    frame = table()
-    save(RejoLinear().fit(frame[["age"]], frame["grade"]), "m.rejo")
-    frame.to_csv("t.csv", index=False)
-    assert "--target" in refused(2, "evaluate", "m.rejo", "t.csv")
+    refused(3, "evaluate", model, "none.csv")
 
 
 def test_wide_ranges_are_said(run, table):
@@ -448,9 +410,7 @@ def test_wide_ranges_are_said(run, table):
         code, told, _ = run("train", "t.csv", *words, "-o", "m.rejo", "--overwrite")
         assert code == 0
         assert ("The ranges are wide" in told) == wide
-        _, out, _ = run("evaluate", "m.rejo", "new.csv")
-        assert "match what was expected" in out
-        assert ("The ranges are wide" in out) == wide
+        assert ("The ranges are wide" in run("evaluate", "m.rejo", "new.csv")[1]) == wide
 
 
 def test_costs_are_told_if_there_are_prices(run, model, cases):
@@ -461,14 +421,3 @@ def test_costs_are_told_if_there_are_prices(run, model, cases):
     expected += 8 * found["seen"]["rejection_rate"]["estimate"]
     assert found["costs"]["decided"] == pytest.approx(expected)
     assert found["costs"]["review_all"] == pytest.approx(8)
-    _, out, _ = run("evaluate", model, cases, "--costs", "error=50,review=8")
-    assert "if all were reviewed it would have cost 8" in out
-
-
-def test_a_class_that_the_model_does_not_have_is_found_by_its_line(refused, model, table):
-    frame = table(30, seed=1)
-    frame.loc[20, "grade"] = "odd"
-    frame.loc[3, "unit"] = "two\nlines"
-    frame.to_csv("new.csv", index=False)
-    line = refused(3, "evaluate", model, "new.csv")
-    assert line.startswith("new.csv, line 23, column 'grade': the model has no class 'odd'")

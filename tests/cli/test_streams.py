@@ -14,6 +14,13 @@ from rejo._io import progress  # noqa: E402
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="streams as a POSIX shell closes them")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def more(*values):
+    """A setting that only `make check` tries."""
+    return pytest.param(*values, marks=pytest.mark.check)
+
+
 full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 TRAIN = "train t.csv --target grade --id case --model logistic --reject-cost 0.2"
 
@@ -37,7 +44,7 @@ def data(table):
     table(100).to_csv("t.csv", index=False)
 
 
-@pytest.mark.parametrize("ending", ["| head -1", ">&-", "2>&1 | true"])
+@pytest.mark.parametrize("ending", ["| head -1", more(">&-"), more("2>&1 | true")])
 def test_training_for_a_reader_who_leaves(data, ending):
     code, _ = shell(f"{TRAIN} -o m.rejo --report r.html {ending}")
     assert code == 0
@@ -45,12 +52,13 @@ def test_training_for_a_reader_who_leaves(data, ending):
     assert Path("r.html").read_text().rstrip().endswith("</html>")
 
 
-@pytest.mark.parametrize("ending", ["--json | true", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize("ending", ["--json | true", more("2>&-"), ">&- 2>&-"])
 def test_decisions_for_a_reader_who_leaves(model, cases, ending):
     code, _ = shell(f"predict {model} new.csv -o out.csv {ending}")
     assert (code, len(pd.read_csv("out.csv"))) == (0, 60)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("ending", ["| true", ">&-"])
 def test_an_evaluation_for_a_reader_who_leaves(model, cases, ending):
     code, _ = shell(f"evaluate {model} new.csv --report r.html {ending}")
@@ -58,6 +66,7 @@ def test_an_evaluation_for_a_reader_who_leaves(model, cases, ending):
     assert Path("r.html").read_text().rstrip().endswith("</html>")
 
 
+@pytest.mark.check
 def test_a_demonstration_for_a_reader_who_leaves():
     code, _ = shell("demo --model logistic | head -1")
     assert code == 0
@@ -65,7 +74,7 @@ def test_a_demonstration_for_a_reader_who_leaves():
     assert {path.name for path in Path("rejo-demo").iterdir()} == names
 
 
-@pytest.mark.parametrize("words", ["--help", "train --help"])
+@pytest.mark.parametrize("words", ["--help", more("train --help")])
 @pytest.mark.parametrize("ending", ["| true", "2>&-"])
 def test_help_for_a_reader_who_leaves(words, ending):
     assert shell(f"{words} {ending}")[0] == 0
@@ -74,21 +83,22 @@ def test_help_for_a_reader_who_leaves(words, ending):
 def test_a_result_that_can_go_nowhere(model, cases):
     for words in (f"inspect {model}", f"predict {model} new.csv"):
         code, result = shell(f"{words} >&-")
-        assert (code, result.stderr) == (2, "rejo: error: standard output is closed\n")
+        assert (code, result.stderr.count("\n")) == (2, 1)
         assert shell(f"{words} | true")[0] == 0
 
 
 @full_disk
 def test_a_full_disk_under_standard_output(model, data, cases):
-    message = "rejo: error: standard output: No space left on device; all files are complete\n"
     code, result = shell(f"predict {model} new.csv -o out.csv >/dev/full")
-    assert (code, result.stderr, len(pd.read_csv("out.csv"))) == (2, message, 60)
+    assert (code, len(pd.read_csv("out.csv"))) == (2, 60)
+    assert "No space left" in result.stderr
     assert shell(f"{TRAIN} -o m.rejo 2>/dev/full")[0] == 0
     assert Path("m.rejo").exists()
 
 
 @pytest.mark.parametrize(
-    "ending", ["2>&1 | true", ">&-", pytest.param("2>/dev/full", marks=full_disk)]
+    "ending",
+    ["2>&1 | true", more(">&-"), pytest.param("2>/dev/full", marks=[full_disk, pytest.mark.check])],
 )
 def test_an_error_is_an_error_whoever_reads(data, ending):
     assert shell(f"train t.csv --reject-cost 0.2 -o m.rejo {ending}")[0] == 2

@@ -40,15 +40,11 @@ def train(run, *words):
 
 def test_numbers_categories_dates_missing_values_and_constants(run, table):
     table().to_csv("t.csv", index=False)
-    code, out, err = run("train", "t.csv", "--id", "case", *FIXED)
-    assert (code, err) == (0, "")
-    assert "t.csv: 120 rows. Classes: bad (60), good (60)." in out
-    kinds = "2 numbers: age, income", "2 categories: job, region", "1 date: since"
-    assert "\n  ".join(["Columns used: 5.", *kinds]) in out
-    assert "Left out: unit (constant)." in out
+    result = train(run, "t.csv", "--id", "case", *FIXED)
+    assert (result["n_cases"], result["classes"]) == (120, ["bad", "good"])
+    assert result["left_out"] == {"unit": "constant"}
     assert files() == ["m.rejo", "t.csv"]
-    kinds = load("m.rejo").best_estimator_[0].kinds_
-    assert kinds == {
+    assert load("m.rejo").best_estimator_[0].kinds_ == result["columns"] == {
         "age": "number", "income": "number", "job": "category", "since": "date",
         "region": "category",
     }  # fmt: skip
@@ -93,9 +89,7 @@ def test_options_say_how_to_read(run, table):
 def test_from_standard_input(run, table, monkeypatch):
     data = table().to_csv(index=False).encode()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
-    code, out, _ = run("train", "-", *FIXED)
-    assert code == 0
-    assert out.startswith("stdin: 120 rows.")
+    assert train(run, "-", *FIXED)["n_cases"] == 120
 
 
 def test_columns_that_are_not_features(run, table):
@@ -114,15 +108,14 @@ def test_columns_that_are_not_features(run, table):
 
 def test_three_classes_are_unordered_unless_an_order_is_given(run, refused, table):
     table(classes=("low", "middle", "high")).to_csv("t.csv", index=False)
-    assert "'logistic' needs classes in an order" in refused(2, "train", "t.csv", *FIXED)
+    refused(2, "train", "t.csv", *FIXED)
     assert files() == ["t.csv"]
     result = train(run, "t.csv", *FIXED, "--order", "low,middle,high")
     assert result["classes"] == ["low", "middle", "high"]
     assert load("m.rejo").classes_.tolist() == ["low", "middle", "high"]
     words = ("t.csv", *FIXED[:4], "--model", "logistic-posterior", "-o", "n.rejo")
     code, out, _ = run("train", *words)
-    assert code == 0
-    assert "The classes are taken as unordered. If they have an order, give it: --order" in out
+    assert (code, "--order" in out) == (0, True)
     assert inspect("n.rejo").table["ordered"] is False
     assert set(load("n.rejo").predict(table())) <= {"low", "middle", "high", "review"}
 
@@ -148,15 +141,6 @@ def test_prices_by_class(run, refused, table):
     assert (queue["worth"] >= 0).all()
     assert (decisions.loc[decisions["rank"].isna(), "worth"] < 0).all()
     refused(2, "train", "t.csv", *words, "--overwrite", "--costs", "error:worse=5,review=2")
-    line = refused(2, "train", "t.csv", *words, "--overwrite", "--costs", "error=50,review=30")
-    assert "25" in line  # the price at which a review would pay
-
-
-def test_an_order_of_other_classes(refused, table):
-    table(classes=("low", "middle", "high")).to_csv("t.csv", index=False)
-    assert "'high'" in refused(2, "train", "t.csv", *FIXED, "--order", "low,middle")
-    line = refused(3, "train", "t.csv", *FIXED, "--order", "low,middle,high,top")
-    assert "no row has the class 'top'" in line
 
 
 def test_numbers_sort_as_numbers(run, table):
@@ -185,7 +169,7 @@ def test_one_class_in_several_spellings(run, table, spellings, classes, said):
     code, out, err = run("train", "t.csv", "--id", "case", *FIXED)
     assert (code, err) == (0, "")
     assert said in out
-    assert ("the same class" in out) == bool(said)
+    assert ("--exact" in out) == bool(said)
     found = load("m.rejo").classes_.tolist()
     assert len(found) == 2
     assert set(found) <= classes
@@ -222,29 +206,38 @@ def test_an_order_and_prices_match_other_spellings(run, refused, table):
     again = refused(
         2, "train", "t.csv", *words, "--order", "low,Low,mid,high", "--reject-cost", 0.2
     )
-    assert "'low' twice, also as 'Low'" in again
+    assert "'Low'" in again
     twice = refused(2, "train", "t.csv", *words, "--costs", "error=5,review:low=1,review:LOW=2")
     assert "review:" in twice
-    assert "given twice" in twice
 
 
-@pytest.mark.parametrize("empty", ["", "n/a", "?", "-", "#N/A", "NULL", "none", "tbc"])
+@pytest.mark.parametrize(
+    "empty",
+    [
+        "",
+        "-",
+        "tbc",
+        *(
+            pytest.param(word, marks=pytest.mark.check)
+            for word in ("n/a", "?", "#N/A", "NULL", "none")
+        ),
+    ],
+)
 def test_rows_without_a_class_are_left_out(run, table, empty):
     frame = table()
     kept = frame["grade"].where(frame.index % 50 != 7)
     frame[kept.notna()].to_csv("kept.csv", index=False)
     frame.assign(grade=kept.fillna(empty)).to_csv("t.csv", index=False)
-    code, out, err = run("train", "t.csv", "--id", "case", *FIXED, "--missing", "tbc")
-    assert code == 0
-    assert out.startswith("t.csv: 117 rows. ")
-    assert err.startswith("rejo: warning: 3 of 120 rows have no class ")
+    code, out, err = run("train", "t.csv", "--id", "case", *FIXED, "--missing", "tbc", "--json")
+    assert (code, json.loads(out)["n_cases"]) == (0, 117)
+    assert "3 of 120 rows" in err
     assert err.count("\n") == 1
     hash = inspect("m.rejo").data_hash
     train(run, "kept.csv", "--id", "case", *FIXED, "--overwrite")
     assert inspect("m.rejo").data_hash == hash
 
 
-@pytest.mark.parametrize("pair", [("-", "+"), ("none", "some"), ("?", "yes"), ("unknown", "known")])
+@pytest.mark.parametrize("pair", [("-", "+"), ("none", "some"), ("?", "yes")])
 def test_a_class_may_be_a_word_that_often_means_nothing(run, table, pair):
     table(classes=pair).to_csv("t.csv", index=False)
     order = ("--order", ",".join(pair)) if "?" in pair else ()
@@ -260,29 +253,22 @@ def test_a_class_called_review(run, table):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        (lambda t: t.assign(grade="good"), "all rows have the same class, 'good'"),
-        (lambda t: t.assign(grade=t["age"]), "If it is a measurement"),
-        (lambda t: t.assign(grade=t["case"].add("x")), "Is it the right column?"),
-        (lambda t: t.assign(grade="n/a"), "no row has a class"),
-        (lambda t: t.assign(grade=None), "no row has a class"),
-        (lambda t: t[(t["grade"] == "good") | (t.index < 2)], "has 1 rows, but needs 5"),
-        (lambda t: t.iloc[:0], "the table has no rows"),
-        (lambda t: t[["grade", "case"]], "no column|no use"),
-        (lambda t: t[["grade", "unit"]], "constant"),
+        lambda t: t.assign(grade=t["case"].add("x")),
+        lambda t: t.assign(grade="n/a"),
+        lambda t: t.assign(grade=None),
+        lambda t: t[["grade", "case"]],
     ],
 )
-def test_tables_that_cannot_be_learned_from(refused, table, change, message):
-    frame = table()
-    frame.loc[0, "grade"], frame.loc[1, "grade"] = "bad", "good"
-    change(frame).to_csv("t.csv", index=False)
-    line = refused(3, "train", "t.csv", *FIXED)
-    assert re.search(message, line), line
+def test_tables_that_cannot_be_learned_from(refused, table, change):
+    """Another transcript has what is said of such tables; here are more of them."""
+    change(table()).to_csv("t.csv", index=False)
+    refused(3, "train", "t.csv", *FIXED)
     assert files() == ["t.csv"]
 
 
-@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xff\xfe", b"grade\n", b"\x00\x01\x02,\n"])
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"grade\n", b"\x00\x01\x02,\n"])
 def test_files_that_are_not_tables(refused, folder, content):
     (folder / "t.csv").write_bytes(content)
     refused(3, "train", "t.csv", *FIXED)
@@ -294,17 +280,10 @@ def test_a_folder_is_not_a_table(refused, folder):
     assert "folder" in refused(3, "train", "t.csv", *FIXED)
 
 
-@pytest.mark.parametrize("option", ["--target", "--id", "--by", "--drop"])
+@pytest.mark.parametrize("option", ["--id", "--by"])
 def test_an_unknown_column(refused, table, option):
     table().to_csv("t.csv", index=False)
-    line = refused(3, "train", "t.csv", *FIXED, option, "Region")
-    assert "no column 'Region'" in line
-    assert "Did you mean 'region'" in line
-
-
-def test_a_column_has_one_role(refused, table):
-    table().to_csv("t.csv", index=False)
-    assert "different columns" in refused(2, "train", "t.csv", *FIXED, "--id", "grade")
+    assert "'region'" in refused(3, "train", "t.csv", *FIXED, option, "Region")
 
 
 # ---- the operating point ------------------------------------------------------------------
@@ -340,7 +319,7 @@ def test_each_of_the_four_targets(run, table):
 def test_a_guarantee(run, table):
     table(300).to_csv("t.csv", index=False)
     result = train(run, "t.csv", *LOGISTIC, "--review-budget", "0.3", "--confidence", "0.9")
-    assert "With 90 % confidence" in result["summary"]
+    assert result["promises"][0]["confidence"] == 0.9
     guarantee = load("m.rejo").guarantee_
     assert guarantee.bound <= 0.3
 
@@ -389,24 +368,7 @@ def test_a_class_too_rare_for_a_guarantee(refused, table):
         return train_test_split(rows, test_size=CALIBRATION, random_state=seed)[0]
 
     seed = next(seed for seed in range(10_000) if kept(seed).min() > 4)
-    line = refused(3, "train", "t.csv", *words, "--seed", seed)
-    assert "'worse' is so rare" in line
-    assert files() == ["t.csv"]
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        (),
-        ("--reject-cost", "0.2", "--review-budget", "0.1"),
-        ("--reject-cost", "0.1", "--costs", "error=5,review=1"),
-        ("--reject-cost", "0.2", "--confidence", "0.9"),
-    ],
-)
-def test_one_target_and_no_more(refused, table, words):
-    table().to_csv("t.csv", index=False)
-    line = refused(2, "train", "t.csv", *LOGISTIC, *words)
-    assert "--review-budget" in line
+    assert "'worse'" in refused(3, "train", "t.csv", *words, "--seed", seed)
     assert files() == ["t.csv"]
 
 
@@ -416,7 +378,6 @@ def test_a_target_that_cannot_be_reached(refused, table):
     frame.to_csv("t.csv", index=False)
     for words in (("--max-error", "0.0001"), ("--max-error", "0.001", "--confidence", "0.95")):
         line = refused(5, "train", "t.csv", *LOGISTIC, *words)
-        assert line.startswith("--max-error 0.00")
         least = float(re.search(r"is (0\.\d+)", line)[1])
         assert 0 < least < 1
     assert files() == ["t.csv"]
@@ -425,7 +386,12 @@ def test_a_target_that_cannot_be_reached(refused, table):
 # ---- the kind of model --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", TRAINED)
+FEW = ("logistic", "logistic-posterior", "svm", "boosting")  # the others in `make check`
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=[] if k in FEW else pytest.mark.check) for k in TRAINED]
+)
 def test_each_kind_of_model(run, table, kind):
     if METHODS[kind].least_classes > 2:
         pytest.skip("for three or more classes")
@@ -451,8 +417,6 @@ def test_models_to_choose_from_are_compared(run, table):
     assert costs == sorted(costs)
     (chosen,) = [name for name, _, mark in rows if "<- chosen" in mark]
     assert f"notes: rejo train, {chosen}" in str(inspect("m.rejo"))
-    assert "(reviewing every case)" in out
-    assert "(deciding every case)" in out
 
 
 @pytest.mark.parametrize(
@@ -472,20 +436,13 @@ def test_why_a_model_was_chosen_that_costs_more(cost, log_loss, why):
     assert why_chosen(SimpleNamespace(tried=[cheapest, chosen], chosen=chosen)) == expected
 
 
-def test_a_model_that_is_not_known(refused, table):
-    table().to_csv("t.csv", index=False)
-    words = ("train", "t.csv", *FIXED[:4], "-o", "m.rejo", "--model")
-    assert "did you mean forest-posterior?" in refused(2, *words, "forest-posteriors")
-
-
 def test_stages_are_told_with_the_time_left(table, capsys, monkeypatch):
     monkeypatch.setattr("rejo.selection.race.LEGS", (60,))
     table(200).to_csv("t.csv", index=False)
     names = "logistic-posterior,kernel-posterior"
     assert cli.main(["train", "t.csv", *FIXED[:4], "--model", names, "-o", "m.rejo"]) == 0
     lines = re.findall(r"^\[ *\d+ s\] (.*)$", capsys.readouterr().err, re.MULTILINE)
-    assert lines[0].startswith("Comparing 2 kinds of model on 60 of 200 cases")
-    assert lines[-1].startswith("Fitting ")
+    assert "60 of 200" in lines[0]
     assert all(re.search(r"about \d+ (s|min) left", line) for line in lines[1:])
 
 
@@ -496,8 +453,7 @@ def test_auto_leaves_slow_machines_out(run, table, monkeypatch):
     table().to_csv("t.csv", index=False)
     code, out, _ = run("train", "t.csv", *FIXED[:4], "-o", "m.rejo", "--id", "case")
     assert code == 0
-    assert "logistic" in out
-    assert "Left out: svm (slow on more than 100 rows)." in out
+    assert re.search("Left out: svm .*100 rows", out)
 
 
 def test_the_seed_makes_a_model_repeatable(run, table):
@@ -513,18 +469,16 @@ def test_the_seed_makes_a_model_repeatable(run, table):
 # ---- what is told, and what is written ----------------------------------------------------
 
 
-def test_json_says_the_same_and_nothing_else(run, table):
+def test_json_says_what_the_file_says(run, table):
     table().to_csv("t.csv", index=False)
-    words = ("t.csv", "--id", "case", *FIXED, "--overwrite")
-    _, out, _ = run("train", *words)
-    result = train(run, *words)
-    assert result["summary"] in out
-    assert result["n_cases"] == 120
-    assert result["model"] == "m.rejo"
-    found = inspect("m.rejo")
+    result = train(run, "t.csv", "--id", "case", *FIXED)
+    assert (result["n_cases"], result["model"]) == (120, "m.rejo")
+    found, model = inspect("m.rejo"), load("m.rejo")
     assert result["expected"] == found.expected
     assert result["operating_point"] == found.operating_point
-    assert load("m.rejo").summary() == result["summary"]
+    assert isinstance(model, RejectClassifierCV)
+    assert model.summary() == result["summary"]
+    assert np.mean(model.predict_forced(table()) == table()["grade"]) > 0.7
 
 
 def test_the_report_is_one_page_of_its_own(run, table):
@@ -588,7 +542,7 @@ def test_nothing_is_replaced_without_overwrite(refused, run, table, folder):
     for name in ("m.rejo", "r.html"):
         (folder / name).write_text("precious")
         line = refused(2, "train", "t.csv", "--id", "case", *FIXED, "--report", "r.html")
-        assert line == f"{name} already exists; --overwrite replaces it"
+        assert name in line
         assert (folder / name).read_text() == "precious"
         (folder / name).unlink()
     (folder / "m.rejo").write_text("precious")
@@ -601,27 +555,19 @@ def test_a_file_has_one_role(refused, table):
     table().to_csv("t.csv", index=False)
     before = Path("t.csv").read_text()
     words = ("--target", "grade", "--reject-cost", "0.2", "--model", "logistic", "--overwrite")
-    assert "t.csv is named twice" in refused(2, "train", "t.csv", *words, "-o", "./t.csv")
-    assert "a.html is named twice" in refused(
-        2, "train", "t.csv", *words, "-o", "a.html", "--report", "a.html"
-    )
+    refused(2, "train", "t.csv", *words, "-o", "./t.csv")
+    refused(2, "train", "t.csv", *words, "-o", "a.html", "--report", "a.html")
     assert Path("t.csv").read_text() == before
     assert files() == ["t.csv"]
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("-o", "nowhere/m.rejo"), "the folder of --output does not exist: nowhere"),
-        (("-o", "."), "--output is a folder: ."),
-        (("-o", "m.rejo", "--report", "r.pdf"), "--report must end in .html, .htm: r.pdf"),
-        (("-o", "m.rejo", "--report", "nowhere/r.html"), "the folder of --report does not exist"),
-    ],
+    "words", ["-o nowhere/m.rejo", "-o .", "-o m.rejo --report nowhere/r.html", "-o m.csv"]
 )
-def test_a_wrong_output_is_refused_before_any_work(refused, monkeypatch, words, message):
+def test_a_wrong_output_is_refused_before_any_work(refused, monkeypatch, words):
     monkeypatch.setattr(cli.train, "read_cases", lambda arguments: pytest.fail("read"))
-    line = refused(2, "train", "t.csv", "--target", "y", "--reject-cost", "0.2", *words)
-    assert message in line
+    line = refused(2, "train", "t.csv", "--target", "y", "--reject-cost", "0.2", *words.split())
+    assert words.split()[-1].split("/")[0] in line
     assert files() == []
 
 
@@ -665,7 +611,7 @@ def test_warnings_of_models_that_are_not_taken_are_not_shown(run, table, monkeyp
 
     frame = table()
     frame.to_csv("t.csv", index=False)
-    with pytest.warns(UserWarning, match="The model rejects"):
+    with pytest.warns(UserWarning, match="rejects"):
         careful().estimator.set_params(reject_cost=0.02, estimator__C=1e-6).fit(
             frame[["age"]], frame["grade"]
         )
@@ -675,22 +621,13 @@ def test_warnings_of_models_that_are_not_taken_are_not_shown(run, table, monkeyp
     assert (code, err) == (0, "")
 
 
-def test_the_model_can_be_used_from_python(run, table):
-    table().to_csv("t.csv", index=False)
-    train(run, "t.csv", "--id", "case", *FIXED)
-    model = load("m.rejo")
-    assert isinstance(model, RejectClassifierCV)
-    assert np.mean(model.predict_forced(table()) == table()["grade"]) > 0.7
-
-
 def test_twelve_classes_without_an_order(run, table):
     frame = table(600, tuple(f"kind {letter}" for letter in "abcdefghijkl"))
     frame.to_csv("t.csv", index=False)
     words = ("--target", "grade", "--id", "case", "--drop", "since", "-o", "m.rejo", "--overwrite")
     words += ("--model", "logistic-posterior,forest-posterior")
-    code, out, err = run("train", "t.csv", *words, "--review-budget", "0.1")
+    code, _, err = run("train", "t.csv", *words, "--review-budget", "0.1")
     assert (code, err) == (0, "")
-    assert "The classes are taken as unordered." in out
     model = load("m.rejo")
     assert 0.1 - 1.5 / 600 < model.rates_[0] <= 0.1
     result = train(run, "t.csv", *words, "--reject-cost", "0.9")

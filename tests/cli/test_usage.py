@@ -16,7 +16,7 @@ from rejo._errors import RejoError, close_words
 from rejo.cli._aliases import OTHER_NAMES, pointer
 
 COMMAND = [sys.executable, "-m", "rejo.cli"]
-COMMANDS = ["demo", "train", "predict", "evaluate", "inspect", "compare"]
+COMMANDS = ["demo", "look", "train", "predict", "evaluate", "inspect", "compare"]
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
@@ -50,63 +50,31 @@ def test_version(run):
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    "words",
     [
-        ((), "COMMAND"),
-        (("dance",), "invalid choice: 'dance'"),
-        (("train",), "arguments are required: DATA, --target, -o/--output; for example: rejo "),
-        (
-            ("train", "no.csv"),
-            "no.csv does not exist, and the following arguments are required: --",
+        "demo --seed 4294967295",
+        "demo --see 1",
+        "compare --demo --n-jobs 0",
+        "inspect m.rejo --force",
+        *(
+            f"train t.csv --target y -o m {wrong}"
+            for wrong in (
+                "--reject-cost 0",
+                "--reject-cost nan",
+                "--order a,a",
+                "--missing -,x",
+                *(f"--max-error-by-class {text}" for text in ("2", "ill=", "=0.1", "a=.1,a=.1")),
+            )
         ),
-        (("train", ".", "--target", "y"), "the following arguments are required: -o/--output"),
-        (("train", "*.csv"), "rejo train '*.csv' --target COLUMN --review-budget 0.1 -o model.rej"),
-        (("predict", "no.rejo"), "no.rejo does not exist, and the following arguments are requir"),
-        (("train", "t.csv", "--target", "y", "-o", "m", "--reject-cost", "1"), "between 0 and 1"),
-        (("train", "t.csv", "--target", "y", "-o", "m", "--reject-cost", "0"), "between 0 and 1"),
-        (("train", "t.csv", "--target", "y", "-o", "m", "--reject-cost", "nan"), "between 0 and 1"),
-        (("train", "t.csv", "--target", "y", "-o", "m", "--max-error", "5"), "for 5 % write 0.05"),
-        (("train", "t.csv", "--target", "y", "-o", "m", "--review-budget", "lots"), "a share"),
-        (("train", "t.csv", "--target", "y", "-o", "m", "--costs", "5,1"), "error=5000,review=40"),
-        (("train", "t.csv", "--target", "y", "-o", "m", "--costs", "eror=5,review=3"), "'error'?"),
-        (("train", "t.csv", "--target", "y", "-o", "m", "--costs", "error=5,review=-3"), "got -3"),
-        (("train", "t.csv", "--target", "y", "-o", "m", "--costs", "error=5,review=6"), "cheaper"),
-        (("train", "t.csv", "--target", "y", "-o", "m", "--sep", ";;"), "one character"),
-        (("train", "t.csv", "--target", "y", "-o", "m", "--drop", "a,,b"), "different names"),
-        (("train", "t.csv", "--target", "y", "-o", "m", "--order", "a,a"), "different names"),
-        (("demo", "--seed", "-1"), "--seed: must be an integer"),
-        (("demo", "--seed", "4294967295"), "--seed: must be an integer"),
-        (("compare", "--demo", "--n-jobs", "0"), "--n-jobs: must be a positive integer"),
-        (("compare", "--demo", "--folds", "1"), "--folds: must be an integer of at least 2"),
+        *(f"predict m n --capacity={text}" for text in ("-1", "1.5", "150%", "nan", "")),
+        *(f"predict m n --audit={text}" for text in ("0", "x", "-1")),
     ],
 )
-def test_wrong_usage(refused, words, message):
-    line = refused(2, *words)
-    assert message in line
-    assert "--help" in line
-
-
-@pytest.mark.parametrize(
-    ("command", "old", "new"),
-    [
-        ("train", "--together", "--groups"),
-        ("train", "--force", "--overwrite"),
-        ("train", "--jobs", "--n-jobs"),
-        ("predict", "--force", "--overwrite"),
-        ("demo", "--force", "--overwrite"),
-        ("compare", "--together", "--groups"),
-    ],
-)
-def test_an_old_option_is_refused_by_its_new_name(refused, command, old, new):
-    for words in ([old], [old, "a"], [f"{old}=a"], ["a", "b", old]):
-        assert refused(2, command, *words) == (
-            f"{old} is now called {new}; see rejo {command} --help"
-        )
-
-
-def test_options_are_not_abbreviated(refused):
-    assert "--see" in refused(2, "demo", "--see", "1")
-    assert "--force" in refused(2, "inspect", "m.rejo", "--force")  # has no new name here
+def test_wrong_usage(refused, words):
+    """Another transcript has what is said of such words; here are more of them."""
+    line = refused(2, *words.split(" "))
+    assert words.split("--")[-1].split("=")[0].split()[0] in line
+    assert line.endswith("--help")
 
 
 @pytest.mark.parametrize(
@@ -157,26 +125,12 @@ def test_interruption(run, monkeypatch):
     assert run("demo") == (130, "", "rejo: interrupted\n")
 
 
-def test_a_bug_is_one_line_too(refused, monkeypatch):
+def test_a_bug_is_one_line_and_shows_where_on_request(run, refused, monkeypatch):
     monkeypatch.setattr(cli.demo, "run", raising(RuntimeError("the flux\n is lost")))
-    line = refused(1, "demo")
-    assert "RuntimeError: the flux is lost" in line
-    assert "REJO_TRACEBACK=1" in line
-
-
-def test_a_bug_shows_where_on_request(run, monkeypatch):
-    monkeypatch.setattr(cli.demo, "run", raising(RuntimeError("the flux is lost")))
+    assert "RuntimeError: the flux is lost" in refused(1, "demo")
     monkeypatch.setenv("REJO_TRACEBACK", "1")
-    with pytest.raises(RuntimeError, match="the flux is lost"):
+    with pytest.raises(RuntimeError, match="flux"):
         run("demo")
-
-
-def test_a_file_that_cannot_be_read(refused, model, folder):
-    assert "nowhere.csv" in refused(2, "predict", model, "nowhere.csv")
-    assert "nowhere.rejo" in refused(2, "inspect", "nowhere.rejo")
-    line = refused(2, "train", "nowhere.csv", "--target", "y", "--reject-cost", "0.2", "-o", "m")
-    assert "nowhere.csv: No such file" in line
-    assert list(folder.iterdir()) == []
 
 
 def test_warnings_are_one_line(run, monkeypatch):
@@ -254,14 +208,6 @@ def test_a_full_disk_is_one_line(model, cases):
 
 
 @pytest.mark.parametrize(
-    ("option", "hint"), [("--jsn", " (did you mean --json?)"), ("--tempo=2", "")]
-)
-def test_an_unknown_option_is_named_with_the_closest_one(refused, option, hint):
-    error = refused(2, "predict", "m.rejo", "new.csv", option)
-    assert error == f"unrecognized arguments: {option}{hint}; see rejo predict --help"
-
-
-@pytest.mark.parametrize(
     ("command", "guesses", "meant"),
     [
         ("train", "--class-order --classes --class_order -order --ordr", "--order"),
@@ -281,21 +227,21 @@ def test_an_unknown_option_is_named_with_the_closest_one(refused, option, hint):
         ("compare", "--models --method", "--methods"),
         ("compare", "--cv --n-folds", "--folds"),
         ("evaluate", "--group-by", "--by"),
-        ("compare", "--cores --n_jobs", "--n-jobs"),
+        ("compare", "--cores --n_jobs --jobs", "--n-jobs"),
+        ("train", "--together", "--groups"),
+        ("demo", "--force", "--overwrite"),
     ],
 )
 def test_an_option_by_a_name_that_people_guess(refused, command, guesses, meant):
     """Also where other options are missing, which is an error of its own."""
     for guess in guesses.split():
         for words in ([guess, "a"], [f"{guess}=a"], ["a", "b", guess, "a"]):
-            line = refused(2, command, *words)
-            assert line.startswith(f"unrecognized arguments: {guess} (did you mean {meant}?); see")
+            assert f"{guess} (did you mean {meant}?)" in refused(2, command, *words)
 
 
 def test_guesses_are_not_silly(refused):
     for word in ("--class-order", "--label", "--foo", "--xyz", "--colour"):  # predict has none such
-        line = refused(2, "predict", "m.rejo", "new.csv", word)
-        assert line == f"unrecognized arguments: {word}; see rejo predict --help"
+        assert "did you mean" not in refused(2, "predict", "m.rejo", "new.csv", word)
     for option, others in OTHER_NAMES.items():
         for other in others.split():
             assert f"--{other}" != option
@@ -308,27 +254,6 @@ def test_guesses_are_not_silly(refused):
 def parsers():
     (commands,) = (a for a in cli.build_parser()._actions if a.choices)
     return commands.choices
-
-
-def test_places_without_an_option(refused):
-    for word, place in (("--model", "MODEL"), ("--data", "DATA"), ("--input", "DATA")):
-        line = refused(2, "predict", word, "a", "b")
-        assert f"unrecognized arguments: {word} ({place} is given without an option)" in line
-
-
-def test_a_value_that_begins_with_a_dash(refused):
-    words = ("train", "t.csv", "--target", "y", "--reject-cost", "0.2", "-o", "m")
-    assert "needs =: --order=-1,0,1;" in refused(2, *words, "--order", "-1,0,1")
-    assert "needs =: --missing=-,x;" in refused(2, *words, "--missing", "-,x")
-    assert "t.csv" in refused(2, *words, "--order=-1,0,1")  # read as classes; there is no table
-
-
-@pytest.mark.parametrize(
-    ("word", "hint"),
-    [("fit", "did you mean train?"), ("pedict", "did you mean predict?"), ("dance", "choose from")],
-)
-def test_a_command_by_another_name(refused, word, hint):
-    assert f"invalid choice: {word!r} ({hint}" in refused(2, word, "t.csv")
 
 
 @pytest.mark.parametrize(

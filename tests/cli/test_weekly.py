@@ -71,7 +71,11 @@ def make_cases(n, seed, sep=",", decimal=".", date="%Y-%m-%d"):
 STYLES = [(",", ".", "%Y-%m-%d"), (";", ",", "%d.%m.%Y"), ("\t", ".", "%d/%m/%Y")]
 
 
-@pytest.fixture(scope="module", params=STYLES, ids=["comma", "semicolon", "tab"])
+@pytest.fixture(
+    scope="module",
+    params=[STYLES[1], *(pytest.param(style, marks=pytest.mark.check) for style in STYLES[::2])],
+    ids=["semicolon", "comma", "tab"],
+)
 def office(request, tmp_path_factory):
     office = Office(tmp_path_factory.mktemp("office"), *request.param)
     path = office.write(make_cases(N_TRAINED, 0, *request.param), "trained.csv")
@@ -142,7 +146,7 @@ def empty_rows(frame):
     return int((frame[list(FEATURES)] == "").all(axis=1).sum())
 
 
-@settings(max_examples=12, phases=ONCE)
+@settings(max_examples=10, phases=ONCE)
 @given(data=st.data())
 def test_every_row_has_a_decision_or_a_reason(office, data):
     check(office, data)

@@ -40,7 +40,7 @@ from typing import Any, NoReturn
 from rejo import __version__
 from rejo._io import one_line, without_password
 from rejo.cli import _version, compare, demo, evaluate, inspect, look, predict, train
-from rejo.cli._aliases import RENAMED, command_meant, pointer
+from rejo.cli._aliases import command_meant, pointer
 from rejo.cli._files import CommandError, warn
 from rejo.cli._options import explain
 from rejo.cli._streams import steady_streams
@@ -136,8 +136,6 @@ class _Parser(argparse.ArgumentParser):
         before = ""
         for word in takewhile(lambda word: word != "--", words):
             option = word.partition("=")[0]
-            if RENAMED.get(option) in options:
-                self.error(f"{option} is now called {RENAMED[option]}")
             named = re.match("--?[A-Za-z]", option)
             if named and option not in options:
                 # A file may follow -o at once: -oloans.rejo.

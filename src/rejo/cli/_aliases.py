@@ -1,22 +1,17 @@
-"""Options under the names that people guess, and the ones that they mean."""
+"""Options and commands under the names that people guess, and the ones that they mean."""
 
 import re
 from collections.abc import Collection, Iterable
 
 from rejo._errors import close_words
 
-RENAMED = {
-    "--together": "--groups",
-    "--force": "--overwrite",
-    "--jobs": "--n-jobs",
-}
 # Option -> other names for it. A name may stand for several options: commands have one of them.
 OTHER_NAMES = {
     "--target": "label labels y outcome class response target-column target-col dependent truth",
     "--order": "class-order classes levels ordered ordinal label-order category-order",
     "--id": "index ids id-column id-col index-col key case case-id row-id identifier",
     "--by": "group-by groupby segment segments stratify subgroup slice split-by per",
-    "--groups": "group-column cluster clusters patient person keep-together",
+    "--groups": "together group-column cluster clusters patient person keep-together",
     "--group": "protected sensitive sensitive-feature sensitive-features promise-by group-col",
     "--time": "date dates timestamp when order-by time-column chronological",
     "--novelty": "novel outlier outliers anomaly anomalies ood detector",
@@ -50,9 +45,9 @@ OTHER_NAMES = {
     "--output": "out outfile output-file save save-to to dest destination output-folder out-dir "
     "model-file model-path",
     "--report": "html page report-file output-report",
-    "--overwrite": "replace clobber yes",
+    "--overwrite": "force replace clobber yes",
     "--seed": "random-state random-seed rng",
-    "--n-jobs": "threads workers processes cores cpus parallel njobs num-workers",
+    "--n-jobs": "jobs threads workers processes cores cpus parallel njobs num-workers",
     "--dask": "cluster scheduler distributed dask-address client",
     "--trusted": "trust trusted-types allow",
     "--max-bytes": "memory max-memory max-size",
