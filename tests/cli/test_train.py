@@ -51,16 +51,14 @@ def test_numbers_categories_dates_missing_values_and_constants(run, table):
 
 
 def test_how_the_table_is_written_does_not_matter(run, table):
-    """The same model from commas, semicolons with a decimal comma, tabs, a BOM and Parquet."""
+    """The same model from commas, semicolons with a decimal comma, UTF-16 and a zipped file."""
     frame = table()
     frame.to_csv("comma.csv", index=False)
     frame.to_csv("semicolon.csv", index=False, sep=";", decimal=",")
-    frame.to_csv("tab.tsv", index=False, sep="\t")
-    frame.to_csv("bom.csv", index=False, encoding="utf-8-sig")
     frame.to_csv("utf16.csv", index=False, encoding="utf-16")
     frame.to_csv("zipped.csv.gz", index=False)
     hashes, data = set(), set()
-    for path in ("comma.csv", "semicolon.csv", "tab.tsv", "bom.csv", "utf16.csv", "zipped.csv.gz"):
+    for path in ("comma.csv", "semicolon.csv", "utf16.csv", "zipped.csv.gz"):
         train(run, path, "--id", "case", *FIXED, "--overwrite")
         found = inspect("m.rejo")
         data.add(found.data_hash)
@@ -386,7 +384,7 @@ def test_a_target_that_cannot_be_reached(refused, table):
 # ---- the kind of model --------------------------------------------------------------------
 
 
-FEW = ("logistic", "logistic-posterior", "svm", "boosting")  # the others in `make check`
+FEW = ("logistic", "logistic-posterior", "svm")  # the others in `make check`
 
 
 @pytest.mark.parametrize(
@@ -621,6 +619,7 @@ def test_warnings_of_models_that_are_not_taken_are_not_shown(run, table, monkeyp
     assert (code, err) == (0, "")
 
 
+@pytest.mark.check
 def test_twelve_classes_without_an_order(run, table):
     frame = table(600, tuple(f"kind {letter}" for letter in "abcdefghijkl"))
     frame.to_csv("t.csv", index=False)
