@@ -21,7 +21,7 @@ def row(out, title):
 @pytest.fixture
 def quick(monkeypatch):
     """All methods, with one point of each grid."""
-    methods = rejo.selection.comparison.methods_to_compare
+    methods = rejo.selection.methods_to_compare
     names = []
 
     def first_points(*args, **options):
@@ -34,7 +34,7 @@ def quick(monkeypatch):
             for name, grid in grids.items()
         }
 
-    monkeypatch.setattr("rejo.selection.comparison.methods_to_compare", first_points)
+    monkeypatch.setattr("rejo.selection.methods_to_compare", first_points)
     return names
 
 
@@ -94,7 +94,7 @@ def test_synthetic_problems(run, monkeypatch):
     def methods(names, problem):
         return {"ours": rejo.RejoSVC(gamma=2)}, {"ours": {"C": [0.1, 10]}}
 
-    monkeypatch.setattr("rejo.selection.comparison.methods_to_compare", methods)
+    monkeypatch.setattr("rejo.selection.methods_to_compare", methods)
     code, out, err = run("compare", "--demo", "--repetitions", "2")
     assert (code, err) == (0, "")
     first, second = out.split("\n\n")[:2]

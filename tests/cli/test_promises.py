@@ -230,7 +230,7 @@ def test_promises_by_class_and_in_order_of_time(run, cases):
 def test_the_race_sees_no_calibration_case(monkeypatch, run, cases, together, time):
     """Rows of the race are those that the model learns from; the others prove the promise."""
     import rejo.selection
-    from rejo.selection import holdout, proof
+    from rejo.selection import proof
 
     held, raced = [], []
     hold_out, choose_model = proof.hold_out, rejo.selection.choose_model
@@ -243,7 +243,7 @@ def test_the_race_sees_no_calibration_case(monkeypatch, run, cases, together, ti
         raced.append(X.index.to_numpy())
         return choose_model(prepare, X, y, **how)
 
-    for module in (holdout, proof):
+    for module in (rejo.selection, proof):
         monkeypatch.setattr(module, "hold_out", watched)
     monkeypatch.setattr(rejo.selection, "choose_model", race)
     words = ("--review-budget", "0.9", "--confidence", "0.8", *together, *time)
