@@ -1,17 +1,12 @@
-"""What goes wrong in practice: each case in its own process, with a time limit.
+"""What goes wrong in practice, each case with a time limit.
 
 A case ends with the right answer, with a warning, or with an error that names the parameter;
-never with a crash, a hang or a model that silently learned nothing.  Run as a script, this file
-forks a process for each case from one that has imported everything, and prints the outcomes.
+never with a crash, a hang or a model that silently learned nothing.
 """
 
-import json
-import multiprocessing
 import os
-import subprocess
-import sys
+import re
 import tempfile
-import time
 import warnings
 
 import numpy as np
@@ -21,8 +16,7 @@ from scipy import sparse
 
 from rejo import RejoSVC
 
-LIMIT = 20.0  # seconds for a case
-WORKERS = 2
+LIMIT = 60  # seconds for a case, on a busy machine
 
 rng = np.random.RandomState(0)
 N = 80
@@ -276,89 +270,30 @@ CASES = {
 }
 
 
-# ---- the runner --------------------------------------------------------------------------
-
-
-def run_case(name, connection):
-    outcome = {"warnings": [], "error": None, "answer": None}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        warnings.filterwarnings("ignore", "rejo runs on its NumPy reference")
-        try:
-            outcome["answer"] = CASES[name][0]()
-        except Exception as error:
-            outcome["error"] = [type(error).__name__, str(error)]
-    outcome["warnings"] = [f"{w.category.__name__}: {w.message}" for w in caught]
-    connection.send(json.dumps(outcome))
-
-
-def run_all():
-    """Outcome of every case, a few at a time, each killed at its time limit."""
-    context = multiprocessing.get_context("fork")
-    waiting, running, outcomes = list(CASES), {}, {}
-    while waiting or running:
-        while waiting and len(running) < WORKERS:
-            receive, send = context.Pipe(duplex=False)
-            name = waiting.pop(0)
-            process = context.Process(target=run_case, args=(name, send))
-            process.start()
-            send.close()
-            running[name] = process, receive, time.monotonic()
-        for name, (process, receive, start) in list(running.items()):
-            late = time.monotonic() - start > LIMIT
-            if late:
-                process.kill()
-                outcomes[name] = {"end": f"killed after {LIMIT:g} s"}
-            elif receive.poll(0.002):
-                try:
-                    outcomes[name] = {"end": "done", **json.loads(receive.recv())}
-                except EOFError:
-                    process.join()
-                    outcomes[name] = {"end": f"died with code {process.exitcode}"}
-            if name in outcomes:
-                process.join()
-                del running[name]
-    return outcomes
-
-
-@pytest.fixture(scope="module")
-def outcomes():
-    if "fork" not in multiprocessing.get_all_start_methods():
-        pytest.skip("needs fork")
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, __file__], capture_output=True, env=environment, check=True, timeout=280
-    )
-    return json.loads(done.stdout)
-
-
 def inside(answer, expected):
     if isinstance(expected, list):
         return answer == expected
     return expected[0] <= answer <= expected[1]
 
 
+@pytest.mark.timeout(LIMIT)
 @pytest.mark.parametrize("name", CASES)
-def test_fault(outcomes, name):
-    _, kind, expected = CASES[name]
-    outcome = outcomes[name]
-    assert outcome["end"] == "done", outcome
-    if kind == ERROR:
-        assert outcome["error"] is not None, outcome
-        assert outcome["error"][0] in ("ValueError", "InvalidParameterError"), outcome
-        assert expected in outcome["error"][1], outcome
-        return
-    assert outcome["error"] is None, outcome
+def test_fault(name):
+    act, kind, expected = CASES[name]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", "rejo runs on its NumPy reference")
+        if kind == ERROR:
+            with pytest.raises(ValueError, match=re.escape(expected)):
+                act()
+            return
+        answer = act()
+    said = [str(warning.message) for warning in caught]
     if kind == RIGHT:
-        assert outcome["warnings"] == []
-        assert inside(outcome["answer"], expected), outcome
+        assert said == []
+        assert inside(answer, expected)
     elif kind == WARNING:
-        assert any(expected in w for w in outcome["warnings"]), outcome
+        assert any(expected in text for text in said)
     else:
         text, interval = expected
-        warned = any(text in w for w in outcome["warnings"])
-        assert warned or inside(outcome["answer"], interval), outcome
-
-
-if __name__ == "__main__":
-    print(json.dumps(run_all()))
+        assert any(text in warning for warning in said) or inside(answer, interval)

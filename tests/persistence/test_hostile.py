@@ -219,7 +219,7 @@ def no_schema(edit):
 
 @hostile("linear", "compressed")
 def compressed_bomb(edit):
-    edit.members["99.npy"] = npy(np.zeros(10**7))
+    edit.members["99.npy"] = npy(np.zeros(10**5))
     return zipped(unpack(bytes(edit)).items(), zipfile.ZIP_DEFLATED)
 
 
@@ -471,7 +471,7 @@ def header_for_an_array(edit):
 def bomb_in_a_sparse_matrix(edit):
     buffer = io.BytesIO()
     np.savez_compressed(
-        buffer, data=np.zeros(10**7), indices=[0], indptr=[0], shape=[1, 1], format=b"csr"
+        buffer, data=np.zeros(10**5), indices=[0], indptr=[0], shape=[1, 1], format=b"csr"
     )
     edit.members[edit.node("_basis")["file"]] = buffer.getvalue()
 
@@ -1158,12 +1158,6 @@ def test_a_hostile_file_is_refused_in_one_line(name, good, tmp_path):
     assert "\n" not in str(error.value)
 
 
-def test_there_are_enough_of_them(good):
-    assert len(HOSTILE) >= 20
-    for model, data in good.items():  # what they were made from is good
-        assert bytes(Edit(data)), model
-
-
 AUDIT = """
 import sys
 from pathlib import Path
@@ -1224,15 +1218,19 @@ def test_an_audit_hook_sees_no_import_exec_or_socket(good, tmp_path):
     assert run.stdout == f"{len(HOSTILE)} refused\n", run.stdout + run.stderr
 
 
+SOME_AND_MANY = pytest.mark.parametrize("times", [1, pytest.param(10, marks=pytest.mark.check)])
+
+
+@SOME_AND_MANY
 @pytest.mark.parametrize("model", ["linear", "svc"])
-def test_random_mutations_are_refused_or_change_nothing(model, good, data, tmp_path):
+def test_random_mutations_are_refused_or_change_nothing(model, times, good, data, tmp_path):
     X, _ = data
-    path, draw = tmp_path / "model.rejo", random.Random(0)
+    path, draw = tmp_path / "model.rejo", random.Random(times)
     path.write_bytes(good[model])
     expected = load(path).predict(X)
     survivors = 0
     with path.open("r+b", buffering=0) as file:
-        for _ in range(5000):
+        for _ in range(500 * times):
             file.seek(0)
             file.write(mutated(good[model], draw))
             file.truncate()
@@ -1242,7 +1240,7 @@ def test_random_mutations_are_refused_or_change_nothing(model, good, data, tmp_p
                 continue
             survivors += 1
             np.testing.assert_array_equal(found, expected)
-    assert 0 < survivors < 2500
+    assert 0 < survivors < 250 * times
 
 
 def mutated(data, draw):
@@ -1267,13 +1265,14 @@ def mutated(data, draw):
     return bytes(data)
 
 
-def test_mutations_behind_a_correct_checksum(good, data, tmp_path):
+@SOME_AND_MANY
+def test_mutations_behind_a_correct_checksum(times, good, data, tmp_path):
     """What the checksum would find is found by the other checks, or does not crash."""
     X, _ = data
-    path, draw = tmp_path / "model.rejo", random.Random(1)
+    path, draw = tmp_path / "model.rejo", random.Random(times)
     refused = 0
     parts = {name: unpack(good[name]) for name in ("linear", "svc", "mlp", "tree")}
-    for _ in range(600):
+    for _ in range(60 * times):
         members = dict(parts[draw.choice(list(parts))])
         header = json.loads(members.pop("rejo.json"))
         name = draw.choice(list(members))
@@ -1290,4 +1289,4 @@ def test_mutations_behind_a_correct_checksum(good, data, tmp_path):
             refused += 1
         with contextlib.suppress(ModelFileError):
             inspect(path)
-    assert refused > 100
+    assert refused > 10 * times

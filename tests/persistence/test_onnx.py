@@ -31,8 +31,6 @@ from rejo.selection import RejectClassifierCV, RejoSVCCV
 pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
 
-N = 100_000
-
 MODELS = {
     "linear svc": RejoSVC(kernel="linear"),
     "rbf": RejoSVC(C=10, gamma=3.0),
@@ -125,10 +123,11 @@ def run(proto, X):
     return [np.concatenate(part) for part in zip(*parts, strict=True)]
 
 
+@pytest.mark.parametrize("n", [5000, pytest.param(100_000, marks=pytest.mark.check)])
 @pytest.mark.parametrize("name", MODELS)
-def test_decisions_are_identical_on_100_000_rows(name, data):
+def test_decisions_are_identical(name, n, data):
     model = MODELS[name].fit(*data)
-    X = np.random.RandomState(1).uniform(-1.5, 1.5, (N, 2))
+    X = np.random.RandomState(1).uniform(-1.5, 1.5, (n, 2))
     label, index, scores = run(to_onnx(model), X)
     np.testing.assert_array_equal(label, model.predict(X))
     if hasattr(model, "reject_mask"):
@@ -152,7 +151,7 @@ def same_by_posteriors(model, X):
 
 @pytest.fixture
 def points():
-    return np.random.RandomState(1).uniform(-1.5, 1.5, (10_000, 2))
+    return np.random.RandomState(1).uniform(-1.5, 1.5, (3000, 2))
 
 
 @pytest.mark.parametrize("name", [*POSTERIORS, *TWO_CLASSES])
@@ -277,7 +276,8 @@ def test_missing_values_and_categories(data):
         sparse_threshold=0.0,
     )
     model = make_pipeline(columns, RejoSVC()).fit(X, y)
-    new = X[random.randint(0, len(X), N)] + random.normal(0, 0.1, (N, 4)) * [1, 1, 0, 1]
+    n = 20_000
+    new = X[random.randint(0, len(X), n)] + random.normal(0, 0.1, (n, 4)) * [1, 1, 0, 1]
     new[::50, 2] = 77  # unknown
     label, _, _ = run(to_onnx(model), new)
     np.testing.assert_array_equal(label, model.predict(new))

@@ -231,6 +231,14 @@ def fitted():
 
 
 SPECIAL = ("precomputed", "precomputed logistic", "table", "streamed", "groups")
+# A few of all, with a boundary machine, trees, a network, a wrapper, a blend and a search.
+FEW_MODELS = ("linear", "svc", "boost", "network", "chow", "blend", "budget of posteriors")
+
+
+def sooner(name, *more, least):
+    """Return the parameters of a test; `make test` has those of some models, `make check` all."""
+    marks = () if name in least and more in ((), (2, "dense")) else pytest.mark.check
+    return pytest.param(name, *more, marks=marks)
 
 
 # ---- what comes back ----------------------------------------------------------------------
@@ -241,7 +249,11 @@ def last_of(model):
 
 
 @pytest.mark.parametrize(
-    ("name", "n_classes", "kind"), [*variants(), *((name, 2, "dense") for name in SPECIAL)]
+    ("name", "n_classes", "kind"),
+    [
+        sooner(*variant, least=[*LEARNERS, *BINARY, *SPECIAL])
+        for variant in (*variants(), *((name, 2, "dense") for name in SPECIAL))
+    ],
 )
 def test_a_model_answers_as_before(fitted, tmp_path, name, n_classes, kind):
     model, X = fitted(name, n_classes, kind)
@@ -257,10 +269,9 @@ def test_a_model_answers_as_before(fitted, tmp_path, name, n_classes, kind):
 
 def test_every_class_stands_in_a_file_here(fitted):
     found = set()
-    for name, n_classes, kind in [*variants(), *((name, 2, "dense") for name in SPECIAL)]:
-        if kind != "dense":
-            continue
-        found |= {type(part) for part in parts_of(fitted(name, n_classes, kind)[0])}
+    models = [(name,) for name in (*LEARNERS, *BINARY, *SPECIAL)]
+    for key in (*models, ("boundaries", 3)):  # with more than two classes it has other parts
+        found |= {type(part) for part in parts_of(fitted(*key)[0])}
     public = {getattr(rejo, name) for name in rejo.__all__}
     estimators = {
         cls for cls in public if python_inspect.isclass(cls) and issubclass(cls, BaseEstimator)
@@ -460,7 +471,9 @@ def attack(model, X, changes):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", [*LEARNERS, *BINARY, *SPECIAL])
+@pytest.mark.parametrize(
+    "name", [sooner(name, least=FEW_MODELS) for name in (*LEARNERS, *BINARY, *SPECIAL)]
+)
 def test_no_attribute_can_be_hostile(fitted, name):
     model, X = fitted(name, 2, "dense")
     model = as_built(model)
@@ -505,7 +518,9 @@ def double(values):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", [*LEARNERS, *BINARY, *SPECIAL])
+@pytest.mark.parametrize(
+    "name", [sooner(name, least=FEW_MODELS) for name in (*LEARNERS, *BINARY, *SPECIAL)]
+)
 def test_nothing_hostile_hides_in_a_pair(fitted, name):
     """Attributes of the same value, or of the same length, are changed together."""
     model, X = fitted(name, 2, "dense")

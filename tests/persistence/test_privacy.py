@@ -155,6 +155,18 @@ OTHERS = {
 FUNCTIONS = ["sklearn.feature_selection._univariate_selection.f_classif"]
 
 
+FEW = (
+    "RejoLinear", "RejoSVC", "RejoKernelLogistic", "ReplicationClassifier", "TableEncoder",
+    "ColumnTransformer", "Nystroem", "Pipeline", "PCA", "SVC",
+)  # fmt: skip
+
+
+def some(name, *more):
+    """Return the parameters of a test; `make test` has those of a few classes, `make check` all."""
+    marks = () if name.rpartition(".")[2] in FEW else pytest.mark.check
+    return pytest.param(name, *more, marks=marks)
+
+
 def around(name):
     """Models of rejo around or after an estimator of scikit-learn."""
     module, _, name = name.rpartition(".")
@@ -266,7 +278,7 @@ def test_every_public_estimator_is_among_them():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    ("name", "i"), [(name, i) for name, models in OWN.items() for i in range(len(models))]
+    ("name", "i"), [some(name, i) for name, models in OWN.items() for i in range(len(models))]
 )
 def test_rows_in_an_estimator_of_rejo(name, i, path):
     X, y = data()
@@ -279,7 +291,7 @@ def test_rows_in_an_estimator_of_rejo(name, i, path):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", sorted(n for n in ESTIMATORS if n.startswith("sklearn.")))
+@pytest.mark.parametrize("name", [some(n) for n in sorted(ESTIMATORS) if "sklearn." in n])
 def test_rows_in_or_after_an_estimator_of_scikit_learn(name, path):
     if name.rpartition(".")[2] in NO_TABLE:
         pytest.skip("sees no table")
@@ -289,7 +301,7 @@ def test_rows_in_or_after_an_estimator_of_scikit_learn(name, path):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", OTHERS.values())
+@pytest.mark.parametrize("name", [some(name) for name in OTHERS.values()])
 def test_rows_in_or_after_an_estimator_that_a_caller_allows(name, path):
     X, y = data()
     for model in around(name):

@@ -37,6 +37,7 @@ def found():
     return walk("--file", 0.4, "--memory", 0.15)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("where", ["file", "memory"])
 def test_hostile_attributes_do_no_harm(found, where):
     assert found[where]["failures"] == []
@@ -62,6 +63,7 @@ def _exists(name):
     return hasattr(importlib.import_module(module), cls)
 
 
+@pytest.mark.check
 def test_every_class_is_in_the_zoo(found):
     classes = {name for name in TRUSTED_TYPES if not name.startswith(NO_ESTIMATORS)}
     classes = {name for name in classes if _exists(name)}

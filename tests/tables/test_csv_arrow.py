@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example
 from hypothesis import strategies as st
 
 pd = pytest.importorskip("pandas")
@@ -14,6 +14,7 @@ pa = pytest.importorskip("pyarrow")
 from rejo.tables import TableEncoder, TableError, TableWriter, read_chunks  # noqa: E402
 from rejo.tables._csv import CsvFile  # noqa: E402
 from rejo.tables._csv_arrow import ArrowParser, exact_numbers  # noqa: E402
+from tests.some_and_many import some_and_many  # noqa: E402
 
 ENCODER = TableEncoder().fit(
     pd.DataFrame(
@@ -137,12 +138,19 @@ styles = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=20)
-@given(rows=st.lists(clean, min_size=5, max_size=20), style=styles)
-def test_clean_files_are_read_by_pyarrow(tmp_path_factory, rows, style):
+def clean_files_are_read_by_pyarrow(tmp_path_factory, rows, style):
     path = tmp_path_factory.mktemp("c") / "a.csv"
     path.write_bytes(written(rows * (800 // len(rows)), **style))
     assert same(path) > 3
+
+
+test_clean_files, test_many_clean_files = some_and_many(
+    clean_files_are_read_by_pyarrow,
+    5,
+    20,
+    rows=st.lists(clean, min_size=5, max_size=20),
+    style=styles,
+)
 
 
 def test_missing_numbers_do_not_need_the_careful_reader(tmp_path):
@@ -151,16 +159,7 @@ def test_missing_numbers_do_not_need_the_careful_reader(tmp_path):
     assert same(tmp_path / "a.csv") > 3
 
 
-@settings(max_examples=40)
-@given(
-    rows=st.lists(clean, min_size=3, max_size=10),
-    odd=st.lists(st.tuples(st.integers(0, 799), st.integers(0, 5)), max_size=4),
-    style=styles,
-    decimal=st.sampled_from([None, ",", "."]),
-    missing=st.sampled_from([[], ["999"], ["none at all"]]),
-    data=st.data(),
-)
-def test_files_with_a_few_odd_cells(tmp_path_factory, rows, odd, style, decimal, missing, data):
+def files_with_a_few_odd_cells(tmp_path_factory, rows, odd, style, decimal, missing, data):
     path = tmp_path_factory.mktemp("m") / "a.csv"
     all_rows = [list(rows[i % len(rows)]) for i in range(800)]
     for row, column in odd:
@@ -172,16 +171,35 @@ def test_files_with_a_few_odd_cells(tmp_path_factory, rows, odd, style, decimal,
     same(path, decimal=decimal, missing=missing)
 
 
-@settings(max_examples=40, deadline=None)
-@given(values=st.lists(digits | long_number | plain_number, min_size=1, max_size=30))
+test_odd_cells, test_many_odd_cells = some_and_many(
+    files_with_a_few_odd_cells,
+    10,
+    40,
+    rows=st.lists(clean, min_size=3, max_size=10),
+    odd=st.lists(st.tuples(st.integers(0, 799), st.integers(0, 5)), max_size=4),
+    style=styles,
+    decimal=st.sampled_from([None, ",", "."]),
+    missing=st.sampled_from([[], ["999"], ["none at all"]]),
+    data=st.data(),
+)
+
+
 @example(values=["0.1234567890123456", "12345678901234567890", "9007199254740993"])
 @example(values=["123456789012345", "0.00000000000001", "99999999999999.9", "1.5e-7", "1e23"])
-def test_every_number_is_that_of_the_careful_reader(tmp_path_factory, values):
+def every_number_is_that_of_the_careful_reader(tmp_path_factory, values):
     path = tmp_path_factory.mktemp("n") / "a.csv"
     rows = [("01", "1.5", "cook", "2020-01-01", "", "0.25")] * 150
     rows += [("01", values[i % len(values)], "cook", "2020-01-01", "", "0.25") for i in range(300)]
     path.write_bytes(written(rows))
     same(path)
+
+
+test_numbers, test_many_numbers = some_and_many(
+    every_number_is_that_of_the_careful_reader,
+    10,
+    40,
+    values=st.lists(digits | long_number | plain_number, min_size=1, max_size=30),
+)
 
 
 def test_long_numbers_are_left_to_a_pandas_that_does_not_round(tmp_path):

@@ -4,7 +4,6 @@ from datetime import date, datetime
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pd = pytest.importorskip("pandas")
@@ -13,6 +12,7 @@ from rejo.tables import TableEncoder, TableError, read_chunks, read_table  # noq
 from rejo.tables.dates import FORMATS, read_date  # noqa: E402
 from rejo.tables.marks import number, read_cell, same_unit  # noqa: E402
 from rejo.tables.spelling import merged  # noqa: E402
+from tests.some_and_many import some_and_many  # noqa: E402
 
 STYLES = st.fixed_dictionaries(
     {
@@ -38,14 +38,7 @@ def written(value, style):
     return style["minus"].format(text) if value < 0 else text
 
 
-@settings(max_examples=300, deadline=None)
-@given(
-    values=st.lists(st.integers(-99_999_999, 99_999_999), min_size=1, max_size=30),
-    size=st.sampled_from([1, 10**3, 10**5]),
-    style=STYLES,
-    sep=st.sampled_from(";\t|"),
-)
-def test_numbers_read_back_equal_or_the_reader_asks(tmp_path_factory, values, size, style, sep):
+def numbers_read_back_equal_or_the_reader_asks(tmp_path_factory, values, size, style, sep):
     values = [value // size / 10 ** style["digits"] for value in values]
     cells = [written(value, style) for value in values]
     path = tmp_path_factory.mktemp("styles") / "a.csv"
@@ -66,12 +59,18 @@ def test_numbers_read_back_equal_or_the_reader_asks(tmp_path_factory, values, si
     np.testing.assert_allclose(frame["x"], values, rtol=1e-12)
 
 
-@settings(max_examples=200, deadline=None)
-@given(
-    days=st.lists(st.dates(date(1970, 1, 1), date(2060, 1, 1)), min_size=1, max_size=20),
-    formats=st.lists(st.sampled_from(FORMATS), min_size=1, max_size=3),
+test_numbers, test_many_numbers = some_and_many(
+    numbers_read_back_equal_or_the_reader_asks,
+    60,
+    300,
+    values=st.lists(st.integers(-99_999_999, 99_999_999), min_size=1, max_size=30),
+    size=st.sampled_from([1, 10**3, 10**5]),
+    style=STYLES,
+    sep=st.sampled_from(";\t|"),
 )
-def test_dates_read_back_equal_or_the_reader_asks(tmp_path_factory, days, formats):
+
+
+def dates_read_back_equal_or_the_reader_asks(tmp_path_factory, days, formats):
     cells = [f"{day:{formats[i % len(formats)]}}" for i, day in enumerate(days)]
     path = tmp_path_factory.mktemp("dates") / "a.csv"
     path.write_text("x;w\n" + "".join(f"{cell};a\n" for cell in cells))
@@ -85,6 +84,15 @@ def test_dates_read_back_equal_or_the_reader_asks(tmp_path_factory, days, format
         return  # two orders: unclear cells follow the clear ones
     assert table.readings["x"].kind == "date"
     assert [day.date() for day in table.frame["x"]] == days
+
+
+test_dates, test_many_dates = some_and_many(
+    dates_read_back_equal_or_the_reader_asks,
+    40,
+    200,
+    days=st.lists(st.dates(date(1970, 1, 1), date(2060, 1, 1)), min_size=1, max_size=20),
+    formats=st.lists(st.sampled_from(FORMATS), min_size=1, max_size=3),
+)
 
 
 @pytest.mark.parametrize(
