@@ -75,5 +75,5 @@ def test_numbers_without_a_float_are_refused(name, value):
 
 def test_a_network_that_does_not_fit_into_memory_is_refused():
     for sizes in (2**40, (10**6, 10**6), 10**400):
-        with pytest.raises(ValueError, match=r"hidden_layer_sizes=.* 3 features is a network of"):
+        with pytest.raises(ValueError, match="hidden_layer_sizes"):
             rejo.RejoMLP(sizes).fit(X, y)

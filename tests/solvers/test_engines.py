@@ -145,7 +145,7 @@ def test_without_the_extension_one_warning_says_so(monkeypatch):
     monkeypatch.setattr(svm, "_svm", None)
     svm._warn_of_the_reference.cache_clear()
     X, y = np.arange(8.0)[:, None], np.arange(8) > 3
-    with pytest.warns(RuntimeWarning, match="Install a C\\+\\+17 compiler") as caught:
+    with pytest.warns(RuntimeWarning, match="compiler") as caught:
         RejoSVC().fit(X, y)
     assert caught[0].filename == __file__
     RejoSVC().fit(X, y)  # silent: warnings are errors here
@@ -176,16 +176,13 @@ def test_an_interrupt_ends_a_fit_within_a_second():
 
         def interrupt():
             global start
-            while True:  # code that ignores exceptions may swallow one
-                start = time.process_time()
-                os.kill(os.getpid(), signal.SIGINT)
-                time.sleep(10)
+            start = time.process_time()
+            os.kill(os.getpid(), signal.SIGINT)
 
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(20_000, 40)), rng.integers(0, 2, 20_000)
-        timer = threading.Timer(1.0, interrupt)
-        timer.daemon = True
-        timer.start()
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background has none
+        threading.Timer(1.0, interrupt).start()
         try:
             RejoSVC(C=1e4, gamma=0.02, tol=1e-6, cache_size=20).fit(X, y)
         except KeyboardInterrupt:

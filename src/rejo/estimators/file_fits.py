@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sklearn.utils import check_random_state
 
@@ -30,6 +30,8 @@ from rejo.tables.pieces import columns_of, pieces_of
 if TYPE_CHECKING:
     from rejo.estimators.boosting import RejoBoost
 
+Model = TypeVar("Model", bound="RejoBoost")
+
 UNNAMED_INDEX = re.compile(r"__index_level_\d+__$")  # how pandas stores it in a file
 HELD_OUT = 0.1  # share of the rows, unless the model says another one
 
@@ -41,7 +43,7 @@ def are_files(X: Any) -> bool:
     return isinstance(X, str | os.PathLike)
 
 
-def fit_files(model: RejoBoost, paths: Any, target: Any, n_threads: int) -> RejoBoost:
+def fit_files(model: Model, paths: Any, target: Any, n_threads: int) -> Model:
     """Fit on the columns of Parquet files: numbers, and categories (dictionaries).
 
     Rows are held out by a hash of their place.  Memory: about a byte for each value, one row group

@@ -95,7 +95,7 @@ class NumberedRows(NamedTuple):
 
     def some(self, which: NDArray[np.bool_]) -> NumberedRows:
         """Some of these rows."""
-        return NumberedRows(*(array[which] for array in self))
+        return NumberedRows(self.X[which], self.k[which], self.number[which])
 
     def block(self, factors: Floats | None) -> Block:
         """The rows as trees see them, with weights by the factors (K,) of the classes."""
