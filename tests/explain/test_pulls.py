@@ -220,11 +220,10 @@ def test_shares_by_hand():
 
 def test_where_reviews_are_most_frequent():
     values = np.arange(400.0)
-    place = most_reviewed(values, values >= 350)
-    assert place.where == "299 or more"  # not the highest number, which is one case's
-    low = most_reviewed(values, values < 50)
-    assert low.where == "at most 99"
-    assert place.reviewed == pytest.approx(50 / place.cases)
+    where, cases, share = most_reviewed(values, values >= 350)
+    assert where == "299 or more"  # not the highest number, which is one case's
+    assert share == pytest.approx(50 / cases)
+    assert most_reviewed(values, values < 50)[0] == "at most 99"
     words = np.array(["own", "rent"] * 100, dtype=object)
     assert most_reviewed(words, words == "rent") == ("rent", 100, 1.0)
     gaps = np.array([1.0, np.nan] * 100)

@@ -56,15 +56,12 @@ def insides(model: Any) -> Insides:
     steps = before
     while True:
         typical = getattr(model, "typical_", None) or typical
-        if hasattr(model, "steps"):
-            steps += [step for _, step in model.steps[:-1]]
-            model = model.steps[-1][1]
-        elif hasattr(model, "best_estimator_"):
-            model = model.best_estimator_
-        elif hasattr(model, "detector_"):  # it rejects, and a pipeline may be inside
-            model, steps = model.classifier_, after
-        else:
+        inside = _inside(model, steps)
+        if inside is None:
             break
+        if inside is getattr(model, "classifier_", None):  # the model rejects novel cases
+            steps = after
+        model = inside
     K = len(model.classes_)
     same = np.arange(K)
     if hasattr(model, "boundary_scores"):
@@ -74,19 +71,23 @@ def insides(model: Any) -> Insides:
     if mixes or not wraps:
         return Insides(before, after, model, same, False, typical)
     scorer = model.estimator_
-    while any(hasattr(scorer, name) for name in ("steps", "best_estimator_", "detector_")):
-        if hasattr(scorer, "steps"):
-            after += [step for _, step in scorer.steps[:-1]]
-            scorer = scorer.steps[-1][1]
-        elif hasattr(scorer, "detector_"):
-            scorer = scorer.classifier_
-        else:
-            scorer = scorer.best_estimator_
+    while (inside := _inside(scorer, after)) is not None:
+        scorer = inside
     column = same
     if library_of(scorer) != "xgboost":  # which calls the classes 0, 1, ...
         known = np.asarray(scorer.classes_).tolist()
         column = np.array([known.index(label) for label in model.classes_.tolist()])
     return Insides(before, after, scorer, column, False, typical)
+
+
+def _inside(model: Any, transformers: list[Any]) -> Any:
+    """What a pipeline, a search or a novelty detector stands around; its transformers are added."""
+    if hasattr(model, "steps"):
+        transformers += [step for _, step in model.steps[:-1]]
+        return model.steps[-1][1]
+    if hasattr(model, "best_estimator_"):
+        return model.best_estimator_
+    return model.classifier_ if hasattr(model, "detector_") else None
 
 
 def through(transformers: list[Any], X: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,6 @@ from rejo.explain.words import is_missing, said
 FEW = 6  # distinct numbers that each get a place of their own
 FEWEST_CASES, FEWEST_SHARE = 10, 0.02  # of a place whose share of reviews is worth telling
 PRIOR = 10.0  # cases with the usual share of reviews, so that a small place does not win by luck
-
-
-class MostReviewed(NamedTuple):
-    """The values of a feature at which most cases are reviewed."""
-
-    where: str  # "36 to 72", "72 or more", "none", "missing"; "" if there are too few cases
-    cases: int
-    reviewed: float  # share of these cases
 
 
 def top_shares(pulls: Floats, top: int) -> tuple[Floats, Floats]:
@@ -41,16 +33,20 @@ def top_shares(pulls: Floats, top: int) -> tuple[Floats, Floats]:
     return among.mean(axis=0), part.mean(axis=0)
 
 
-def most_reviewed(values: NDArray[Any], reviewed: NDArray[np.bool_]) -> MostReviewed:
-    """Find the range or the level of a feature (n,) at which most cases are reviewed (n,)."""
+def most_reviewed(values: NDArray[Any], reviewed: NDArray[np.bool_]) -> tuple[str, int, float]:
+    """Find the range or the level of a feature (n,) at which most cases are reviewed (n,).
+
+    In words, such as "36 to 72" or "missing", or "" if there are too few cases; with the number of
+    cases there, and the share of these that is reviewed.
+    """
     n, usual = len(values), float(reviewed.mean()) if len(reviewed) else 0.0
     fewest = max(FEWEST_CASES, FEWEST_SHARE * n)
-    best, found = usual, MostReviewed("", 0, 0.0)
+    best, found = usual, ("", 0, 0.0)
     for where, there in _places(values):
         cases, hits = int(there.sum()), int(reviewed[there].sum())
         share = (hits + PRIOR * usual) / (cases + PRIOR)
         if cases >= fewest and share > best:
-            best, found = share, MostReviewed(where, cases, hits / cases)
+            best, found = share, (where, cases, hits / cases)
     return found
 
 

@@ -15,15 +15,7 @@ LONGEST = 30  # letters of a value
 
 
 def standing_out(pulls: Floats, top: int) -> tuple[Indices, Indices]:
-    """Features that pull one case most, down and up: at most ``top`` each, the strongest first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rejo.explain.words import standing_out
-    >>> standing_out(np.array([0.5, -2.0, 1.0, 0.01, -0.3]), 2)
-    (array([1, 4]), array([2, 0]))
-    """
+    """Features that pull one case most, down and up: at most ``top`` each, the strongest first."""
     order = np.argsort(-np.abs(pulls), kind="stable")
     least = LEAST_PART * np.abs(pulls).max(initial=0.0)
     order = order[(np.abs(pulls[order]) >= least) & (pulls[order] != 0)]
@@ -31,14 +23,7 @@ def standing_out(pulls: Floats, top: int) -> tuple[Indices, Indices]:
 
 
 def said(value: Any) -> str:
-    """One value of a table, briefly.
-
-    Examples
-    --------
-    >>> from rejo.explain.words import said
-    >>> said(48.0), said(9131.55), said(0.12345), said("skilled"), said(float("nan"))
-    ('48', '9132', '0.123', 'skilled', 'missing')
-    """
+    """One value of a table, briefly: "48", "9132", "0.123", "skilled", "missing"."""
     if is_missing(value):
         return "missing"
     if isinstance(value, np.datetime64):

@@ -17,14 +17,7 @@ NAMES = ("_embedded", "_svm", "_trees")
 
 
 def compiled() -> dict[str, str]:
-    """Return the extensions that can be imported, each with a digest of its C++ sources.
-
-    Examples
-    --------
-    >>> from rejo.solvers.extensions import NAMES, compiled
-    >>> set(compiled()) <= set(NAMES)
-    True
-    """
+    """Return the extensions that can be imported, each with a digest of its C++ sources."""
     there = (name for name in NAMES if not why_missing(name))
     return {
         name: getattr(import_module(f"rejo.solvers.{name}"), "sources", "unknown") for name in there
@@ -32,14 +25,7 @@ def compiled() -> dict[str, str]:
 
 
 def why_missing(name: str) -> str:
-    """Return why an extension cannot be imported, or an empty text if it can.
-
-    Examples
-    --------
-    >>> from rejo.solvers.extensions import compiled, why_missing
-    >>> any(why_missing(name) for name in compiled())
-    False
-    """
+    """Return why an extension cannot be imported, or an empty text if it can."""
     try:
         import_module(f"rejo.solvers.{name}")
     except ModuleNotFoundError:
@@ -50,14 +36,7 @@ def why_missing(name: str) -> str:
 
 
 def remedy() -> str:
-    """Return what to do about a missing extension: what to install, and what to run.
-
-    Examples
-    --------
-    >>> from rejo.solvers.extensions import remedy
-    >>> remedy()
-    'Install ..., then run..., with your --index-url if you gave one: ...'
-    """
+    """Return what to do about a missing extension: what to install, and what to run."""
     windows = sys.platform == "win32"
     compiler = "clang-cl" if windows else "a C++17 compiler (GCC or Clang)"
     run = "run in cmd" if windows else "run"
@@ -69,12 +48,6 @@ def rebuild() -> str:
 
     A build without a compiler succeeds, and installers keep its wheel: they would install it again,
     here and elsewhere. The first command throws it away; the second one looks at no other cache.
-
-    Examples
-    --------
-    >>> from rejo.solvers.extensions import rebuild
-    >>> " install " in rebuild()
-    True
     """
     try:
         installed: Distribution | None = distribution("rejo")
