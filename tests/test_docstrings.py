@@ -24,3 +24,4 @@ MAIN = {getattr(rejo, name) for name in rejo.__all__} | set(CLASSES)
 )
 def test_it_has_an_example(thing):
     assert "\n>>> " in getdoc(thing)
+    assert "\n%" not in getdoc(thing), "a line is not filled in"
