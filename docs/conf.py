@@ -105,6 +105,7 @@ EXAMPLES = (
     "from_tuned_threshold",
     "groups_disparity",
     "novelty",
+    "bags",
     "million_rows",
     "torch_network",
     "regions_side_by_side",
@@ -116,8 +117,8 @@ EXAMPLES = (
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    # Without PyTorch, which is large, its example is shown and not run.
     "ignore_pattern": r"/(?!plot_)[^/]*\.py",
+    # Without PyTorch, which is large, its example is shown and not run.
     "filename_pattern": "/plot_" if find_spec("torch") else "/plot_(?!torch)",
     "doc_module": ("rejo",),
     "reference_url": {"rejo": None},
