@@ -59,7 +59,7 @@ def target_of(link, page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
     lost = []
-    for link in re.findall(r"\]\(([^)\s]+)\)", text_of(page)):
+    for link in re.findall(r"(?:\]\(|^\[\w+\]: )([^)\s]+)", text_of(page), re.M):
         path, _, anchor = link.partition("#")
         target = target_of(path, page)
         if target is None:
