@@ -164,11 +164,11 @@ def test_a_blend_is_no_worse_than_its_members_by_log_loss():
     for name, sd in (("a", 1.0), ("b", 1.0), ("useless", 20.0)):
         noisy = 1 / (1 + np.exp(-(logit + sd * rng.normal(size=2000))))
         parts[name] = np.column_stack([1 - noisy, noisy])
-    found = blend(parts, np.arange(2000) % 5, y)
+    mixed, weights, _ = blend(parts, np.arange(2000) % 5, y)
     losses = {name: log_loss(y, p, classes=[0, 1]) for name, p in parts.items()}
-    assert log_loss(y, found.p, classes=[0, 1]) < min(losses.values())
-    assert found.weights.get("useless", 0.0) < 0.1
-    assert found.weights["a"] == pytest.approx(found.weights["b"], abs=0.15)
+    assert log_loss(y, mixed, classes=[0, 1]) < min(losses.values())
+    assert weights.get("useless", 0.0) < 0.1
+    assert weights["a"] == pytest.approx(weights["b"], abs=0.15)
 
 
 def finalists(costs, losses):

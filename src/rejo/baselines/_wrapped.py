@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from numbers import Integral
@@ -35,6 +35,8 @@ from rejo.estimators import (
     set_random_states,
 )
 
+FEATURES = ("n_features_in_", "feature_names_in_")
+FITTED = ("classes_", "reject_label_", "reject_cost_", *FEATURES)
 Fold = tuple[Indices, Indices]
 Measure = Callable[[Any, Any, NDArray[Any]], Floats]  # of a fitted classifier, points, its labels
 
@@ -83,6 +85,15 @@ class Wrapper(WrapsClassifier):
         place[targets.rows] = np.arange(n)
         kept = [(place[train], place[test]) for train, test in splits]
         return [(train[train >= 0], test[test >= 0]) for train, test in kept]
+
+
+def copy_fitted(owner: Any, *sources: Any, names: Sequence[str] = FITTED) -> None:
+    """Give a model what another has learned, of the first source that has it."""
+    for name in names:
+        owner.__dict__.pop(name, None)
+        source = next((source for source in sources if hasattr(source, name)), None)
+        if source is not None:
+            setattr(owner, name, getattr(source, name))
 
 
 def with_last(model: Any, last: Any) -> Any:

@@ -31,7 +31,7 @@ from rejo._state import (
     storable,
 )
 from rejo._typing import Floats, Mask
-from rejo.baselines._wrapped import Fold, fit_clone, with_last
+from rejo.baselines._wrapped import Fold, copy_fitted, fit_clone, with_last
 from rejo.baselines.threshold import ThresholdRejectClassifier
 from rejo.estimators import (
     NOVEL,
@@ -50,7 +50,6 @@ from rejo.estimators import (
 from rejo.typical import Strange, Typical
 
 CONFIDENCE = 0.9  # that no more than the share of ordinary cases is novel
-COPIED = ("classes_", "reject_label_", "reject_cost_", "n_features_in_", "feature_names_in_")
 
 
 @storable
@@ -289,12 +288,8 @@ class NoveltyReject(RejectClassifier):
         return found
 
     def _take(self, classifier: Any) -> None:
-        self.classifier_, last = classifier, final_classifier(classifier)
-        for name in COPIED:
-            self.__dict__.pop(name, None)
-            found = getattr(classifier, name, getattr(last, name, None))
-            if found is not None or hasattr(last, name):
-                setattr(self, name, found)
+        self.classifier_ = classifier
+        copy_fitted(self, classifier, final_classifier(classifier))
         if self.reject_label_ is None:
             self.reject_label_ = choose_reject_label(self.classes_, None)
 

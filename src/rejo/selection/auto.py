@@ -108,18 +108,6 @@ class Choice:
     See Also
     --------
     choose_model : Choose.
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from rejo.datasets import make_synthetic_2
-    >>> from rejo.selection import choose_model
-    >>> X, y = make_synthetic_2(150, random_state=0)
-    >>> choice = choose_model(StandardScaler(), X, y, models=["logistic-posterior"], cv=3)
-    >>> list(choice.baselines)
-    ['reviewing every case', 'deciding every case']
-    >>> choice.estimator.fit(X, y).predict(X[:3]).shape
-    (3,)
     """
 
     name: str
@@ -373,44 +361,38 @@ def _finalists(
         groupings["blend"] = parts
     best = {runner.name: runner.best for runner in runners}
     for name, members in groupings.items():
-        mixed = blend(members, cases.fold, y, prior)
-        loss = log_loss(y, mixed.p, classes=labels)
+        p, weights, temperature = blend(members, cases.fold, y, prior)
+        loss = log_loss(y, p, classes=labels)
         if name in parts:
             own = log_loss(y, parts[name], classes=labels)
             if own <= CLOSE * loss:  # calibrated as it is
-                mixed, loss = Blended(parts[name], {}, 1.0), own
+                p, weights, loss = parts[name], {}, own
         inner = tuned.get(name)
-        if mixed.weights:
+        if weights:
             inner = BlendClassifier(
-                [(member, tuned[member]) for member in mixed.weights],
-                weights=list(mixed.weights.values()),
-                temperature=mixed.temperature,
+                [(member, tuned[member]) for member in weights],
+                weights=list(weights.values()),
+                temperature=temperature,
             )
         found.append(
             Finalist(
                 name,
                 ThresholdRejectClassifier(inner),
                 best.get(name, {}),
-                mixed.weights if name == "blend" else {},
-                cases._replace(p=mixed.p),
-                race.cost(mixed.p, y),
+                weights if name == "blend" else {},
+                cases._replace(p=p),
+                race.cost(p, y),
                 loss,
-                sum(times[m] for m in mixed.weights or [name]),
+                sum(times[m] for m in weights or [name]),
             )
         )
     return found
 
 
-class Blended(NamedTuple):
-    """Posteriors of a blend, and what made it."""
-
-    p: Floats  # (n, K) out of fold
-    weights: dict[str, float]  # empty: the posteriors of one model as they are
-    temperature: float
-
-
-def blend(parts: Mapping[str, Floats], fold: Indices, y: Indices, prior: float = PRIOR) -> Blended:
-    """Blend posteriors (n, K) of several models; each fold with what the other folds gave."""
+def blend(
+    parts: Mapping[str, Floats], fold: Indices, y: Indices, prior: float = PRIOR
+) -> tuple[Floats, dict[str, float], float]:
+    """Posteriors (n, K) of a blend, each fold by what the others gave; weights, temperature."""
     names, p = list(parts), np.array(list(parts.values()))  # (m, n, K)
     w = learn_weights(p, y, prior=prior)
     some = w >= min(LEAST_WEIGHT, w.max())
@@ -424,7 +406,7 @@ def blend(parts: Mapping[str, Floats], fold: Indices, y: Indices, prior: float =
         others = learn_weights(p[:, ~mine], y[~mine], prior=prior)
         mixed = np.tensordot(others, p, 1) + floor
         held_out[mine] = tempered(mixed[mine], learn_temperature(mixed[~mine], y[~mine]))
-    return Blended(held_out, dict(zip(names, w.tolist(), strict=True)), temperature)
+    return held_out, dict(zip(names, w.tolist(), strict=True)), temperature
 
 
 def simplest(tried: Sequence[Finalist]) -> str:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rejo._state import MOST_FEATURES, Must, count, optional, part
 from rejo._typing import Floats, Mask
+from rejo.baselines import FEATURES, copy_fitted
 from rejo.estimators import (
     Judgement,
     RejectClassifier,
@@ -80,10 +81,7 @@ class ChosenModel(RejectClassifier):
         return getattr(classifier, method)(X, *more)
 
     def _copy_features(self) -> None:
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(self.best_estimator_, name):
-                setattr(self, name, getattr(self.best_estimator_, name))
+        copy_fitted(self, self.best_estimator_, names=FEATURES)
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         return float(self._ask("_mean_cost", X, y, sample_weight))

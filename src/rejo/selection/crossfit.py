@@ -62,22 +62,6 @@ class CrossFit(NamedTuple):
     See Also
     --------
     cross_fit : Compute them.
-
-    Examples
-    --------
-    Posteriors need no new fit for other prices:
-
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from rejo.datasets import make_synthetic_2
-    >>> from rejo.decisions import uniform_prices
-    >>> from rejo.selection import cross_fit
-    >>> X, y = make_synthetic_2(400, random_state=0)
-    >>> found = cross_fit(LogisticRegression(), X, y)
-    >>> for reject_cost in (0.1, 0.3):
-    ...     decided = found.decided(uniform_prices(2, reject_cost))
-    ...     print(f"{reject_cost}: {(decided.decision < 0).mean():.0%} reviewed")
-    0.1: 83% reviewed
-    0.3: 37% reviewed
     """
 
     p: Floats
@@ -232,13 +216,13 @@ def cuts_of(crossfit: CrossFit, prices: Floats, *, smooth: bool = False) -> Cuts
         doubt = 1.0 - np.take_along_axis(crossfit.p, found.forced[:, None], axis=1)[:, 0]
         wrong = chance_wrong(doubt, wrong, crossfit.weight)
     scale = float(np.abs(prices).max())
-    # A worth is never above the dearest error, nor below what a review costs.
+    # A worth is never above the most expensive error, nor below what a review costs.
     ends = most_worth(prices), -float(prices[:, -1].max())
     return rank_cuts(found.worth, wrong, crossfit.weight, ends=ends, tie=TIE * scale)
 
 
 def most_worth(prices: Floats) -> float:
-    """What a review may be worth at most: the dearest error, less the review."""
+    """What a review may be worth at most: the most expensive error, less the review."""
     return float((prices[:, :-1] - prices[:, -1:]).max())
 
 

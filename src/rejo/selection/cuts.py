@@ -33,6 +33,7 @@ from rejo._state import (
     storable,
 )
 from rejo._typing import Floats, Indices, Mask
+from rejo.baselines import copy_fitted
 from rejo.estimators import (
     Judgement,
     RejectClassifier,
@@ -49,7 +50,6 @@ from rejo.selection.target import RATES, Target
 LEAST = 10  # decided cases: a rate among fewer means nothing
 TIE = 1e-9  # relative; there is no cut between values that differ by less
 SIDES = np.array([[1.0, -1.0]])  # of a review region between two boundaries
-FEATURES = ("n_features_in_", "feature_names_in_")
 SURE = 0.9  # one-sided
 FEW = 0.1  # share of decided cases below which a user should know
 
@@ -308,14 +308,12 @@ class CutRanking(RejectClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier; see :meth:`rejo.estimators.RejectClassifier.fit`."""
         self._validate_params()
-        return self._answer_for(fit_weighted(clone(self.estimator), X, y, sample_weight))
+        return self.answer_for(fit_weighted(clone(self.estimator), X, y, sample_weight))
 
-    def _answer_for(self, fitted: Any) -> Self:
+    def answer_for(self, fitted: Any) -> Self:
+        """Take a fitted classifier, which is shared, in the place of ``fit``."""
         self.estimator_ = fitted
-        for name in ("classes_", "reject_label_", "reject_cost_", *FEATURES):
-            self.__dict__.pop(name, None)
-            if hasattr(fitted, name):
-                setattr(self, name, getattr(fitted, name))
+        copy_fitted(self, fitted)
         return self
 
     def judge(self, X: Any) -> Judgement:
@@ -388,9 +386,3 @@ class CutRanking(RejectClassifier):
         check_answering(self, self.estimator_)
         same = self.estimator_.reject_cost_ == self.reject_cost_
         require(same, self, "its reject cost is not that of its estimator_")
-
-
-def cut_fitted(fitted: Any, limit: float, widen: bool) -> CutRanking:
-    """Return a :class:`CutRanking` around a fitted classifier, which it shares."""
-    cut = CutRanking(estimator=clone(fitted), limit=limit, widen=widen)
-    return cut._answer_for(fitted)

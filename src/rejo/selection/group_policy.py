@@ -48,21 +48,6 @@ class GroupPolicy(NamedTuple):
     See Also
     --------
     rejo.RejectClassifierCV : Makes one if a limit is by group; it is ``policy_``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier
-    >>> from rejo.datasets import make_synthetic_2
-    >>> X, y = make_synthetic_2(400, random_state=0)
-    >>> group = np.array(["north", "south"] * 200)
-    >>> group[0] = "east"  # a single case: nothing can be promised for this group
-    >>> base = ThresholdRejectClassifier(LogisticRegression())
-    >>> search = RejectClassifierCV(base, max_error_by_group=0.25, small_groups="review")
-    >>> policy = search.fit(X, y, group=group).policy_
-    >>> policy.names, policy.reviewed
-    (['east', 'north', 'south'], ['east'])
     """
 
     names: list[str]

@@ -45,22 +45,6 @@ class TargetUnattainable(RejoError):
     --------
     RejectClassifierCV : Raises it.
     rejo.metrics.cases_needed : How many cases a promise needs.
-
-    Examples
-    --------
-    A hundred cases cannot prove an error rate of 0.1 %:
-
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from rejo import RejectClassifierCV, TargetUnattainable, ThresholdRejectClassifier
-    >>> from rejo.datasets import make_synthetic_2
-    >>> X, y = make_synthetic_2(100, random_state=0)
-    >>> base = ThresholdRejectClassifier(LogisticRegression())
-    >>> search = RejectClassifierCV(base, max_error=0.001, confidence=0.95, random_state=0)
-    >>> try:
-    ...     search.fit(X, y)
-    ... except TargetUnattainable as error:
-    ...     print(error.parameter, error.attainable > 0.001)
-    max_error True
     """
 
     def __init__(
@@ -117,18 +101,6 @@ class Guarantee(NamedTuple):
     --------
     rejo.RejectClassifierCV : Gives guarantees if it has a ``confidence``.
     rejo.metrics.binomial_upper_bound : The bound of a single rate.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from rejo import RejectClassifierCV, ThresholdRejectClassifier
-    >>> from rejo.datasets import make_synthetic_2
-    >>> X, y = make_synthetic_2(1000, random_state=0)
-    >>> base = ThresholdRejectClassifier(LogisticRegression())
-    >>> search = RejectClassifierCV(base, max_error=0.15, confidence=0.95, random_state=0)
-    >>> promise = search.fit(X, y).guarantee_
-    >>> promise.rate, promise.target, promise.bound <= promise.target
-    ('accepted_error_rate', 0.15, True)
     """
 
     rate: str
@@ -171,4 +143,4 @@ class Guarantee(NamedTuple):
             value=maybe(text()),
             rests_on=one_of(*ASSUMPTIONS),
         )
-        require((self.by is None) == (self.value is None), self, "it is about nobody knows whom")
+        require((self.by is None) == (self.value is None), self, "it does not say what it is about")

@@ -87,17 +87,6 @@ class Outcomes:
     --------
     cross_val_outcomes : Outcomes at several reject costs, by cross-validation.
     ranking_outcomes : Outcomes of new cases, for several shares of reviews.
-
-    Examples
-    --------
-    >>> from rejo import RejoSVC
-    >>> from rejo.datasets import make_synthetic_1
-    >>> from rejo.selection import cross_val_outcomes
-    >>> X, y = make_synthetic_1(200, random_state=0)
-    >>> [point] = cross_val_outcomes(RejoSVC(C=10, gamma=4), X, y, reject_costs=[0.2])
-    >>> least_sure = point.take(point.sureness.argsort()[:20])  # whom to ask about first
-    >>> bool((least_sure.decision == -1).all())
-    True
     """
 
     reject_cost: float

@@ -61,17 +61,6 @@ class RejectCurve:
     See Also
     --------
     rejo.reject_curve : Compute it.
-
-    Examples
-    --------
-    >>> from rejo import RejoSVC, reject_curve
-    >>> from rejo.datasets import make_synthetic_1
-    >>> X, y = make_synthetic_1(200, random_state=0)
-    >>> curve = reject_curve(RejoSVC(C=10, gamma=4), X, y, reject_costs=[0.1, 0.3])
-    >>> curve.rejection_rates.shape
-    (2, 5)
-    >>> bool(curve.rejection_rate[0] > curve.rejection_rate[1])  # cheap reviews: more of them
-    True
     """
 
     reject_costs: Floats

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from rejo._typing import Floats, Indices, Labels
@@ -31,9 +32,9 @@ from rejo.selection.crossfit import (
     with_cut,
 )
 from rejo.selection.cuts import (
+    CutRanking,
     Margin,
     cut_decision,
-    cut_fitted,
     find_cut,
     limit_at,
     luck_of,
@@ -351,7 +352,9 @@ def _finish(
 
 def at_sureness(model: Any, limit: float, widen: bool) -> Any:
     """Return a copy of a fitted model that decides by a cut in its own ranking."""
-    return with_last(model, cut_fitted(last_step(model), limit, widen))
+    last = last_step(model)
+    cut = CutRanking(estimator=clone(last), limit=limit, widen=widen)
+    return with_last(model, cut.answer_for(last))
 
 
 def choose(target: Target, limits: Floats, curve: RejectCurve) -> int:
