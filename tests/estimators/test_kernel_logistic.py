@@ -1,14 +1,12 @@
 """RejoKernelLogistic as a user meets it: inputs, attributes, posteriors, paths."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GridSearchCV
 
 import rejo
 from rejo import RejoKernelLogistic, RejoLinear
@@ -16,24 +14,6 @@ from rejo.datasets import make_synthetic_1, posterior
 from rejo.metrics import empirical_risk
 
 EXACT = {"tol": 1e-8}
-
-
-def ordered_points(n=90, n_classes=3, seed=0):
-    """Points on a band, with classes that overlap along it."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 2))
-    t = X[:, 0] + 0.3 * rng.normal(size=n)
-    return X, np.searchsorted(np.quantile(t, np.arange(1, n_classes) / n_classes), t)
-
-
-@pytest.fixture(scope="module")
-def data():
-    return ordered_points()
-
-
-@pytest.fixture(scope="module")
-def binary():
-    return ordered_points(n=80, n_classes=2, seed=1)
 
 
 def same(model, other, X, atol=1e-4):
@@ -187,12 +167,6 @@ def test_a_path_gives_the_models_of_single_fits(data):
     assert not hasattr(model, "thresholds_")
 
 
-def test_in_a_grid_search(binary):
-    X, y = binary
-    search = GridSearchCV(RejoKernelLogistic(), {"C": [0.1, 10], "gamma": [0.1, 1]}, cv=3)
-    assert search.fit(X, y).best_score_ > 0.8
-
-
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "precomputed"])
 def test_a_file_gives_the_same_model(data, kernel, tmp_path):
     pytest.importorskip("skops")
@@ -203,13 +177,6 @@ def test_a_file_gives_the_same_model(data, kernel, tmp_path):
     loaded = rejo.load(tmp_path / "model.rejo")
     assert_array_equal(loaded.boundary_scores(Z), model.boundary_scores(Z))
     assert_array_equal(loaded.pivots_, model.pivots_)
-
-
-def test_a_frame_keeps_its_index(binary):
-    X, y = binary
-    frame = pd.DataFrame(X, columns=["a", "b"], index=np.arange(100, 180))
-    model = RejoKernelLogistic(reject_cost=0.1).fit(frame, np.array(["no", "yes"])[y])
-    assert_array_equal(model.review(frame).index, frame.index)
 
 
 # ---- warnings and errors -----------------------------------------------------------------

@@ -10,34 +10,14 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rejo import RejoLinear, RejoSVC
 from rejo.solvers import linear
+from tests.estimators.points import ordered_points
 
 LOSSES = tuple(linear.LOSSES)
-
-
-def ordered_points(n=90, n_classes=3, seed=0):
-    """Points on a band, with classes that overlap along it."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 2))
-    t = X[:, 0] + 0.3 * rng.normal(size=n)
-    return X, np.searchsorted(np.quantile(t, np.arange(1, n_classes) / n_classes), t)
-
-
-@pytest.fixture(scope="module")
-def data():
-    return ordered_points()
-
-
-@pytest.fixture(scope="module")
-def binary():
-    return ordered_points(n=80, n_classes=2, seed=1)
 
 
 def same(model, other, X, atol=1e-4):
@@ -275,11 +255,7 @@ def test_parameters_are_checked_in_fit(data, name, value):
 
 def test_bad_data_is_refused(data):
     X, y = data
-    with pytest.raises(ValueError, match="only one class, 0"):
-        RejoLinear().fit(X, np.zeros_like(y))
-    with pytest.raises(ValueError, match="order is not known"):
-        RejoLinear().fit(X, np.array(["a", "b", "c"])[y])
-    with pytest.raises(ValueError, match="whose squares overflow"):
+    with pytest.raises(ValueError, match="overflow"):
         RejoLinear().fit(1e160 * X, y)
     for dtype in (np.float64, np.float32):
         broken = X.astype(dtype)
@@ -410,28 +386,6 @@ def test_a_stream_goes_on_from_a_fit(loss):
 # ---- in company --------------------------------------------------------------------------
 
 
-def test_in_a_pipeline_after_nystroem_and_in_a_grid_search():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, size=(600, 2))
-    y = (np.hypot(*X.T) + 0.1 * rng.normal(size=600) > 0.7).astype(int)
-    pipeline = make_pipeline(
-        Nystroem(n_components=50, random_state=0), RejoLinear(reject_cost=0.1, C=10)
-    )
-    search = GridSearchCV(pipeline, {"rejolinear__C": [0.1, 100]}, cv=3).fit(X, y)
-    assert search.best_score_ > 0.93
-    assert search.score(X, y) > RejoLinear(reject_cost=0.1).fit(X, y).score(X, y) + 0.02
-
-
-def test_review_keeps_the_index(binary):
-    X, y = binary
-    frame = pd.DataFrame(X, columns=["a", "b"], index=np.arange(100, 180))
-    model = RejoLinear(reject_cost=0.1).fit(frame, np.array(["no", "yes"])[y])
-    table = model.review(frame)
-    assert_array_equal(table.index, frame.index)
-    assert_array_equal(table.decision, model.predict(frame))
-    assert model.feature_names_in_.tolist() == ["a", "b"]
-
-
 # ---- paths -------------------------------------------------------------------------------
 
 
@@ -451,17 +405,3 @@ def test_a_path_is_the_separate_fits(loss):
         assert model.objective_ == pytest.approx(alone.objective_, rel=1e-8)
         assert_allclose(model.boundary_scores(X), alone.boundary_scores(X), atol=1e-3)
         assert model.reject_label_ == alone.reject_label_
-
-
-def test_a_path_of_defaults_is_one_fit():
-    X, y = ordered_points()
-    (model,) = RejoLinear().fit_path(X, y)
-    assert_array_equal(model.boundary_scores(X), RejoLinear().fit(X, y).boundary_scores(X))
-
-
-def test_a_path_refuses_costs_beside_a_loss_matrix():
-    X, y = ordered_points()
-    with pytest.raises(ValueError, match="reject_costs"):
-        RejoLinear(loss_matrix=np.eye(3)).fit_path(X, y, reject_costs=[0.1])
-    with pytest.raises(ValueError, match="'reject_cost'"):
-        RejoLinear().fit_path(X, y, reject_costs=[0.1, 0.7])

@@ -8,8 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -17,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from rejo import RejoMLP
 from rejo.datasets import bayes_risk, make_synthetic_1
 from rejo.solvers import mlp as solver_module
+from tests.estimators.points import ordered_points
 
 SOLVERS = {
     "lbfgs": {"solver": "lbfgs"},
@@ -24,24 +24,6 @@ SOLVERS = {
     "adam": {"solver": "adam", "learning_rate_init": 0.02},
 }
 solvers = pytest.mark.parametrize("solver", SOLVERS)
-
-
-def ordered_points(n=90, n_classes=3, seed=0):
-    """Points on a band, with classes that overlap along it."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 2))
-    t = X[:, 0] + 0.3 * rng.normal(size=n)
-    return X, np.searchsorted(np.quantile(t, np.arange(1, n_classes) / n_classes), t)
-
-
-@pytest.fixture(scope="module")
-def data():
-    return ordered_points()
-
-
-@pytest.fixture(scope="module")
-def binary():
-    return ordered_points(n=80, n_classes=2, seed=1)
 
 
 def make(solver="lbfgs", **settings):
@@ -484,35 +466,12 @@ def test_parameters_are_checked_in_fit(data, name, value):
             model.fit(*data)
 
 
-def test_data_are_checked_in_fit(data):
-    X, y = data
-    with pytest.raises(ValueError, match="only one class"):
-        RejoMLP().fit(X, np.zeros(len(y)))
-    with pytest.raises(ValueError, match="NaN"):
-        RejoMLP().fit(np.where(X > 2, np.nan, X), y)
-    with pytest.raises(ValueError, match="overflow"):
-        RejoMLP().fit(np.where(X > 2, 1e200, X), y)
-    for method in ("predict", "predict_forced", "reject_mask", "boundary_scores"):
-        with pytest.raises(NotFittedError):
-            getattr(RejoMLP(), method)(X)
-
-
 @pytest.mark.parametrize("hidden", [4, np.int64(4), [4], np.array([4]), (4,)])
 def test_the_forms_of_hidden_layer_sizes(data, hidden):
     assert make(hidden_layer_sizes=hidden).fit(*data).coefs_[0].shape == (2, 4)
 
 
 # ---- in company --------------------------------------------------------------------------
-
-
-def test_grid_search_in_a_pipeline_tunes_the_risk(binary):
-    X, y = binary
-    pipeline = make_pipeline(StandardScaler(), make(reject_cost=0.1))
-    search = GridSearchCV(pipeline, {"rejomlp__alpha": [0.1, 10]}, cv=3).fit(1000 * X, y)
-    best = search.best_estimator_
-    rejected = best[-1].reject_mask(best[0].transform(1000 * X))
-    risk = 0.1 * rejected.mean() + (~rejected & (best.predict(1000 * X) != y)).mean()
-    assert search.score(1000 * X, y) == pytest.approx(1 - risk)
 
 
 def test_a_copy_by_pickle_decides_and_streams_on(data):

@@ -34,24 +34,7 @@ from rejo.datasets import bayes_risk, make_synthetic_1
 from rejo.estimators import inner as inner_module
 from rejo.estimators.replication import ReplicationClassifier
 from rejo.replication import replica_costs, replicate
-
-
-def ordered_points(n=90, n_classes=3, seed=0):
-    """Points on a band, with classes that overlap along it."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 2))
-    t = X[:, 0] + 0.3 * rng.normal(size=n)
-    return X, np.searchsorted(np.quantile(t, np.arange(1, n_classes) / n_classes), t)
-
-
-@pytest.fixture(scope="module")
-def data():
-    return ordered_points()
-
-
-@pytest.fixture(scope="module")
-def binary():
-    return ordered_points(n=80, n_classes=2, seed=1)
+from tests.estimators.points import ordered_points
 
 
 @pytest.fixture(scope="module")

@@ -17,24 +17,6 @@ from sklearn.svm import SVC
 from rejo import RejoSVC
 
 
-def ordered_points(n=90, n_classes=3, seed=0):
-    """Points on a band, with classes that overlap along it."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 2))
-    t = X[:, 0] + 0.3 * rng.normal(size=n)
-    return X, np.searchsorted(np.quantile(t, np.arange(1, n_classes) / n_classes), t)
-
-
-@pytest.fixture(scope="module")
-def data():
-    return ordered_points()
-
-
-@pytest.fixture(scope="module")
-def binary():
-    return ordered_points(n=80, n_classes=2, seed=1)
-
-
 def same(model, other, X, rtol=1e-6):
     assert_allclose(model.boundary_scores(X), other.boundary_scores(X), rtol=rtol, atol=1e-6)
 
@@ -170,26 +152,6 @@ def test_float32_and_integers_are_computed_in_double(data):
     assert model.support_vectors_.dtype == np.float64
     integers = np.round(4 * X).astype(int)
     same(RejoSVC().fit(integers, y), RejoSVC().fit(integers.astype(float), y), integers)
-
-
-def test_read_only_data_is_neither_refused_nor_changed(data):
-    X, y = (a.copy() for a in data)
-    weight = np.ones(len(y))
-    for a in (X, y, weight):
-        a.flags.writeable = False
-    same(RejoSVC().fit(X, y, weight), RejoSVC().fit(*data), data[0])
-
-
-def test_feature_names_are_kept_and_checked(data):
-    X, y = data
-    frame = pd.DataFrame(X, columns=["a", "b"])
-    model = RejoSVC().fit(frame, pd.Series(y))
-    assert model.feature_names_in_.tolist() == ["a", "b"]
-    assert_array_equal(model.predict(frame), RejoSVC().fit(X, y).predict(X))
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(frame[["b", "a"]])
-    with pytest.warns(UserWarning, match="feature names"):
-        model.predict(X)
 
 
 def test_precomputed_kernel(data):
@@ -426,23 +388,6 @@ def test_a_path_refuses_costs_beside_a_loss_matrix(data):
 
 
 # ---- in company --------------------------------------------------------------------------
-
-
-def test_clone_and_repr():
-    model = RejoSVC(C=3, class_order=["a", "b"], loss_matrix=[[0, 1], [1, 0]])
-    assert clone(model).get_params() == model.get_params()
-    assert "C=3" in repr(model)
-
-
-def test_pipeline_and_pandas_output(data):
-    X, y = data
-    frame = pd.DataFrame(X * [1, 1000], columns=["a", "b"])
-    pipeline = make_pipeline(StandardScaler().set_output(transform="pandas"), RejoSVC())
-    pipeline.fit(frame, y)
-    assert pipeline[-1].feature_names_in_.tolist() == ["a", "b"]
-    assert pipeline.score(frame, y) > 0.6
-    scaled = StandardScaler().fit_transform(frame)
-    assert_array_equal(pipeline.predict(frame), RejoSVC().fit(scaled, y).predict(scaled))
 
 
 def test_grid_search_tunes_the_risk(binary):
