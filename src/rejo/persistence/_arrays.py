@@ -5,8 +5,6 @@ it.  Here only what ``numpy.save`` writes for numbers and strings is accepted, w
 bytes after the header as its shape needs.  Records are those of scikit-learn's trees, to the bit.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from io import BytesIO

@@ -5,8 +5,6 @@ no code of a class runs before its state has been checked.  Arrays get memory of
 order.  Types that only the caller trusts restore themselves, by their own ``__setstate__``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

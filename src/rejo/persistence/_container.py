@@ -5,8 +5,6 @@ after the other without gaps, stored and not compressed, then a directory that s
 more.  So nothing grows when it is read, and every other zip program can open the file too.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """What a model file says about its model, in plain JSON, and what can be read off its tree."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -5,8 +5,6 @@ throughout: the two differ by the rounding of single operations, far below what 
 from a boundary, or two costs that are not equal.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -5,8 +5,6 @@ decide nonsense quietly.  So every part of a loaded model is checked, by what it
 (:mod:`rejo._state`) or by the table of scikit-learn's classes (``_sklearn``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Save, load and inspect: the way of a model to a file and back."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Collection, Mapping

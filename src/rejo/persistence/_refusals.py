@@ -1,7 +1,5 @@
 """The one error of this room, and how other errors become it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path

@@ -8,8 +8,6 @@ values, so time and memory grow with the size of the file and of the table, not 
 A fit and a later transform may differ in the last digits, so the last digits do not count.
 """
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ A node names one of skops' loaders and the type that the loader makes.  Both mus
 and the node must have exactly the entries that skops writes.  Anything else is refused.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any

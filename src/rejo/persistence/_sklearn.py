@@ -7,8 +7,6 @@ but its own.  The checks, in ``_sklearn_pipelines``, ``_sklearn_steps``, ``_skle
 ``_sklearn_trees``, say how compiled code uses the attributes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 

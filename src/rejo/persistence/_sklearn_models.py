@@ -1,7 +1,5 @@
 """Linear models, support vector machines, networks and calibrations of scikit-learn in a file."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Classes of scikit-learn as parts of an ONNX graph: ``(object, graph, name of X) -> name``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pipelines, columns and splits of scikit-learn in a model file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any

@@ -6,8 +6,6 @@ which of them compiled code takes as an index, a size or a pointer.  What follow
 other attributes is not kept, but computed again by the class's ``restore`` function.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import isfinite
 from numbers import Integral, Real

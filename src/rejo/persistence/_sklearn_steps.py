@@ -1,7 +1,5 @@
 """Preprocessing of scikit-learn in a model file."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any

@@ -1,7 +1,5 @@
 """Trees, forests and boosted trees of scikit-learn in a model file."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The rows of the training table in a file, by what the classes of its parts say."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Forests and boosted trees as a part of an ONNX graph, with the thresholds in double precision."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ What the checks of the parts do not see, such as a step that puts out other colu
 one takes, then is an error of the file and not one in the middle of somebody's cases.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ before anything is built.  It is put together once, from what rejo's classes say
 and from the table of scikit-learn's.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType

@@ -3,8 +3,6 @@
 Of each object a file keeps the parameters and what its class names (:mod:`rejo._state`).
 """
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Collection, Mapping

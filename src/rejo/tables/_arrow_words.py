@@ -34,8 +34,7 @@ def words_with(codes: Indices, strings: Any, missing: frozenset[str] = frozenset
     different = set(words)
     if len(different) == len(words) and is_bare(strings) and missing.isdisjoint(different):
         return Words(codes, words)
-    texts = ["" if word is None else word.strip() for word in words]
-    return distinct(codes, texts, missing)
+    return distinct(codes, ["" if word is None else word.strip() for word in words], missing)
 
 
 def texts_in(strings: Any) -> NDArray[np.object_]:

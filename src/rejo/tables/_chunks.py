@@ -12,13 +12,13 @@ from rejo.tables._csv_arrow import ArrowParser
 from rejo.tables._records import RowBlock
 from rejo.tables._typed import frames
 from rejo.tables.dates import ISO, order_of
-from rejo.tables.errors import TableError, check_columns, import_pandas
+from rejo.tables.errors import TableError, check_columns
 from rejo.tables.marks import OTHER, decimal_of, have_fractions
 from rejo.tables.number_columns import shown_mark, unclear_words
 from rejo.tables.sources import open_typed, source_format
 from rejo.tables.spelling import spellings_known
 from rejo.tables.typed_cells import Cells, as_kind
-from rejo.tables.values import Words, texts_of, words_of
+from rejo.tables.values import Words, frame_of, texts_of, words_of
 
 
 def read_chunks(
@@ -166,17 +166,8 @@ class _Typist:
         self.arrow = ArrowParser(file)
 
     def frame(self, block: RowBlock) -> Any:
-        pd = import_pandas()
         found = self._found(block)
-        columns = {name: self._column(found[name], name) for name in self.kinds}
-        n_rows = len(next(iter(columns.values())))
-        index = pd.RangeIndex(block.row, block.row + n_rows)
-        series = {
-            # Otherwise pandas would give strings a type of its own.
-            name: pd.Series(column, index, dtype=object if column.dtype == object else None)
-            for name, column in columns.items()
-        }
-        frame = pd.DataFrame(series, index=index)
+        frame = frame_of({name: self._column(found[name], name) for name in self.kinds}, block.row)
         if block.ragged:
             frame.attrs["ragged"] = {block.row + row: n for row, n in block.ragged.items()}
         return frame

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, BinaryIO
 from xml.sax.saxutils import escape
 
+from rejo.tables._sinks import Sink, kinds_of, rows_of
 from rejo.tables._workbook import ROWS
 from rejo.tables.errors import TableError
 
@@ -58,8 +59,8 @@ SHEET = (
 )
 
 
-class ExcelWriter:
-    """Writes rows of Python values to a stream of bytes."""
+class ExcelSink(Sink):
+    """An Excel file; its rows are Python values."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self._name = name
@@ -70,20 +71,25 @@ class ExcelWriter:
             self._archive.writestr(_entry(part), START + content)
         self._sheet = self._archive.open(_entry("xl/worksheets/sheet1.xml"), "w", force_zip64=True)
         self._sheet.write((START + SHEET).encode())
-        self._row = 0
+        self._kinds: dict[str, str] = {}
+        self._n_rows = 0
 
-    def write(self, rows: Any, style: int = 0) -> None:
-        """Append rows; the names of the columns are one, in bold."""
-        lines = []
-        for row in rows:
-            self._row += 1
-            if self._row > ROWS:
-                raise TableError(
-                    f"an Excel sheet has at most {ROWS - 1:,} rows below its header",
-                    where=self._name,
-                    remedy="Write CSV or Parquet, or fewer cases.",
-                )
-            lines.append(f"<row>{''.join([_cell(value, style) for value in row])}</row>")
+    def write(self, frame: Any) -> None:
+        if not self._kinds:
+            self._kinds = kinds_of(frame)
+            self._append([list(self._kinds)], BOLD)
+        for rows in rows_of(frame, self._kinds):
+            self._append(rows)
+
+    def _append(self, rows: Any, style: int = 0) -> None:
+        self._n_rows += len(rows)
+        if self._n_rows > ROWS:
+            raise TableError(
+                f"an Excel sheet has at most {ROWS - 1:,} rows below its header",
+                where=self._name,
+                remedy="Write CSV or Parquet, or fewer cases.",
+            )
+        lines = [f"<row>{''.join([_cell(value, style) for value in row])}</row>" for row in rows]
         self._sheet.write("".join(lines).encode())
 
     def close(self) -> None:

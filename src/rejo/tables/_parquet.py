@@ -6,16 +6,16 @@ a million times takes the memory of one.
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from rejo._io import URL, without_password
 from rejo.tables._arrow_words import codes_in, words_with
 from rejo.tables._pages import footer_of, pages_of
-from rejo.tables._row_groups import RowGroup, open_stream
 from rejo.tables._typed import CELL, SPLIT, Piece, TypedFile
 from rejo.tables.errors import (
     TableError,
@@ -35,6 +35,21 @@ ENDINGS = (".parquet", ".pq")
 LEAST_PAGE = 1 << 10  # bytes that a page counts: the time for an empty one is not nothing
 LOOK, MOST_GROUPS = 1000, 256  # rows of a row group, and row groups, to see how words repeat
 WIDEST_NUMBER = 32  # bytes of a decimal number
+
+
+class RowGroup(NamedTuple):
+    """A row group of a Parquet file; :func:`rejo.tables.read_chunks` takes it as a file."""
+
+    path: str  # or its URL
+    group: int  # index in the file
+    rows: int
+    start: int  # index of its first row among those of all files
+
+    def __fspath__(self) -> str:
+        return self.path
+
+    def __str__(self) -> str:
+        return f"{without_password(self.path)}, row group {self.group}"
 
 
 def is_parquet(path: str | os.PathLike[str]) -> bool:
@@ -266,3 +281,31 @@ def _prefixes(path: str) -> list[str]:
     """Return the columns that a leaf of the schema may belong to, by their names."""
     parts = path.split(".")
     return [".".join(parts[: i + 1]) for i in range(len(parts))]
+
+
+def open_stream(path: str) -> AbstractContextManager[BinaryIO]:
+    """Open a file, here or at a URL."""
+    if not URL.match(path):
+        return open(path, "rb")
+    store, name = store_of(path)
+    stream: AbstractContextManager[BinaryIO] = store.open(name, "rb")
+    return stream
+
+
+def store_of(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL, by fsspec, and the path in it."""
+    try:
+        import fsspec
+    except ImportError:
+        raise ImportError(
+            f"reading {shown(without_password(url))} needs fsspec: pip install fsspec"
+        ) from None
+    try:
+        found: tuple[Any, str] = fsspec.core.url_to_fs(url)
+    except (ImportError, ValueError) as error:  # no such protocol, or its package is missing
+        raise TableError(
+            f"files cannot be read from there ({error})",
+            where=without_password(url),
+            remedy="Copy them, or install the package of fsspec for it.",
+        ) from None
+    return found

@@ -17,9 +17,17 @@ from rejo.tables.errors import TableError, check_columns, import_pandas
 from rejo.tables.limits import check_whole
 from rejo.tables.marks import CODE, decimal_of, have_fractions
 from rejo.tables.number_columns import tally
-from rejo.tables.reading import ReadColumn, Reading, as_category, as_text, read_columns, written_as
+from rejo.tables.reading import (
+    ReadColumn,
+    Reading,
+    as_category,
+    as_text,
+    check_sizes,
+    read_columns,
+    written_as,
+)
 from rejo.tables.sources import open_typed, source_format
-from rejo.tables.values import Words, check_size, joined, spread, texts_of, words_of
+from rejo.tables.values import Words, frame_of, joined, spread, texts_of, words_of
 
 ROWS = 100_000  # in a block
 TOTALS = {
@@ -233,8 +241,7 @@ def _typed(
     marks: dict[str, str] = {}  # of columns that can have no other
     for name in file.names:
         if name in text:
-            kept = np.concatenate([np.empty(0, dtype=object), *parts[name]])
-            found[name] = as_text(kept)
+            found[name] = as_text(np.concatenate([np.empty(0, dtype=object), *parts[name]]))
             continue
         values = None
         if parts[name] and not any(isinstance(part, Words) for part in parts[name]):
@@ -262,9 +269,7 @@ def _typed(
             words, file.name, decimal, sep=file.sep, shown_by=marks, exact=exact, place=place
         )
     )
-    for name, column in found.items():
-        if column.reading.kind == "number":
-            check_size(column.values, partial(place, name))
+    check_sizes(found, place)
     if (total := _summed(found)) is not None:
         raise TableError(
             "the last row is a total, not a case",
@@ -314,15 +319,8 @@ def table_of(
     encoding: str = "",
     unnamed: dict[int, str] | None = None,
 ) -> Table:
-    pd = import_pandas()
     readings = {name: column.reading for name, column in columns.items()}
-    frame = pd.DataFrame(
-        {
-            # Otherwise pandas would give strings a type of its own.
-            name: pd.Series(values, dtype=object if values.dtype == object else None)
-            for name, (values, _) in columns.items()
-        }
-    )
+    frame = frame_of({name: column.values for name, column in columns.items()})
     frame.attrs["written"] = written_as(readings)
     return Table(frame, path, sep, decimal, encoding, readings, unnamed or {})
 

@@ -1,7 +1,8 @@
-"""Formats that a table is written in, frame by frame: Excel, JSON, Parquet, databases.
+"""Formats that a table is written in, frame by frame: JSON, Parquet, databases.
 
-CSV is in ``_writer``.  A column has the same type in every format: strings, whole numbers, numbers,
-truth values or dates, by the type of the column in the first frame; any cell may be missing.
+CSV is in ``_writer``, Excel in ``_excel_writer``.  A column has the same type in every format:
+strings, whole numbers, numbers, truth values or dates, by the type of the column in the first
+frame; any cell may be missing.
 """
 
 import json
@@ -20,8 +21,7 @@ FEWEST = 1000  # rows that show whether a column repeats its values
 
 def kinds_of(frame: Any) -> dict[str, str]:
     """Return for each column what it holds: integer, number, truth, date or text."""
-    pd = import_pandas("writing a table")
-    types = pd.api.types
+    types = import_pandas("writing a table").api.types
     tests = {
         "truth": types.is_bool_dtype,
         "integer": types.is_integer_dtype,
@@ -129,27 +129,6 @@ def _line(row: dict[str, Any]) -> str:
         if isinstance(value, float) and abs(value) == float("inf"):  # JSON has no such number
             row[name] = repr(value)
     return json.dumps(row, ensure_ascii=False, default=lambda date: date.isoformat()) + "\n"
-
-
-class ExcelSink(Sink):
-    def __init__(self, file: BinaryIO, name: str) -> None:
-        from rejo.tables._excel_writer import BOLD, ExcelWriter
-
-        self._writer, self._bold = ExcelWriter(file, name), BOLD
-        self._kinds: dict[str, str] = {}
-
-    def write(self, frame: Any) -> None:
-        if not self._kinds:
-            self._kinds = kinds_of(frame)
-            self._writer.write([list(self._kinds)], self._bold)
-        for rows in rows_of(frame, self._kinds):
-            self._writer.write(rows)
-
-    def close(self) -> None:
-        self._writer.close()
-
-    def abandon(self) -> None:
-        self._writer.abandon()
 
 
 class SqlSink(Sink):

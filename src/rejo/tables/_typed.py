@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rejo.tables.errors import import_pandas, shown
+from rejo.tables.errors import shown
 from rejo.tables.limits import PIECE, ROW, check_count, check_unpacked, check_whole, too_large
 from rejo.tables.reading import ReadColumn
 from rejo.tables.typed_cells import Cells, as_kind, cells_of, joined_cells, no_words, read_cells
-from rejo.tables.values import Words, missing_words, spread
+from rejo.tables.values import Words, frame_of, missing_words, spread
 
 CELL = 8  # bytes: a number, a date, or the place of a word
 ROWS = 100_000  # in a piece of a table that is read whole
@@ -100,14 +100,12 @@ def frames(
     usual: Mapping[str, float],
 ) -> Iterator[Any]:
     """Yield some columns as these kinds: frames of limited size, at least one."""
-    pd = import_pandas()
     exact = [name for name, kind in kinds.items() if kind in ("text", "category")]
     gaps = missing_words(missing)
     done = size = 0
     nothing = Piece(0, {name: Cells(no_words(0)) for name in kinds})
     for piece in _at_least(file.pieces(list(kinds), exact, rows), nothing):
         sizes = np.full(piece.n_rows, CELL * len(kinds))
-        index = pd.RangeIndex(done, done + piece.n_rows)
         found = {}
         for name, kind in kinds.items():
             cells = piece.columns[name]
@@ -117,14 +115,12 @@ def frames(
                 cells = cells.known(gaps)
             how = written.get(name, {})
             mark = decimal or how.get("decimal", ".")
-            values = as_kind(
+            found[name] = as_kind(
                 cells, kind, how, mark, spelled.get(name, {}), None if decimal else usual.get(name)
             )
-            # Otherwise pandas would give strings a type of its own.
-            found[name] = pd.Series(values, index, dtype=object if values.dtype == object else None)
         if file.size is not None:
             check_unpacked(size := size + int(sizes.sum()), file.size, file.name, SPLIT)
-        frame = pd.DataFrame(found, index=index)
+        frame = frame_of(found, done)
         for start, end in _within(sizes, rows):
             yield frame.iloc[start:end]
         done += piece.n_rows
@@ -185,7 +181,7 @@ def _within(sizes: NDArray[np.int64], rows: int) -> Iterator[tuple[int, int]]:
     ends = np.cumsum(sizes)
     start = 0
     while start < len(sizes):
-        before = ends[start - 1] if start else 0
+        before = ends[start - 1] if start else 0  # bytes
         most = int(np.searchsorted(ends, before + PIECE, side="right"))
         end = max(start + 1, min(start + rows, most))
         yield start, end

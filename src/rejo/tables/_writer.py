@@ -12,7 +12,8 @@ from typing import Any, BinaryIO, Self, cast
 from rejo._io import WholeFile
 from rejo.tables._csv_lines import lines_of
 from rejo.tables._csv_texts import texts_of_cells, written
-from rejo.tables._sinks import SLAB, ExcelSink, JsonSink, ParquetSink, Sink, SqlSink
+from rejo.tables._excel_writer import ExcelSink
+from rejo.tables._sinks import SLAB, JsonSink, ParquetSink, Sink, SqlSink
 from rejo.tables.errors import listed, pyarrow_if_there
 from rejo.tables.sources import output_format
 

@@ -1,7 +1,5 @@
 """CSV files that are too large to be read whole: what they hold, before their rows are read."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from typing import Any, NamedTuple

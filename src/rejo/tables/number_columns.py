@@ -27,17 +27,10 @@ class Numbers(NamedTuple):
     """A column read as numbers."""
 
     values: Floats  # of each word; NaN if it is missing, or odd
-    decimal: str
     unit: str
     gaps: Indices  # words that mean a missing value
     odd: Indices  # words that are not numbers
     remarks: tuple[str, ...]
-
-
-class NotNumbers(NamedTuple):
-    """Why a column that looks like numbers is not read as such; nothing if it does not."""
-
-    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -265,29 +258,29 @@ def _unclear(found: NumberCounts, place: Place) -> TableError:
 
 def read_numbers(
     found: NumberCounts, decimal: str, remarks: tuple[str, ...]
-) -> Numbers | NotNumbers:
-    """Read a column as numbers with this decimal mark, if it holds numbers."""
+) -> tuple[Numbers | None, tuple[str, ...]]:
+    """Read a column as numbers with this decimal mark, or say why it looks like them only."""
     read = found.read[decimal]
     is_number = np.array([cell is not None for cell in read], dtype=bool)
     n_numbers, n_gaps = found.cells(is_number), found.cells(found.gap)
     n = int(found.counts.sum()) - n_gaps
     if not n_numbers or 2 * n_numbers <= n:
-        return NotNumbers()
+        return None, ()
     if any(cell is not None and cell.code for cell in read):
         codes = np.array([cell is not None and cell.code for cell in read])
         word = found.words[found.most(np.flatnonzero(codes))]
         remark = f"read as words: {shown(word)} is a code, not a number"
-        return NotNumbers((remark,) if 2 * found.cells(codes) < n else ())
+        return None, (remark,) if 2 * found.cells(codes) < n else ()
     unit, wrong, about = _unit(found, read, n_numbers)
     if unit is None:
-        return NotNumbers(about)
+        return None, about
     is_number &= ~wrong
     odd = np.flatnonzero(~is_number & ~found.gap)
     kinds = len({cell.value for cell, fine in zip(read, is_number, strict=True) if cell and fine})
     if not few(found.cells(odd), n) or kinds < (FEWEST_NUMBERS if len(odd) else 1 + bool(n_gaps)):
         some = " and ".join(shown(found.words[i]) for i in _frequent(found, odd)[:2])
         why = f"read as words: {n_numbers:,} of {n:,} cells are numbers, but not {some}"
-        return NotNumbers((why,) if len(odd) else ())
+        return None, (why,) if len(odd) else ()
     values = np.array(
         [
             cell.value if cell and fine else np.nan
@@ -295,7 +288,7 @@ def read_numbers(
         ],
         dtype=np.float64,
     )
-    return Numbers(values, decimal, unit, np.flatnonzero(found.gap), odd, (*remarks, *about))
+    return Numbers(values, unit, np.flatnonzero(found.gap), odd, (*remarks, *about)), ()
 
 
 def _frequent(found: NumberCounts, words: Any) -> list[int]:

@@ -5,22 +5,19 @@
 ``[0, 1)`` by which rows can be held out: the same on every machine, whoever reads the row.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from glob import escape, glob, has_magic
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rejo._io import URL, without_password
 from rejo._typing import Floats
-from rejo.tables._parquet import ENDINGS, is_parquet, open_parquet
-from rejo.tables._row_groups import RowGroup, store_of
+from rejo.tables._parquet import ENDINGS, RowGroup, is_parquet, open_parquet, store_of
 from rejo.tables.errors import TableError, import_pandas, shown
 from rejo.tables.values import word_of
 
@@ -125,7 +122,7 @@ class ParquetTable(NamedTuple):
         return sum(piece.rows for piece in self.pieces)
 
     @classmethod
-    def of(cls, paths: Paths) -> ParquetTable:
+    def of(cls, paths: Paths) -> Self:
         """Find the files and read their footers; parameters and errors as for pieces_of."""
         names = files_of(paths)
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -207,8 +204,7 @@ def row_hashes(piece: RowGroup, values: Any = None, *, seed: int = 0) -> Floats:
     >>> bool(first == third), bool(first == second)
     (True, False)
     """
-    places = np.arange(piece.start, piece.start + piece.rows, dtype=np.uint64)
-    keys = mixed(places, 2 * seed)
+    keys = mixed(np.arange(piece.start, piece.start + piece.rows, dtype=np.uint64), 2 * seed)
     if values is not None:
         pd = import_pandas()
         codes, found = pd.factorize(np.asarray(values, dtype=object))

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from rejo.tables.date_columns import Dates, read_dates
 from rejo.tables.dates import NO_DATE
-from rejo.tables.errors import shown
-from rejo.tables.number_columns import NotNumbers, Numbers, read_numbers, settle, tally
+from rejo.tables.errors import TableError, shown
+from rejo.tables.number_columns import Numbers, read_numbers, settle, tally
 from rejo.tables.spelling import one_spelling
-from rejo.tables.values import Words, cells, spread
+from rejo.tables.values import Words, cells, spread, too_large
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,9 @@ def read_columns(
             continue
         others = {mark for other, mark in marks.items() if other != name}
         mark, remarks = settle(found, decimal, sep, others, partial(place_of, name))
-        numbers = read_numbers(found, mark, remarks)
-        if isinstance(numbers, NotNumbers):
-            rest[name] = numbers.remarks
+        numbers, why_not = read_numbers(found, mark, remarks)
+        if numbers is None:
+            rest[name] = why_not
         else:
             read[name] = _column(column, numbers, np.nan, Reading("number", mark, numbers.unit))
     dates = read_dates({name: columns[name] for name in rest}, place_of)
@@ -113,6 +113,17 @@ def as_category(column: Words, exact: bool = False, remarks: tuple[str, ...] = (
 def as_text(values: NDArray[np.object_]) -> ReadColumn:
     """Return a column of strings as written, with None for missing ones."""
     return ReadColumn(values, Reading("text", n_missing=sum(value is None for value in values)))
+
+
+def check_sizes(columns: Mapping[str, ReadColumn], place: Callable[[str, int], str]) -> None:
+    """Refuse numbers that are infinite, or would overflow when squared."""
+    for name, (values, about) in columns.items():
+        if about.kind == "number" and len(rows := too_large(values)):
+            raise TableError(
+                "the number is infinite or above 1e100",
+                where=place(name, int(rows[0])),
+                remedy="Leave the cell empty if the value is unknown.",
+            )
 
 
 def _column(column: Words, found: Numbers | Dates, missing: Any, about: Reading) -> ReadColumn:

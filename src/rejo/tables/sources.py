@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rejo._io import URL
 from rejo.tables._bytes import name_of
-from rejo.tables._row_groups import RowGroup
+from rejo.tables._parquet import RowGroup, open_parquet
 from rejo.tables._typed import TypedFile
 from rejo.tables.errors import TableError, import_pyarrow, shown
 
@@ -135,8 +135,6 @@ def open_typed(
 ) -> AbstractContextManager[TypedFile]:
     """Open a table that is not a CSV file."""
     if format == "parquet":
-        from rejo.tables._parquet import open_parquet
-
         return open_parquet(path)
     if format == "json":
         from rejo.tables._json import open_json

@@ -1,7 +1,5 @@
 """Words for the cells of a row that are unlike those of training."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 

@@ -25,7 +25,7 @@ from rejo.tables.errors import TableError, import_pandas
 from rejo.tables.limits import FIELD, long_field
 from rejo.tables.marks import number
 from rejo.tables.number_columns import unclear_words
-from rejo.tables.reading import ReadColumn, Reading, as_category, as_text, read_columns
+from rejo.tables.reading import ReadColumn, Reading, as_category, as_text, check_sizes, read_columns
 from rejo.tables.spelling import known_spelling
 from rejo.tables.values import (
     Share,
@@ -34,7 +34,6 @@ from rejo.tables.values import (
     Words,
     any_missing,
     cells,
-    check_size,
     distinct,
     joined,
     means_missing,
@@ -260,9 +259,7 @@ def read_cells(
         else:
             found[column] = merged
     found.update(read(rest))
-    for column in columns:
-        if found[column].reading.kind == "number":
-            check_size(found[column].values, lambda row, column=column: where(row, column))
+    check_sizes(found, lambda column, row: where(row, column))
     return {column: found[column] for column in columns}
 
 

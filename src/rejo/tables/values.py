@@ -1,13 +1,13 @@
 """Columns of strings: each distinct word once, a code for each cell, and the numbers among them."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rejo._typing import Floats, Indices
-from rejo.tables.errors import TableError, import_pandas
+from rejo.tables.errors import import_pandas
 
 #: Entries of a table that mean a missing value.
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL")
@@ -104,6 +104,19 @@ def texts_of(column: Any) -> NDArray[np.object_]:
     return np.array(texts, dtype=object)
 
 
+def frame_of(columns: Mapping[str, Any], start: int = 0) -> Any:
+    """Return columns as a DataFrame whose rows are numbered from ``start``."""
+    pd = import_pandas()
+    # pandas would give strings a type of its own.
+    series = {
+        name: pd.Series(values, dtype=object if values.dtype == object else None)
+        for name, values in columns.items()
+    }
+    frame = pd.DataFrame(series)
+    frame.index = pd.RangeIndex(start, start + len(frame))
+    return frame
+
+
 def missing_words(more: Iterable[str]) -> frozenset[str]:
     """Return the entries that mean a missing value anywhere; ``more`` count in upper case too."""
     also = [more] if isinstance(more, str) else list(more)
@@ -130,17 +143,6 @@ def few(n: Any, n_all: Any) -> Any:
 def too_large(values: Floats) -> Indices:
     """Return the positions of numbers that are infinite or would overflow when squared."""
     return np.flatnonzero(np.abs(values) > LARGEST)
-
-
-def check_size(values: Floats, place: Callable[[int], str]) -> Floats:
-    """Refuse numbers that are too large; ``place`` says where a row is."""
-    if len(rows := too_large(values)):
-        raise TableError(
-            "the number is infinite or above 1e100",
-            where=place(int(rows[0])),
-            remedy="Leave the cell empty if the value is unknown.",
-        )
-    return values
 
 
 def word_of(value: Any) -> str:
