@@ -21,7 +21,7 @@ import rejo
 from rejo import RejoLinear
 from rejo.baselines import ThresholdRejectClassifier
 from rejo.persistence import save
-from rejo.scoring.doubt_counts import DoubtCounts
+from rejo.scoring.case_counts import DoubtCounts
 from rejo.tables import read_table
 from rejo.tables.doubts import Doubt
 

@@ -5,8 +5,7 @@ import pytest
 
 pd = pytest.importorskip("pandas")
 
-from rejo.scoring.ids import Ids  # noqa: E402
-from rejo.scoring.names import hashes_of, names_of, packed, unpacked  # noqa: E402
+from rejo.scoring.names import Ids, hashes_of, names_of, packed, unpacked  # noqa: E402
 
 ODD = ["0001", "", "ä", "a\nb", "x" * 63, "x" * 64, "x" * 65, "x" * 1000, "日本", "'=1+2", "0"]
 

@@ -1,4 +1,4 @@
-"""A labelled table as the commands need it: features, classes in order, groups."""
+"""A labelled table as the commands need it: features, classes in order, groups, times."""
 
 import argparse
 import shlex
@@ -8,10 +8,15 @@ from typing import Any, NamedTuple
 
 from rejo._io import one_line
 from rejo.cli._class_names import MIN_PER_CLASS, check_order, order_classes, read_classes
-from rejo.cli._files import warn
-from rejo.cli._group_columns import check_roles, complete, read_group, read_time
-from rejo.cli._mixups import check_is_table
+from rejo.cli._files import CommandError, warn
+from rejo.cli._model_file import check_is_table
 from rejo.cli._options import as_names, reading
+
+MIXED_UP = (
+    ": --groups says which rows belong together, such as all visits of a patient; --group is a "
+    "column to promise by, such as region"
+)
+FEW_ROWS = 5  # of a value, on average: fewer are names rather than groups
 
 
 class Cases(NamedTuple):
@@ -109,16 +114,6 @@ def count_groups(column: Any) -> int:
     return int(column.nunique() + column.isna().sum())
 
 
-def fingerprint(X: Any, kinds: Mapping[str, str], y: Any) -> str:
-    """Return a hash of cases: the same for the same cases, in any order and in any format.
-
-    ``kinds`` are the columns that a model uses, and what they hold; ``y`` (n,) are the classes.
-    """
-    from rejo.scoring import tested
-
-    return tested.fingerprint(tested.row_prints(X, kinds, y))
-
-
 def _groups(column: Any, path: str) -> Any:
     """Group of each row (n,) as a number; a row with a missing value is a group of its own."""
     import numpy as np
@@ -137,3 +132,80 @@ def _groups(column: Any, path: str) -> Any:
     alone = [f"row {i}" for i in range(len(column))]
     names = np.where(column.isna(), alone, column.astype(object))
     return pd.factorize(names, sort=True)[0]
+
+
+def check_roles(arguments: Any) -> None:
+    """Refuse a column that is asked to be two things at once."""
+    roles = {
+        "--" + name: getattr(arguments, name, None)
+        for name in ("target", "id", "by", "groups", "group", "time")
+    }
+    if roles["--by"] == roles["--group"]:  # what is promised by is reported by
+        del roles["--by"]
+    fine = ({"--id", "--groups"}, {"--by", "--groups"})
+    given = [(option, name) for option, name in roles.items() if name is not None]
+    for i, (one, name) in enumerate(given):
+        for other, also in given[i + 1 :]:
+            if name == also and {one, other} not in fine:
+                mixed = MIXED_UP if {one, other} == {"--groups", "--group"} else ""
+                raise CommandError(f"{one} and {other} must name different columns{mixed}")
+
+
+def read_group(column: Any, path: str, *, exact: bool) -> Any:
+    """Group (n,) of each row as a string in one spelling, ``None`` where it is missing."""
+    import pandas as pd
+
+    from rejo.tables import TableError
+    from rejo.tables.spelling import merged
+
+    counts = Counter(column.dropna().tolist())
+    n = sum(counts.values())
+    where = f"{path}, column {column.name!r}"
+    if len(counts) * FEW_ROWS > n:
+        name = shlex.quote(str(column.name))
+        raise TableError(
+            f"{len(counts):,} different values in {n:,} rows are too many to promise by",
+            where=where,
+            remedy="--group is a column with a few values, such as region. If this one says which "
+            f"rows belong together, such as a patient, use --groups {name}.",
+        )
+    if len(counts) < 2:
+        raise TableError(
+            "all rows have the same value: there is nothing to promise by",
+            where=where,
+            remedy="Leave out --group, and give --max-error or --review-budget.",
+        )
+    other = {} if exact else merged(counts)
+    column = column.map(lambda word: other.get(word, word), na_action="ignore")
+    return column.astype(object).where(pd.notna(column), None).to_numpy()
+
+
+def read_time(column: Any, path: str) -> Any:
+    """Time (n,) of each row as a number; NaN where it is missing."""
+    import numpy as np
+
+    from rejo.tables import TableError
+
+    values = column.to_numpy()
+    if values.dtype.kind == "M":
+        return np.where(np.isnat(values), np.nan, values.astype("datetime64[s]").astype(float))
+    if values.dtype.kind not in "fiu":
+        raise TableError(
+            "--time needs dates, such as 2024-12-31, or numbers, such as a year",
+            where=f"{path}, column {column.name!r}",
+        )
+    return values.astype(float)
+
+
+def complete(columns: Mapping[Any, Any], n: int) -> Any:
+    """Return which of ``n`` rows have a value in these columns; say how many are left out."""
+    import numpy as np
+    import pandas as pd
+
+    kept = np.ones(n, dtype=bool)
+    for name, values in columns.items():
+        there = np.asarray(pd.notna(values))
+        if lacking := int((~there).sum()):
+            warn(f"{lacking:,} of {n:,} rows have no {name!r} and are left out")
+        kept &= there
+    return kept

@@ -1,4 +1,4 @@
-"""What ``rejo predict`` says about the decisions it has written."""
+"""What the commands say about decisions, and about columns that put many rows in doubt."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 from rejo._io import percent, printable
 from rejo.cli._files import warn
-from rejo.cli._in_doubt import about_column
 
 if TYPE_CHECKING:
-    from rejo.scoring.case_counts import CaseCounts
-    from rejo.scoring.deciding import ScoringPlan
-    from rejo.scoring.opened import Opened
+    from rejo.scoring import CaseCounts, DoubtCounts, Opened, ScoringPlan
 
 ENOUGH = 50  # cases needed to judge the share of reviews
 MANY = 50_000  # cases whose share is as good as that of more, and computed in no time
+SOME, SHARE = 10, 0.2  # rows, and share of them, that are in doubt for something wrong in the file
+# What may be wrong with a whole column.
+CAUSES = {
+    "unreadable": "Does the column hold something else than in training, or another unit?",
+    "unclear": "Write the column as in training.",
+    "outside": "Is the column in another unit than in training?",
+    "unseen": "Is the column coded or spelled otherwise than in training?",
+    "missing": "Was the column left out of this file?",
+}
+UNCLEAR = {"number": "Add --decimal or --thousands.", "date": "Write dates as 2024-12-31."}
 
 
 def print_summary(
@@ -124,3 +131,15 @@ def _warn_of_ids(counts: CaseCounts, named: str | None) -> None:
             f"{n_repeated:,} of {n:,} cases {have} the same {named!r} as a case before {them}; "
             "each row is decided on its own"
         )
+
+
+def about_column(counts: DoubtCounts, n_cases: int) -> str | None:
+    """Name a column that puts a good part of all rows in doubt, if there is one."""
+    for one in counts.most_first():
+        if one.n_rows < max(SOME, SHARE * n_cases) or one.first.why not in CAUSES:
+            continue
+        cause = CAUSES[one.first.why]
+        if one.first.why == "unclear":
+            cause = UNCLEAR.get(one.first.kind, cause)
+        return f"{one}: so in {one.n_rows:,} of {n_cases:,} rows. {cause}"
+    return None

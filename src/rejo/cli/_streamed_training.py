@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rejo.cli._class_names import order_classes, respelled, respelled_limits, sort_words
+from rejo.cli._cases import check_roles
+from rejo.cli._class_names import order_classes, sort_words
 from rejo.cli._files import CommandError
-from rejo.cli._group_columns import check_roles
 from rejo.cli._options import reading
 
 LARGE = 1 << 30  # bytes of a file from which it is streamed
@@ -133,18 +133,6 @@ def read_streamed(arguments: Namespace, place: Any, tell: Tell) -> StreamedCases
     return StreamedCases(
         training, classes, counts, ordered, notes, table, encoder, source.name, n_learning
     )
-
-
-def respelled_target(arguments: Namespace, target: dict[str, Any], cases: StreamedCases) -> None:
-    """Spell the classes of prices and limits as in the table."""
-    if arguments.costs is not None:
-        target["cost_of"] = respelled(arguments.costs, cases.classes, arguments.exact)
-    for name in ("max_error_by_class", "max_error_by_decision"):
-        if name in target:
-            option = "--" + name.replace("_", "-")
-            target[name] = respelled_limits(
-                target[name], cases.classes, "class", option, exact=arguments.exact
-            )
 
 
 def train_streamed(

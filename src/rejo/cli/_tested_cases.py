@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rejo._io import without_password
 from rejo.cli import _options as options
-from rejo.cli._cases import count_groups, fingerprint
+from rejo.cli._cases import count_groups
 from rejo.cli._class_names import class_codes, read_classes, sort_words
 from rejo.cli._files import CommandError
 from rejo.cli._model_file import needing
 
 if TYPE_CHECKING:
-    from rejo.scoring.doubt_counts import DoubtCounts
-    from rejo.scoring.opened import Opened
-    from rejo.scoring.tested import LabelColumns, TestedRows
+    from rejo.scoring import DoubtCounts, LabelColumns, Opened, TestedRows
 
 SHARES = [0.01 * i for i in range(51)]  # to review, on the slider of the report
 
@@ -40,7 +36,7 @@ class Tested(NamedTuple):
 
 def label_columns(arguments: Namespace, opened: Opened) -> LabelColumns:
     """Return the columns to read besides the features."""
-    from rejo.scoring.tested import LabelColumns
+    from rejo.scoring import LabelColumns
 
     by_group = opened.group_column(arguments.group)
     target = arguments.target or opened.table.get("target")
@@ -60,34 +56,17 @@ def _required(arguments: Namespace, columns: LabelColumns) -> list[str]:
     return [name for name in columns.named() if name in must]
 
 
-@contextmanager
-def _needing(columns: LabelColumns) -> Iterator[None]:
-    """If a table lacks a column, say what that is for."""
-    from rejo.tables import TableError
-    from rejo.tables.errors import shown
-
-    try:
-        with needing(columns.group):
-            yield
-    except TableError as error:
-        if error.problem == f"no column {shown(columns.target)}":
-            told = "It has the true classes. To decide cases without them, use rejo predict."
-            error.remedy = f"{told} {error.remedy}"
-        raise
-
-
 def decided_table(arguments: Namespace, opened: Opened, columns: LabelColumns) -> Tested:
     """Test one table, which is read whole."""
     import numpy as np
 
-    from rejo.scoring.doubt_counts import DoubtCounts
-    from rejo.scoring.tested import judge_tested
+    from rejo.scoring import DoubtCounts, fingerprint, judge_tested, row_prints
 
     frame, y, spellings = _read(arguments, opened, columns)
     by = columns.by if columns.by in frame.columns else None
     tested = judge_tested(opened, frame, columns.group, SHARES if arguments.report else ())
     classes = np.array(opened.classes, dtype=object)
-    seen = fingerprint(tested.X, opened.encoder.kinds_, classes[y])
+    seen = fingerprint(row_prints(tested.X, opened.encoder.kinds_, classes[y]))
     values = None if by is None else tested.values(frame, columns)
     doubts = DoubtCounts()
     doubts.add(tested.doubts)
@@ -105,13 +84,13 @@ def decided_files(arguments: Namespace, opened: Opened, columns: LabelColumns) -
     import numpy as np
 
     from rejo.distributed.labelled import judge_labelled
-    from rejo.scoring.tested import fingerprint
+    from rejo.scoring import fingerprint
     from rejo.tables import TableError
     from rejo.tables.values import cells
 
     how = _class_options(arguments, opened)
     known = opened.table.get("cases")
-    with _needing(columns):
+    with needing(target=columns.target, group=columns.group):
         found = judge_labelled(
             opened, arguments.data, columns, partial(class_codes, **how),
             required=_required(arguments, columns), reading=options.reading(arguments),
@@ -154,7 +133,7 @@ def _read(
     target, text, must = columns.target, columns.named(), _required(arguments, columns)
     optional = [name for name in text if name not in must]
     reading = options.reading(arguments)
-    with _needing(columns):
+    with needing(target=columns.target, group=columns.group):
         parts = list(
             read_chunks(arguments.data, opened.encoder, text=text, optional=optional, **reading)
         )

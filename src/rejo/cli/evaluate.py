@@ -11,15 +11,14 @@ from rejo._io import percent, without_password
 from rejo.cli import _breakdown as breakdown
 from rejo.cli import _options as options
 from rejo.cli._class_names import respelled
-from rejo.cli._files import CommandError, check_apart, print_json, warn
-from rejo.cli._in_doubt import about_column
-from rejo.cli._many_files import is_many
+from rejo.cli._decision_lines import about_column
+from rejo.cli._files import CommandError, check_apart, is_many, print_json, warn
 from rejo.cli._model_file import open_model, vague
 from rejo.cli._reporting import check_report, doubtful, in_prices, promised, write_report
 from rejo.cli._tested_cases import Tested, decided_files, decided_table, label_columns
 
 if TYPE_CHECKING:
-    from rejo.scoring.opened import Opened
+    from rejo.scoring import Opened
 
 HELP = "test a model on cases whose classes are known"
 DESCRIPTION = (

@@ -5,7 +5,7 @@ from typing import Any
 
 from rejo.cli import _options as options
 from rejo.cli._files import print_json
-from rejo.cli._mixups import model_errors
+from rejo.cli._model_file import model_errors
 
 HELP = "show what a model file contains"
 DESCRIPTION = "Show what a model file contains and where it comes from, without opening the model."

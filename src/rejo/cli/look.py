@@ -13,7 +13,7 @@ from rejo.cli._class_names import in_order, order_classes, read_classes
 from rejo.cli._column_lines import describe_columns, remarks_on
 from rejo.cli._column_lines import say as say_remark
 from rejo.cli._files import CommandError, print_json
-from rejo.cli._mixups import check_is_table
+from rejo.cli._model_file import check_is_table
 
 HELP = "show what a table holds, before training"
 DESCRIPTION = (

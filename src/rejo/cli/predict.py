@@ -13,14 +13,19 @@ from typing import TYPE_CHECKING, Any
 from rejo._io import progress, without_password
 from rejo.cli import _options as options
 from rejo.cli._decision_lines import print_summary, warn_of_decisions
-from rejo.cli._files import CommandError, check_apart, check_output, exists, print_json
-from rejo.cli._many_files import check_folder, is_many
+from rejo.cli._files import (
+    CommandError,
+    check_apart,
+    check_folder,
+    check_output,
+    exists,
+    is_many,
+    print_json,
+)
 from rejo.cli._model_file import needing, open_model
 
 if TYPE_CHECKING:
-    from rejo.scoring.case_counts import CaseCounts
-    from rejo.scoring.deciding import ScoringPlan
-    from rejo.scoring.opened import Opened
+    from rejo.scoring import CaseCounts, Opened, ScoringPlan
 
 HELP = "decide new cases, and rank the ones to review"
 DESCRIPTION = (
@@ -58,7 +63,7 @@ def add(parser: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, decide, rank, write."""
-    from rejo.scoring.deciding import ScoringPlan
+    from rejo.scoring import ScoringPlan
 
     many = is_many(arguments)
     check_apart(arguments.model, arguments.data, arguments.output)
@@ -71,7 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
     opened = open_model(arguments)
     given = {name: getattr(arguments, name) for name in ("id", "group", "why", "audit", "strict")}
     plan = ScoringPlan.of(opened, reading=options.reading(arguments), **given)
-    with _explained(), needing(plan.group):
+    with _explained(), needing(group=plan.group):
         decide = _decide_files if many else _decide_table
         found, counts, capacity = decide(arguments, opened, plan)
     output = without_password(arguments.output)
@@ -93,12 +98,7 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
     """Decide one table, of any size: its decisions wait on disk until all are ranked."""
     import numpy as np
 
-    from rejo.scoring.ahead import ahead
-    from rejo.scoring.case_counts import CaseCounts
-    from rejo.scoring.deciding import Decider
-    from rejo.scoring.decision_frame import decision_frame
-    from rejo.scoring.ranking import capacity_of
-    from rejo.scoring.spool import Spool
+    from rejo.scoring import CaseCounts, Decider, Spool, ahead, capacity_of, decision_frame
     from rejo.tables import TableWriter
     from rejo.tables.places import place_of
 

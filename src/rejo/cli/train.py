@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import floor, isnan, log10
 from pathlib import Path
 from time import monotonic
@@ -10,27 +10,28 @@ from typing import Any
 
 from rejo._io import one_line, percent
 from rejo.cli import _options as options
-from rejo.cli._cases import Cases, about_order, fingerprint, read_cases
+from rejo.cli._cases import Cases, about_order, read_cases
 from rejo.cli._class_names import respelled, respelled_limits
 from rejo.cli._column_lines import KEY as COLUMNS_READ
 from rejo.cli._column_lines import describe_columns, remarks_on, suspicion, to_keep
 from rejo.cli._column_lines import say as say_remark
 from rejo.cli._files import CommandError, check_apart, check_output, print_json, require, warn
 from rejo.cli._hints import hints
-from rejo.cli._mixups import TABLES
-from rejo.cli._model_file import vague
+from rejo.cli._model_file import TABLES, vague
 from rejo.cli._reporting import check_report, judge_training, write_report
 from rejo.cli._streamed_training import (
+    StreamedCases,
     check_options,
     describe_streamed,
     is_streamed,
     read_streamed,
-    respelled_target,
     train_streamed,
 )
 from rejo.cli._training import Trained, encoder_for, train, why_chosen
 
 MOST_NAMES = 2000  # characters of names of columns in a report
+ROLES = ("target", "id", "by", "groups", "group", "time")  # of columns that a model file names
+Say = Callable[..., None]
 HELP = "train a model that decides clear cases and sends the others to review"
 DESCRIPTION = (
     "Train on a table with known classes, for a review budget, a maximum error rate or prices. "
@@ -68,31 +69,25 @@ def run(arguments: argparse.Namespace) -> None:
     check_apart(arguments.data, arguments.output, arguments.report)
     if arguments.output.suffix.lower() in TABLES:
         raise CommandError(f"-o {arguments.output} must be a model file, such as loans.rejo")
-    path = check_output(arguments.output, overwrite=arguments.overwrite)
+    check_output(arguments.output, overwrite=arguments.overwrite)
     require("skops", "files", "a model file")
-    if is_streamed(arguments):
-        run_streamed(arguments, target, path)
-        return
+    say = (lambda *_, **__: None) if arguments.json else print
+    (_run_streamed if is_streamed(arguments) else _run_whole)(arguments, target, say)
+
+
+def _run_whole(arguments: argparse.Namespace, target: dict[str, Any], say: Say) -> None:
+    """Learn from a table that is read whole."""
     check_report(arguments)
     import rejo.persistence
-    from rejo.prices import price_matrix
+    from rejo.scoring import fingerprint, row_prints
     from rejo.selection import find_leaks
 
     cases = read_cases(arguments)
-    say = (lambda *_, **__: None) if arguments.json else print
     say(f"{cases.table.path}: {len(cases.y):,} rows. Classes: {cases.counts()}.", flush=True)
-    for note in cases.notes:
-        say(note, flush=True)
-    if arguments.costs is not None:
-        arguments.costs = respelled(arguments.costs, cases.classes, arguments.exact)
-        target["cost_of"] = arguments.costs
-    target |= _limits(target, cases, exact=arguments.exact)
-    if order := cases.about_order():
-        say(order, flush=True)
+    groups = [] if cases.group is None else sorted(set(cases.group))
+    _respell(arguments, target, cases.classes, groups)
     encoder = encoder_for(cases)
-    lines = describe_columns(encoder.kinds_, encoder.left_out_)
-    remarks = remarks_on(cases.X, cases.table, encoder.left_out_)
-    say("\n".join([*lines, *map(say_remark, remarks)]), flush=True)
+    lines, remarks = _tell_columns(say, cases, cases.X, encoder)
     suspects = find_leaks(cases.X[list(encoder.kinds_)], cases.y, groups=cases.groups).suspects
     for suspect in suspects:
         warn(suspicion(suspect))
@@ -103,31 +98,21 @@ def run(arguments: argparse.Namespace) -> None:
     )  # fmt: skip
     model = trained.model
     say(describe_choice(trained), flush=True)
-    roles = ("target", "id", "by", "groups", "group", "time")
-    columns = {name: getattr(arguments, name) for name in roles}
-    table: dict[str, Any] = {name: value for name, value in columns.items() if value is not None}
-    table["ordered"] = cases.ordered
-    table[COLUMNS_READ] = to_keep(lines, remarks)
-    table["cases"] = fingerprint(cases.X, encoder.kinds_, cases.y)
-    prices = None
-    if arguments.costs is not None:
-        prices = price_matrix(arguments.costs, cases.classes, ordered=cases.ordered)
-        table["prices"] = prices.tolist()
+    prints = fingerprint(row_prints(cases.X, encoder.kinds_, cases.y))
+    table = _header(arguments, cases, to_keep(lines, remarks)) | {"cases": prints}
     rejo.persistence.save(
-        model, path, X=cases.X, y=cases.y, table=table, overwrite=arguments.overwrite,
+        model, arguments.output, X=cases.X, y=cases.y, table=table, overwrite=arguments.overwrite,
         notes=f"rejo train, {trained.choice.name}",
     )  # fmt: skip
     say("\n" + _summary(model))
     if model.margin_ is None:  # else the summary says how sure the limit is
         say("Parameters were tuned on the same cases, so these rates are slightly optimistic.")
-    if wide := vague(model.n_effective_):
-        say(wide)
     found_out = hints(cases, trained, suspects)
-    for hint in found_out:
-        say(hint)
-    say("")
-    found = rejo.persistence.inspect(path)
-    say(f"Model:  {path} ({_size(path)}, {found.privacy})", flush=True)
+    for line in (vague(model.n_effective_), *found_out):
+        if line:
+            say(line)
+    found = rejo.persistence.inspect(arguments.output)
+    say(f"\nModel:  {arguments.output} ({_size(arguments.output)}, {found.privacy})", flush=True)
     if arguments.report is not None:
         headline = write_report(
             arguments,
@@ -135,83 +120,131 @@ def run(arguments: argparse.Namespace) -> None:
             classes=cases.classes,
             title=f"{arguments.target}: what is decided and what goes to review",
             notes=_report_notes(trained),
-            prices=prices,
+            prices=table.get("prices"),
             by=None if cases.by is None else {arguments.by: cases.by},
             provenance=_provenance(cases, trained, encoder, found, remarks),
         )
         say(f"Report: {arguments.report} ({_size(arguments.report)}) says: {headline}")
     if arguments.json:
-        result = _result(arguments, cases, trained, encoder, found)
+        choice = trained.choice
         said = [*cases.notes, *map(say_remark, remarks), *map(suspicion, suspects), *found_out]
-        print_json(result | {"remarks": said})
+        print_json(_result(arguments, cases, model, encoder, found) | {
+            "n_cases": len(cases.y),
+            "family": choice.name,
+            "params": choice.chosen.params,
+            "tried": [
+                {"name": e.name, "cost": e.cost, "error": e.error, "log_loss": e.log_loss}
+                for e in choice.tried
+            ],
+            "left_out_models": choice.left_out,
+            "weights": choice.chosen.weights,
+            "baselines": choice.baselines,
+            "groups": None if model.policy_ is None else _groups(model.policy_),
+            "novelty": arguments.novelty,
+            "n_training_rows": found.n_training_rows,
+            "remarks": said,
+        })  # fmt: skip
 
 
-def run_streamed(arguments: argparse.Namespace, target: dict[str, Any], path: Path) -> None:
-    """Read in pieces, learn, save, tell."""
+def _run_streamed(arguments: argparse.Namespace, target: dict[str, Any], say: Say) -> None:
+    """Learn from a table that is read in pieces."""
     import rejo.persistence
     from rejo.distributed.engines import place_of
-    from rejo.prices import price_matrix
 
     check_options(arguments)
-    say = (lambda *_, **__: None) if arguments.json else print
     tell = stage_lines()
     with place_of(arguments.dask) as place:
         cases = read_streamed(arguments, place, tell)
         counts = ", ".join(f"{label} ({cases.counts[label]:,})" for label in cases.classes)
-        say(
-            f"{cases.path}: {cases.counts.total():,} rows. Classes: {one_line(counts)}.", flush=True
-        )
-        for note in cases.notes:
-            say(note, flush=True)
-        respelled_target(arguments, target, cases)
-        if not cases.ordered:
-            say(about_order(cases.classes), flush=True)
-        encoder = cases.encoder
-        lines = describe_columns(encoder.kinds_, encoder.left_out_)
-        remarks = remarks_on(cases.table.frame, cases.table, encoder.left_out_)
-        say("\n".join([*lines, *map(say_remark, remarks)]), flush=True)
+        total = cases.counts.total()
+        say(f"{cases.path}: {total:,} rows. Classes: {one_line(counts)}.", flush=True)
+        _respell(arguments, target, cases.classes)
+        lines, remarks = _tell_columns(say, cases, cases.table.frame, cases.encoder)
         trained = train_streamed(cases, target, arguments, tell)
     model = trained.model
     say(describe_streamed(trained, "cost_of" in target or "reject_cost" in target), flush=True)
-    roles = ("target", "id", "by", "groups")
-    table: dict[str, Any] = {
-        name: getattr(arguments, name) for name in roles if getattr(arguments, name) is not None
-    }
-    table["ordered"], table[COLUMNS_READ] = cases.ordered, to_keep(lines, remarks)
-    if "cost_of" in target:
-        prices = price_matrix(target["cost_of"], cases.classes, ordered=cases.ordered)
-        table["prices"] = prices.tolist()
     rejo.persistence.save(
-        model, path, table=table, overwrite=arguments.overwrite,
-        notes=f"rejo train, {trained.name}",
+        model, arguments.output, table=_header(arguments, cases, to_keep(lines, remarks)),
+        overwrite=arguments.overwrite, notes=f"rejo train, {trained.name}",
     )  # fmt: skip
     say("\n" + _summary(model))
     if wide := vague(model.n_effective_):
         say(wide)
-    found = rejo.persistence.inspect(path)
+    found = rejo.persistence.inspect(arguments.output)
     say("The file has no fingerprint of these rows: rejo evaluate cannot tell them from new ones.")
-    say(f"\nModel:  {path} ({_size(path)})", flush=True)
+    say(f"\nModel:  {arguments.output} ({_size(arguments.output)})", flush=True)
     if arguments.json:
-        print_json(_streamed_result(arguments, cases, trained, found, map(say_remark, remarks)))
+        print_json(_result(arguments, cases, model, cases.encoder, found) | {
+            "n_cases": total,
+            "family": trained.name,
+            "tried": [{"name": name, "cost": cost} for name, cost in trained.costs.items()],
+            "left_out_models": trained.left_out,
+            "remarks": [*cases.notes, *map(say_remark, remarks)],
+        })  # fmt: skip
 
 
-def _streamed_result(
-    arguments: argparse.Namespace, cases: Any, trained: Any, found: Any, remarks: Iterable[str]
+def _tell_columns(
+    say: Say, cases: Cases | StreamedCases, frame: Any, encoder: Any
+) -> tuple[list[str], list[Any]]:
+    """Say how the classes and columns were read; return the lines and remarks on columns."""
+    for note in [*cases.notes, *([] if cases.ordered else [about_order(cases.classes)])]:
+        say(note, flush=True)
+    lines = describe_columns(encoder.kinds_, encoder.left_out_)
+    remarks = remarks_on(frame, cases.table, encoder.left_out_)
+    say("\n".join([*lines, *map(say_remark, remarks)]), flush=True)
+    return lines, remarks
+
+
+def _respell(
+    arguments: argparse.Namespace,
+    target: dict[str, Any],
+    classes: Sequence[str],
+    groups: Sequence[str] = (),
+) -> None:
+    """Spell the names in prices and limits as in the table."""
+    exact = arguments.exact
+    if arguments.costs is not None:
+        target["cost_of"] = arguments.costs = respelled(arguments.costs, classes, exact)
+    names = {"class": classes, "decision": classes, "group": groups}
+    for name, limits in target.items():
+        if (by := name.partition("_by_")[2]) in names:
+            what = "group" if by == "group" else "class"
+            option = "--" + name.replace("_", "-")
+            target[name] = respelled_limits(limits, names[by], what, option, exact=exact)
+
+
+def _header(
+    arguments: argparse.Namespace, cases: Cases | StreamedCases, lines: list[str]
 ) -> dict[str, Any]:
+    """What a model file keeps of its table."""
+    from rejo.prices import price_matrix
+
+    given = {role: getattr(arguments, role) for role in ROLES}
+    table: dict[str, Any] = {role: name for role, name in given.items() if name is not None}
+    table |= {"ordered": cases.ordered, COLUMNS_READ: lines}
+    if arguments.costs is not None:
+        prices = price_matrix(arguments.costs, cases.classes, ordered=cases.ordered)
+        table["prices"] = prices.tolist()
+    return table
+
+
+def _result(
+    arguments: argparse.Namespace,
+    cases: Cases | StreamedCases,
+    model: Any,
+    encoder: Any,
+    found: Any,
+) -> dict[str, Any]:
+    """What ``--json`` prints, however the table was read."""
     from rejo.selection import promise
 
-    model = trained.model
     return {
         "model": str(arguments.output),
-        "report": None,
-        "n_cases": cases.counts.total(),
+        "report": None if arguments.report is None else str(arguments.report),
         "classes": cases.classes,
-        "columns": cases.encoder.kinds_,
-        "left_out": cases.encoder.left_out_,
+        "columns": encoder.kinds_,
+        "left_out": encoder.left_out_,
         "ordered": cases.ordered,
-        "family": trained.name,
-        "tried": [{"name": name, "cost": cost} for name, cost in trained.costs.items()],
-        "left_out_models": trained.left_out,
         "reject_cost": float(model.reject_cost_),
         "operating_point": found.operating_point,
         "expected": found.expected,
@@ -220,21 +253,7 @@ def _streamed_result(
             for one in model.guarantees_
         ],
         "summary": model.summary(),
-        "remarks": [*cases.notes, *remarks],
     }
-
-
-def _limits(target: Mapping[str, Any], cases: Cases, *, exact: bool) -> dict[str, Any]:
-    """Limits by class and by group, each name spelled as in the table."""
-    groups = [] if cases.group is None else sorted(set(cases.group))
-    names = {"class": cases.classes, "decision": cases.classes, "group": groups}
-    found = {}
-    for name, limits in target.items():
-        if (by := name.partition("_by_")[2]) in names:
-            what = "group" if by == "group" else "class"
-            option = "--" + name.replace("_", "-")
-            found[name] = respelled_limits(limits, names[by], what, option, exact=exact)
-    return found
 
 
 def describe_choice(trained: Trained) -> str:
@@ -315,43 +334,6 @@ def _provenance(
         **({"How columns were read": "; ".join(to_keep([], remarks))} if remarks else {}),
         "Model": f"{choice.name} ({params})" if params else choice.name,
         "Model hash (SHA-256)": found.payload_hash,
-    }
-
-
-def _result(
-    arguments: argparse.Namespace, cases: Cases, trained: Trained, encoder: Any, found: Any
-) -> dict[str, Any]:
-    from rejo.selection import promise
-
-    choice, model = trained.choice, trained.model
-    return {
-        "model": str(arguments.output),
-        "report": None if arguments.report is None else str(arguments.report),
-        "n_cases": len(cases.y),
-        "classes": cases.classes,
-        "columns": encoder.kinds_,
-        "left_out": encoder.left_out_,
-        "ordered": cases.ordered,
-        "family": choice.name,
-        "params": choice.chosen.params,
-        "tried": [
-            {"name": e.name, "cost": e.cost, "error": e.error, "log_loss": e.log_loss}
-            for e in choice.tried
-        ],
-        "left_out_models": choice.left_out,
-        "weights": choice.chosen.weights,
-        "baselines": choice.baselines,
-        "reject_cost": float(model.reject_cost_),
-        "operating_point": found.operating_point,
-        "expected": found.expected,
-        "promises": [
-            found._asdict() | {"sentence": promise(found), "assumption": found.assumption}
-            for found in model.guarantees_
-        ],
-        "groups": None if model.policy_ is None else _groups(model.policy_),
-        "novelty": arguments.novelty,
-        "summary": model.summary(),
-        "n_training_rows": found.n_training_rows,
     }
 
 

@@ -1,7 +1,5 @@
 """A connection to a Dask cluster: opened, checked and closed."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

@@ -1,7 +1,5 @@
 """Items for whichever worker is free; workers may die."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import CancelledError

@@ -4,8 +4,6 @@ joblib has a Dask backend of its own, which waits for ever if workers die on a t
 goes away.  This one hands out its tasks as :func:`~rejo.cluster.hand_out` does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BytesIO

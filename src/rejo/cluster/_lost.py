@@ -1,7 +1,5 @@
 """Workers that went away: the error for it, and whether memory was the reason."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from time import monotonic, sleep
 from typing import Any

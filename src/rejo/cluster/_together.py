@@ -1,7 +1,5 @@
 """One task on each of several workers, which talk to each other: all end, or all are ended."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """No wait without an end: calls in a thread that is watched; Dask's messages held back."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -7,8 +7,6 @@ A run that finds its own key goes on; one that finds anything else refuses to to
 may replace other decisions removes them when all of its own cases are decided.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

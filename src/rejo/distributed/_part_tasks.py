@@ -4,8 +4,6 @@ Between the two, decisions wait in a file of the working folder.  Every file get
 is complete, so that a task can be repeated at any time, by any worker.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,14 +17,20 @@ from rejo._errors import RejoError
 from rejo._io import WholeFile, without_password
 from rejo.distributed._output_folder import DECIDED
 from rejo.distributed._sent_model import SentModel
-from rejo.scoring.ahead import ahead
-from rejo.scoring.case_counts import CaseCounts
-from rejo.scoring.deciding import Decider, ScoredRows, ScoringPlan
-from rejo.scoring.decision_frame import decision_frame
-from rejo.scoring.ids import Ids
-from rejo.scoring.opened import Opened
-from rejo.scoring.ranking import Candidates
-from rejo.scoring.spool import NOTHING_DECIDED, restore, store
+from rejo.scoring import (
+    NOTHING_DECIDED,
+    Candidates,
+    CaseCounts,
+    Decider,
+    Ids,
+    Opened,
+    ScoredRows,
+    ScoringPlan,
+    ahead,
+    decision_frame,
+    restore,
+    store,
+)
 from rejo.tables import TableWriter
 from rejo.tables.pieces import RowGroup
 

@@ -3,22 +3,26 @@
 Workers open it as any model file: nothing in it is run.
 """
 
-from __future__ import annotations
-
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from rejo._errors import RejoError
+from rejo.cluster import connect, hand_out
 from rejo.persistence import save
-from rejo.scoring.opened import Opened, open_scorer
+from rejo.scoring import Opened, open_scorer
 
+T = TypeVar("T")
+R = TypeVar("R")
 _received: dict[str, bytes] = {}  # files that a driver has sent, by their hashes
 _opened: dict[str, Opened] = {}  # the last model
 _opening = Lock()
@@ -101,3 +105,43 @@ def on_workers(client: Any, sent: SentModel, data: bytes) -> Iterator[None]:
     finally:
         if client.status == "running":
             client.unregister_worker_plugin(Delivery.name)
+
+
+@contextmanager
+def placing(
+    client: Any, n_jobs: int, sent: SentModel, data: bytes
+) -> Iterator[Callable[[Callable[[Any], R], Iterable[Any]], Iterator[tuple[Any, R]]]]:
+    """Give a function that yields ``(item, function(item))`` for items, in any order.
+
+    Each process that computes them has received the model.
+    """
+    if client is not None:
+        with connect(client) as connected, on_workers(connected, sent, data):
+            yield partial(hand_out, connected, name=_name)
+    elif n_jobs == 1:
+        receive(sent, data)
+        yield lambda function, items: ((item, function(item)) for item in items)
+    else:
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        with ProcessPoolExecutor(n_jobs, initializer=receive, initargs=(sent, data)) as pool:
+            yield partial(_in_processes, pool, 2 * n_jobs)
+
+
+def _name(item: Any) -> str:
+    return str(item)
+
+
+def _in_processes(
+    pool: Any, ahead: int, function: Callable[[T], R], items: Iterable[T]
+) -> Iterator[tuple[T, R]]:
+    """Compute items in a pool, which has up to ``ahead`` of them at a time."""
+    running: dict[Any, T] = {}
+    waiting = iter(items)
+    while True:
+        for item in islice(waiting, ahead - len(running)):
+            running[pool.submit(function, item)] = item
+        if not running:
+            return
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            yield running.pop(future), future.result()

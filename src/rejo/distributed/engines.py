@@ -1,7 +1,5 @@
 """Where a model is trained: in this process, or by the workers of a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial

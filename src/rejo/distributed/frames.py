@@ -1,7 +1,5 @@
 """Decisions inside other engines, which hand frames to a function: Spark, or any other."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,11 +11,16 @@ from rejo._errors import RejoError
 from rejo._frames import is_arrow, is_polars
 from rejo.distributed._sent_model import packed_model, receive
 from rejo.estimators import final_classifier
-from rejo.scoring.deciding import DecidedRows, Decider, ScoringPlan
-from rejo.scoring.decision_frame import decision_frame
-from rejo.scoring.opened import Opened
-from rejo.scoring.ranking import URGENCY, ranks_of
-from rejo.scoring.spool import NOTHING_DECIDED
+from rejo.scoring import (
+    NOTHING_DECIDED,
+    URGENCY,
+    DecidedRows,
+    Decider,
+    Opened,
+    ScoringPlan,
+    decision_frame,
+    ranks_of,
+)
 from rejo.tables.errors import check_columns, import_pyarrow
 
 NUMBERS = ("chance_wrong", "sureness", "worth", "distance")  # all other columns are strings

@@ -15,12 +15,8 @@ from numpy.typing import NDArray
 
 from rejo._io import progress, without_password
 from rejo.distributed._part_tasks import OutputPart, parts_of
-from rejo.distributed._placing import placing
-from rejo.distributed._sent_model import SentModel, packed_model
-from rejo.scoring.doubt_counts import DoubtCounts
-from rejo.scoring.names import hashes_of
-from rejo.scoring.opened import Opened
-from rejo.scoring.tested import LabelColumns, judge_tested, row_prints
+from rejo.distributed._sent_model import SentModel, packed_model, placing
+from rejo.scoring import DoubtCounts, LabelColumns, Opened, hashes_of, judge_tested, row_prints
 from rejo.tables import TableError, read_chunks
 from rejo.tables.errors import check_columns, shown
 from rejo.tables.pieces import ParquetTable, RowGroup, absolute

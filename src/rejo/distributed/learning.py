@@ -15,16 +15,17 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from rejo._errors import RejoError
 from rejo.distributed.engines import Engine
-from rejo.distributed.linear_fits import learn_linear
-from rejo.distributed.pace import Tell
+from rejo.distributed.pace import Pace, Tell, n_rows
 from rejo.distributed.row_sources import Input
 from rejo.estimators import (
     PROVE,
     SAMPLE_FILE,
     STOP,
+    Part,
     RejoLinear,
     RowLayout,
     Scored,
+    StreamedRows,
     Survey,
     edges_of,
 )
@@ -183,4 +184,35 @@ def _types_differ(first: Any, other: Any, column: str) -> TableError:
         where=files[1],
         parameter="data",
         remedy="Write the column with the same type in all files, or leave it out.",
+    )
+
+
+def learn_linear(
+    model: RejoLinear, classes: NDArray[Any], layout: RowLayout, parts: Sequence[Part], tell: Tell
+) -> tuple[RejoLinear, dict[int, Scored]]:
+    """Learn from all parts by ``partial_fit``; the scores of the rows that were held out."""
+    rows = StreamedRows(layout, parts, Pace("Learning", n_rows(parts), tell))
+    weights = model.class_weight
+    model.set_params(class_weight=None)  # the blocks have them
+    for block in rows.learning():
+        if (gaps := np.isnan(block.X).any(axis=0)).any():
+            raise _missing(layout, int(np.argmax(gaps)))
+        model.partial_fit(block.X, classes[block.k], classes, block.v)
+    model.set_params(class_weight=weights)
+    scored = {}
+    for number in (PROVE, STOP):
+        X, k, numbers = rows.kept(number)
+        scores = model.boundary_scores(X) if len(k) else X
+        scored[number] = Scored(scores, k, numbers)
+    if layout.encoder is None:
+        model.feature_names_in_ = np.array(layout.features, dtype=object)
+    return model, scored
+
+
+def _missing(layout: RowLayout, column: int) -> RejoError:
+    named = f"column {layout.features[column]!r}" if layout.encoder is None else "the table"
+    return RejoError(
+        f"{named} has missing values, which RejoLinear does not take",
+        parameter="data",
+        remedy="Put a rejo.tables.TableEncoder before it, in a pipeline, or use RejoBoost.",
     )

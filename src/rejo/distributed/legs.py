@@ -4,8 +4,6 @@ Between two legs all that is needed to go on is with the driver.  If a worker is
 are restarted, the data are read again and the leg is repeated: the model is the same to the bit.
 """
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress

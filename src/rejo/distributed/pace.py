@@ -1,7 +1,5 @@
 """How fast rows are read, and how long the rest takes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from time import monotonic
 

@@ -1,7 +1,5 @@
 """Decisions on the cases of many Parquet files."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -25,12 +23,8 @@ from rejo.distributed._part_tasks import (
     parts_of,
     rank_part,
 )
-from rejo.distributed._placing import placing
-from rejo.distributed._sent_model import packed_model
-from rejo.scoring.case_counts import CaseCounts
-from rejo.scoring.deciding import ScoringPlan
-from rejo.scoring.opened import Opened
-from rejo.scoring.ranking import Candidates, capacity_of, ranks_of
+from rejo.distributed._sent_model import packed_model, placing
+from rejo.scoring import Candidates, CaseCounts, Opened, ScoringPlan, capacity_of, ranks_of
 from rejo.tables.errors import check_columns
 from rejo.tables.pieces import ParquetTable, Paths, absolute
 

@@ -1,7 +1,5 @@
 """What a model is trained on: Parquet files, or a Dask DataFrame."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ Python and JavaScript round differently when asked to print, so neither is asked
 an integer of the last shown digit by ``floor(x + 0.5)``, which is the same arithmetic in both.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from math import floor
 

@@ -3,8 +3,6 @@
 Functions have the same names in both and compute in the same order.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from scipy.special import ndtri

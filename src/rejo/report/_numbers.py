@@ -3,8 +3,6 @@
 Functions have the same names in both and compute in the same order.
 """
 
-from __future__ import annotations
-
 from math import sqrt
 from typing import Any, NamedTuple
 

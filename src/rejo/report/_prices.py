@@ -6,8 +6,6 @@ even the last bit of a floating-point number agrees: sums are plain loops, becau
 adds floats more precisely than JavaScript can.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,21 +1,17 @@
 """A report as one self-contained HTML file."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64encode
 from functools import cache, partial
 from hashlib import sha256
 from importlib.resources import files
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from rejo.report._collect import OutcomeLayout
 from rejo.report._format import BATCH, ratio, share, whole
-
-if TYPE_CHECKING:
-    from rejo.report._collect import OutcomeLayout
-    from rejo.report._report import Report
-    from rejo.report._shared_counts import Group
+from rejo.report._report import Report
+from rejo.report._shared_counts import Group
 
 SCRIPTS = (
     "numbers.js", "groups.js", "prices.js", "pictures.js", "group_pictures.js", "page.js"

@@ -1,12 +1,10 @@
 """What the page shows, checked and counted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite, isnan
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,10 +14,10 @@ from rejo._html import table_html
 from rejo._typing import Floats, Indices
 from rejo.estimators import AMBIGUOUS
 from rejo.report import _numbers, _prices
-from rejo.report._checks import check_cases
 from rejo.report._collect import (
     OutcomeLayout,
     PointTally,
+    check_cases,
     count_point,
     layout_of,
     steps,
@@ -29,8 +27,6 @@ from rejo.report._format import clean
 from rejo.report._groups import gap_quantiles
 from rejo.report._numbers import Setting
 from rejo.report._prices import Prices, check_prices
-from rejo.report._promises import Promises, read_promises
-from rejo.report._pulls import PullRow, read_doubtful
 from rejo.report._sentences import (
     Ranges,
     kind_texts,
@@ -47,10 +43,15 @@ from rejo.report._shared_counts import (
     histogram,
     rival_curves,
 )
-from rejo.report._tried import TriedTable, read_tried
-
-if TYPE_CHECKING:
-    from rejo.selection import Outcomes
+from rejo.report._tables import (
+    Promises,
+    PullRow,
+    TriedTable,
+    read_doubtful,
+    read_promises,
+    read_tried,
+)
+from rejo.selection import Outcomes
 
 Axis = Literal["reject_cost", "review_share"]
 

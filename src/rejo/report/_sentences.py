@@ -1,7 +1,5 @@
 """Sentences and counts for each operating point, which the script looks up."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import compress

@@ -1,10 +1,8 @@
 """Counts for all operating points at once: scores, groups, rivals."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +11,7 @@ from rejo._typing import Indices
 from rejo.metrics import tally
 from rejo.report._format import clean
 from rejo.report._groups import SMALL
-
-if TYPE_CHECKING:
-    from rejo.selection import Outcomes
-
+from rejo.selection import Outcomes
 
 N_BINS = 40
 MAX_VALUES = 30  # of a column; the rest becomes "all others"

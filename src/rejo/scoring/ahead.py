@@ -1,7 +1,5 @@
 """An iterator that works ahead in a thread, while its results are used."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable
 from queue import Full, Queue
 from threading import Event, Thread

@@ -1,7 +1,5 @@
 """Decisions as a table that people read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

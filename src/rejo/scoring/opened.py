@@ -14,8 +14,8 @@ from rejo._errors import RejoError
 from rejo._io import one_line
 from rejo.estimators import Judgement, final_step, reject_label_of
 from rejo.persistence import ModelFile, ModelFileError, open_file
-from rejo.scoring.model_columns import encoder_of, number_columns
 from rejo.scoring.reasons import UNLIKE
+from rejo.tables import TableEncoder
 from rejo.tables.doubts import Checked, Doubt, check_table
 from rejo.tables.spelling import same_spelling, spellings_known
 
@@ -251,3 +251,60 @@ def _are_prices(prices: Any, n_classes: int) -> bool:
     numbers = [price for row in rows for price in row if type(price) in (int, float)]
     right = len(numbers) == n_classes * (n_classes + 1)
     return right and all(0 <= price <= HIGHEST_PRICE for price in numbers)
+
+
+def encoder_of(model: Any) -> Any:
+    """Return the table encoder of a model; ``None`` if it has none."""
+    while hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
+    first = model.steps[0][1] if hasattr(model, "steps") else None
+    return first if isinstance(first, TableEncoder) else None
+
+
+def number_columns(model: Any, path: Path) -> list[str]:
+    """Return the columns of a model without a table encoder, which must all be numbers."""
+    remedy = (
+        "fit it in Python as make_pipeline(rejo.tables.TableEncoder(), ...) on a DataFrame and "
+        "save it again, or use `rejo train`"
+    )
+    if (words := word_columns(model)) is not None:
+        columns = f" in {', '.join(map(repr, words[:5]))}" if words else ""
+        raise RejoError(
+            f"{path} was fitted on words{columns} by an encoder that does not say how a table is "
+            f"read: {remedy}"
+        )
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        raise RejoError(
+            f"{path} does not say which columns it needs, because it was fitted on an array "
+            f"without names: {remedy}"
+        )
+    return list(map(str, names))
+
+
+def word_columns(model: Any) -> list[str] | None:
+    """Return the columns that encoders inside a fitted model take words from; None without any.
+
+    The list is empty if they have no names.
+    """
+    found: list[str] = []
+    any_words = False
+    for part in _parts(model):
+        names = getattr(part, "feature_names_in_", ())
+        for j, values in enumerate(getattr(part, "categories_", ())):
+            if any(isinstance(value, str) for value in values.tolist()):
+                any_words = True
+                found += [str(names[j])] if j < len(names) else []
+    return found if any_words else None
+
+
+def _parts(model: Any) -> Iterator[Any]:
+    """The model and all fitted parts of it."""
+    yield model
+    parts = [step for _, step in getattr(model, "steps", ())]
+    parts += [entry[1] for entry in getattr(model, "transformers_", ())]
+    names = ("best_estimator_", "estimator_", "transformer_")
+    parts += [getattr(model, name) for name in names if hasattr(model, name)]
+    for part in parts:
+        if not isinstance(part, str):  # "drop" or "passthrough"
+            yield from _parts(part)

@@ -1,7 +1,5 @@
 """Decisions on disk until the last case is read, because only then is the review order known."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Rows whose classes are known, judged as new ones are: what a test of a model counts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple

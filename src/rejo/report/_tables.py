@@ -1,13 +1,25 @@
-"""What the model promises, and what each promise rests on."""
-
-from __future__ import annotations
+"""Tables that are the same at every point: promises, candidates, features that make doubtful."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, isfinite
 from typing import Any, NamedTuple
 
-from rejo.report._format import NONE, SPACE, amount, clean, fixed, ratio, whole
+from rejo.report._format import (
+    BATCH,
+    NONE,
+    SPACE,
+    amount,
+    clean,
+    fixed,
+    money_places,
+    percent,
+    quoted,
+    ratio,
+    to_units,
+    whole,
+)
 
+MOST = 12  # features in the table
 OF = {"class": "true class", "decision": "decided class", "group": "group"}
 WHAT = {
     "rejection_rate": "Cases that go to review, of all cases",
@@ -151,3 +163,122 @@ def _table(promises: list[dict[str, Any]]) -> PromiseTable:
 def _at_most(rate: float) -> str:
     """A limit, rounded up: what is shown must hold, too."""
     return f"{fixed(ceil(1000 * rate - 1e-9), 1)}{SPACE}%"
+
+
+class Candidate(NamedTuple):
+    """A row of the table."""
+
+    method: str
+    cost: str  # of 1,000 cases
+    error: str  # a standard error; empty if it is unknown
+    more: str  # than the cheapest
+    chosen: bool
+
+
+class TriedTable(NamedTuple):
+    """The table, the cheapest first, and a sentence on how far apart they are."""
+
+    rows: list[Candidate]
+    words: str
+
+
+def read_tried(rows: Sequence[Mapping[str, Any]], highest_price: float) -> TriedTable | None:
+    """Sort the candidates by their cost; ``None`` if there are none."""
+    if not rows:
+        return None
+    for row in rows:
+        if not (isfinite(row["cost"]) and row["cost"] >= 0):
+            raise ValueError(
+                f"tried must have costs that are not negative; got {row['cost']!r} for "
+                f"{row['method']!r}."
+            )
+    places = money_places(highest_price)
+    found = sorted(rows, key=lambda row: float(row["cost"]))
+    least = float(found[0]["cost"])
+
+    def amount(cost: float) -> str:
+        return fixed(to_units(BATCH * cost, places), places)
+
+    def candidate(row: Mapping[str, Any]) -> Candidate:
+        cost, error = float(row["cost"]), row.get("error")
+        known = error is not None and isfinite(error)
+        return Candidate(
+            method=clean(row["method"]),
+            cost=amount(cost),
+            error=f"±{SPACE}{amount(float(error))}" if known else "",  # type: ignore[arg-type]
+            more=_more(cost, least),
+            chosen=bool(row.get("chosen", False)),
+        )
+
+    table = [candidate(row) for row in found]
+    why = next((row.get("why") for row in found if row.get("chosen")), None)
+    return TriedTable(table, _words(table, [float(row["cost"]) for row in found], why))
+
+
+def _more(cost: float, least: float) -> str:
+    if cost == least:
+        return NONE
+    return f"{fixed(to_units(100 * (cost / least - 1), 1), 1)}{SPACE}%" if least else "more"
+
+
+def _words(table: list[Candidate], costs: list[float], why: str | None) -> str:
+    """How far the chosen one is from the next, and why it was chosen if that costs less."""
+    chosen = [i for i, row in enumerate(table) if row.chosen]
+    if len(table) < 2 or len(chosen) != 1:
+        return ""
+    (i,) = chosen
+    name = quoted(table[i].method)
+    if costs[i] == costs[0]:
+        j = 0 if i else 1
+        if costs[j] == costs[i]:
+            return f"{name} was chosen; {quoted(table[j].method)} costs as much."
+        apart = _apart(costs[j], costs[i])
+        return f"{name} was chosen; the next, {quoted(table[j].method)}, costs {apart}."
+    apart = _apart(costs[i], costs[0])
+    than = f"{apart} than the cheapest, {quoted(table[0].method)}"
+    reason = f", which may be chance, but it {clean(why)}" if why else ""
+    return f"{name} was chosen; it costs {than}{reason}."
+
+
+def _apart(cost: float, least: float) -> str:
+    return f"{_more(cost, least)} more" if least else "more"
+
+
+class PullRow(NamedTuple):
+    """A row of the table."""
+
+    feature: str
+    share: str  # of the ambiguous reviews that have it among their strongest pulls
+    width: str  # of the bar
+    where: str  # where the most reviews are, and how many; empty if unknown
+    rate: str  # of reviews there, and of all cases
+
+
+def read_doubtful(features: Iterable[Any]) -> list[PullRow]:
+    """Sort the features by their share; only the first few are shown."""
+    rows = [_row_of(feature) for feature in features]
+    for row in rows:
+        if "feature" not in row or not 0 <= float(row.get("share", -1)) <= 1:
+            raise ValueError(
+                f"doubtful must have a 'feature' and a 'share' from 0 to 1 in each row; got "
+                f"{row!r}."
+            )
+    rows.sort(key=lambda row: -float(row["share"]))
+    return [_row(row) for row in rows[:MOST] if float(row["share"]) > 0]
+
+
+def _row_of(feature: Any) -> dict[str, Any]:
+    if isinstance(feature, Mapping):
+        return dict(feature)
+    if not hasattr(feature, "_asdict"):
+        raise TypeError(f"doubtful must have dicts or named tuples; got {type(feature).__name__}.")
+    return dict(feature._asdict())
+
+
+def _row(row: Mapping[str, Any]) -> PullRow:
+    share, where, rate = float(row["share"]), clean(row.get("where") or ""), ""
+    if where and row.get("reviewed") is not None and row.get("usual") is not None:
+        rate = f"{percent(float(row['reviewed']))} against {percent(float(row['usual']))}"
+    if where and row.get("cases") is not None:
+        where = f"{where} ({whole(int(row['cases']))} cases)"
+    return PullRow(clean(row["feature"]), percent(share), f"{100 * share:.1f}%", where, rate)
