@@ -14,6 +14,6 @@ a small file for each; ``page`` writes what came out. ``tables`` knows the publi
 
 In reading order, the paper: ``paper`` (its data, figures and claims, and the plan), ``tasks``
 (draws and splits), ``tuning``, ``kernels``, ``networks`` (the methods), ``verdicts``, ``curves``,
-``sketches``, ``paper_page``. The suite: ``suite`` (tables and the plan), ``splits``, ``trials``,
+``paper_page``. The suite: ``suite`` (tables and the plan), ``splits``, ``trials``,
 ``standings``, ``suite_pictures``, ``suite_page``.
 """

@@ -64,7 +64,7 @@ def draw_curves(figure: PaperFigure, panels: Sequence[Panel]) -> Figure:
         ax.set_ylabel("risk $w_r R + E$, as a share\nof reviewing everything")
     split = " split by patient," if first.split == BY_PATIENT else ""
     many = f"{first.n_repetitions} repetition{'s' * (first.n_repetitions > 1)}"
-    canvas.suptitle(f"{figure.title},{split} {many}", size=11)
+    canvas.suptitle(f"{figure.title};{split} {many}", size=11)
     costs = f"$w_r$ = {first.costs[0]:g} to {first.costs[-1]:g}"
     note = f"first row, from right to left: {costs}, bands: the middle half of the repetitions; "
     note += f"second row, above 0: {label(reference)} is better; bars: 95 % intervals; filled: "

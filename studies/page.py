@@ -1,15 +1,10 @@
-"""Pages of studies: Markdown for the guide, and the same as one HTML file with its pictures inside.
-
-Only what the studies use is translated: headings, paragraphs, lists, tables, pictures on lines of
-their own, and code, bold, italics and links inside of them.
-"""
+"""Pages of studies: Markdown for the guide, or one HTML file with its pictures inside."""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
-import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +13,8 @@ from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+
+from markdown_it import MarkdownIt
 
 MARK = "<!-- Below this line the page is made by `python -m studies pages`. -->"
 
@@ -90,47 +87,13 @@ def write_guide(folder: Path, text: str, canvases: Mapping[str, Any]) -> None:
 def to_html(title: str, text: str, pictures: Mapping[str, bytes]) -> str:
     """Return Markdown as a page that loads nothing from elsewhere and has no script."""
     style = files("studies").joinpath("page.css").read_text("utf-8")
-    body = "\n".join(_block(block, pictures) for block in re.split(r"\n{2,}", text.strip()))
+    body = MarkdownIt("commonmark").enable("table").render(f"# {title}\n\n{text}")
+    for name, content in pictures.items():
+        inside = f"data:image/png;base64,{b64encode(content).decode('ascii')}"
+        body = body.replace(f'src="{name}.png"', f'src="{inside}"')
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-        f"<h1>{escape(title)}</h1>\n{body}\n</body>\n</html>\n"
+        f"{body}</body>\n</html>\n"
     )
-
-
-def _block(block: str, pictures: Mapping[str, bytes]) -> str:
-    if found := re.fullmatch(r"!\[(.*)\]\((.+)\.png\)", block):
-        data = b64encode(pictures[found[2]]).decode("ascii")
-        return (
-            f'<figure id="{found[2]}"><img loading="lazy" alt="{escape(found[1])}" '
-            f'src="data:image/png;base64,{data}"></figure>'
-        )
-    if found := re.fullmatch(r"(#+) (.*)", block):
-        return f"<h{len(found[1])}>{_inline(found[2])}</h{len(found[1])}>"
-    lines = block.splitlines()
-    if block.startswith("- "):
-        items = "\n" + " ".join(line.strip() if line[0] == " " else f"\n{line}" for line in lines)
-        return "<ul>" + "".join(f"<li>{_inline(i)}</li>" for i in items.split("\n- ")[1:]) + "</ul>"
-    if block.startswith("| "):
-        head, _, *rows = ([c.strip() for c in line.strip("| ").split(" | ")] for line in lines)
-        cells = [("th", head), *(("td", row) for row in rows)]
-        made = ("".join(f"<{tag}>{_inline(c)}</{tag}>" for c in row) for tag, row in cells)
-        return (
-            '<div class="scroll"><table>'
-            + "".join(f"<tr>{r}</tr>" for r in made)
-            + "</table></div>"
-        )
-    return f"<p>{_inline(' '.join(lines))}</p>"
-
-
-def _inline(text: str) -> str:
-    text = escape(text, quote=False)
-    for pattern, made in (
-        (r"`([^`]+)`", r"<code>\1</code>"),
-        (r"\*\*([^*]+)\*\*", r"<b>\1</b>"),
-        (r"\*([^*]+)\*", r"<i>\1</i>"),
-        (r"\[([^]]+)\]\(([^)]+)\)", r'<a href="\2">\1</a>'),
-    ):
-        text = re.sub(pattern, made, text)
-    return text

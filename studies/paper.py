@@ -1,9 +1,9 @@
 """The paper as a plan: its data, methods, figures and claims, and the cells behind them.
 
 R. Sousa and J. S. Cardoso, *The data replication method for the classification with reject option*
-(2013). Figures have the paper's numbers. A figure of curves has a panel for each training share and
-a curve for each method; the others are drawn from samples and fits made on the spot. The claims are
-sentences of the results section, which speaks of all figures at once.
+(2013). Figures have the paper's numbers; 1 to 9 explain the method and are not drawn here. A figure
+has a panel for each training share and a curve for each method. The claims are sentences of the
+results section, which speaks of all figures at once.
 """
 
 from __future__ import annotations
@@ -64,21 +64,18 @@ REJO_SVM, SVM_1C, SVM_2C, FUMERA, FH_1C, FH_2C, REJO_LOGISTIC, CHOW, ORDINAL_SVC
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class PaperFigure:
-    """A figure: what it shows, from which data, by which methods.
+class PaperFigure(NamedTuple):
+    """A figure of curves: from which data, by which methods.
 
     ``methods`` are those of the paper, the proposed one first; ``beside`` are others, drawn in the
-    same panels but not part of the paper's claims. A figure without a data set explains the method.
-    One that the paper speaks of but does not show has no caption.
+    same panels but not part of the paper's claims.
     """
 
-    name: str  # its number in the paper
-    title: str
-    caption: str
-    dataset: str = ""
-    methods: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
+    name: str  # its number in the paper, or a name if the paper only speaks of it
+    title: str  # its caption in the paper, or what it shows
+    dataset: str
+    methods: tuple[str, ...]
+    beside: tuple[str, ...]
 
     @property
     def file(self) -> str:
@@ -96,38 +93,34 @@ _COMPARED: dict[tuple[str, bool], tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 def _curves(name: str, dataset: str, family: str) -> PaperFigure:
-    data, ordered = DATA[dataset], DATA[dataset].n_classes > 2
-    words = "neural networks" if family == "NN" else "support vector machines"
-    caption = f"The A-R curves for the {data.caption} dataset ({family} methods only)."
-    shown = "" if family == "NN" and ordered else caption
-    return PaperFigure(name, f"{data.title}, {words}", shown, dataset, *_COMPARED[family, ordered])
+    data = DATA[dataset]
+    title = f"Figure {name}: The A-R curves for the {data.caption} dataset ({family} methods only)"
+    if not name.isdigit():
+        title = f"Not shown in the paper: networks on {data.title}"
+    return PaperFigure(name, title, dataset, *_COMPARED[family, data.n_classes > 2])
 
 
 _FIGURES = (
-    PaperFigure("1", "Two classes that overlap", "Illustrative setting with overlapping classes."),
-    PaperFigure("2", "Boundaries that cross, and that do not",
-                "Potential discriminative boundaries."),
-    PaperFigure("4", "Three ordered classes as one binary problem",
-                "Data replication model in a toy example."),
-    PaperFigure("5", "Two classes and a reject region as one binary problem",
-                "Proposed reject option model in a toy example."),
-    PaperFigure("8", "A sample of SyntheticI", "Sample of 200 examples from SyntheticI dataset."),
-    PaperFigure("9", "A sample of SyntheticIII",
-                "SyntheticIII example points with theoretical decision boundaries."),
-    _curves("10", "syntheticI", "SVM"), _curves("11", "syntheticI", "NN"),
-    _curves("12", "syntheticII", "SVM"), _curves("13", "syntheticII", "NN"),
-    _curves("14", "bcct-binary", "SVM"), _curves("15", "bcct-binary", "NN"),
+    _curves("10", "syntheticI", "SVM"),
+    _curves("11", "syntheticI", "NN"),
+    _curves("12", "syntheticII", "SVM"),
+    _curves("13", "syntheticII", "NN"),
+    _curves("14", "bcct-binary", "SVM"),
+    _curves("15", "bcct-binary", "NN"),
     _curves("16", "letter-ah", "NN"),
-    _curves("17", "syntheticIII", "SVM"), _curves("17-nn", "syntheticIII", "NN"),
-    _curves("18", "syntheticIV", "SVM"), _curves("18-nn", "syntheticIV", "NN"),
-    _curves("19", "bcct", "SVM"), _curves("19-nn", "bcct", "NN"),
-)  # fmt: skip
+    _curves("17", "syntheticIII", "SVM"),
+    _curves("17-nn", "syntheticIII", "NN"),
+    _curves("18", "syntheticIV", "SVM"),
+    _curves("18-nn", "syntheticIV", "NN"),
+    _curves("19", "bcct", "SVM"),
+    _curves("19-nn", "bcct", "NN"),
+)
 FIGURES = {figure.name: figure for figure in _FIGURES}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A sentence of the paper, and how it is tested.
+    """A sentence of the paper, and how it is tested, in each panel of its figures.
 
     ``kind`` is the test: "range" and "mean" compare ``method`` with all ``rivals`` of a panel, at
     every reject cost or on average over them; "pairs" compares the first of each of ``pairs`` with
@@ -138,7 +131,6 @@ class Claim:
 
     name: str
     quote: str
-    test: str
     kind: str
     method: str = ""
     rivals: tuple[str, ...] = ()
@@ -162,8 +154,6 @@ CLAIMS = (
         name="rejoSVM is best",
         quote="in overall rejoSVM performed better than any of the other methods under comparison, "
         "over the full range of values for w_r",
-        test="in each panel, rejoSVM against each other SVM method of the paper, at every reject "
-        "cost and on average over them",
         kind="range",
         method=REJO_SVM,
         rivals=(SVM_1C, SVM_2C, FUMERA, FH_1C, FH_2C),
@@ -172,8 +162,6 @@ CLAIMS = (
     Claim(
         name="Fumera's method trails",
         quote="the less positive results obtained by Fumera's method",
-        test="in each panel, every other SVM method of the paper against Fumera's, on average over "
-        "the reject costs",
         kind="pairs",
         pairs=((REJO_SVM, FUMERA), (SVM_1C, FUMERA), (SVM_2C, FUMERA)),
         figures=_BINARY_SVM,
@@ -181,8 +169,6 @@ CLAIMS = (
     Claim(
         name="SVMs beat neural networks",
         quote="in general, SVM based methods outperform the neural network counterparts",
-        test="for each data set and share with both, rejoSVM against rejoNN, SVM-1C against MLP-1C "
-        "and SVM-2C against MLP-2C, on average over the reject costs",
         kind="pairs",
         pairs=((REJO_SVM, REJO_NN), (SVM_1C, MLP_1C), (SVM_2C, MLP_2C)),
         figures=(*_BINARY_SVM, *_BINARY_NN),
@@ -191,7 +177,6 @@ CLAIMS = (
         name="rejoNN is often the best network",
         quote="when restricting the attention to neural network methods, the proposed rejoNN "
         "exhibits often the best performance",
-        test="in each panel, rejoNN against each other network, on average over the reject costs",
         kind="mean",
         method=REJO_NN,
         rivals=(MLP_1C, MLP_2C),
@@ -201,8 +186,6 @@ CLAIMS = (
         name="no ambiguity regions",
         quote="[the proposed framework] does not generate ambiguity regions as the two classifier "
         "approach",
-        test="the share of test points where boundaries cross, which must be 0 for data "
-        "replication and should be above 0 for two classifiers",
         kind="crossing",
         pairs=((REJO_SVM, SVM_2C), (REJO_NN, MLP_2C), (REJO_SVM, FH_2C), (REJO_NN, FH_MLP_2C)),
         figures=(*_BINARY_SVM, *_BINARY_NN, "16", *_ORDINAL, *_ORDINAL_NN),
@@ -211,9 +194,6 @@ CLAIMS = (
         name="networks on ordered classes",
         quote="[for the multiclass datasets] the NNs portrayed the same relative performance for "
         "the methods under comparison",
-        test="in each panel, two networks and the two SVM methods that they correspond to: is the "
-        "same of the two significantly better, on average over the reject costs? (The paper shows "
-        "no such curves.)",
         kind="alike",
         parallels=(
             ((REJO_SVM, FH_1C), (REJO_NN, FH_MLP_1C)),
@@ -240,9 +220,8 @@ def methods_by_dataset(figures: Iterable[PaperFigure]) -> dict[str, tuple[str, .
     """Return the methods to run on each data set for these figures."""
     found: dict[str, dict[str, None]] = {}
     for figure in figures:
-        if figure.dataset:
-            methods = dict.fromkeys((*figure.methods, *figure.beside))
-            found.setdefault(figure.dataset, {}).update(methods)
+        methods = dict.fromkeys((*figure.methods, *figure.beside))
+        found.setdefault(figure.dataset, {}).update(methods)
     return {dataset: tuple(methods) for dataset, methods in found.items()}
 
 

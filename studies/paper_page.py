@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from studies.curves import LeakRow, draw_curves, draw_leak
 from studies.page import picture, table
 from studies.paper import BY_PATIENT, CLAIMS, DATA, RANDOM, SHARES, PaperFigure
-from studies.sketches import SKETCHES
 from studies.verdicts import (
     FAILS,
     HOLDS,
@@ -46,14 +45,11 @@ def make_report(rows: Iterable[Mapping[str, Any]], figures: Sequence[PaperFigure
     index = index_rows(rows)
     canvases: dict[str, Figure] = {}
     for figure in figures:
-        if not figure.dataset:
-            canvases[figure.file] = SKETCHES[figure.name]()
-            continue
         for split in DATA[figure.dataset].splits:
             if panels := _panels(index, figure, split):
                 name = figure.file + "-by-patient" * (split == BY_PATIENT)
                 canvases[name] = draw_curves(figure, panels)
-    if leak := [row for figure in figures if figure.dataset for row in _leak(index, figure)]:
+    if leak := [row for figure in figures for row in _leak(index, figure)]:
         canvases[LEAK] = draw_leak(leak)
     names = [figure.name for figure in figures]
     claims = [claim for claim in CLAIMS if set(names) & set(claim.figures)]
@@ -85,27 +81,13 @@ def page_text(report: PaperReport) -> str:
         parts += [_verdict_table(report.by_patient)]
     if LEAK in report.canvases:
         parts += [picture(LEAK, "Mean risk on BCCT, split at random and by patient")]
-    shown = [figure for figure in report.figures if figure.dataset]
-    if any(figure.file in report.canvases for figure in shown):
-        parts += ["## The curves", CURVES]
-    for figure in shown:
-        if figure.file in report.canvases:
-            parts += [f"### {heading(figure)}"]
-            names = (figure.file, f"{figure.file}-by-patient")
-            parts += [picture(n, figure.title) for n in names if n in report.canvases]
-    sketches = [figure for figure in report.figures if not figure.dataset]
-    if sketches:
-        parts += ["## The sketches, from samples and fits", SKETCHED]
-    for figure in sketches:
-        parts += [f"### {heading(figure)}", picture(figure.file, figure.title)]
+    drawn = [figure for figure in report.figures if figure.file in report.canvases]
+    parts += ["## The curves", CURVES] * bool(drawn)
+    for figure in drawn:
+        parts += [f"### {figure.title}", picture(figure.file, figure.title)]
+        if (by_patient := f"{figure.file}-by-patient") in report.canvases:
+            parts += [picture(by_patient, f"{figure.title}; split by patient")]
     return "\n\n".join(parts)
-
-
-def heading(figure: PaperFigure) -> str:
-    """Return the figure's number in the paper, and its title."""
-    if figure.caption:
-        return f"Figure {figure.name}: {figure.title}"
-    return f"Not shown in the paper: {figure.title}"
 
 
 RULE = (
@@ -119,10 +101,6 @@ CURVES = (
     "minus that of the proposed one, on the same repetitions. Third row, with three or more "
     "classes: the risk as a share of what it costs to review everything. rejoLogistic, Chow-SVC, "
     "Chow-MLP and Ordinal-SVC are not in the paper, and the claims are not about them."
-)
-SKETCHED = (
-    "In the paper these are drawings. The sample of figure 2 was chosen because its boundaries "
-    "cross. Figure 3 is part of figure 4; figures 6 and 7 are diagrams without data."
 )
 
 

@@ -32,7 +32,7 @@ ABOUT = "study.json"
 ENGINE_FILES = ("*.py", "*.toml", "*.css")
 SILENT_ROOMS = ("cli", "displays", "report")  # of rejo; they draw, write or speak
 # Modules of this package that compute nothing that is kept.
-SILENT_MODULES = ("__main__", "curves", "page", "paper_page", "sketches", "standings",
+SILENT_MODULES = ("__main__", "curves", "page", "paper_page", "standings",
                   "suite_page", "suite_pictures", "statistics", "verdicts", "verify")  # fmt: skip
 PACKAGES = ("numpy", "scipy", "scikit-learn", "xgboost", "xgboost-cpu")
 OLD = 3600  # seconds after which a temporary file was left behind by a run that was killed

@@ -146,7 +146,7 @@ def family_of(method: str) -> str:
 
 
 class SuiteCell(NamedTuple):
-    """A family of methods, which share fits, on one split of one table."""
+    """A family of methods on one split of one table."""
 
     dataset: str
     repetition: int

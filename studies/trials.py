@@ -1,26 +1,22 @@
 """A cell of the suite: a family of methods on one split, tuned, fitted and tried at all costs.
 
-A family is a learner and the rivals around its ordinary classifier, which share fits. Every method
-is tuned by the folds of the training part, on its grid in the catalogue. What decides by
-posteriors is tuned by log loss and fitted once; all others are tuned and fitted for each reject
-cost, by the cost. ``TUNED_ONCE`` names those that would take too long: they are tuned for one.
+A family is a learner and the rivals around its ordinary classifier. Every method is tuned by the
+folds of the training part, on its grid in the catalogue. What decides by posteriors is tuned by log
+loss and fitted once; all others are tuned and fitted for each reject cost, by the cost.
+``TUNED_ONCE`` names those that would take too long: they are tuned for one.
 """
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import wraps
-from hashlib import blake2b
-from numbers import Number
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid
@@ -64,7 +60,7 @@ def try_family(
 
     Errors of the machine, such as too little memory or a package that is missing, are raised.
     """
-    memory, race = FitMemory(), _Race(parts, costs)
+    race = _Race(parts, costs)
     # More threads do not help with so few rows, and would sum in another order.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of points that do not converge, rare classes, and so on
@@ -73,7 +69,7 @@ def try_family(
                 if name in (AUTO, BLEND):
                     tried = race.run(name)
                 else:
-                    tried = run_method(name, parts, costs, tuning_cost, memory)
+                    tried = run_method(name, parts, costs, tuning_cost)
                 rows = [
                     {"method": name, "reject_cost": w, **measured(found, parts, w)}
                     for w, found in zip(costs, tried, strict=True)
@@ -97,18 +93,11 @@ def failed(method: str, costs: Sequence[float], problem: str) -> Iterator[Row]:
         yield row | {"params": "{}", "problem": " ".join(problem.split())[:LONGEST]}
 
 
-def run_method(
-    name: str,
-    parts: Parts,
-    costs: Sequence[float],
-    tuning_cost: float,
-    memory: FitMemory | None = None,
-) -> list[Tried]:
+def run_method(name: str, parts: Parts, costs: Sequence[float], tuning_cost: float) -> list[Tried]:
     """Tune, fit and try a method of the catalogue, at each reject cost."""
-    memory = FitMemory() if memory is None else memory
-    clock = _Clock(memory)
+    clock = _Clock()
     built = METHODS[name].build(parts.problem)
-    model = memory.sharing(built.estimator)
+    model = clone(built.estimator)
     folds = group_folds(parts)
     if folds is not None and "cv" in model.get_params(deep=False):
         model.set_params(cv=folds)
@@ -349,97 +338,12 @@ def _rounds_of(booster: Any) -> str:
     return "max_iter" if "max_iter" in booster.get_params(deep=False) else "n_estimators"
 
 
-# ---- fits that several methods need, made once ------------------------------------------------
-
-
-class FitMemory:
-    """Fits of ordinary classifiers, by their parameters and data.
-
-    Two cut-offs, a threshold for each class and posteriors with prices all start from the same
-    ordinary classifier, fitted on the same rows. Asked again with equal parameters for equal rows,
-    labels and weights, it takes the fitted attributes of before. Results are those of separate
-    fits; the seconds that these would have taken are counted in ``saved``, so that the time of a
-    method does not depend on what ran before it. Classifiers that share a fit hold the same
-    attributes, not copies. Parameters other than numbers and words, sparse rows, and labels that
-    are objects cannot be compared: these are fitted each time.
-    """
+class _Clock:
+    """Seconds since the last lap."""
 
     def __init__(self) -> None:
-        self.saved = 0.0
-        self._fits: dict[bytes, tuple[dict[str, Any], float]] = {}
-
-    def sharing(self, estimator: Any) -> Any:
-        """Return a clone of an estimator whose inner classifier remembers its fits.
-
-        One without a parameter ``estimator``, or with a pipeline there, is only cloned.
-        """
-        inner = getattr(estimator, "estimator", None)
-        if inner is None or hasattr(inner, "steps"):
-            return clone(estimator)
-        kind = type(inner)
-        methods = {"fit": self._remembering(kind), "__module__": kind.__module__}
-        sharing = type(kind.__name__, (kind,), methods)
-        return clone(estimator).set_params(estimator=sharing(**inner.get_params(deep=False)))
-
-    def _remembering(self, kind: Any) -> Callable[..., Any]:
-        """Return a method ``fit`` that looks here before it fits."""
-        memory, fit_anew = self, kind.fit
-
-        @wraps(fit_anew)  # with its signature: some classifiers take no weights
-        def fit(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
-            weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-            params = self.get_params(deep=False)
-            key = _key(kind, params, (X, y, sample_weight))
-            if key is None:
-                return fit_anew(self, X, y, **weights)
-            if key not in memory._fits:
-                start = perf_counter()
-                fit_anew(self, X, y, **weights)
-                attributes = {k: value for k, value in vars(self).items() if k not in params}
-                memory._fits[key] = attributes, perf_counter() - start
-                return self
-            attributes, seconds = memory._fits[key]
-            vars(self).update(attributes)
-            memory.saved += seconds
-            return self
-
-        return fit
-
-
-def _key(kind: type, params: dict[str, Any], data: tuple[Any, ...]) -> bytes | None:
-    """Return what tells a fit from others; ``None`` if that cannot be told by values."""
-    if not _plain(params):
-        return None
-    digest = blake2b(f"{kind.__module__}.{kind.__qualname__}{sorted(params.items())}".encode())
-    for array in data:
-        values = np.ascontiguousarray(0 if issparse(array) else array)
-        if array is not None and (issparse(array) or values.dtype.hasobject):
-            return None
-        digest.update(f"{values.dtype}{values.shape}".encode())
-        digest.update(b"" if array is None else values.tobytes())
-    return digest.digest()
-
-
-def _plain(value: Any) -> bool:
-    """Return whether the words for a value say all about it."""
-    if isinstance(value, dict):
-        return all(_plain(part) for pair in value.items() for part in pair)
-    if isinstance(value, tuple | list):
-        return all(map(_plain, value))
-    return value is None or isinstance(value, str | Number)
-
-
-class _Clock:
-    """Seconds since the last lap, with those that a memory saved."""
-
-    def __init__(self, memory: FitMemory | None = None) -> None:
-        self._memory = memory
-        self._last = self._now()
+        self._last = perf_counter()
 
     def lap(self) -> float:
-        now = self._now()
-        seconds, self._last = now - self._last, now
-        return seconds
-
-    def _now(self) -> float:
-        return perf_counter() + (0.0 if self._memory is None else self._memory.saved)
+        before, self._last = self._last, perf_counter()
+        return self._last - before
