@@ -17,6 +17,7 @@ from studies.paper import REJECT_COSTS, PaperStudy, choose_figures, methods_by_d
 from studies.run import Results, run
 from studies.store import StudyError, archive, read_archive
 from studies.suite import TableSuite
+from studies.tables import download
 from studies.verdicts import FAILS, HOLDS
 from studies.verify import kept_plans
 
@@ -56,10 +57,14 @@ def main(words: Sequence[str] | None = None) -> int:
             one = "only this figure, by its number in the paper; can be repeated"
             options.add_argument("--figure", action="append", metavar="N", help=one)
     commands.add_parser("pages", help="make the pages of the guide again")
+    options = commands.add_parser("download", help="get public tables from OpenML")
+    options.add_argument("--data", metavar="DIR", help="where to (default: REJO_DATA)")
     arguments = parser.parse_args(words)
     try:
-        {"reproduce": reproduce, "suite": suite, "pages": pages}[arguments.command](arguments)
-    except (StudyError, ClusterError, ValueError) as error:
+        {"reproduce": reproduce, "suite": suite, "pages": pages, "download": get_tables}[
+            arguments.command
+        ](arguments)
+    except (StudyError, ClusterError, OSError, ValueError) as error:
         print(f"studies: {error}", file=sys.stderr)
         return 2
     return 0
@@ -112,6 +117,11 @@ def pages(_: argparse.Namespace) -> None:
             report = suite_page.make_report(rows, plan)
             text = suite_page.page_text(report)
         page.write_guide(folder, text, report.canvases)
+
+
+def get_tables(arguments: argparse.Namespace) -> None:
+    """Fill the data folder."""
+    print("New:", ", ".join(download(arguments.data)) or "nothing")
 
 
 def _run(plan: Any, name: str, arguments: argparse.Namespace) -> Results:

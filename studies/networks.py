@@ -12,13 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from rejo.replication import replica_costs, replica_labels
-from rejo.solvers import Data, Network, forward, initialise, rprop_together, unpack
+from rejo.solvers import Data, Network, forward, initialise, objectives, unpack
 from studies.paper import TuningGrid
 from studies.run import Floats, Mask
 from studies.tasks import Task
 from studies.tuning import CHOW, Params, TrainTest, Tried, tune, tune_cutoffs, tune_posteriors
 
 EPOCHS = 15
+GROW, SHRINK = 1.2, 0.5  # of a step of Rprop, as in RejoMLP
+FIRST_STEP, LEAST_STEP, LARGEST_STEP = 0.07, 1e-8, 50.0
+TOGETHER = 1 << 16  # outputs of a layer, of all points and networks that are trained at a time
 
 
 def rejo_nn(task: Task, costs: Sequence[float], grid: TuningGrid, seed: int) -> list[Tried]:
@@ -121,10 +124,39 @@ def _train(part: TrainTest, signs: Floats, costs: Floats, units: int, seed: int)
     data = Data(part.X, np.broadcast_to(signs, costs.shape), costs, float(len(part.k)))
     net = Network((part.X.shape[1], units, 1), costs.shape[1], loss="squared_error")
     start = initialise(net, data, np.random.RandomState(seed))
-    coefs, intercepts = unpack(rprop_together(start, data, net, EPOCHS), net)
+    coefs, intercepts = unpack(rprop(start, data, net), net)
     g = forward(part.X_new, coefs, intercepts, net.activation)
     # Sorted, so that the boundaries of a network do not cross; it changes no count.
     return g[..., None] - np.sort(-intercepts[-1], axis=-1)[:, None]
+
+
+def rprop(theta: Floats, data: Data, net: Network) -> Floats:
+    """Train networks (B, parameters) together (iRprop-, Igel and Hüsken 2003); the best of each."""
+    found = np.empty_like(theta)
+    size = max(1, TOGETHER // (len(data.X) * max(net.units[1:])))  # layers stay in the cache
+    with np.errstate(all="ignore"):
+        for start in range(0, len(theta), size):
+            some = slice(start, start + size)
+            part = data._replace(signs=data.signs[some], costs=data.costs[some])
+            found[some] = _best_of_rprop(theta[some].copy(), part, net)
+    return found
+
+
+def _best_of_rprop(theta: Floats, data: Data, net: Network) -> Floats:
+    best, least = theta.copy(), np.full(len(theta), np.inf)
+    steps, before = np.full_like(theta, FIRST_STEP), np.zeros_like(theta)
+    _, gradient = objectives(theta, data, net)
+    for _ in range(EPOCHS):
+        turned = gradient * before
+        steps *= np.where(turned > 0, GROW, np.where(turned < 0, SHRINK, 1.0))
+        steps.clip(LEAST_STEP, LARGEST_STEP, out=steps)
+        gradient[turned < 0] = 0.0
+        theta -= np.sign(gradient) * steps
+        before = gradient
+        losses, gradient = objectives(theta, data, net)
+        better = losses < least
+        best[better], least[better] = theta[better], losses[better]
+    return best
 
 
 def _points(grid: TuningGrid) -> list[Params]:

@@ -1,8 +1,8 @@
 """Public tables: what is known of them (``public_tables.toml``), and how to read them.
 
 No table is part of this repository. ``fetch`` reads ``<name>.csv`` of the data folder, or the file
-that the authors of a table publish; with ``download`` it asks OpenML for what is not there. The
-data folder is an argument, or the environment variable ``REJO_DATA``. The numbers of rows in each
+that the authors of a table publish; ``download`` fills the folder from OpenML. The data folder is
+an argument, or the environment variable ``REJO_DATA``. The numbers of rows in each
 class are checked, so that a changed source is an error and not another experiment.
 """
 
@@ -79,7 +79,6 @@ def fetch(
     *,
     paper: bool = False,
     mark_missing: bool = False,
-    download: bool = False,
 ) -> Table:
     """Read a table; ``paper``: only the columns of the paper's experiments, of the BCCT tables.
 
@@ -87,14 +86,15 @@ def fetch(
     """
     entry = CATALOGUE[name]
     path = _local_file(entry, _folder(data_home))
-    if path is None and not (download and entry.openml):
+    if path is None:
         where = f"the authors publish it as {entry.published} at {entry.url}"
+        if entry.openml:
+            where = "`python -m studies download` gets it from OpenML"
         raise FileNotFoundError(
-            f"{entry.file or name}.csv is not in the data folder (--data or REJO_DATA); "
-            + ("--download gets it from OpenML" if entry.openml else where)
+            f"{entry.file or name}.csv is not in the data folder (--data or REJO_DATA); {where}"
         )
-    frame = _from_openml(entry) if path is None else _from_file(entry, path)
-    _check(entry, frame, f"OpenML {entry.openml}" if path is None else str(path))
+    frame = _from_file(entry, path)
+    _check(entry, frame, str(path))
     target = frame["target"].astype(np.int64)
     if entry.merge:
         target = pd.Series(np.take(entry.merge, target - 1), name="target")
@@ -110,6 +110,20 @@ def available(data_home: str | os.PathLike[str] | None = None) -> list[str]:
     """Return the names of the tables that are in the data folder."""
     folder = _folder(data_home)
     return [name for name, entry in CATALOGUE.items() if _local_file(entry, folder)]
+
+
+def download(data_home: str | os.PathLike[str] | None = None) -> list[str]:
+    """Get the tables that are not in the data folder from OpenML; return their names."""
+    folder, missing = _folder(data_home), []
+    if folder is None:
+        raise StudyError("give the folder for the tables: --data DIR or REJO_DATA.")
+    for name, entry in CATALOGUE.items():
+        if entry.openml and _local_file(entry, folder) is None:
+            frame = _from_openml(entry)
+            _check(entry, frame, f"OpenML {entry.openml}")
+            frame.to_csv(folder / f"{name}.csv", index=False)
+            missing.append(name)
+    return missing
 
 
 def _folder(data_home: str | os.PathLike[str] | None) -> Path | None:

@@ -290,33 +290,3 @@ def test_several_networks_start_from_the_same_weights_and_their_own_thresholds()
         assert_array_equal(theta[b], initialise(net, data, np.random.RandomState(0)))
     assert_array_equal(theta[1], theta[2])
     assert not np.array_equal(theta[0, -4:], theta[1, -4:])
-
-
-@pytest.mark.parametrize("size", [1, 2, 4])
-@pytest.mark.parametrize("loss", ["logistic", "squared_error"])
-def test_rprop_of_several_networks_is_that_of_each(loss, size, monkeypatch):
-    each, together = several(n=40)
-    net = network(each[0], (6,), loss=loss, alpha=0.01)
-    monkeypatch.setattr(mlp, "TOGETHER", 40 * 6 * size)
-    theta = initialise(net, together, np.random.RandomState(0))
-    copy = theta.copy()
-    found = mlp.rprop_together(theta, together, net, 15)
-    assert_array_equal(theta, copy)
-    for b, data in enumerate(each):
-        alone = minimise(
-            theta[b], data, net, solver="rprop", max_iter=15, tol=0.0, n_iter_no_change=np.inf
-        )
-        assert_allclose(found[b], alone.theta, rtol=1e-9, atol=1e-12)
-        assert value(found[b], data, net) == pytest.approx(min(alone.loss_curve), rel=1e-12)
-
-
-def test_several_networks_keep_their_best_parameters():
-    """More steps never leave a network worse, though single steps may."""
-    each, together = several()
-    net = network(each[0], (), alpha=1.0)
-    theta = initialise(net, together, np.random.RandomState(0))
-    values = [
-        [value(t, data, net) for t, data in zip(found, each, strict=True)]
-        for found in (mlp.rprop_together(theta, together, net, n) for n in range(1, 12))
-    ]
-    assert (np.diff(values, axis=0) <= 1e-15).all()

@@ -27,7 +27,7 @@ from rejo.solvers.mlp import (
     NetworkSolution,
     forward,
     initialise,
-    rprop_together,
+    objectives,
     unpack,
 )
 from rejo.solvers.reference import gram

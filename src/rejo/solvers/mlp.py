@@ -12,7 +12,7 @@ where the costs ``c`` are divided by the sum ``W`` of the sample weights.  All p
 vector: the weights of each layer, the biases of the hidden layers, the thresholds.
 
 Several networks of one shape on the same points are a leading axis of the parameters, signs and
-costs.  Small ones are trained many times faster this way, by ``rprop_together``.
+costs: small ones are trained many times faster together.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam
 GROW, SHRINK, FIRST_STEP, LEAST_STEP, LARGEST_STEP = 1.2, 0.5, 0.07, 1e-8, 50.0  # Rprop
 LARGEST_START = 5.0  # of a threshold
 CHUNK = 2048  # points in a forward pass
-TOGETHER = 1 << 16  # outputs of a layer, of all points and networks that are trained at a time
 
 
 class Network(NamedTuple):
@@ -374,35 +373,6 @@ def _rprop(
         if converged:
             break
     return theta, converged
-
-
-def rprop_together(theta: Floats, data: Data, net: Network, max_iter: int) -> Floats:
-    """Train several networks by so many steps of Rprop; return the best parameters of each.
-
-    ``theta`` is (B, parameters).  Each network gets the parameters that ``minimise`` finds for it
-    alone, but for rounding, if that does not stop early.
-    """
-    found = np.empty_like(theta)
-    size = max(1, TOGETHER // (len(data.X) * max(net.units[1:])))  # layers stay in the cache
-    with np.errstate(all="ignore"):
-        for start in range(0, len(theta), size):
-            some = slice(start, start + size)
-            part = data._replace(signs=data.signs[some], costs=data.costs[some])
-            found[some] = _best_of_rprop(theta[some].copy(), part, net, max_iter)
-    return found
-
-
-def _best_of_rprop(theta: Floats, data: Data, net: Network, max_iter: int) -> Floats:
-    best, least = theta.copy(), np.full(len(theta), np.inf)
-    steps, before = np.full_like(theta, FIRST_STEP), np.zeros_like(theta)
-    _, gradient = objectives(theta, data, net)
-    for _ in range(max_iter):
-        _rprop_step(theta, steps, gradient, before)
-        before = gradient
-        losses, gradient = objectives(theta, data, net)
-        better = losses < least
-        best[better], least[better] = theta[better], losses[better]
-    return best
 
 
 def _rprop_step(theta: Floats, steps: Floats, gradient: Floats, before: Floats) -> None:
