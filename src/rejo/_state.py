@@ -103,11 +103,10 @@ def floats(
 
     A name in ``shape`` stands for a length: the first array that uses it says how long it is.
     """
-
-    def test(value: Any, sizes: Sizes) -> bool:
-        return _is_array(value, dtype, shape, sizes) and is_within(value, low, high)
-
-    return Must(f"{dtype} {_shape_words(shape)}, {_range_words(low, high)}", test)
+    return Must(
+        f"{dtype} {_shape_words(shape)}, {_range_words(low, high)}",
+        lambda value, sizes: _is_array(value, dtype, shape, sizes) and is_within(value, low, high),
+    )
 
 
 def indices(
@@ -153,23 +152,12 @@ def count(low: int = 0, high: Size = 1 << 31) -> Must:
     return Must(f"a whole number from {low} to {high}", test)
 
 
-def exactly(size: Size) -> Must:
-    """Return what a whole number must be that says a length again."""
-
-    def test(value: Any, sizes: Sizes) -> bool:
-        known = sizes[size] if isinstance(size, str) else size
-        return isinstance(value, Integral) and not _is_bool(value) and value == known
-
-    return Must(f"{size}", test)
-
-
 def one_of(*values: Any) -> Must:
     """Return what must be one of some strings, numbers or ``None``, of the same type."""
-
-    def test(value: Any, sizes: Sizes) -> bool:
-        return any(type(value) is type(known) and value == known for known in values)
-
-    return Must(" or ".join(map(repr, values)), test)
+    return Must(
+        " or ".join(map(repr, values)),
+        lambda value, sizes: any(type(value) is type(known) and value == known for known in values),
+    )
 
 
 def text() -> Must:
@@ -223,11 +211,8 @@ def names(size: Size = "p") -> Must:
         fine = isinstance(value, np.ndarray) and value.dtype == object
         fine = fine and _match((size,), value.shape, sizes)
         found = value.tolist() if fine else []
-        return (
-            fine
-            and all(type(x) is str and _is_text(x) for x in found)
-            and len(set(found)) == len(found)
-        )
+        fine = fine and all(type(x) is str and _is_text(x) for x in found)
+        return fine and len(set(found)) == len(found)
 
     return Must(f"{size} different strings", test)
 
@@ -248,12 +233,11 @@ def part(*kinds: type) -> Must:
 
     The part itself is checked by what its own class says.
     """
-
-    def test(value: Any, sizes: Sizes) -> bool:
-        return isinstance(value, kinds) and is_fitted(value)
-
     article = "an" if kinds[0].__name__[0] in "AEIOU" else "a"
-    return Must(f"{article} {' or '.join(kind.__name__ for kind in kinds)}", test)
+    return Must(
+        f"{article} {' or '.join(kind.__name__ for kind in kinds)}",
+        lambda value, sizes: isinstance(value, kinds) and is_fitted(value),
+    )
 
 
 def each(item: Must, size: Size = None) -> Must:
@@ -268,22 +252,23 @@ def each(item: Must, size: Size = None) -> Must:
 
 def pair(item: Must) -> Must:
     """Return what must be a tuple of two items that are both so."""
-
-    def test(value: Any, sizes: Sizes) -> bool:
-        return type(value) is tuple and len(value) == 2 and all(item.fits(x, sizes) for x in value)
-
-    return Must(f"two: {item.words}", test)
+    return Must(
+        f"two: {item.words}",
+        lambda value, sizes: (
+            type(value) is tuple and len(value) == 2 and all(item.fits(x, sizes) for x in value)
+        ),
+    )
 
 
 def mapping(key: Must, value: Must) -> Must:
     """Return what must be a dict whose keys and values are all so."""
-
-    def test(found: Any, sizes: Sizes) -> bool:
-        return type(found) is dict and all(
-            key.fits(k, sizes) and value.fits(v, sizes) for k, v in found.items()
-        )
-
-    return Must(f"a dict of: {key.words}; to: {value.words}", test)
+    return Must(
+        f"a dict of: {key.words}; to: {value.words}",
+        lambda found, sizes: (
+            type(found) is dict
+            and all(key.fits(k, sizes) and value.fits(v, sizes) for k, v in found.items())
+        ),
+    )
 
 
 def plain() -> Must:

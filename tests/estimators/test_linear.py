@@ -198,7 +198,7 @@ def test_single_precision_is_neither_copied_nor_computed_in(data, loss, monkeypa
     X32 = X.astype(np.float32)
     expected = RejoLinear(loss=loss).fit(X32.astype(np.float64), y)
     seen = []
-    solve = RejoLinear.fit.__globals__["linear"].solve
+    solve = linear.solve
     monkeypatch.setattr(
         "rejo.solvers.linear.solve", lambda X, *a, **b: (seen.append(X), solve(X, *a, **b))[1]
     )

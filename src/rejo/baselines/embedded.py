@@ -155,11 +155,6 @@ class EmbeddedRejectSVC(BinaryKernelMachine, PathMixin):
         "random_state": ["random_state"],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        training = self._prepare(X, y, sample_weight)
-        (solution,) = self._solve_path(training, [self])
-        return self._store(training, self._check_solution(solution))
-
     def _solve_path(self, data: Training, models: Iterable[Self]) -> Iterator[Machine]:
         """One SVM to start from for each ``C``; a solution does not depend on those before."""
         y = np.where(data.targets.indices, 1.0, -1.0)

@@ -435,11 +435,11 @@ class RejectClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """The reject label is not a class, and the reject cost is within its limits."""
         check_parameters(self)
         answer, cost = self.reject_label_, self.reject_cost_
-        fine = answer is None or answer not in self.classes_.tolist()
-        require(fine, self, f"the reject label {answer!r:.40} is also a class")
+        free = answer is None or answer not in self.classes_.tolist()
+        require(free, self, f"the reject label {answer!r:.40} is also a class")
         least, most = self._lowest_reject_cost, self._highest_reject_cost
-        fine = cost is None or least < cost <= most
-        require(fine, self, f"the reject cost {cost!r:.40} is not in ({least:g}, {most:g}]")
+        within = cost is None or least < cost <= most
+        require(within, self, f"the reject cost {cost!r:.40} is not in ({least:g}, {most:g}]")
 
     def _mean_cost(self, X: Any, y: Any, sample_weight: Any) -> float:
         """Mean cost of a decision: 0, 1, or the cost of a rejection."""

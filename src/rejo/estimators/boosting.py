@@ -664,12 +664,11 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
         K, S = len(self.classes_), len(self.intercepts_)
         right = (self._n_boundaries if replicas else 1) if not posteriors else K if K > 2 else 1
         require(right == S, self, "its intercepts are not those of its scores")
-        fine = len(self.offsets_) == (0 if posteriors else self._n_boundaries)
-        require(fine, self, "its offsets are not those of its boundaries")
-        fine = self.trees_.n_features == self.n_features_in_ + replicas
-        require(fine, self, "its trees have other features")
-        fine = bool((self.trees_.target < (1 if replicas else S)).all())
-        require(fine, self, "a tree adds to a score that it does not have")
+        Q, p = 0 if posteriors else self._n_boundaries, self.n_features_in_ + replicas
+        require(len(self.offsets_) == Q, self, "its offsets are not those of its boundaries")
+        require(self.trees_.n_features == p, self, "its trees have other features")
+        targets = self.trees_.target < (1 if replicas else S)
+        require(targets.all(), self, "a tree adds to a score that it does not have")
         sizes = [0 if one is None else len(one) for one in self._categories or ()]
         said = [] if self._n_categories is None else self._n_categories.tolist()
         require(sizes == said, self, "its categories are not as many as they should be")

@@ -208,13 +208,18 @@ class ParallelBoundaries(BoundaryClassifier):
 
 
 class PathMixin(ParallelBoundaries):
-    """The method :meth:`fit_path`, for a learner with a parameter ``C``.
+    """The methods ``fit`` and :meth:`fit_path`, for a learner with a parameter ``C``.
 
     A subclass validates the parameters and the data by ``_prepare``, yields the solutions of a
     sequence of models by ``_solve_path``, and stores one by ``_store``.
     """
 
     C: float
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        data = self._prepare(X, y, sample_weight)
+        (solution,) = self._solve_path(data, [self])
+        return self._store(data, self._check_solution(solution))
 
     def _class_caps(
         self, classes: NDArray[Any], weight: Floats | None, n_boundaries: int | None = None

@@ -182,14 +182,14 @@ class Grower:
         plan = self.plan
         losses = [] if stage is None else list(stage.losses)
         most = plan.max_rounds if rounds is None else min(len(losses) + rounds, plan.max_rounds)
-        thresholds = _Thresholds(self, None if stage is None else stage.b)
-        objective = thresholds.objective if plan.form == "parallel" else None
+        self._b: Floats = np.empty(0) if stage is None else stage.b
+        objective = self._slopes if plan.form == "parallel" else None
         booster = self._booster_at(stage)
         while len(losses) < most and not _stale(losses, plan.patience):
             booster.update(self._train, len(losses), objective)
-            losses.append(self._loss(booster, len(losses), thresholds))
+            losses.append(self._loss(booster, len(losses)))
         finished = len(losses) >= plan.max_rounds or _stale(losses, plan.patience)
-        grown = Growth(bytes(booster.save_raw("ubj")), thresholds.b, tuple(losses), finished)
+        grown = Growth(bytes(booster.save_raw("ubj")), self._b, tuple(losses), finished)
         self._last = grown, booster
         return grown
 
@@ -203,15 +203,32 @@ class Grower:
         rows = [self._train] if self._held_out is None else [self._train, self._held_out]
         return self._xgb.Booster(self._settings, rows, model_file=model)
 
-    def _loss(self, booster: Any, number: int, thresholds: _Thresholds) -> float:
+    def _slopes(self, scores: Any, data: Any) -> tuple[Any, Any]:
+        """Gradient and hessian of each row; the thresholds take a step for the next round."""
+        _, labels, costs, *_ = self.plan
+        k, v = self.rows_of(data)
+        if not len(self._b):
+            mass = np.bincount(k, weights=v, minlength=len(labels)).astype(np.float64)
+            self._b = first_thresholds(self.summed(mass), labels, costs)
+        found = slopes(np.asarray(scores, np.float32).ravel(), k, v, labels, costs, self._b)
+        self._b = newton_step(self._b, self.summed(found.by_threshold))
+        return found.gradient, found.hessian
+
+    def _loss(self, booster: Any, number: int) -> float:
         """Mean loss of the held-out rows of all ranks after a round; 0 if there are none."""
         if self._held_out is None:
             return 0.0
-        if self.plan.form == "parallel":
-            scores = booster.predict(self._held_out, output_margin=True)
-            return thresholds.loss(scores, self._held_out)
-        said = booster.eval_set([(self._held_out, HELD_OUT)], number)  # "[1]\theld_out-logloss:0.5"
-        return float(said.rpartition(":")[2])
+        if self.plan.form != "parallel":
+            said = booster.eval_set([(self._held_out, HELD_OUT)], number)
+            return float(said.rpartition(":")[2])  # of "[1]\theld_out-logloss:0.5"
+        _, labels, costs, *_ = self.plan
+        scores = booster.predict(self._held_out, output_margin=True)
+        k, v = self.rows_of(self._held_out)
+        f = np.asarray(scores, np.float64).reshape(-1, 1) + self._b
+        v64 = None if v is None else v.astype(np.float64)
+        here = total_loss(f, k.astype(np.intp), v64, labels, costs)
+        loss, total = self.summed(np.array([here, len(k) if v64 is None else v64.sum()]))
+        return float(loss / total)
 
     def held_out_scores(self, stage: Growth) -> RowScores:
         """Scores of the held-out rows of this rank; if none are, of those that it learned from."""
@@ -342,36 +359,6 @@ def _columns(plan: Plan, block: Block) -> dict[str, Any]:
         "label": (plan.labels[k].T.ravel() > 0).astype(np.float32),
         "weight": costs.T.ravel().astype(np.float32),
     }
-
-
-class _Thresholds:
-    """The objective of the threshold booster, and its thresholds, which move with every round."""
-
-    def __init__(self, grower: Grower, b: Floats | None) -> None:
-        self._grower, self._plan = grower, grower.plan
-        self.b: Floats = np.empty(0) if b is None else b
-
-    def objective(self, scores: Any, data: Any) -> tuple[Any, Any]:
-        """Gradient and hessian of each row; the thresholds take a step for the next round."""
-        grower, (_, labels, costs, *_) = self._grower, self._plan
-        k, v = grower.rows_of(data)
-        if not len(self.b):
-            mass = np.bincount(k, weights=v, minlength=len(labels)).astype(np.float64)
-            self.b = first_thresholds(grower.summed(mass), labels, costs)
-        found = slopes(np.asarray(scores, np.float32).ravel(), k, v, labels, costs, self.b)
-        self.b = newton_step(self.b, grower.summed(found.by_threshold))
-        return found.gradient, found.hessian
-
-    def loss(self, scores: Any, data: Any) -> float:
-        """Mean loss of the held-out rows of all ranks."""
-        grower, (_, labels, costs, *_) = self._grower, self._plan
-        k, v = grower.rows_of(data)
-        f = np.asarray(scores, np.float64).reshape(-1, 1) + self.b
-        v64 = None if v is None else v.astype(np.float64)
-        loss_here = total_loss(f, k.astype(np.intp), v64, labels, costs)
-        weight = len(k) if v64 is None else v64.sum()
-        loss, total = grower.summed(np.array([loss_here, weight]))
-        return float(loss / total)
 
 
 def _stale(losses: list[float], patience: int | None) -> bool:

@@ -119,11 +119,6 @@ class RejoKernelLogistic(PosteriorsMixin, KernelMachine, PathMixin):
         "verbose": ["verbose"],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        training = self._prepare(X, y, sample_weight)
-        (solution,) = self._solve_path(training, [self])
-        return self._store(training, self._check_solution(solution))
-
     def _solve_path(self, data: Training, models: Iterable[Self]) -> Iterator[LogisticSolution]:
         _, matrix, kernel, targets = data
         problem = LogisticProblem(

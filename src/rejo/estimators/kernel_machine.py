@@ -131,9 +131,8 @@ class KernelMachine(ParallelBoundaries):
         n_axes = {"linear": None, "precomputed": 1}.get(str(self.kernel), 2)
         found = None if self._basis is None else self._basis.ndim
         require(found == n_axes, self, "the points that carry its function are malformed")
-        if self.kernel == "linear":
-            fine = len(self._coef) == self._n_weights
-            require(fine, self, "coefficients and features do not agree in number")
+        n = self._n_weights if self.kernel == "linear" else len(self._coef)
+        require(len(self._coef) == n, self, "coefficients and features do not agree in number")
         if self.kernel == "poly":
             rows = self._basis.data if issparse(self._basis) else self._basis
             most = np.abs(rows).max(initial=0.0) ** 2 * self.n_features_in_
@@ -146,8 +145,8 @@ class KernelMachine(ParallelBoundaries):
         """Refuse what ``_set_solution`` does not set."""
         none = self.support_vectors_.shape == (0, 0)
         require(none == (self.kernel == "precomputed"), self, "its support vectors are malformed")
-        fine = self.n_support_.sum() == len(self.support_)
-        require(fine, self, "its numbers of support vectors do not agree")
+        n = self.n_support_.sum()
+        require(n == len(self.support_), self, "its numbers of support vectors do not agree")
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Training:
         """Validate the parameters and the data; choose the kernel."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -119,21 +119,15 @@ class RejoLinear(PosteriorsMixin, PathMixin):
         "verbose": ["verbose"],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        data = X, targets = self._prepare(X, y, sample_weight)
-        labels, caps = self._class_caps(targets.classes, targets.weight)
-        start = self._start(X.shape[1], labels.shape[1])
-        solution = linear.solve(
-            X, targets.indices, labels, caps, targets.weight, h=self.h, start=start,
-            **self._solver_params(),
-        )  # fmt: skip
-        return self._store(data, self._check_solution(solution))
-
-    def _solve_path(self, data: tuple[Any, Targets], models: Iterable[Self]) -> Iterator[Any]:
+    def _solve_path(self, data: tuple[Any, Targets], models: Sequence[Self]) -> Iterator[Any]:
         X, targets = data
-        steps = (Step(*m._class_caps(targets.classes, targets.weight), self.h) for m in models)
-        how = self._solver_params()
-        return linear.solve_path(X, targets.indices, steps, targets.weight, **how)
+        weight, first = targets.weight, models[0]
+        steps = [Step(*model._class_caps(targets.classes, weight), self.h) for model in models]
+        start = None
+        if first.warm_start and hasattr(first, "coef_") and first.coef_.shape[1] == X.shape[1]:
+            start = first.coef_[0], -first.thresholds_
+        how = {name: getattr(self, name) for name in ("loss", "tol", "max_iter", "verbose")}
+        return linear.solve_path(X, targets.indices, steps, weight, start=start, **how)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more chunk of a stream.
@@ -192,22 +186,12 @@ class RejoLinear(PosteriorsMixin, PathMixin):
             return validate_data(self, X, reset=reset, dtype=np.float32, order="C")
         return super()._check_X(X, reset=reset, accept_sparse=accept_sparse)
 
-    def _start(self, n_features: int, n_replicas: int) -> tuple[Floats, Floats] | None:
-        if not (self.warm_start and hasattr(self, "coef_")):
-            return None
-        same = self.coef_.shape[1] == n_features and len(self.thresholds_) == n_replicas
-        return (self.coef_[0], -self.thresholds_) if same else None
-
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Targets]:
         """Validate the parameters and the data; keep the rows with a weight."""
         self._check_parameters()
         X = self._check_X(X, reset=True)
         targets = self._check_targets(X, y, sample_weight)
         return (X if targets.rows is None else X[targets.rows]), targets
-
-    def _solver_params(self) -> dict[str, Any]:
-        names = ("loss", "tol", "max_iter", "verbose")
-        return {name: getattr(self, name) for name in names}
 
     def _check_solution(self, solution: linear.LinearSolution) -> linear.LinearSolution:
         """Raise an error if it overflowed; warn the caller of ``fit`` if it did not converge."""
@@ -242,11 +226,10 @@ class RejoLinear(PosteriorsMixin, PathMixin):
         """A stream has a number for each coefficient and threshold."""
         super()._check_state()
         stream = getattr(self, "_stream", None)
-        fine = hasattr(self, "_n_fitted") or stream is not None
-        require(fine, self, "it does not know how many cases it has seen")
+        known = hasattr(self, "_n_fitted") or stream is not None
+        require(known, self, "it does not know how many cases it has seen")
         n = self.n_features_in_ + len(self.thresholds_)
-        fine = stream is None or len(stream.x) == n
-        require(fine, self, "what it has seen of a stream is malformed")
+        require(stream is None or len(stream.x) == n, self, "its stream is malformed")
 
     def _restore_state(self) -> None:
         if hasattr(self, "_stream") and not hasattr(self, "_rng"):

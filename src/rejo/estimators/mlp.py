@@ -360,18 +360,17 @@ class RejoMLP(PosteriorsMixin, ParallelBoundaries):
         """The layers are those of ``hidden_layer_sizes`` and fit to each other."""
         super()._check_state()
         units = (self.n_features_in_, *_layer_sizes(self.hidden_layer_sizes), 1)
-        fine = max(units[1:]) <= MOST_UNITS
-        require(fine, self, f"a layer has more than {MOST_UNITS} units")
+        require(max(units[1:]) <= MOST_UNITS, self, f"a layer has more than {MOST_UNITS} units")
         shapes = [W.shape for W in self.coefs_]
-        fine = shapes == [*pairwise(units)] and self.n_layers_ == len(units)
-        require(fine, self, "its layers and hidden_layer_sizes do not agree")
+        same = shapes == [*pairwise(units)] and self.n_layers_ == len(units)
+        require(same, self, "its layers and hidden_layer_sizes do not agree")
         lengths = [len(c) for c in self.intercepts_]
-        fine = lengths == [*units[1:-1], len(self.thresholds_)]
-        fine = fine and np.array_equal(self.intercepts_[-1], -self.thresholds_)
-        require(fine, self, "its intercepts and layers do not agree")
+        same = lengths == [*units[1:-1], len(self.thresholds_)]
+        same = same and np.array_equal(self.intercepts_[-1], -self.thresholds_)
+        require(same, self, "its intercepts and layers do not agree")
         n = sum(W.size for W in self.coefs_) + sum(lengths)
-        fine = self._moments is None or len(self._moments.first) == n
-        require(fine, self, "what its solver knows is malformed")
+        moments = self._moments
+        require(moments is None or len(moments.first) == n, self, "its moments are malformed")
 
     def _restore_state(self) -> None:
         self._theta = np.concatenate([*map(np.ravel, self.coefs_), *self.intercepts_])

@@ -9,6 +9,7 @@ two parts stay in memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -178,15 +179,8 @@ def _other_columns(layout: RowLayout, part: Part) -> Iterator[Any]:
     else:
         whole = layout.shares.sample and not isinstance(part.piece, RowGroup)  # read it once
         text = [*layout.others, *layout.features] if whole else layout.others
-        yield from read_chunks(part.piece, _NoFeatures(), text=text, **layout.reading)
-
-
-class _NoFeatures:
-    """In the place of an encoder, to read other columns only."""
-
-    def __init__(self) -> None:
-        self.kinds_: dict[str, str] = {}
-        self.written_: dict[str, dict[str, str]] = {}
+        no_features: Any = SimpleNamespace(kinds_={}, written_={})  # in the place of an encoder
+        yield from read_chunks(part.piece, no_features, text=text, **layout.reading)
 
 
 def _numbers(layout: RowLayout, part: Part, frame: Any, start: int) -> Floats:

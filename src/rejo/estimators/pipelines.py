@@ -234,15 +234,15 @@ def forced_of(model: Any, X: Any) -> Labels:
 def check_answering(owner: Any, model: Any) -> None:
     """Refuse, in ``_check_state``, a model that answers for its owner with other labels."""
     last = final_classifier(model)
-    fine = isinstance(last, RejectClassifier)
-    require(fine, owner, f"its {type(last).__name__} has no reject option")
+    name = type(last).__name__
+    require(isinstance(last, RejectClassifier), owner, f"its {name} has no reject option")
     check_is_fitted(last)
     ours, theirs = owner.reject_label_, last.reject_label_
     same = np.array_equal(last.classes_, owner.classes_)
     same = same and (ours == theirs or (ours != ours and theirs != theirs))  # or both are NaN
-    require(same, owner, f"its {type(last).__name__} has other classes")
+    require(same, owner, f"its {name} has other classes")
     widths = (getattr(part, "n_features_in_", None) for part in (owner, model))
-    require(len(set(widths)) == 1, owner, f"its {type(last).__name__} has other features")
+    require(len(set(widths)) == 1, owner, f"its {name} has other features")
 
 
 def _walk(model: Any, goal: tuple[type, ...] | type = ()) -> tuple[list[Any], Any]:

@@ -125,8 +125,7 @@ class PricedClassifier(RejectClassifier):
         """The prices are those of the classes and of the reject cost."""
         super()._check_state()
         K, prices = len(self.classes_), self.prices_
-        fine = prices.shape[1] == K + 1
-        require(fine, self, "prices_ are not a number for each outcome")
+        require(prices.shape[1] == K + 1, self, "prices_ are not a number for each outcome")
         # A review may cost its price and, if the reviewer is wrong, an error as well; at a cut in
         # the ranking it may also cost less than nothing.
         fine = (prices[:, :-1] >= 0).all() and not prices.diagonal().any()

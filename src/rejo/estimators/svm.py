@@ -102,15 +102,6 @@ class RejoSVC(KernelMachine, PathMixin):
         "verbose": ["verbose"],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        training = self._prepare(X, y, sample_weight)
-        problem = Problem(training.matrix, training.kernel, self.cache_size)
-        labels, caps = self._boxes(training.targets)
-        solution = problem.solve(
-            labels, caps, h=self.h, tol=self.tol, max_iter=self.max_iter, verbose=self.verbose
-        )
-        return self._store(training, self._check_solution(solution))
-
     def _solve_path(self, data: Training, models: Iterable[Self]) -> Iterator[KernelSolution]:
         steps = (Step(*model._boxes(data.targets), self.h) for model in models)
         problem = Problem(data.matrix, data.kernel, self.cache_size)

@@ -114,13 +114,14 @@ def solve_path(
     k: Indices,  # (n,)
     steps: Iterable[Step],  # labels and caps (K, Q) of the classes, and h
     weight: Floats | None = None,  # (n,)
+    *,
+    start: tuple[Floats, Floats] | None = None,  # (w, b) of the first
     **params: Any,
 ) -> Iterator[LinearSolution]:
     """Solve a sequence of problems, each from the solution of the one before.
 
     Where the number of replicas changes, the path starts anew.
     """
-    start = None
     for labels, caps, h in steps:
         if start is not None and len(start[1]) != labels.shape[1]:
             start = None
