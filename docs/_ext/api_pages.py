@@ -18,13 +18,10 @@ FOLDER = "api"
 # The names of ``rejo`` itself, by the module that defines them: the longest beginning counts.
 PARTS = {
     "estimators": "Classifiers by data replication",
-    "baselines": "Classifiers by posteriors, and the rivals",
+    "baselines": "Classifiers by posteriors",
     "selection": "Operating points, promises, comparisons",
     "estimators.pipelines": "Reviews, and the reasons for them",
-    "estimators.why": "Reviews, and the reasons for them",
-    "metrics": "Measures",
-    "displays": "Pictures",
-    "datasets": "Data",
+    "estimators.reasons": "Reviews, and the reasons for them",
     "persistence": "Model files",
 }
 FOOTNOTES = [".. footbibliography::"]  # for citations that no list of references has yet

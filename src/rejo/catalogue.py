@@ -16,6 +16,8 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+__all__ = ["METHODS", "Built", "Method", "ProblemSize", "find", "standard_methods"]
+
 COSTS = (0.5, 4.0, 32.0, 256.0)  # C of a support vector machine
 WIDTHS = (0.3, 1.5, 6.0)  # gamma x number of features, for standardised features
 SMOOTH_WIDTHS = (0.06, 0.3, 1.5)  # the same for a logistic loss, which prefers wider kernels
@@ -387,6 +389,7 @@ _RIVALS = (
 METHODS: Mapping[str, Method] = {
     method.name: method for method in (*_LEARNERS, *_POSTERIORS, _BLEND, *_RIVALS)
 }
+"""All methods, by name."""
 TRAINED = tuple(method.name for method in METHODS.values() if method.trained)
 
 
