@@ -267,12 +267,6 @@ def test_equal_but_for_the_last_digit_is_equal():
     assert "0.1400*" not in str(Comparison(rows, "a"))
 
 
-def test_the_columns_of_the_table_stand_below_each_other():
-    rows = [row("a", i, 0.1) for i in range(3)] + [row("svm", i, 0.2) for i in range(3)]
-    _, head, *lines = str(Comparison(rows, "a")).splitlines()
-    assert {len(line.rstrip("*")) for line in lines} == {len(head)}
-
-
 def test_a_class_that_only_the_test_part_has():
     # Without the class -1 in training, -1 is what a model calls a rejection.
     X = np.linspace(-1, 1, 40)[:, None]

@@ -186,22 +186,12 @@ def test_prices_become_a_reject_cost(data):
     assert by_cost.score(*data) == pytest.approx(plain.score(*data))
 
 
-FORMS = [
-    "error=100,review=10",
+FORMS = [  # one of each kind; the tests of prices have all
     "error:-1=100,error:1=50,review=10",
-    "-1>1=100,1>-1=50,review:-1=10,review:1=12",
-    "step=100,review=10",
-    "error=100,review=1,accuracy=0.9",
-    {"error": 100, "review": 10},
     {"error": {-1: 100, 1: 50}, "review": 10},
-    {"error": {-1: {1: 100}, 1: {-1: 50}}, "review": {-1: 10, 1: 12}},
-    {"error:-1": 100, "error:1": 50, "review": 10},
-    {(-1, 1): 100, (1, -1): 50, "review": 10},
     [[0, 100, 10], [50, 0, 10]],
-    np.array([[0, 100, 10], [50, 0, 10]]),
     pd.DataFrame([[0, 100, 10], [50, 0, 10]], [-1, 1], [-1, 1, "review"]),
     Path("prices.csv"),
-    "prices.csv",
 ]
 
 
