@@ -51,7 +51,7 @@ imports: $(INSTALLED)
 	$(BIN)/lint-imports --no-cache
 
 # The paper's figures and claims, and all methods on real tables: a quick look at either, or with FULL=1 the
-# whole (one hour, two hours). DATA=DIR has the tables; DASK=tcp://... is a cluster that does the work.
+# whole (one hour, three hours). DATA=DIR has the tables; DASK=tcp://... is a cluster that does the work.
 STUDY = $(if $(FULL),--full) $(if $(DATA),--data $(DATA)) $(if $(DASK),--dask $(DASK))
 reproduce: $(INSTALLED)
 	$(BIN)/python -m studies reproduce $(STUDY)

@@ -40,7 +40,7 @@ def main(words: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     for command, folder, about, time in (
         ("reproduce", "reproduction", "the paper's experiments", "an hour"),
-        ("suite", "table_suite", "all methods on real tables", "two hours"),
+        ("suite", "table_suite", "all methods on real tables", "three hours"),
     ):
         options = commands.add_parser(command, help=about)
         full = f"the whole study; takes {time} on two cores (default: a quick look)"
