@@ -12,10 +12,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.shapley import exact_shapley
 from rejo.estimators.insides import insides, trees_of
-from rejo.explain.doubtful import most_reviewed, top_shares
 from rejo.explain.replacement import linear_pulls, replacement_pulls, typical_cases
 from rejo.explain.trees import tree_pulls, walk_pulls
-from rejo.explain.words import said, standing_out
+from rejo.explain.words import most_reviewed, said, standing_out, top_shares
 from rejo.typical import Typical
 
 RNG = np.random.default_rng(3)

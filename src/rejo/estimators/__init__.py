@@ -40,7 +40,6 @@ from rejo.estimators.classes import (
     labels_like,
 )
 from rejo.estimators.features import typical_of
-from rejo.estimators.file_fits import UNNAMED_INDEX, check_validation, order_of
 from rejo.estimators.growing import Grower, Growth, Plan, grown_from, import_xgboost
 from rejo.estimators.inner import (
     LEAST_PROBABILITY,
@@ -72,12 +71,15 @@ from rejo.estimators.out_of_core import (
     PROVE,
     SAMPLE_FILE,
     STOP,
+    UNNAMED_INDEX,
     Part,
     RowLayout,
     Scored,
     StreamedRows,
     Survey,
     check_size,
+    check_validation,
+    order_of,
     sample_matrix,
     settle_layout,
     shares_of,

@@ -39,7 +39,6 @@ from rejo._typing import Floats, Indices
 from rejo.estimators.base import Judgement
 from rejo.estimators.boundaries import replica_tables
 from rejo.estimators.classes import Targets, check_targets, is_ordered
-from rejo.estimators.file_fits import are_files, fit_files
 from rejo.estimators.growing import (
     FORMS,
     Grower,
@@ -59,6 +58,7 @@ from rejo.estimators.matrices import (
     encoded,
     without_zeros,
 )
+from rejo.estimators.out_of_core import are_files, fit_files
 from rejo.estimators.parameters import FiniteInterval, ReviewPrice
 from rejo.estimators.posteriors import PosteriorsMixin, judge_posteriors
 from rejo.estimators.priced import PricedClassifier
@@ -70,10 +70,6 @@ MANY = 20_000  # rows from which a share of them is enough to hold out
 SHARE, FOLDS = 0.1, 5
 SMALLEST, LARGEST = 1e-12, 1e12  # weights
 SMALL = 1 << 17  # numbers to learn from that are not worth a second thread
-
-
-def _counts_boundaries(model: RejoBoost) -> bool:
-    return getattr(model, "form_", model.boundaries) != "posteriors"
 
 
 def _has_proba(model: RejoBoost) -> bool:
@@ -489,7 +485,7 @@ class RejoBoost(PosteriorsMixin, PricedClassifier):
 
     # ---- decisions -------------------------------------------------------------------------
 
-    @available_if(_counts_boundaries)
+    @available_if(lambda model: getattr(model, "form_", model.boundaries) != "posteriors")
     def boundary_scores(self, X: Any) -> Floats:
         return self.boundaries_of(self._scores(X))
 

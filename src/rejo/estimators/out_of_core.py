@@ -8,34 +8,46 @@ two parts stay in memory.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from numbers import Integral
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from rejo._errors import RejoError
 from rejo._io import without_password
 from rejo._typing import Floats, Indices
 from rejo.estimators.classes import class_factors, encode_classes
-from rejo.estimators.growing import Block, Grown
+from rejo.estimators.growing import Block, Grower, Grown
 from rejo.estimators.matrices import (
     CATEGORIES,
     Categories,
     Edges,
     at_edges,
+    edges_of,
     encoded,
     in_single_precision,
 )
 from rejo.tables import read_chunks
-from rejo.tables.errors import import_pandas, import_pyarrow
-from rejo.tables.pieces import RowGroup, read_piece, row_hashes
+from rejo.tables.errors import TableError, check_columns, import_pandas, import_pyarrow
+from rejo.tables.pieces import RowGroup, columns_of, pieces_of, read_piece, row_hashes
+
+if TYPE_CHECKING:
+    from rejo.estimators.boosting import RejoBoost
+
+Model = TypeVar("Model", bound="RejoBoost")
 
 MOST_KEPT = 500_000  # rows of a part that stays in memory
 SAMPLE = 200_000  # rows that encoders and bins are learned from
 MOST_LABELS = 1000  # of the classes, in all spellings
 SAMPLE_FILE = b"rejo.file"  # the file of a sample, in the metadata of its table
+UNNAMED_INDEX = re.compile(r"__index_level_\d+__$")  # how pandas stores it in a file
+HELD_OUT = 0.1  # share of the rows, unless the model says another one
 PARTS = 3
 PROVE, STOP, LEARN = range(PARTS)
 
@@ -49,8 +61,7 @@ class Shares(NamedTuple):
 
     def part_of(self, number: Floats) -> Indices:
         """Part (n,) of rows by their numbers (n,)."""
-        found: Indices = np.digitize(number, [self.prove, self.prove + self.stop])
-        return found
+        return np.digitize(number, [self.prove, self.prove + self.stop])
 
 
 def shares_of(n_rows: int, held_out: float, *, proves: bool) -> Shares:
@@ -421,3 +432,72 @@ class Scored(NamedTuple):
     def joined(cls, parts: Sequence[Scored]) -> Scored:
         """Put the rows of several ranks together."""
         return cls(*_joined(parts))
+
+
+# ---- boosting from files, on this machine -------------------------------------------------------
+
+
+def are_files(X: Any) -> bool:
+    """Return whether this names files: a pattern, a path, or a list of these."""
+    if isinstance(X, list | tuple):
+        return bool(X) and all(map(are_files, X))
+    return isinstance(X, str | os.PathLike)
+
+
+def fit_files(model: Model, paths: Any, target: Any, n_threads: int) -> Model:
+    """Fit on the columns of Parquet files: numbers, and categories (dictionaries).
+
+    Rows are held out by a hash of their place.  Memory: about a byte for each value, one row group
+    and the held-out rows, at most half a million.
+    """
+    check_validation(model)
+    parts = [Part(piece) for piece in pieces_of(paths) if piece.rows]
+    where = str(paths)
+    if not parts:
+        raise TableError("the files have no rows", where=where)
+    if not isinstance(target, str):
+        raise RejoError(
+            f"y must name the column of the classes, as X names files; got {type(target).__name__}",
+            parameter="y",
+        )
+    columns = columns_of(paths)
+    check_columns(where, [target], columns)
+    features = tuple(name for name in columns if name != target and not UNNAMED_INDEX.match(name))
+    held_out = model.validation if isinstance(model.validation, float) else HELD_OUT
+    n_rows = sum(part.piece.rows for part in parts)
+    shares = shares_of(n_rows, held_out, proves=False)
+    layout = RowLayout(target, features, shares, words=words_among(features, parts[0]))
+    found = Survey()
+    for part in parts:
+        found = found.joined(survey_part(layout, part))
+        check_size(layout, found)
+    if found.n_missing:
+        raise RejoError(
+            f"column {target!r} has {found.n_missing:,} missing values", parameter="y",
+            remedy="Leave these rows out.",
+        )  # fmt: skip
+    order = order_of(model, len(found.counts))
+    layout, classes = settle_layout(layout, found, order, model.class_weight)
+    random, ordered = check_random_state(model.random_state), model.class_order is not None
+    plan = model.plan(classes, ordered, random, names=list(features), categories=layout.categories)
+    edges = edges_of(sample_matrix(layout, found), model.max_bin, layout.categories)
+    rows = StreamedRows(layout._replace(edges=edges), parts)
+    grower = Grower(plan, rows.learning, rows.stopping, n_threads)
+    stage = grower.grow()
+    return model.store(plan, stage, *grower.held_out_scores(stage))
+
+
+def check_validation(model: RejoBoost) -> None:
+    """Refuse folds: rows that are streamed are held out once."""
+    if isinstance(model.validation, Integral):
+        raise RejoError(
+            f"validation={model.validation} asks for folds, which need all rows in memory",
+            parameter="validation",
+            remedy='Leave it at "auto", or give a share of the rows, such as 0.1.',
+        )
+
+
+def order_of(model: Any, n_classes: int) -> Any:
+    """The order of the classes; two have one, and posteriors need none."""
+    free = n_classes == 2 or getattr(model, "boundaries", None) in ("auto", "posteriors")
+    return "sorted" if model.class_order is None and free else model.class_order

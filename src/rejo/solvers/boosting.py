@@ -69,8 +69,7 @@ def first_thresholds(mass: Floats, labels: Floats, costs: Floats) -> Floats:
     least = TINY * weights.sum()
     above = np.where(labels > 0, weights, 0).sum(axis=0) + least
     below = np.where(labels > 0, 0, weights).sum(axis=0) + least
-    found: Floats = np.minimum.accumulate(np.log(above) - np.log(below))
-    return found
+    return np.minimum.accumulate(np.log(above) - np.log(below))
 
 
 def newton_step(b: Floats, sums: Floats) -> Floats:

@@ -113,7 +113,9 @@ class LogisticProblem:
         total = max(float(counts @ step.caps.sum(axis=1)) for step in steps)
         eps = ALLOWED * tol / total
         if self._factor is None or self._factor[0] > eps:
-            if self.kernel.name == "linear" and not issparse(self.X) and self._is_narrow():
+            n, p = self.X.shape
+            # The features themselves are the smallest factor of a linear kernel.
+            if self.kernel.name == "linear" and not issparse(self.X) and p <= n:
                 nothing = np.empty(0, dtype=np.intp)
                 factor = Factor(np.ascontiguousarray(self.X), nothing, np.zeros(len(self.k)))
             else:
@@ -121,11 +123,6 @@ class LogisticProblem:
                     factor = factorise(Values(self.X, self.kernel), eps, self._max_rank)
             self._factor = eps, factor
         return self._factor[1]
-
-    def _is_narrow(self) -> bool:
-        """Whether the features themselves are the smallest factor of a linear kernel."""
-        n, p = self.X.shape
-        return bool(p <= n)
 
     def _solution(
         self, state: _LogisticDescent, factor: Factor, n_iter: int, tol: float
@@ -189,9 +186,10 @@ class _LogisticDescent:
     def run(self, tol: float, max_iter: int, verbose: bool) -> int:
         """Newton steps until the gap is at most ``tol`` of the value; returns their number."""
         divide, n_iter = None, 0
+        hessian = self._by_points if self.Z.shape[1] > WIDE * len(self.Z) else self._by_pivots
         while self.gap > tol * self.value and n_iter < max_iter:
             if divide is None:
-                divide = self._hessian()
+                divide = hessian()
             before = self.gap
             if not self._descend(-divide(self.gradient)):
                 break
@@ -246,13 +244,8 @@ class _LogisticDescent:
         shift = float(along.sum()) ** 2 / max(float(self.d.sum()), 1e-300)
         self.gap = 0.5 * float(of_w @ of_w + self.h**2 * (along[1:] @ along[1:]) + shift)
 
-    def _hessian(self) -> Callable[[Floats], Floats]:
-        """The Hessian at this point, as division of a gradient (r + Q,) by it."""
-        n, r = self.Z.shape
-        return self._by_points() if r > WIDE * n else self._by_pivots()
-
     def _by_pivots(self) -> Callable[[Floats], Floats]:
-        """Divide by ``I + Z'DZ`` and its border."""
+        """The Hessian, ``I + Z'DZ`` and its border, as division of a gradient (r + Q,) by it."""
         d, r = self.d, len(self.w)
         D, size = d.sum(axis=0), r + len(d)
         # Steps need not be exact: single precision does, unless its errors outweigh I.

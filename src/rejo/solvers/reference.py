@@ -126,8 +126,7 @@ def _feasible(u: Floats, lo: Floats, hi: Floats) -> Floats:
     if abs(excess) <= TINY * np.abs(u).sum():
         return u  # rounding: a step would take every variable off its bound
     room = u - lo if excess > 0 else hi - u
-    balanced: Floats = np.clip(u - excess * room / room.sum(), lo, hi)
-    return balanced
+    return np.clip(u - excess * room / room.sum(), lo, hi)
 
 
 def _newton(K: Floats, targets: Floats, lo: Floats, hi: Floats, u: Floats, h2: Floats) -> None:
