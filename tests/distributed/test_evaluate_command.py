@@ -87,17 +87,17 @@ def test_training_cases_are_recognised(run, promising, tmp_path):
     frame[::-1].to_parquet(tmp_path / "again.parquet", row_group_size=400, index=False)
     code, out, err = run("evaluate", promising, "*.parquet", "--json")
     assert (code, json.loads(out)["trained_on"]) == (0, True)
-    assert "these are the cases that the model was trained on" in err
+    assert "trained on" in err
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--report", "r.html"], "--report is written for one table"),
-        (["--by", "nothing"], "no column 'nothing'"),
-        (["--target", "graade"], "no column 'graade'. It has the true classes."),
-        (["--target", "job"], "job' is a feature of"),
-        (["--target", "region"], "a.parquet, row 1, column 'region': the model has no class"),
+        (["--report", "r.html"], "--report"),
+        (["--by", "nothing"], "'nothing'"),
+        (["--target", "graade"], "'graade'"),
+        (["--target", "job"], "'job'"),
+        (["--target", "region"], "a.parquet, row 1, column 'region'"),
     ],
 )
 def test_what_is_refused(run, promising, paid, words, message):

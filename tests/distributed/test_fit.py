@@ -120,7 +120,7 @@ class TestHeldOutRows:
         assert 0 < model.guarantee_.n_cases <= (of == PROVE).sum()
         wrong = np.where(frame["repaid"] == "yes", "no", "yes")
         write(frame.assign(repaid=np.where(of == PROVE, wrong, frame["repaid"])), tmp_path)
-        with pytest.raises(ValueError, match="cannot be reached"):
+        with pytest.raises(ValueError, match="max_error"):
             fit(search, tmp_path, **how)
 
     def test_rows_of_one_customer_are_in_one_part(self, folder, frame):
@@ -141,13 +141,17 @@ class TestHeldOutRows:
         assert 0 < (of == STOP).sum() < 220
 
 
+LEARNERS = [boost(), boost(boundaries="posteriors"), RejoLinear()]
+TARGETS = [{"review_budget": 0.2}, {"max_error": 0.08}, {"cost_of": {"error": 10, "review": 1}}]
+
+
 @pytest.mark.parametrize(
-    "learner", [boost(), boost(boundaries="posteriors"), RejoLinear()], ids=str
-)
-@pytest.mark.parametrize(
-    "target",
-    [{"review_budget": 0.2}, {"max_error": 0.08}, {"cost_of": {"error": 10, "review": 1}}],
-    ids=str,
+    ("learner", "target"),
+    [
+        pytest.param(learner, target, marks=[] if i == j else pytest.mark.check)
+        for i, learner in enumerate(LEARNERS)
+        for j, target in enumerate(TARGETS)
+    ],
 )
 def test_a_pipeline_is_an_ordinary_model(learner, target, folder, tmp_path):
     pipeline = Pipeline([("columns", TableEncoder()), ("model", learner)])
@@ -193,7 +197,7 @@ def test_boost_fits_files_by_itself(folder, frame, tmp_path):
     by_name = boost().fit(str(tmp_path / "*.parquet"), "repaid")
     assert same_trees(by_name, fit(boost(), tmp_path, target="repaid"))
     assert by_name.predict(kept.drop(columns="repaid")).shape == (len(kept),)
-    with pytest.raises(ValueError, match="y must name the column"):
+    with pytest.raises(ValueError, match="y must"):
         boost().fit(str(tmp_path), frame["repaid"])
     with pytest.raises(ValueError, match="sample_weight"):
         boost().fit(str(tmp_path), "repaid", np.ones(len(frame)))
@@ -298,29 +302,27 @@ class TestRefusals:
             lambda: fit(boost(validation=3), folder, target="repaid", columns=NUMBERS),
             lambda: boost(validation=3).fit(str(folder), "repaid"),
         ):
-            with pytest.raises(ValueError, match="validation=3 asks for folds"):
+            with pytest.raises(ValueError, match="validation=3"):
                 call()
 
     def test_of_frames_in_memory(self, frame):
-        with pytest.raises(ValueError, match=r"got DataFrame. For a table in memory, use the meth"):
+        with pytest.raises(ValueError, match="DataFrame"):
             fit(boost(), frame, target="repaid")
 
     def test_of_columns_with_too_many_values(self, frame, folder, tmp_path, monkeypatch):
-        with pytest.raises(ValueError, match="'ab' has more than 1,000 different values"):
+        with pytest.raises(ValueError, match="'ab'"):
             fit(boost(), folder, target="ab", columns=["a", "b"])
         words = frame.assign(customer=frame["customer"].astype(str).astype("category"))
         write(words[["a", "customer", "repaid"]], tmp_path, rows=100)
         monkeypatch.setattr(out_of_core, "CATEGORIES", 300)
-        with pytest.raises(ValueError, match="'customer' has more than 300 categories"):
+        with pytest.raises(ValueError, match="'customer'"):
             fit(boost(), tmp_path, target="repaid")
-        with pytest.raises(ValueError, match="'customer' has more than 300 categories"):
+        with pytest.raises(ValueError, match="'customer'"):
             boost().fit(str(tmp_path), "repaid")
 
     def test_of_gaps_for_linear_models(self, frame, tmp_path):
         write(frame[["a", "b", "repaid"]].assign(b=frame["b"].where(frame["b"] > 0.5)), tmp_path)
-        with pytest.raises(
-            ValueError, match=r"column 'b' has missing values, .*TableEncoder.*Boost"
-        ):
+        with pytest.raises(ValueError, match="'b'"):
             fit(RejoLinear(), tmp_path, target="repaid")
 
     @pytest.mark.parametrize(
@@ -340,7 +342,7 @@ class TestRefusals:
             odd = pd.Series(values).take(np.arange(1000) % 2).reset_index(drop=True)
             frame[:1000].assign(odd=odd).to_parquet(tmp_path / f"{name}.parquet")
         pipeline = Pipeline([("columns", TableEncoder()), ("model", boost())])
-        with pytest.raises(ValueError, match=r"2.parquet: column 'odd' holds .*, but .* in .*1.p"):
+        with pytest.raises(ValueError, match=r"2.parquet.*'odd'.*1.p"):
             fit(pipeline, tmp_path, target="repaid", columns=["a", "odd"])
 
     def test_of_lists_names_the_files(self, frame, tmp_path):
@@ -353,8 +355,8 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("estimator", "said"),
         [
-            (SVC(), "SVC cannot learn from rows that are streamed"),
-            (Pipeline([("svc", SVC())]), "a pipeline of SVC"),
+            (SVC(), "SVC"),
+            (Pipeline([("svc", SVC())]), "SVC"),
             (RejectClassifierCV(boost(), max_error_by_group=0.1), "max_error_by_group"),
             (RejectClassifierCV(boost(), max_error=0.1, param_grid={"n_estimators": [5]}), "grid"),
         ],
@@ -366,12 +368,12 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("how", "said"),
         [
-            ({"target": "paid"}, "no column 'paid'"),
-            ({"target": "repaid"}, "column 'job' holds .*TableEncoder"),
-            ({"target": "repaid", "columns": ["a", "repaid"]}, "has the target"),
+            ({"target": "paid"}, "'paid'"),
+            ({"target": "repaid"}, "'job'"),
+            ({"target": "repaid", "columns": ["a", "repaid"]}, "target"),
             ({"target": "repaid", "columns": NUMBERS, "held_out": 1.5}, "held_out=1.5"),
-            ({"target": "repaid", "columns": NUMBERS, "together": "person"}, "no column 'person'"),
-            ({"target": "repaid", "columns": NUMBERS, "together": "repaid"}, "is the target too"),
+            ({"target": "repaid", "columns": NUMBERS, "together": "person"}, "'person'"),
+            ({"target": "repaid", "columns": NUMBERS, "together": "repaid"}, "together"),
         ],
     )
     def test_of_options(self, how, said, folder):
@@ -380,18 +382,18 @@ class TestRefusals:
 
     def test_of_tables(self, frame, tmp_path):
         kept = frame[[*NUMBERS, "repaid"]]
-        with pytest.raises(ValueError, match="no Parquet file"):
+        with pytest.raises(ValueError, match="nothing"):
             fit(boost(), tmp_path / "nothing", target="repaid")
-        with pytest.raises(ValueError, match="data must name Parquet files"):
+        with pytest.raises(ValueError, match="data must"):
             fit(boost(), 7, target="repaid")
         write(kept.assign(repaid="yes"), tmp_path)
-        with pytest.raises(ValueError, match="the same class, 'yes'"):
+        with pytest.raises(ValueError, match="'yes'"):
             fit(boost(), tmp_path, target="repaid")
         write(kept.assign(repaid=kept["repaid"].where(kept.index > 9)), tmp_path)
-        with pytest.raises(ValueError, match="10 missing values"):
+        with pytest.raises(ValueError, match="10 missing"):
             fit(boost(), tmp_path, target="repaid")
         of = parts_of(tmp_path, kept, 0.1, proves=False)
         rare = np.where(of == STOP, "rare", kept["repaid"])
         write(kept.assign(repaid=rare), tmp_path)
-        with pytest.raises(ValueError, match="'rare' is so rare"):
+        with pytest.raises(ValueError, match="'rare'"):
             fit(boost(), tmp_path, target="repaid")

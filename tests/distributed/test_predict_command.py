@@ -45,7 +45,7 @@ def test_a_run_that_is_complete(run, model, data):
     first = run("predict", model, data, "-o", "decided")
     code, out, err = run("predict", model, data, "-o", "decided")
     assert (code, err) == (0, "")
-    assert out.startswith("decided has these decisions already.\n" + first[1].splitlines()[0])
+    assert out.splitlines()[1] == first[1].splitlines()[0]
     code, out, err = run("predict", model, data, "-o", "decided", "--json")
     assert json.loads(out)["n_cases"] == 2600
 
@@ -58,13 +58,13 @@ def test_a_file_and_a_folder_for_its_parts(run, model, data):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["-o", "out.csv"], "go to a folder: give one with -o, such as -o decided/"),
-        ([], "go to a folder: give one with -o, such as -o decided/"),
-        (["-o", "out", "--capacity", "5"], "or set --overwrite to replace the decisions in it"),
-        (["-o", "new", "--id", "age"], "--id 'age' is a feature of "),
-        (["-o", "new", "--id", "agee"], "no column 'agee'"),
-        (["-o", "new", "--strict"], "Correct it, or leave out --strict"),
-        (["-o", "new", "--dask", "tcp://127.0.0.1:1"], "--dask: tcp://127.0.0.1:1: no Dask sched"),
+        (["-o", "out.csv"], "-o decided/"),
+        ([], "-o decided/"),
+        (["-o", "out", "--capacity", "5"], "--overwrite"),
+        (["-o", "new", "--id", "age"], "--id 'age'"),
+        (["-o", "new", "--id", "agee"], "'agee'"),
+        (["-o", "new", "--strict"], "--strict"),
+        (["-o", "new", "--dask", "tcp://127.0.0.1:1"], "--dask"),
     ],
 )
 def test_what_is_refused(run, model, data, words, message):

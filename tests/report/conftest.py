@@ -203,6 +203,13 @@ def reports():
     }  # fmt: skip
 
 
+def pytest_collection_modifyitems(items):
+    """Tests in a browser are for `make check`."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.check)
+
+
 @pytest.fixture(scope="session")
 def browser():
     """Chromium of the system."""

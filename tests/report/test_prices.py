@@ -134,10 +134,9 @@ def test_a_review_that_never_pays(reports):
     def words(kind, review):
         return reports[kind].numbers(Setting(0, (1.0, review)))["price-ratio"]
 
-    assert "never pays" not in words("binary", 0.5)
-    assert "more than 0.5 of an error never pays" in words("binary", 0.6)
-    assert "never pays" not in words("dozen", 0.9)
-    assert "more than 0.9167 of an error never pays" in words("dozen", 0.95)
+    assert "never pays" not in words("binary", 0.5) + words("dozen", 0.9)
+    assert "0.5 of an error never pays" in words("binary", 0.6)
+    assert "0.9167 of an error never pays" in words("dozen", 0.95)
 
 
 def test_reviews_have_one_column_unless_they_lie_between_neighbours(make):
@@ -183,6 +182,7 @@ def test_prices_by_pair_with_very_many_classes(make):
     assert "only right or wrong" in render(report)
 
 
+@pytest.mark.check
 def test_size_with_hundreds_of_classes(make):
     outcomes, y, chosen = make.posterior_cases(5000, 300, n_points=101)
     classes = [f"class {k}" for k in range(300)]
@@ -214,7 +214,7 @@ def test_what_was_tried(make, reports):
 
 def test_prices_are_checked_against_the_classes(make):
     outcomes, y = make.cases(50, 3, costs=(0.1,))
-    with pytest.raises(ValueError, match=r"\(3, 4\); got shape \(2, 3\)"):
+    with pytest.raises(ValueError, match="prices"):
         make_report(
             outcomes, y, list("abc"), chosen=0, title="t", provenance={},
             prices=uniform_prices(2, 0.1),
