@@ -41,7 +41,13 @@ def problem(n_classes):
     return X, k, np.array(["red", "green", "blue"])[k]
 
 
-@pytest.mark.parametrize("name", METHODS)
+QUICK = {"logistic", "svm", "svm-cutoffs", "svm-pair", "logistic-posterior", "embedded"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in QUICK else pytest.mark.check) for name in METHODS],
+)
 def test_a_method_can_do_what_the_table_says(name):
     method = METHODS[name]
     X, k, _ = problem(2)

