@@ -50,7 +50,7 @@ def test_what_a_link_leads_to_is_replaced(tmp_path):
     real, link = tmp_path / "there" / "real", tmp_path / "link"
     link.symlink_to(real)
     put(link)  # leads to nothing yet
-    with pytest.raises(FileExistsError, match=r"link exists; overwrite replaces it"):
+    with pytest.raises(FileExistsError, match="link"):
         put(link)
     put(link, b"newer", overwrite=True)
     assert link.is_symlink()
@@ -99,7 +99,7 @@ def test_a_file_that_appears_meanwhile(tmp_path, monkeypatch, links, overwrite):
             path.write_bytes(b"theirs")
             file.write(b"new")
     else:
-        with pytest.raises(FileExistsError, match="overwrite replaces it"), WholeFile(path) as file:
+        with pytest.raises(FileExistsError, match="overwrite"), WholeFile(path) as file:
             path.write_bytes(b"theirs")
     assert path.read_bytes() == (b"new" if overwrite else b"theirs")
     assert os.listdir(tmp_path) == ["a"]
@@ -145,7 +145,7 @@ def test_a_page_of_a_command(tmp_path):
 
     path = tmp_path / "a.html"
     write_file(path, "first", overwrite=False)
-    with pytest.raises(CommandError, match=r"a.html already exists; --overwrite replaces it"):
+    with pytest.raises(CommandError, match="--overwrite"):
         write_file(path, "second", overwrite=False)
     assert path.read_text() == "first"
     write_file(path, b"third")

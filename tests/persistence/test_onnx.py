@@ -245,10 +245,10 @@ def test_all_members_that_cannot_be_exported_are_named(data):
     ]
     blend = BlendClassifier(members, weights="equal", temperature=1.0)
     model = ThresholdRejectClassifier(blend).fit(np.abs(X.round()), y)
-    with pytest.raises(TypeError, match="members of the blend") as error:
+    with pytest.raises(TypeError, match="blend") as error:
         to_onnx(model)
-    for words in ("bayes: to_onnx cannot export GaussianNB", "replicas:", "kinds: to_onnx exports"):
-        assert words in str(error.value)
+    for name in ("bayes:", "replicas:", "kinds:"):
+        assert name in str(error.value)
     assert "logistic:" not in str(error.value)
 
 
@@ -296,18 +296,18 @@ def test_the_graph_is_written_whole_and_states_its_operating_point(data, tmp_pat
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (ReplicationClassifier(LogisticRegression()), "cannot export ReplicationClassifier"),
-        (make_pipeline(Normalizer(), RejoLinear()), "cannot export Normalizer as a step"),
-        (ThresholdRejectClassifier(GaussianNB()), "export GaussianNB as a classifier with post"),
+        (ReplicationClassifier(LogisticRegression()), "ReplicationClassifier"),
+        (make_pipeline(Normalizer(), RejoLinear()), "Normalizer"),
+        (ThresholdRejectClassifier(GaussianNB()), "GaussianNB"),
         (
             ThresholdRejectClassifier(LogisticRegression(), rule="class"),
-            "rule='class' cannot be exported",
+            "rule='class'",
         ),
         (
             ThresholdRejectClassifier(LinearSVC(), calibration="isotonic", cv=2),
-            "calibration by a sigmoid",
+            "sigmoid",
         ),
-        (RejoLinear(reject_label="?"), "reject_label of the same kind"),
+        (RejoLinear(reject_label="?"), "reject_label"),
         (RejoSVC(kernel=lambda A, B: A @ B.T), "cannot be exported"),
         (make_pipeline(OneHotEncoder(drop="first"), RejoLinear()), "without drop"),
         (make_pipeline(SimpleImputer(add_indicator=True), RejoLinear()), "without an indicator"),

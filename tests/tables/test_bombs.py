@@ -171,14 +171,14 @@ def test_a_long_cell(tmp_path, cell, expected):
 def test_many_columns(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(",".join(f"c{i:x}" for i in range(COLUMNS + 1)) + "\n")
-    with pytest.raises(TableError, match="32,769 columns are more than the limit of 32,768"):
+    with pytest.raises(TableError, match="32,769 columns"):
         read_table(path)
 
 
 def test_a_row_of_many_lines(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('id,x\n1,2\n"' + "a\n" * (limits.ROW // 2) + '",3\n')
-    with pytest.raises(TableError, match="line 3: the row that begins here is too long"):
+    with pytest.raises(TableError, match="line 3: the row"):
         read_table(path)
 
 
@@ -188,7 +188,7 @@ def test_a_quote_that_opens_in_the_header(tmp_path):
     with pytest.raises(TableError, match="header line"):
         read_table(path)
     path.write_text('id,"x\n1,2\n')
-    with pytest.raises(TableError, match="a quote opens in the header and is never closed"):
+    with pytest.raises(TableError, match="quote"):
         read_table(path)
 
 
@@ -196,7 +196,7 @@ def test_a_table_that_is_too_large_to_be_read_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "TABLE", 1000)
     path = tmp_path / "a.csv"
     path.write_text("x\n" + "1\n" * 501)
-    with pytest.raises(TableError, match="too large to be read whole; the limit is 1000 bytes"):
+    with pytest.raises(TableError, match="1000 bytes"):
         read_table(path)
 
 
@@ -206,7 +206,7 @@ def test_a_gzip_file_of_usual_contents_may_be_large(tmp_path, monkeypatch):
     path.write_bytes(gzip.compress("".join(["x,y\n", *(f"{i},1\n" for i in range(9999))]).encode()))
     assert len(read_table(path).frame) == 9999
     path.write_bytes(gzip.compress(b"x,y\n" + b"1,1\n" * 9999))
-    with pytest.raises(TableError, match=r"a\.csv\.gz: this file of .* unpacks to more than"):
+    with pytest.raises(TableError, match=r"a\.csv\.gz: .* unpacks"):
         read_table(path)
 
 

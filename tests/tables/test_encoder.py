@@ -189,15 +189,15 @@ def test_frames_that_cannot_be_used(frame, change, message):
 def test_what_cannot_be_learnt_from(frame):
     with pytest.raises(ValueError, match="no rows"):
         TableEncoder().fit(frame[:0])
-    with pytest.raises(ValueError, match=r"no column is usable: 'unit': constant"):
+    with pytest.raises(ValueError, match="'unit': constant"):
         TableEncoder().fit(frame[["unit", "name"]])
-    with pytest.raises(TypeError, match="must be a pandas or polars DataFrame, got ndarray"):
+    with pytest.raises(TypeError, match="ndarray"):
         TableEncoder().fit(np.zeros((3, 2)))
     with pytest.raises(ValueError, match="'max_categories' parameter"):
         TableEncoder(max_categories=0).fit(frame)
     with pytest.raises(ValueError, match=r"written must .* got .*'%x'.* column 'since'"):
         TableEncoder(written={"since": {"format": "%x"}}).fit(frame)
-    with pytest.raises(ValueError, match="column 'l': some cells are not single values"):
+    with pytest.raises(ValueError, match="column 'l'"):
         TableEncoder().fit(pd.DataFrame({"l": [[1], [2]]}))
 
 

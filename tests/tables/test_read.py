@@ -374,9 +374,7 @@ def test_names_are_kept_as_they_are_written(write):
 @pytest.mark.parametrize("value", ["1e200", "-1.5e101", "9" * 120])
 def test_a_number_that_would_overflow(write, value):
     path = write(f"a,b\n1,2\n1e100,3\n{value},4\n")
-    with pytest.raises(
-        TableError, match=r"line 4, column 'a': the number is infinite or above 1e1"
-    ):
+    with pytest.raises(TableError, match="line 4, column 'a'"):
         read_table(path)
     assert read_table(write("a\n1e100\n-1e100\n")).frame["a"].tolist() == [1e100, -1e100]
 

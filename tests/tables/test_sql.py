@@ -221,14 +221,14 @@ def test_tables_that_are_not_there(loans):
         read_table(loans, query="SELECT * FROM nothing")
     with pytest.raises(TableError, match="both the table"):
         read_table(loans + "#other", query="SELECT 1")
-    with pytest.raises(TableError, match="several columns have the same name: 'a'"):
+    with pytest.raises(TableError, match="'a'"):
         read_table(loans, query="SELECT 1 AS a, 2 AS a")
 
 
 def test_cells_that_are_not_single_values(url):
     kind, value = ("bytea", r"'\x00'") if url.startswith("postgresql") else ("blob", "x'00'")
     execute(url, f"CREATE TABLE t (a integer, b {kind})", f"INSERT INTO t VALUES (1, {value})")
-    with pytest.raises(TableError, match="row 1, column 'b': its cells are binary data"):
+    with pytest.raises(TableError, match="row 1, column 'b'"):
         read_table(url)
     encoder = TableEncoder().fit(pd.DataFrame({"a": [1.0, 2.0, 4.0]}))
     assert sum(map(len, read_chunks(url, encoder))) == 1  # the column is not needed
@@ -295,9 +295,7 @@ def test_decisions(url):
         (None, "bad", 0.5, None, None),
     ]
     for write in (check_output_format, lambda path: TableWriter(path).__enter__()):
-        with pytest.raises(
-            FileExistsError, match="#decisions exists; overwrite replaces it"
-        ) as caught:
+        with pytest.raises(FileExistsError, match="#decisions") as caught:
             write(place)
         assert "s3cr3t" not in str(caught.value)
     with TableWriter(place, overwrite=True) as writer:
