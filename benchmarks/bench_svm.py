@@ -21,7 +21,7 @@ from benchmarks.tables import Report
 from benchmarks.timing import one_thread
 from rejo.solvers import svm
 
-PICTURE = Path(__file__).parents[1] / "docs" / "growth.png"
+PICTURE = Path(__file__).parent / "results" / "growth.png"
 
 Section = Callable[[Report, argparse.Namespace], None]
 

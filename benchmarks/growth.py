@@ -30,6 +30,7 @@ def measure(report: Report, quick: bool, picture: Path | None) -> None:
     by_class = _curve(report, CLASSES, lambda k: make_ordered(N_FOR_CLASSES, k), quick)
     _exponents(report, "exponent", CLASSES, by_class)
     if picture is not None:
+        picture.parent.mkdir(exist_ok=True)
         draw(by_size, by_class, picture)
         print(f"\nPicture: {picture.parent.name}/{picture.name}")
 
