@@ -117,7 +117,7 @@ EXAMPLES = (
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    "ignore_pattern": r"/(?!plot_)[^/]*\.py",
+    "ignore_pattern": r"^(?!.*plot_)",
     # Without PyTorch, which is large, its example is shown and not run.
     "filename_pattern": "/plot_" if find_spec("torch") else "/plot_(?!torch)",
     "doc_module": ("rejo",),

@@ -17,8 +17,7 @@ modules, in the order to read them:
     what the displays ask of a classifier, also of one in a pipeline or a search
 ``_curves``, ``_comparisons``
     a curve with its band, and curves from rows of results
-``_regions``, ``_accuracy``, ``_risk``, ``_confusion``, ``_budget``, ``_reliability``,
-``_disparity``
+``_regions``, ``_accuracy``, ``_risk``, ``_confusion``, ``_budget`` and more
     one display each
 """
 
