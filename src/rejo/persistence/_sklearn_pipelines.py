@@ -87,6 +87,7 @@ def _passes(step: Any) -> bool:
 
 
 def check_frozen(model: Any) -> None:
+    """It holds an estimator, fitted or not."""
     require(isinstance(model.estimator, BaseEstimator), model, "it does not hold an estimator")
 
 

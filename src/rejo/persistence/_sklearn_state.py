@@ -3,7 +3,8 @@
 The modules ``_sklearn_pipelines``, ``_sklearn_steps``, ``_sklearn_models`` and ``_sklearn_trees``
 say of each class which attributes a file keeps, and what each must be.  The check of a class says
 which of them compiled code takes as an index, a size or a pointer.  What follows from parameters or
-other attributes is not kept, but computed again by the class's ``restore`` function.
+other attributes is not kept, but computed again by the class's ``restore`` function.  Docstrings
+of both are part of the guide: they stand in its table of classes.
 """
 
 from dataclasses import replace

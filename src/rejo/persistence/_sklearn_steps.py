@@ -129,6 +129,7 @@ def check_scaler(scaler: Any) -> None:
 
 
 def check_min_max(scaler: Any) -> None:
+    """The range is two numbers."""
     ends = scaler.feature_range
     fine = type(ends) is tuple and len(ends) == 2 and all(map(is_number, ends))
     require(fine and ends[0] < ends[1], scaler, "feature_range is not a range")
@@ -294,4 +295,5 @@ def check_nystroem(step: Any) -> None:
 
 
 def restore_nystroem(step: Any) -> None:
+    """Set the number of columns."""
     step._n_features_out = step.components_.shape[0]

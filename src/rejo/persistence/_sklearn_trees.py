@@ -131,6 +131,7 @@ def check_predictor(predictor: Any) -> None:
 
 
 def restore_predictor(predictor: Any) -> None:
+    """There are no categories."""
     predictor.raw_left_cat_bitsets = np.zeros((0, 8), dtype=np.uint32)
     predictor.binned_left_cat_bitsets = np.zeros((0, 8), dtype=np.uint32)
 

@@ -11,8 +11,8 @@ chunks), ``_csv`` with ``_bytes`` and ``_records`` (CSV files), ``_csv_arrow`` (
 faster), ``_typed`` with ``typed_cells`` (files whose cells have types), ``_parquet`` with
 ``_pages`` and ``_arrow_words``, ``_excel`` with ``_workbook``, ``_json``, ``_sql``; ``reading``,
 ``values`` and ``dates`` (contents of cells); ``_encoder`` with ``columns`` and ``strange_cells``;
-``_writer`` with ``_sinks``, ``_csv_texts`` and ``_csv_lines`` (the same, faster).  ``limits`` has
-the limits of all.
+``_writer`` with ``_sinks``, ``_excel_writer``, ``_csv_texts`` and ``_csv_lines`` (the same,
+faster).  ``pieces`` are many Parquet files as one table; ``limits`` has the limits of all.
 """
 
 from rejo.tables._chunks import read_chunks
