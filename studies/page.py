@@ -87,7 +87,7 @@ def write_guide(folder: Path, text: str, canvases: Mapping[str, Any]) -> None:
 def to_html(title: str, text: str, pictures: Mapping[str, bytes]) -> str:
     """Return Markdown as a page that loads nothing from elsewhere and has no script."""
     style = files("studies").joinpath("page.css").read_text("utf-8")
-    body = MarkdownIt("commonmark").enable("table").render(f"# {title}\n\n{text}")
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(f"# {title}\n\n{text}")
     for name, content in pictures.items():
         inside = f"data:image/png;base64,{b64encode(content).decode('ascii')}"
         body = body.replace(f'src="{name}.png"', f'src="{inside}"')

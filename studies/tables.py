@@ -150,9 +150,7 @@ def _from_file(entry: Entry, path: Path) -> pd.DataFrame:
         first = file.readline(2**16).strip()
     bare = bool(NO_HEADER.fullmatch(first))
     sep = " " if path.suffix == ".asc" else ";" if ";" in first else ","
-    frame = pd.read_csv(
-        path, sep=sep, header=None if bare else 0, na_values=["?"], float_precision="round_trip"
-    )
+    frame = pd.read_csv(path, sep=sep, header=None if bare else 0, na_values=["?"], dtype=str)
     if "target" not in frame.columns:
         table = _arrange(entry, frame.iloc[:, :-1], frame.iloc[:, -1], str(path))
     elif absent := [column for column in entry.columns if column not in frame.columns]:
@@ -160,7 +158,7 @@ def _from_file(entry: Entry, path: Path) -> pd.DataFrame:
     else:
         derived = [c for c in (entry.group, *entry.not_features) if c and c not in entry.columns]
         columns = [c for c in (*entry.columns, *derived) if c in frame.columns]
-        table = _typed(entry, frame[columns]).assign(target=frame["target"])
+        table = _typed(entry, frame[columns]).assign(target=pd.to_numeric(frame["target"]))
     if entry.n_images:  # the patient and the annotator follow from the order of the rows
         row = np.arange(len(table))
         derived_values = {"group": row % entry.n_images + 1, "annotator": row // entry.n_images + 1}
@@ -209,7 +207,7 @@ def _typed(entry: Entry, data: Any) -> pd.DataFrame:
         {
             c: pd.Categorical(data[c].astype(object).map(str, na_action="ignore"))
             if c in entry.nominal
-            else pd.to_numeric(data[c].astype(object)).astype(np.float64)
+            else data[c].astype(object).map(float, na_action="ignore").astype(np.float64)
             for c in data.columns
         },
         index=data.index,
