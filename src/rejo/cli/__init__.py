@@ -168,7 +168,6 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _print_error(error: Exception) -> int:
-    """Print the error on one line and return the exit code."""
     ours = [kind.__name__ for kind in type(error).__mro__ if kind.__module__.startswith("rejo.")]
     code = next((CODES[name] for name in ours if name in CODES), 1)
     message = explain(error)

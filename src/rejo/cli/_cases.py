@@ -44,10 +44,6 @@ class Cases(NamedTuple):
         found = Counter(self.y.tolist())
         return one_line(", ".join(f"{label} ({found[label]:,})" for label in self.classes))
 
-    def about_order(self) -> str:
-        """Say that the classes are taken as unordered, and how to give an order; else nothing."""
-        return "" if self.ordered else about_order(self.classes)
-
 
 def about_order(classes: Sequence[str]) -> str:
     """Say that classes are taken as unordered, and how to give an order."""

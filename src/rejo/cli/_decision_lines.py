@@ -87,7 +87,6 @@ def _warn_of_capacity(counts: CaseCounts, capacity: int | None) -> None:
 
 
 def _warn_of_groups(counts: CaseCounts, by: str | None) -> None:
-    """Say how many cases are of groups that training did not have."""
     unknown = counts.unknown
     if not unknown:
         return

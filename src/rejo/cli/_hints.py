@@ -26,8 +26,9 @@ def hints(cases: Cases, trained: Trained, suspects: list[Any]) -> list[str]:
     if forced is not None:
         wrong, guess = float((forced != y).mean()), float(1 - share.max())
         if wrong <= PERFECT * guess and not suspects:
+            amount = f"only {percent(wrong, 2)}" if wrong else "none"
             found.append(
-                f"If every case were decided, {_amount(wrong)} would be wrong, which is often too "
+                f"If every case were decided, {amount} would be wrong, which is often too "
                 "good to be true. Is each column known before a case is decided? `rejo look` tries "
                 "each one alone."
             )
@@ -41,10 +42,6 @@ def hints(cases: Cases, trained: Trained, suspects: list[Any]) -> list[str]:
                 "always giving the most frequent one."
             )
     return [*found, *map(one_line, _saves_nothing(trained))]
-
-
-def _amount(wrong: float) -> str:
-    return f"only {percent(wrong, 2)}" if wrong else "none"
 
 
 def _saves_nothing(trained: Trained) -> list[str]:

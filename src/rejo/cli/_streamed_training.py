@@ -207,7 +207,6 @@ def _estimator(
 
 
 def _mean_cost(learned: Any, cases: StreamedCases, prices: Any) -> float:
-    """Mean cost of the rows that stop the growth, at these prices."""
     from rejo.decisions import decide
     from rejo.estimators import STOP, judge_scores
 

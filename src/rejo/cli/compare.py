@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rejo._io import without_password
 from rejo.catalogue import METHODS, ProblemSize, find, need_order
 from rejo.cli import _options as options
-from rejo.cli._cases import read_cases
+from rejo.cli._cases import about_order, read_cases
 from rejo.cli._class_names import respelled
 from rejo.cli._files import CommandError, print_json
 
@@ -93,7 +93,6 @@ def _check_by(column: str | None) -> None:
 
 
 def _demo(arguments: argparse.Namespace) -> None:
-    """Compare on each of the synthetic problems, and print."""
     if arguments.data is not None:
         data = without_password(arguments.data)
         raise CommandError(f"--demo has its own data: remove {data} or --demo")
@@ -145,7 +144,8 @@ def _compare_table(arguments: argparse.Namespace) -> tuple["Comparison", str]:
         )
     X, y = cases.X, cases.indices()
     note = f"{cases.table.path}: {len(y):,} rows. Classes: {cases.counts()}."
-    note = " ".join(filter(None, [note, *cases.notes, cases.about_order()]))
+    order = [] if ordered else [about_order(cases.classes)]
+    note = " ".join([note, *cases.notes, *order])
     if len(y) > arguments.max_rows:
         rows = draw_rows(y, arguments.max_rows, arguments.seed)
         X, y = X.iloc[rows], y[rows]
@@ -205,7 +205,6 @@ def _result(result: "Comparison") -> dict[str, Any]:
 
 
 def _compare(name: str, arguments: argparse.Namespace) -> "Comparison":
-    """Compare methods on several training sets and one large test set."""
     import numpy as np
 
     from rejo import datasets
@@ -234,7 +233,6 @@ def _compare(name: str, arguments: argparse.Namespace) -> "Comparison":
 
 
 def _n_jobs(arguments: argparse.Namespace) -> int | None:
-    """Return the number of processes here; ``None`` on a cluster, which has its own."""
     return None if arguments.dask else options.n_jobs(arguments, 10**6)
 
 

@@ -60,7 +60,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _do(*words: str) -> None:
-    """Show a command and run it."""
     from rejo.cli import build_parser
 
     arguments = build_parser().parse_args(words)

@@ -143,7 +143,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _verdicts(opened: Opened, cases: Tested, by_group: str | None) -> list[Any]:
-    """Whether each target was met and each promise kept."""
     from rejo.selection import asked_of, judge_limits, judge_targets
 
     model = opened.model
@@ -198,7 +197,6 @@ def _rates(decision: Any, y: Any, worth: float) -> dict[str, Any]:
 
 
 def _compare(rates: dict[str, Any], expected: dict[str, Any]) -> str:
-    """A table of observed and expected rates."""
     header = f"{'expected':>12}   in 95 % of batches this size" if expected else ""
     lines = [f"{'':<26}{'observed':>8}{header}"]
     for name, title in RATES.items():
@@ -212,7 +210,6 @@ def _compare(rates: dict[str, Any], expected: dict[str, Any]) -> str:
 
 
 def _surprises(rates: dict[str, Any], expected: dict[str, Any]) -> list[str]:
-    """Which rates lie outside the expected range."""
     found = []
     for name, rate in expected.items():
         seen, title = rates[name].estimate, RATES[name]

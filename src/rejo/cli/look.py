@@ -90,7 +90,6 @@ def _look(arguments: argparse.Namespace, table: Any, text: list[str]) -> Overvie
 def _classes(
     arguments: argparse.Namespace, table: Any, facts: dict[str, Any], lines: list[str]
 ) -> tuple[Any, Any]:
-    """Tell of the classes; return the rows that have one, and their classes."""
     from rejo._errors import RejoError
 
     how = {name: getattr(arguments, name) for name in ("order", "missing", "exact")}
@@ -118,7 +117,6 @@ def _classes(
 def _columns(
     X: Any, table: Any, facts: dict[str, Any], lines: list[str], advice: dict[str, list[str]]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Tell of the columns and of anything that may surprise."""
     from rejo.tables import TableEncoder, TableError
 
     encoder = TableEncoder(written=table.written)
@@ -202,7 +200,6 @@ def one_line_keeping_indent(line: str) -> str:
 def _candidates(
     frame: Any, facts: dict[str, Any], lines: list[str], advice: dict[str, list[str]]
 ) -> None:
-    """Suggest which column may have the classes."""
     few = {}
     for place, name in enumerate(frame.columns):
         n_levels = frame[name].nunique()
@@ -228,7 +225,6 @@ def _rows(
     facts: dict[str, Any],
     lines: list[str],
 ) -> None:
-    """Tell of identical rows."""
     import numpy as np
 
     from rejo.selection import repeated_share
@@ -265,7 +261,6 @@ def _leaks(
     lines: list[str],
     advice: dict[str, list[str]],
 ) -> None:
-    """Tell of columns that alone predict the class almost perfectly."""
     from rejo.cli._column_lines import suspicion
     from rejo.selection import find_leaks
 

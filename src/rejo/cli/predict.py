@@ -130,7 +130,6 @@ def _decide_table(arguments: argparse.Namespace, opened: Opened, plan: ScoringPl
 
 
 def _decide_files(arguments: argparse.Namespace, opened: Opened, plan: ScoringPlan) -> Done:
-    """Decide the tables of many files, here or on a cluster."""
     from rejo.distributed import predict
 
     found = predict(

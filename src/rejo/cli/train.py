@@ -76,7 +76,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _run_whole(arguments: argparse.Namespace, target: dict[str, Any], say: Say) -> None:
-    """Learn from a table that is read whole."""
     check_report(arguments)
     import rejo.persistence
     from rejo.scoring import fingerprint, row_prints
@@ -147,7 +146,6 @@ def _run_whole(arguments: argparse.Namespace, target: dict[str, Any], say: Say) 
 
 
 def _run_streamed(arguments: argparse.Namespace, target: dict[str, Any], say: Say) -> None:
-    """Learn from a table that is read in pieces."""
     import rejo.persistence
     from rejo.distributed.engines import place_of
 
@@ -279,7 +277,6 @@ def describe_choice(trained: Trained) -> str:
 
 
 def _compared(choice: Any) -> list[str]:
-    """Why this model, and how it compares with deciding and reviewing every case."""
     cheapest, chosen = choice.tried[0], choice.chosen
     lines = []
     if why := why_chosen(choice):

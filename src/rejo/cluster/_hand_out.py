@@ -235,7 +235,6 @@ class Tasks(Generic[T, R]):
         return task.future
 
     def _look(self) -> None:
-        """Look at the workers; raise if the scheduler has gone, or no worker begins anything."""
         check_scheduler(self.client)
         there, stuck = survey(self.client)
         self._workers, now = set(there), monotonic()

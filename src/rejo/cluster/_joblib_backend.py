@@ -69,8 +69,6 @@ def placed(client: Any, *, security: Any = None) -> Iterator[Any]:
 
 
 class _Call(NamedTuple):
-    """A function to call without arguments, and whom to tell."""
-
     function: Callable[[], Any]
     callback: Callable[[Any], None]
 

@@ -80,8 +80,12 @@ def together(
         futures: list[Any] = []
         try:
             for rank, (worker, share) in enumerate(zip(team, shares, strict=True)):
-                futures.append(_submit(client, function, rank, share, worker))
-                futures[-1].add_done_callback(changed.put)
+                future = client.submit(
+                    function, rank, share, workers=[worker.address], allow_other_workers=False,
+                    pure=False,
+                )  # fmt: skip
+                futures.append(future)
+                future.add_done_callback(changed.put)
             return _results(client, team, futures, changed, echoes)
         except BaseException as error:
             if client.status == "running":
@@ -116,17 +120,10 @@ def _check_nannies(team: Sequence[WorkerInfo]) -> None:
             )
 
 
-def _submit(client: Any, function: Any, rank: int, share: Any, worker: WorkerInfo) -> Any:
-    return client.submit(
-        function, rank, share, workers=[worker.address], allow_other_workers=False, pure=False
-    )
-
-
 def _results(
     client: Any, team: list[WorkerInfo], futures: list[Any], changed: SimpleQueue[Any],
     echoes: tuple[type[Exception], ...],
 ) -> list[Any]:  # fmt: skip
-    """Wait for all results; raise the cause of the first failure."""
     rank_of = {future.key: rank for rank, future in enumerate(futures)}
     failed: list[int] = []  # ranks, in the order of their failure
     deadline, n_done = float("inf"), 0
@@ -201,7 +198,6 @@ def _cause(
 
 
 def _disband(client: Any, team: list[WorkerInfo], futures: list[Any], error: BaseException) -> None:
-    """Cancel all tasks and restart the workers that are left."""
     try:
         bounded(TIMEOUT, client.cancel, futures, force=True)
         there = set(workers(client))

@@ -117,7 +117,7 @@ def placing(
     """
     if client is not None:
         with connect(client) as connected, on_workers(connected, sent, data):
-            yield partial(hand_out, connected, name=_name)
+            yield partial(hand_out, connected, name=str)
     elif n_jobs == 1:
         receive(sent, data)
         yield lambda function, items: ((item, function(item)) for item in items)
@@ -126,10 +126,6 @@ def placing(
 
         with ProcessPoolExecutor(n_jobs, initializer=receive, initargs=(sent, data)) as pool:
             yield partial(_in_processes, pool, 2 * n_jobs)
-
-
-def _name(item: Any) -> str:
-    return str(item)
 
 
 def _in_processes(

@@ -113,7 +113,7 @@ def fit(
     True
     """
     wanted = Wanted.of(estimator)
-    tell = tell or _quiet
+    tell = tell or (lambda _: None)
     with place_of(client) as place:
         source = input_of(data, getattr(place, "client", None))
         shares = shares_of(source.n_rows, held_out, proves=wanted.search is not None)
@@ -141,10 +141,6 @@ def fit(
         learnt = training.learn(classifier, tell)
         model = wanted.pipeline_of(layout.encoder, learnt.classifier)
         return model if wanted.search is None else training.settle(wanted.search, model, learnt, X)
-
-
-def _quiet(_: str) -> None:
-    pass
 
 
 class Wanted(NamedTuple):

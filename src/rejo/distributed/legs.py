@@ -80,7 +80,8 @@ def grow_together(
                 tries, team = tries + 1, None
                 if tries > TRIES:
                     raise _given_up(error) from error
-                tell(f"Repeating {_rounds(stage)}: {error}")
+                done = 0 if stage is None else len(stage.losses)
+                tell(f"Repeating the leg from round {done}: {error}")
                 continue
             stage, tries, team = found[0].stage, 0, _team(client, found)
             assert stage is not None
@@ -120,10 +121,6 @@ def about(stage: Growth, plan: Plan, n_rows: int, rounds: int, seconds: float) -
     rate = n_rows * rounds / max(seconds, 1e-3)
     left = (plan.max_rounds - n) * seconds / rounds
     return f"{n} rounds, {rate:,.0f} rows a second each, at most {left:,.0f} s left."
-
-
-def _rounds(stage: Growth | None) -> str:
-    return f"the leg from round {0 if stage is None else len(stage.losses)}"
 
 
 def _given_up(error: WorkerLost) -> ClusterError:

@@ -163,7 +163,8 @@ def predict(
 
     parts = parts_of(table.pieces)
     about = _about(opened, plan, table, capacity=capacity, random_state=random_state)
-    folder = OutputFolder(out, _hash(about), [part.name for part in parts])
+    key = sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+    folder = OutputFolder(out, key, [part.name for part in parts])
     if (done := folder.finished()) is not None:
         return DecidedFolder(folder.path, done, None)
     folder.check(overwrite=overwrite)
@@ -214,10 +215,6 @@ def _about(
             for file in table.files
         ],
     }
-
-
-def _hash(about: dict[str, Any]) -> str:
-    return sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
 def _rows(done: tuple[Any, Any]) -> int:

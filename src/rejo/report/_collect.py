@@ -155,7 +155,6 @@ def count_point(
 
 
 def _kinds(outcomes: Outcomes, wrong: NDArray[np.bool_]) -> tuple[Kind, ...]:
-    """Count the reviews for each reason."""
     kind: Any = AMBIGUOUS if outcomes.kind is None else outcomes.kind
     out = [(outcomes.decision < 0) & (kind == k) for k in range(len(REASONS))]
     return tuple(Kind(int(cases.sum()), int(wrong[cases].sum())) for cases in out)

@@ -20,7 +20,6 @@ def group_texts(data: Data, point: int) -> dict[str, str]:
 
 
 def _rates(data: Data, point: int) -> dict[str, str]:
-    """Rates of each group, and which differ significantly from the rates of all cases."""
     found, differing, judged = {}, [], 0
     n, decided = data["n"], data["n"] - data["reviewed"][point]
     overall = data["reviewed"][point] / n, (data["wrong"][point] / decided if decided else 0.0)
@@ -67,7 +66,6 @@ def _groups_line(data: Data, differing: list[str], judged: int) -> str:
 
 
 def _gaps(data: Data, point: int) -> dict[str, str]:
-    """Accuracy of the decided cases of each group, and what reviews change."""
     found = {}
     for c, column in enumerate(data["groups"]):
         groups = column["groups"]
@@ -160,7 +158,6 @@ def _verdict(gap: AccuracyGap) -> str:
 
 
 def _points(difference: float) -> str:
-    """A difference of two shares in percentage points."""
     return fixed(to_units(difference, 3), 1)
 
 

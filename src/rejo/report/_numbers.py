@@ -215,7 +215,6 @@ def _baseline(of_forced: int, of_hand: int, total: int, least: int, places: int)
 
 
 def _reviews_save(data: Data, setting: Setting, prevented: int, of_review: int, places: int) -> str:
-    """What the reviews cost, and what the errors that they prevent would cost."""
     if data["reviewed"][setting.point] == 0:
         return "At this point there are no reviews."
     text = f"The reviews cost {fixed(of_review, places)}"

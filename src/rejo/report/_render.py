@@ -99,7 +99,6 @@ def _embed(payload: dict[str, Any]) -> str:
 
 
 def _outputs(report: Report) -> list[tuple[str, str]]:
-    """Column headers: the outcome, and the class or classes."""
     classes, review = report.classes, ("sent to", "review")
     if not report.layout.wide:
         return [("decided", "correctly"), ("decided", "wrongly"), review]
@@ -121,7 +120,6 @@ def _stops(report: Report) -> list[int]:
 
 
 def _accuracy(group: Group, i: int) -> str:
-    """Share of right decisions among the decided cases of a group."""
     decided = group.n - group.reviewed[i]
     return share(decided - group.wrong[i], decided)
 
@@ -167,7 +165,6 @@ def _price_fields(report: Report) -> PriceFields:
 
 
 def _heat(count: int, n: int) -> int:
-    """Share of a row, from 0 to 10."""
     return (20 * count + n) // (2 * n) if n else 0
 
 

@@ -125,7 +125,6 @@ def _kind(promise: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _shared(promises: list[dict[str, Any]]) -> str:
-    """The assumption of all promises, if several have the same."""
     said = {promise.get("assumption", "") for promise in promises}
     return str(said.pop()) if len(promises) > 1 and len(said) == 1 else ""
 

@@ -92,13 +92,11 @@ def unpacked(data: bytes) -> Any:
 
 
 def _strings(names: Any, pa: Any) -> Any:
-    """Return strings as one array of pyarrow."""
     found = pa.array(names, pa.large_string(), from_pandas=True)
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
 
 
 def _pyarrow() -> Any:
-    """Return the module, or ``None`` where it is not installed."""
     try:
         return import_pyarrow()
     except ImportError:

@@ -128,7 +128,6 @@ class Opened:
         return found
 
     def _judge_some(self, X: Any, rows: Any, group: Any) -> Judgement:
-        """Judge some rows; the others are rejected."""
         n, K = len(X), len(self.model.classes_)
         index = np.zeros(n, dtype=np.intp)
         unknown = np.full(n, np.nan)
