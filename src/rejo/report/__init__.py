@@ -13,8 +13,8 @@ can be read without JavaScript, and the script writes all others.  Both follow t
 
 The modules, in the order to read them: ``_collect`` (the cases of an operating point become
 counts), ``_shared_counts`` (counts for all points at once: scores by class, groups, rivals),
-``_format`` (how numbers are written), ``_sentences`` (texts of each point), ``_prices`` (what counts
-cost), ``_groups`` (texts about groups and the gaps between them), ``_numbers`` (a setting becomes
+``_format`` (how numbers are written), ``_sentences`` (texts of each point), ``_prices`` (what
+counts cost), ``_groups`` (groups and the gaps between them), ``_numbers`` (a setting becomes
 every text that depends on it), ``_tables`` (promises, candidates, doubtful features), ``_report``
 (``make_report`` checks and counts; ``Report`` holds what the page shows) and ``_render`` (a report
 becomes a page, by ``template.html``, ``report.css`` and the scripts).
