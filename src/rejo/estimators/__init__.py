@@ -4,7 +4,8 @@
 classifiers by boundaries between ordered classes share (scores -> count -> labels).  Each learner
 has a module: ``linear``, ``svm``, ``kernel_logistic`` and ``mlp`` solve the replicated problem
 without building the replicas; ``replication`` builds them, for any binary classifier; ``boosting``
-grows trees (``growing``) on rows that come block by block.
+grows trees (``growing``) on rows that come block by block (``out_of_core``).  ``reasons`` says why
+a case is in doubt.
 
 Names that are not in ``__all__`` are for other rooms of the package.
 """
@@ -61,8 +62,8 @@ from rejo.estimators.kernel_machine import (
     SUPPORT_STATE,
     KernelMachine,
     Training,
+    check_no_overflow,
 )
-from rejo.estimators.kernels import check_no_overflow
 from rejo.estimators.linear import RejoLinear
 from rejo.estimators.matrices import edges_of
 from rejo.estimators.mlp import RejoMLP

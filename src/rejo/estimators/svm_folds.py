@@ -21,7 +21,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from rejo._typing import Floats, Indices
 from rejo.estimators.boundaries import replica_tables
 from rejo.estimators.classes import Targets, check_targets, encode_classes
-from rejo.estimators.kernels import check_no_overflow, check_square, choose_gamma, own_gram
+from rejo.estimators.kernel_machine import check_no_overflow, check_square, choose_gamma, own_gram
 from rejo.estimators.svm import RejoSVC
 from rejo.solvers import FACTOR_FROM, Kernel, Problem, Step, evaluate, gram, path_order
 
