@@ -143,5 +143,5 @@ def test_what_is_not_a_posterior_is_refused(y, p, options, message):
     ],
 )
 def test_options_of_the_table_are_checked(options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         reliability_table([0, 1], [0.2, 0.7], **options)

@@ -8,17 +8,7 @@ style and marker, and share the legend.
 
 After a plot, ``ax_``, ``figure_`` and ``line_`` or ``lines_`` hold its axes, figure and curves.
 
-Plots need matplotlib, ``pip install "rejo[plot]"``, which is imported when something is drawn. The
-modules, in the order to read them:
-
-``style``
-    colours for readers of any colour vision, axes, and a legend beside them
-``_inputs``
-    what the displays ask of a classifier, also of one in a pipeline or a search
-``_curves``, ``_comparisons``
-    a curve with its band, and curves from rows of results
-``_regions``, ``_accuracy``, ``_risk``, ``_confusion``, ``_budget`` and more
-    one display each
+Plots need matplotlib, ``pip install "rejo[plot]"``, which is imported when something is drawn.
 """
 
 # ruff: noqa: F401 (names for other rooms)

@@ -5,28 +5,6 @@ the rejection rate is ``R = rejected / N`` and the error rate is ``E = wrong dec
 error rate is over **all** points, not over the accepted ones, so R, E and the fraction of right
 decisions add up to 1. Most measures combine these two, into a cost such as the empirical risk
 ``reject_cost * R + E``, or into a curve of one against the other.
-
-The modules, in reading order:
-
-``_labels``
-    which decisions are right, and which are rejections; checks of labels, weights and numbers
-``_tally``
-    the one count of right decisions, wrong decisions and rejections
-``_rates``
-    R, E, the risk, the accuracies, the cost of a case after a review that may be wrong too, and
-    the qualities of Condessa and colleagues
-``_confusion``
-    confusion with rejections; the mean of any loss between ordered classes; crossed boundaries
-``_curves``
-    accuracy and risk as more points are rejected, for decisions ranked by sureness; their areas
-``_disparity``
-    accuracy of the decided cases of each group, and whether reviews widen the gaps
-``intervals``
-    confidence intervals of rates and of any other measure
-``bounds``
-    upper bounds of rates and mean losses that hold with a stated probability
-``_probabilities``
-    log loss, and a table of posteriors against what happened
 """
 
 # ruff: noqa: F401 (names for other rooms)

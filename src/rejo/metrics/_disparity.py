@@ -20,7 +20,7 @@ from scipy.special import ndtri
 
 from rejo._html import table_html
 from rejo._typing import Floats, Indices, Mask
-from rejo.metrics._labels import floats, forced_outcomes, labels, number, of_forced
+from rejo.metrics._labels import floats, forced_outcomes, integer, labels, number, of_forced
 from rejo.metrics._tally import share
 from rejo.metrics.intervals import Interval, wilson_limits
 
@@ -223,8 +223,7 @@ def disparity_curve(
         raise ValueError(f"sureness must have shape ({n},) like y_true, got {score.shape}")
     if not np.isfinite(score).all():
         raise ValueError("sureness contains NaN or infinity")
-    if isinstance(min_cases, bool) or int(min_cases) != min_cases or min_cases < 1:
-        raise ValueError(f"min_cases must be a positive integer, got {min_cases!r}")
+    min_cases = integer("min_cases", min_cases, 1)
     score = np.where(_mask(reviewed, n), -np.inf, score)
     order = np.argsort(score, kind="stable")
     sizes = _sizes(score[order], _checked_shares(shares))
@@ -267,7 +266,7 @@ def disparity_curve(
         change=change[:, 0],
         change_low=change[:, 1],
         change_high=change[:, 2],
-        min_cases=int(min_cases),
+        min_cases=min_cases,
         confidence=float(confidence),
     )
 

@@ -1,6 +1,6 @@
 """Which decisions are right, and which are rejections; checks of labels, weights and numbers."""
 
-from numbers import Number, Real
+from numbers import Integral, Number, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -218,6 +218,15 @@ def number(name: str, value: Any, low: float, high: float) -> float:
         limits = f"between {low:g} and {high:g}" if np.isfinite(high) else f"at least {low:g}"
         raise ValueError(f"{name} must be {limits}, got {value!r}")
     return float(value)
+
+
+def integer(name: str, value: Any, low: int) -> int:
+    """Return an integer that is not below a limit."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    if value < low:
+        raise ValueError(f"{name} must be at least {low}, got {value!r}")
+    return int(value)
 
 
 def choice(name: str, value: Any, options: tuple[str, ...]) -> str:

@@ -14,8 +14,8 @@ from rejo.metrics._labels import (
     choice,
     described,
     floats,
+    integer,
     labels,
-    number,
     positions,
     shares,
     weights,
@@ -173,7 +173,7 @@ def reliability_table(
     """
     k, p, order = _checked(y_true, p, classes)
     choice("bins", bins, ("quantile", "width"))
-    n_bins = _whole("n_bins", n_bins)
+    n_bins = integer("n_bins", n_bins, 1)
     weight = weights(sample_weight, len(k))
     score, happened = _events(k, p, order, label)
     keep = weight > 0
@@ -236,10 +236,3 @@ def _checked(
             "its columns, such as classes=model.classes_"
         )
     return positions("y_true", true, order), np.clip(p, 0.0, 1.0), order
-
-
-def _whole(name: str, value: Any) -> int:
-    n = number(name, value, 1, np.inf)
-    if n != int(n):
-        raise ValueError(f"{name} must be an integer, got {value!r}")
-    return int(n)

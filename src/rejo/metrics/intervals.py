@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from numbers import Integral
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from scipy.special import ndtri
 from rejo._html import table_html
 from rejo._state import check_fields, figure, storable
 from rejo._typing import Floats
-from rejo.metrics._labels import described, labels, number
+from rejo.metrics._labels import described, integer, labels, number
 from rejo.metrics._rates import count_labels
 
 T = TypeVar("T")
@@ -234,8 +233,7 @@ def bootstrap_interval(
     (True, (3,))
     """
     tail = (1 - check_level(confidence)) / 2
-    if not _is_count(n_resamples) or n_resamples < 1:
-        raise ValueError(f"n_resamples must be a positive integer, got {n_resamples!r}")
+    n_resamples = integer("n_resamples", n_resamples, 1)
     true = labels("y_true", y_true)
     columns = [_column(array) for array in (y_true, *arrays)]
     for i, column in enumerate(columns[1:]):
@@ -245,7 +243,7 @@ def bootstrap_interval(
                 f"position {i}"
             )
     estimate = measure(*columns)
-    rows = _stratified(true, int(n_resamples), random_state)
+    rows = _stratified(true, n_resamples, random_state)
     values = [np.asarray(measure(*(c[row] for c in columns)), dtype=np.float64) for row in rows]
     if len({value.shape for value in values}) > 1:
         raise ValueError(
@@ -284,16 +282,10 @@ def _column(values: Any) -> NDArray[Any]:
 
 def check_counts(name: str, part: Any, n: Any) -> tuple[int, int]:
     """Validate a number of cases out of n."""
-    for label, value in ((name, part), ("n_samples", n)):
-        if not _is_count(value):
-            raise TypeError(f"{label} must be an integer, got {value!r}")
-    if not 0 <= part <= n:
+    part, n = integer(name, part, 0), integer("n_samples", n, 0)
+    if part > n:
         raise ValueError(f"{name} must be between 0 and n_samples={n}, got {part}")
-    return int(part), int(n)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    return part, n
 
 
 def check_level(confidence: Any) -> float:
