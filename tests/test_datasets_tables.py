@@ -25,9 +25,9 @@ def write(tmp_path):
     return write
 
 
-@pytest.mark.parametrize("sep", [",", ";", "\t"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("sep", "encoding", "end"), [(",", "utf-8", "\n"), (";", "utf-8-sig", "\r\n")]
+)
 def test_separator_mark_and_line_ends_do_not_matter(write, sep, encoding, end):
     path = write(ROWS.replace(",", sep).replace("\n", end), encoding=encoding)
     table = load_table(path, target="grade", groups="patient")
