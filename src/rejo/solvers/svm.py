@@ -256,7 +256,7 @@ def _warn_of_the_reference() -> None:  # once is enough
         "rejo runs on its NumPy reference solver, which is many times slower: the compiled solver "
         f"{why_missing('_svm')}. {remedy()}",
         RuntimeWarning,
-        stacklevel=5,
+        stacklevel=6,
     )
 
 
