@@ -84,7 +84,7 @@ def reproduce(arguments: argparse.Namespace) -> None:
     report = paper_page.make_report(results.rows, figures)
     text = paper_page.page_text(report)
     _write(plan, results, arguments, paper_page.TITLE, text, report.canvases)
-    for found in report.verdicts:
+    for found in report.judged:
         counts = f"for {found.count(HOLDS)}, against {found.count(FAILS)}"
         print(f'{found.verdict}: "{found.claim.quote}" ({counts} of {len(found.trials)} tests)')
 
@@ -109,14 +109,9 @@ def pages(_: argparse.Namespace) -> None:
     """Make the pages of the guide, and their pictures, from the rows that are kept there."""
     for name, (plan, _, folder) in kept_plans().items():
         rows = read_archive(folder / "rows.csv.xz", plan)
-        report: Any
-        if name == "paper":
-            report = paper_page.make_report(rows, choose_figures())
-            text = paper_page.page_text(report)
-        else:
-            report = suite_page.make_report(rows, plan)
-            text = suite_page.page_text(report)
-        page.write_guide(folder, text, report.canvases)
+        made: Any = (paper_page, choose_figures()) if name == "paper" else (suite_page, plan)
+        report = made[0].make_report(rows, made[1])
+        page.write_guide(folder, made[0].page_text(report), report.canvases)
 
 
 def get_tables(arguments: argparse.Namespace) -> None:

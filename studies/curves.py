@@ -1,11 +1,10 @@
 """The curves of the paper, and the differences of risk on which the verdicts rest.
 
 A picture has a column for each training share. The first row shows the accuracy as the paper plots
-it, ``1 - E``, where rejections count as right. At the same reject cost two methods have different
-rejection rates, so it can hardly show which method is better. The second row can: how much higher
-the risk ``w_r R + E`` of each method is than that of the proposed one, on the same repetitions.
-With three or more classes a third row shows the risk as a share of what it costs to review
-everything: above 100 % it would be better to decide nothing.
+it, ``1 - E``, where rejections count as right. It can hardly show which method is better; the
+second row can: how much higher the risk ``w_r R + E`` of each method is than that of the proposed
+one, on the same repetitions. With three or more classes a third row shows the risk as a share of
+what it costs to review everything: above 100 % it would be better to decide nothing.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ along a path of costs and ``C``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import combinations, groupby, product
 from typing import Any
 
@@ -18,12 +19,16 @@ from rejo.replication import replica_costs, replica_labels
 from rejo.selection import RejoSVCCV
 from rejo.solvers import Kernel, LogisticProblem, Problem, Step, gram, path_order
 from studies.paper import TuningGrid
-from studies.run import Floats, Mask
+from studies.run import Floats
 from studies.tasks import Task
 from studies.tuning import (
     CHOW,
     ORDINAL,
+    Above,
+    Costs,
+    Grid,
     Params,
+    PosteriorRule,
     TrainTest,
     Tried,
     by_boundaries,
@@ -42,7 +47,7 @@ LOGISTIC: dict[str, Any] = {"h": 10.0, "tol": 1e-4}
 FEW_STARTS: dict[str, Any] = {"n_starts": 1, "tol": 1e-4}
 
 
-def rejo_svm(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) -> list[Tried]:
+def rejo_svm(task: Task, costs: Costs, grid: TuningGrid, kernel: str) -> list[Tried]:
     """rejoSVM, tuned by :class:`rejo.selection.RejoSVCCV`."""
     search = RejoSVCCV(
         reject_cost=costs[0], reject_costs=costs, Cs=grid.Cs, gammas=grid.gammas, hs=grid.hs,
@@ -56,13 +61,11 @@ def rejo_svm(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) 
     return tried
 
 
-def rejo_logistic(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) -> list[Tried]:
+def rejo_logistic(task: Task, costs: Costs, grid: TuningGrid, kernel: str) -> list[Tried]:
     """rejoLogistic: the solver of :class:`rejo.RejoKernelLogistic` on the kernel matrices."""
     grams = Grams(task, kernel)
 
-    def boundaries(
-        part: TrainTest, costs: Sequence[float], grid: Sequence[Params]
-    ) -> Iterator[tuple[int, int, Mask]]:
+    def boundaries(part: TrainTest, costs: Costs, grid: Grid) -> Above:
         classes, k = np.unique(part.k, return_inverse=True)
         labels = replica_labels(len(classes))
         tables = [replica_costs(len(classes), w) for w in costs]  # (K, Q)
@@ -80,15 +83,11 @@ def rejo_logistic(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: 
     return tune(task, costs, _points(grid), boundaries)
 
 
-def two_classifiers(
-    task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str
-) -> list[Tried]:
+def two_classifiers(task: Task, costs: Costs, grid: TuningGrid, kernel: str) -> list[Tried]:
     """SVM-2C, and FH-2C for more classes: an independent machine for each boundary."""
     grams = Grams(task, kernel)
 
-    def boundaries(
-        part: TrainTest, costs: Sequence[float], grid: Sequence[Params]
-    ) -> Iterator[tuple[int, int, Mask]]:
+    def boundaries(part: TrainTest, costs: Costs, grid: Grid) -> Above:
         classes, k = np.unique(part.k, return_inverse=True)
         labels = replica_labels(len(classes))[k]  # (n, Q)
         tables = [replica_costs(len(classes), w)[k] for w in costs]
@@ -105,37 +104,28 @@ def two_classifiers(
     return tune(task, costs, _points(grid), boundaries)
 
 
-def one_classifier(
-    task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str
-) -> list[Tried]:
+def one_classifier(task: Task, costs: Costs, grid: TuningGrid, kernel: str) -> list[Tried]:
     """SVM-1C, and FH-1C for more classes: a machine for each split, with cut-offs."""
     classes, k = np.unique(task.k, return_inverse=True)
     machines = _Machines(task, kernel, replica_labels(len(classes), reject=False)[k])
     return tune_cutoffs(task, costs, _points(grid), machines)
 
 
-def chow(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) -> list[Tried]:
-    """Chow's rule on the posteriors of plain machines, one for each pair of classes."""
-    return tune_posteriors(task, costs, _points(grid), _pairs(task, kernel), CHOW)
-
-
-def ordinal_posteriors(
-    task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str
+def by_posteriors(
+    task: Task, costs: Costs, grid: TuningGrid, kernel: str, rule: PosteriorRule
 ) -> list[Tried]:
-    """Ordinal-SVC: the same posteriors, and the output with the least expected ordinal loss."""
-    return tune_posteriors(task, costs, _points(grid), _pairs(task, kernel), ORDINAL)
+    """Chow-SVC and Ordinal-SVC: posteriors of plain machines, one for each pair of classes."""
+    return tune_posteriors(task, costs, _points(grid), _pairs(task, kernel), rule)
 
 
-def fumera(task: Task, costs: Sequence[float], grid: TuningGrid, kernel: str) -> list[Tried]:
+def fumera(task: Task, costs: Costs, grid: TuningGrid, kernel: str) -> list[Tried]:
     """Fumera and Roli's machine with an embedded reject option, as in the paper.
 
     Their program has a linear kernel only, so that the paper adds second-order terms to the
     features: a polynomial kernel of degree 2 without ``gamma``.
     """
 
-    def boundaries(
-        part: TrainTest, costs: Sequence[float], grid: Sequence[Params]
-    ) -> Iterator[tuple[int, int, Mask]]:
+    def boundaries(part: TrainTest, costs: Costs, grid: Grid) -> Above:
         more = {} if part.fold is None else FEW_STARTS
         model = EmbeddedRejectSVC(second_order=True, **more)
         Cs = [params["C"] for params in grid]
@@ -155,8 +145,8 @@ KERNEL_METHODS: dict[str, Callable[..., list[Tried]]] = {
     "SVM-2C": two_classifiers,
     "FH-2C": two_classifiers,
     "Fumera": fumera,
-    "Chow-SVC": chow,
-    "Ordinal-SVC": ordinal_posteriors,
+    "Chow-SVC": partial(by_posteriors, rule=CHOW),
+    "Ordinal-SVC": partial(by_posteriors, rule=ORDINAL),
     "rejoLogistic": rejo_logistic,
 }
 
@@ -171,19 +161,11 @@ class Grams:
         self.task, self.kernel = task, kernel
         self._found: dict[tuple[str, float], Floats] = {}
 
-    def train(self, gamma: float) -> Floats:
-        """Between the training points (n, n)."""
-        return self._gram("train", self.task.X, gamma)
-
-    def test(self, gamma: float) -> Floats:
-        """Between the test points and the training points (n_test, n)."""
-        return self._gram("test", self.task.X_test, gamma)
-
     def matrices(self, part: TrainTest, gamma: float) -> tuple[Floats, Floats]:
         """Between the points of a part (n, n), and to the new points (m, n)."""
-        K = self.train(gamma)
+        K = self._gram("train", self.task.X, gamma)
         if part.fold is None:
-            return K, self.test(gamma)
+            return K, self._gram("test", self.task.X_test, gamma)
         train, test = part.fold
         return K[np.ix_(train, train)], K[np.ix_(test, train)]
 
@@ -205,7 +187,7 @@ class _Machines:
     def __init__(self, task: Task, kernel: str, labels: Floats) -> None:
         self.grams, self.labels = Grams(task, kernel), labels
 
-    def __call__(self, part: TrainTest, grid: Sequence[Params]) -> Iterator[tuple[int, Floats]]:
+    def __call__(self, part: TrainTest, grid: Grid) -> Iterator[tuple[int, Floats]]:
         labels = self.labels if part.fold is None else self.labels[part.fold[0]]
         for gamma, places in _by_gamma(grid):
             problem, between = self.grams.part(part, gamma)
@@ -245,7 +227,7 @@ def _points(grid: TuningGrid) -> list[Params]:
     return [{"C": C, "gamma": gamma} for C, gamma in product(grid.Cs, grid.gammas)]
 
 
-def _by_gamma(grid: Sequence[Params]) -> Iterator[tuple[float, list[int]]]:
+def _by_gamma(grid: Grid) -> Iterator[tuple[float, list[int]]]:
     """Each ``gamma`` with the indices of its parameters."""
     order = sorted(range(len(grid)), key=lambda j: grid[j]["gamma"])
     for gamma, places in groupby(order, key=lambda j: grid[j]["gamma"]):

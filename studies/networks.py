@@ -7,16 +7,27 @@ costs, all boundaries) are trained together: the solver has them as one more axi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from rejo.replication import replica_costs, replica_labels
 from rejo.solvers import Data, Network, forward, initialise, objectives, unpack
 from studies.paper import TuningGrid
-from studies.run import Floats, Mask
+from studies.run import Floats
 from studies.tasks import Task
-from studies.tuning import CHOW, Params, TrainTest, Tried, tune, tune_cutoffs, tune_posteriors
+from studies.tuning import (
+    CHOW,
+    Above,
+    Costs,
+    Grid,
+    Params,
+    TrainTest,
+    Tried,
+    tune,
+    tune_cutoffs,
+    tune_posteriors,
+)
 
 EPOCHS = 15
 GROW, SHRINK = 1.2, 0.5  # of a step of Rprop, as in RejoMLP
@@ -24,12 +35,10 @@ FIRST_STEP, LEAST_STEP, LARGEST_STEP = 0.07, 1e-8, 50.0
 TOGETHER = 1 << 16  # outputs of a layer, of all points and networks that are trained at a time
 
 
-def rejo_nn(task: Task, costs: Sequence[float], grid: TuningGrid, seed: int) -> list[Tried]:
+def rejo_nn(task: Task, costs: Costs, grid: TuningGrid, seed: int) -> list[Tried]:
     """rejoNN: one network for all boundaries."""
 
-    def boundaries(
-        part: TrainTest, costs: Sequence[float], grid: Sequence[Params]
-    ) -> Iterator[tuple[int, int, Mask]]:
+    def boundaries(part: TrainTest, costs: Costs, grid: Grid) -> Above:
         signs, tables = _replicas(part, costs)
         for j, params in enumerate(grid):
             for i, scores in enumerate(_train(part, signs, tables, params["units"], seed)):
@@ -38,12 +47,10 @@ def rejo_nn(task: Task, costs: Sequence[float], grid: TuningGrid, seed: int) -> 
     return tune(task, costs, _points(grid), boundaries)
 
 
-def two_networks(task: Task, costs: Sequence[float], grid: TuningGrid, seed: int) -> list[Tried]:
+def two_networks(task: Task, costs: Costs, grid: TuningGrid, seed: int) -> list[Tried]:
     """MLP-2C, and FH-MLP-2C for more classes: an independent network for each boundary."""
 
-    def boundaries(
-        part: TrainTest, costs: Sequence[float], grid: Sequence[Params]
-    ) -> Iterator[tuple[int, int, Mask]]:
+    def boundaries(part: TrainTest, costs: Costs, grid: Grid) -> Above:
         signs, tables = _replicas(part, costs)
         alone = (len(costs) * len(signs), 1, len(part.k))  # each boundary is a network
         signs, tables = np.tile(signs, (len(costs), 1)).reshape(alone), tables.reshape(alone)
@@ -55,11 +62,11 @@ def two_networks(task: Task, costs: Sequence[float], grid: TuningGrid, seed: int
     return tune(task, costs, _points(grid), boundaries)
 
 
-def one_network(task: Task, costs: Sequence[float], grid: TuningGrid, seed: int) -> list[Tried]:
+def one_network(task: Task, costs: Costs, grid: TuningGrid, seed: int) -> list[Tried]:
     """MLP-1C: a network without costs, and two cut-offs on its score for each boundary."""
     classes = np.unique(task.k)
 
-    def scores(part: TrainTest, grid: Sequence[Params]) -> Iterator[tuple[int, Floats]]:
+    def scores(part: TrainTest, grid: Grid) -> Iterator[tuple[int, Floats]]:
         known, k = np.unique(part.k, return_inverse=True)
         signs = replica_labels(len(known), reject=False)[k].T
         n_below = np.searchsorted(known, classes[:-1], side="right")  # of the known classes
@@ -73,12 +80,12 @@ def one_network(task: Task, costs: Sequence[float], grid: TuningGrid, seed: int)
     return tune_cutoffs(task, costs, _points(grid), scores)
 
 
-def split_networks(task: Task, costs: Sequence[float], grid: TuningGrid, seed: int) -> list[Tried]:
+def split_networks(task: Task, costs: Costs, grid: TuningGrid, seed: int) -> list[Tried]:
     """FH-MLP-1C: a network without costs for each split of the classes, with two cut-offs."""
     return tune_cutoffs(task, costs, _points(grid), _SplitNetworks(task, seed))
 
 
-def chow_network(task: Task, costs: Sequence[float], grid: TuningGrid, seed: int) -> list[Tried]:
+def chow_network(task: Task, costs: Costs, grid: TuningGrid, seed: int) -> list[Tried]:
     """Chow-MLP: Chow's rule on the posteriors of the networks of all splits."""
     return tune_posteriors(task, costs, _points(grid), _SplitNetworks(task, seed), CHOW)
 
@@ -99,7 +106,7 @@ class _SplitNetworks:
     def __init__(self, task: Task, seed: int) -> None:
         self.classes, self.seed = np.unique(task.k), seed
 
-    def __call__(self, part: TrainTest, grid: Sequence[Params]) -> Iterator[tuple[int, Floats]]:
+    def __call__(self, part: TrainTest, grid: Grid) -> Iterator[tuple[int, Floats]]:
         signs = np.where(part.k > self.classes[:-1, None], 1.0, -1.0)[:, None]  # (K-1, 1, n)
         sides = signs.mean(axis=2)  # 1 or -1: a class is missing, only one side has been seen
         seen = np.abs(sides[:, 0]) < 1
@@ -112,7 +119,7 @@ class _SplitNetworks:
             yield j, scores.T
 
 
-def _replicas(part: TrainTest, costs: Sequence[float]) -> tuple[Floats, Floats]:
+def _replicas(part: TrainTest, costs: Costs) -> tuple[Floats, Floats]:
     """Labels (Q, n) of the points in the replicas, and their costs (n_costs, Q, n)."""
     classes, k = np.unique(part.k, return_inverse=True)
     tables = [replica_costs(len(classes), w)[k].T for w in costs]

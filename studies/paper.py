@@ -122,11 +122,9 @@ FIGURES = {figure.name: figure for figure in _FIGURES}
 class Claim:
     """A sentence of the paper, and how it is tested, in each panel of its figures.
 
-    ``kind`` is the test: "range" and "mean" compare ``method`` with all ``rivals`` of a panel, at
-    every reject cost or on average over them; "pairs" compares the first of each of ``pairs`` with
-    the second, on average; "crossing" looks for boundaries of the second that cross where those of
-    the first do not; "alike" asks of two pairs in each of ``parallels`` whether the better one is
-    the same in both.
+    "range" and "mean" compare ``method`` with all ``rivals``, at every reject cost or on average;
+    "pairs" compares the first of each of ``pairs`` with the second; "crossing" looks for boundaries
+    of the second that cross; "alike" asks whether the better of two pairs is the same in both.
     """
 
     name: str

@@ -8,22 +8,10 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from studies import verdicts
 from studies.curves import LeakRow, draw_curves, draw_leak
 from studies.page import picture, table
 from studies.paper import BY_PATIENT, CLAIMS, DATA, RANDOM, SHARES, PaperFigure
-from studies.verdicts import (
-    FAILS,
-    HOLDS,
-    OPEN,
-    ORDINAL_RISK,
-    Index,
-    Panel,
-    Verdict,
-    claim_panels,
-    index_rows,
-    judge,
-    make_panel,
-)
 
 TITLE = "The paper, reproduced"
 LEAK = "bcct-by-patient"
@@ -35,14 +23,14 @@ class PaperReport:
 
     figures: Sequence[PaperFigure]
     canvases: Mapping[str, Figure]  # by file name without ending
-    verdicts: Sequence[Verdict]  # on the paper's protocol
-    by_loss: Sequence[Verdict]  # on ordered classes by the loss that is trained
-    by_patient: Sequence[Verdict]  # on BCCT split by patient
+    judged: Sequence[verdicts.Verdict]  # on the paper's protocol
+    by_loss: Sequence[verdicts.Verdict]  # on ordered classes by the loss that is trained
+    by_patient: Sequence[verdicts.Verdict]  # on BCCT split by patient
 
 
 def make_report(rows: Iterable[Mapping[str, Any]], figures: Sequence[PaperFigure]) -> PaperReport:
-    """Draw these figures and judge the claims that are about them; skip those without rows."""
-    index = index_rows(rows)
+    """Draw the figures that have rows, and judge the claims that are about them."""
+    index = verdicts.index_rows(rows)
     canvases: dict[str, Figure] = {}
     for figure in figures:
         for split in DATA[figure.dataset].splits:
@@ -54,16 +42,16 @@ def make_report(rows: Iterable[Mapping[str, Any]], figures: Sequence[PaperFigure
     names = [figure.name for figure in figures]
     claims = [claim for claim in CLAIMS if set(names) & set(claim.figures)]
     risky = [claim for claim in claims if claim.kind != "crossing"]  # which is about no risk
-    verdicts, by_loss, by_patient = (
-        [judge(claim, claim_panels(index, claim, names, *how)) for claim in some]
+    judged, by_loss, by_patient = (
+        [verdicts.judge(claim, verdicts.claim_panels(index, claim, names, *how)) for claim in some]
         for some, how in (
             (claims, (RANDOM,)),
-            (risky, (RANDOM, ORDINAL_RISK)),
+            (risky, (RANDOM, verdicts.ORDINAL_RISK)),
             (claims, (BY_PATIENT,)),
         )
     )
     return PaperReport(
-        figures, canvases, verdicts, [v for v in by_loss if v.trials],
+        figures, canvases, judged, [v for v in by_loss if v.trials],
         [v for v in by_patient if v.trials],
     )  # fmt: skip
 
@@ -71,14 +59,13 @@ def make_report(rows: Iterable[Mapping[str, Any]], figures: Sequence[PaperFigure
 def page_text(report: PaperReport) -> str:
     """Return the page as Markdown, without a title."""
     parts = []
-    if report.verdicts:
-        parts += ["## The claims, tested", RULE, _verdict_table(report.verdicts, quoted=True)]
-    if report.by_loss:
-        parts += ["On ordered classes, by the ordinal loss that is trained:"]
-        parts += [_verdict_table(report.by_loss)]
-    if report.by_patient:
-        parts += ["On BCCT, with the rows of a patient kept together:"]
-        parts += [_verdict_table(report.by_patient)]
+    if report.judged:
+        parts += ["## The claims, tested", RULE, _verdict_table(report.judged, quoted=True)]
+    for words, found in (
+        ("On ordered classes, by the ordinal loss that is trained:", report.by_loss),
+        ("On BCCT, with the rows of a patient kept together:", report.by_patient),
+    ):
+        parts += [words, _verdict_table(found)] if found else []
     if LEAK in report.canvases:
         parts += [picture(LEAK, "Mean risk on BCCT, split at random and by patient")]
     drawn = [figure for figure in report.figures if figure.file in report.canvases]
@@ -104,32 +91,34 @@ CURVES = (
 )
 
 
-def _verdict_table(verdicts: Sequence[Verdict], quoted: bool = False) -> str:
+def _verdict_table(found: Sequence[verdicts.Verdict], quoted: bool = False) -> str:
     rows = [
         [
             f'{v.claim.name}: "{v.claim.quote}"' if quoted else v.claim.name,
             f"**{v.verdict}**",
             *(f"{v.count(kind)}: {v.where(kind)}" if v.count(kind) else "0"
-              for kind in (HOLDS, FAILS)),
-            v.count(OPEN),
+              for kind in (verdicts.HOLDS, verdicts.FAILS)),
+            v.count(verdicts.OPEN),
         ]
-        for v in verdicts
+        for v in found
     ]  # fmt: skip
     return table(["claim", "verdict", "tests for it", "against it", "open"], rows)
 
 
-def _panels(index: Index, figure: PaperFigure, split: str) -> list[Panel]:
+def _panels(index: verdicts.Index, figure: PaperFigure, split: str) -> list[verdicts.Panel]:
     methods = (*figure.methods, *figure.beside)
-    found = (make_panel(index, (figure.dataset, split, share), methods) for share in SHARES)
+    found = (
+        verdicts.make_panel(index, (figure.dataset, split, share), methods) for share in SHARES
+    )
     return [panel for panel in found if panel is not None]
 
 
-def _leak(index: Index, figure: PaperFigure) -> list[LeakRow]:
+def _leak(index: verdicts.Index, figure: PaperFigure) -> list[LeakRow]:
     """Compare the risks of the paper's methods with and without patients in both parts."""
     rows = []
     for share in SHARES:
         panels = [
-            make_panel(index, (figure.dataset, split, share), figure.methods)
+            verdicts.make_panel(index, (figure.dataset, split, share), figure.methods)
             for split in (RANDOM, BY_PATIENT)
         ]
         if all(panels):

@@ -54,9 +54,8 @@ class Parts(NamedTuple):
 class GroupFolds:
     """A splitter that keeps groups together, for classifiers that only know ``split(X, y)``.
 
-    It knows the groups of some training parts by their rows. In each of them the groups of one
-    class, by their first row, are dealt out to the folds in turn, so that folds differ by no more
-    than one group of a class.
+    It knows the groups of some training parts by their rows. The groups of one class, by their
+    first row, are dealt out to the folds in turn.
     """
 
     def __init__(self, n_folds: int = 5) -> None:

@@ -15,18 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rejo.catalogue import METHODS
+from studies import statistics
 from studies.run import Floats
-from studies.statistics import (
-    DIGITS,
-    cliques,
-    critical_difference,
-    friedman_test,
-    holm,
-    rank_lean,
-    rank_methods,
-    signed_rank,
-    signed_rank_tests,
-)
 from studies.suite import (
     AUTO,
     BLEND,
@@ -65,7 +55,6 @@ class Ranking:
     methods: Sequence[str]
     values: Mapping[Key, Floats]  # (n_splits, n_costs)
     seconds: Mapping[Key, float]
-    notes: Sequence[str] = ()  # methods and splits that are left out, and why
 
     @cached_property
     def costs(self) -> Floats:
@@ -75,7 +64,7 @@ class Ranking:
     @cached_property
     def mean_ranks(self) -> Floats:
         """Mean ranks (n_methods,) by mean cost."""
-        return np.asarray(rank_methods(self.costs).mean(axis=0))
+        return np.asarray(statistics.rank_methods(self.costs).mean(axis=0))
 
     @property
     def order(self) -> list[str]:
@@ -85,17 +74,17 @@ class Ranking:
     @cached_property
     def friedman(self) -> tuple[float, float]:
         """Test of the mean ranks: F and its p-value."""
-        return friedman_test(rank_methods(self.costs))
+        return statistics.friedman_test(statistics.rank_methods(self.costs))
 
     @cached_property
     def difference(self) -> float:
         """Critical difference of Nemenyi."""
-        return critical_difference(len(self.methods), len(self.tables))
+        return statistics.critical_difference(len(self.methods), len(self.tables))
 
     @property
     def cliques(self) -> list[list[str]]:
         """Methods whose mean ranks do not differ significantly."""
-        found = cliques(self.mean_ranks.tolist(), self.difference)
+        found = statistics.cliques(self.mean_ranks.tolist(), self.difference)
         return [[self.methods[j] for j in clique] for clique in found]
 
     @property
@@ -106,23 +95,23 @@ class Ranking:
 
     def p_values(self, reference: str) -> dict[str, float]:
         """P-values of signed-rank tests against a method, after Holm."""
-        found = signed_rank_tests(self.costs, self.methods.index(reference))
+        found = statistics.signed_rank_tests(self.costs, self.methods.index(reference))
         return dict(zip(self.methods, found.tolist(), strict=True))
 
     @property
     def has_winner(self) -> bool:
         """Whether the best method costs significantly less than all others, by both tests."""
-        best = self.order[0]
+        best, others = self.order[0], self.order[1:]
         gaps = self.costs - self.costs[:, [self.methods.index(best)]]
-        ahead = all(rank_lean(gap) > 0 for m, gap in zip(self.methods, gaps.T, strict=True)
-                    if m != best)  # fmt: skip
-        p_values = [p for m, p in self.p_values(best).items() if m != best]
-        return ahead and not self.level and max(p_values) < 0.05
+        leans = [statistics.rank_lean(gaps[:, self.methods.index(m)]) for m in others]
+        p_values = self.p_values(best)
+        worse = all(p_values[m] < statistics.ALPHA for m in others)
+        return worse and min(leans) > 0 and not self.level
 
     def ranks_at(self, i: int) -> Floats:
         """Mean ranks (n_methods,) by the cost at one reject cost."""
         table = self.table(lambda values: float(values[:, i].mean()))
-        return np.asarray(rank_methods(table).mean(axis=0))
+        return np.asarray(statistics.rank_methods(table).mean(axis=0))
 
     def table(self, number: Any) -> Floats:
         """Return a number (n_tables, n_methods) of the values of each method on each table."""
@@ -171,7 +160,7 @@ class Standings:
         """Rank the methods that have results on all of these tables, by the cost or a measure.
 
         A method with results of no more than half of the splits of a table is left out. A split
-        on which one of the others failed is left out for all. The notes of the ranking say so.
+        on which one of the others failed is left out for all.
         """
         methods = self._ranked(self.methods if methods is None else methods, tables)
         splits = {t: self._common(t, methods) for t in tables}
@@ -184,8 +173,7 @@ class Standings:
             values[table, method] = -found if measure in HIGHER else found
             spent = [sum(row["seconds"] for row in run.values()) for run in runs]
             seconds[table, method] = float(np.mean(spent))
-        kept, notes = [t for t in tables if splits[t]], self._notes(methods, splits)
-        return Ranking(name, title, kept, methods, values, seconds, notes)
+        return Ranking(name, title, [t for t in tables if splits[t]], methods, values, seconds)
 
     def measure_ranks(self, ranking: Ranking) -> dict[str, Floats]:
         """Mean ranks (n_methods,) by each measure, for the methods and tables of a ranking."""
@@ -204,10 +192,10 @@ class Standings:
             pair = self.ranking("", "", tables, methods=[learner, rival])
             if len(pair.tables) < 2 or len(pair.methods) < 2:
                 continue
-            gap = (pair.costs[:, 1] - pair.costs[:, 0]).round(DIGITS)
-            found.append(Duel(learner, rival, len(gap), int((gap > 0).sum()), rank_lean(gap),
-                              signed_rank(gap)))  # fmt: skip
-        corrected = holm([duel.p_value for duel in found]).tolist()
+            gap = (pair.costs[:, 1] - pair.costs[:, 0]).round(statistics.DIGITS)
+            tests = statistics.rank_lean(gap), statistics.signed_rank(gap)
+            found.append(Duel(learner, rival, len(gap), int((gap > 0).sum()), *tests))
+        corrected = statistics.holm([duel.p_value for duel in found]).tolist()
         return [duel._replace(p_value=p) for duel, p in zip(found, corrected, strict=True)]
 
     def _pairs(self) -> Iterator[tuple[str, str, list[str]]]:
@@ -270,19 +258,6 @@ class Standings:
         if all(self._splits(t, BLEND) >= set(self._common(t, others)) for t in tables):
             return found
         return others
-
-    def _notes(self, methods: Sequence[str], splits: Mapping[str, list[int]]) -> list[str]:
-        """Say which methods and splits a ranking leaves out."""
-        taken = [set(self.plan.methods_for(TABLES[t])) for t in splits]
-        lacking = [m for m in self.plan.methods if m not in methods and all(m in s for s in taken)]
-        said = [f"{m} is left out: it lacks results." for m in lacking]
-        for t, common in splits.items():
-            every = set().union(*(self._splits(t, m) for m in methods))
-            if len(common) < len(every):
-                who = ", ".join(m for m in methods if self._splits(t, m) < every)
-                said.append(f"{t}: {len(every) - len(common)} of {len(every)} splits are left out "
-                            f"for all methods, for want of results of {who}.")  # fmt: skip
-        return said
 
     def _splits(self, table: str, method: str) -> set[int]:
         """Splits with results at all reject costs."""

@@ -81,14 +81,7 @@ def rank_methods(costs: Floats) -> Floats:
 def friedman_test(ranks: Floats) -> tuple[float, float]:
     """Test ranks (n_tables, n_methods) for a difference of any mean ranks: F and its p-value.
 
-    With ``N`` tables, ``k`` methods and mean ranks ``R_j``, without ties,
-
-        ``chi2 = 12 N / (k (k + 1)) (sum_j R_j^2 - k (k + 1)^2 / 4)``.
-
-    Groups of ``t`` tied methods lower the variance of the ranks by the factor
-    ``1 - sum (t^3 - t) / (N (k^3 - k))``. The statistic of Iman and Davenport,
-    ``F = (N - 1) chi2 / (N (k - 1) - chi2)``, has ``k - 1`` and ``(k - 1) (N - 1)`` degrees of
-    freedom.
+    F is the statistic of Iman and Davenport, from Friedman's chi2, which is corrected for ties.
     """
     N, k = ranks.shape
     ties = 0.0
@@ -107,9 +100,6 @@ def friedman_test(ranks: Floats) -> tuple[float, float]:
 
 def critical_difference(n_methods: int, n_tables: int) -> float:
     """Difference of mean ranks from which two methods differ significantly, by Nemenyi's test.
-
-    ``q sqrt(k (k + 1) / (6 N))``, where ``q`` is the quantile of the studentized range of ``k``
-    normal variables with known variance, divided by ``sqrt(2)``.
 
     >>> round(critical_difference(4, 14), 2)  # the example of Demsar (2006)
     1.25
@@ -155,8 +145,7 @@ def signed_rank_tests(costs: Floats, reference: int) -> Floats:
 def signed_rank(differences: Floats) -> float:
     """P-value of Wilcoxon's signed-rank test, two-sided and exact, also with ties and zeros.
 
-    It is the share of all ``2^n`` choices of signs whose sum of signed ranks is at least as far
-    from 0. Zeros have ranks, but no sign.
+    Of all ``2^n`` choices of signs it is the share whose sum of signed ranks is as far from 0.
     """
     ranks = np.rint(2 * _signed_ranks(differences)).astype(np.intp)  # twice: halves are ties
     sizes, total = np.abs(ranks[ranks != 0]), int(np.abs(ranks).sum())

@@ -1,13 +1,10 @@
 """The suite as a plan: its tables and methods, and the cells behind its rows.
 
 Every table appears once, in one role: two classes, ordered classes, or classes without an order.
-
-- ``german_credit`` has the same rows as ``south_german_credit``, which corrects its codes, and
-  ``bcct_all`` most of the patients of ``bcct``; the two-class forms of both have the same rows
-  again. Each would count twice, so the suite has ``south_german_credit`` and ``bcct``.
-- ``newthyroid`` is a diagnosis: its classes are read as unordered. ``balance_scale`` is ordered.
-- Classes at the end of an order with fewer than :data:`LEAST_CASES` rows are joined to their
-  neighbours: with fewer, some of the nested folds would have none of them to learn from.
+``LEFT_OUT`` names tables with the rows of another one: ``german_credit``, whose codes
+``south_german_credit`` corrects, and further forms of ``bcct``. Classes at the end of an order with
+fewer than ``LEAST_CASES`` rows are joined to their neighbours: with fewer, some of the nested folds
+would have none of them to learn from.
 """
 
 from __future__ import annotations

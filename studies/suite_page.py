@@ -55,7 +55,6 @@ def page_text(report: SuiteReport) -> str:
             f"Mean rank by the mean cost of each table; a bar joins methods that do not differ "
             f"significantly. Iman and Davenport: F = {F:.2f}, {p_words(p)}.",
             *([_cost_table(ranking, standings)] if i == 0 else []),
-            *ranking.notes,
             picture(f"measures-{ranking.name}", "Mean ranks by other measures"),
         ]
     if standings.duels:

@@ -1,14 +1,10 @@
 """The data of a cell: a training part with its folds, and a test part.
 
 Synthetic data are drawn anew in each repetition: the given share of the paper's sample size for
-training, and ``N_TEST`` test points.  That is many more test points than in the paper; they cost
-nothing and make the rates of a repetition nearly exact.  The real tables are split: a share of the
-rows, or of the patients, is for training, all others are for testing.
-
-All features are standardised by the mean and standard deviation of the training part, so the grids
-of ``gamma`` mean the same everywhere.  The folds for tuning are stratified, and respect patients if
-the split does.  A training part that is too small (some fold would have a single class to train
-on) is drawn again.
+training, and ``N_TEST`` test points, which make the rates of a repetition nearly exact. Of a table,
+a share of the rows, or of the patients, is for training, all others are for testing. Features are
+standardised by the training part. The folds are stratified, and respect patients if the split does.
+A training part with a fold that has a single class to train on is drawn again.
 """
 
 from __future__ import annotations

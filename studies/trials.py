@@ -11,14 +11,12 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -113,8 +111,7 @@ def run_method(name: str, parts: Parts, costs: Sequence[float], tuning_cost: flo
             for found in _fitted_for(model, tuned, parts, costs, clock)
         ]
     chosen = by_log_loss(model, points, parts) if len(points) > 1 else points[0]
-    with quiet():
-        fitted = candidate(model, chosen).fit(parts.whole.X, parts.y)
+    fitted = candidate(model, chosen).fit(parts.whole.X, parts.y)
     p = fitted.predict_proba(parts.whole.X_test)
     return _by_prices(p, costs, chosen, clock.lap() / len(costs))
 
@@ -124,11 +121,10 @@ def _tuned(
 ) -> list[Point]:
     """Return the point of the grid with the lowest cost in the folds, for each reject cost."""
     scores = np.zeros((len(points), len(costs), len(parts.folds)))
-    with quiet():
-        for i, point in enumerate(points if len(points) > 1 else ()):
-            for f, fold in enumerate(parts.folds):
-                for c, fitted in enumerate(_fit_path(candidate(model, point), costs, fold)):
-                    scores[i, c, f] = fitted.score(fold.X_test, fold.y_test)
+    for i, point in enumerate(points if len(points) > 1 else ()):
+        for f, fold in enumerate(parts.folds):
+            for c, fitted in enumerate(_fit_path(candidate(model, point), costs, fold)):
+                scores[i, c, f] = fitted.score(fold.X_test, fold.y_test)
     return [points[i] for i in scores.mean(axis=2).argmax(axis=0)]
 
 
@@ -139,11 +135,10 @@ def _fitted_for(
     found: dict[float, Tried] = {}
     for point in {repr(point): point for point in tuned}.values():
         some = [w for w, own in zip(costs, tuned, strict=True) if own == point]
-        with quiet():
-            fits = _fit_path(candidate(model, point), some, parts.whole)
-            for w, fitted in zip(some, fits, strict=True):
-                judged = fitted.judge(parts.whole.X_test)
-                found[w] = _tried(judged, point)._replace(seconds=clock.lap())
+        fits = _fit_path(candidate(model, point), some, parts.whole)
+        for w, fitted in zip(some, fits, strict=True):
+            judged = fitted.judge(parts.whole.X_test)
+            found[w] = _tried(judged, point)._replace(seconds=clock.lap())
     return [found[w] for w in costs]
 
 
@@ -158,15 +153,6 @@ def _fit_path(model: Any, costs: Sequence[float], part: Part) -> Iterator[Any]:
 def candidate(estimator: Any, point: Point) -> Any:
     """Return a clone with these parameters, as if it had been made with them."""
     return clone(clone(estimator).set_params(**clone(dict(point), safe=False)))
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Points that do not converge, or that reject everything, lose by their score."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", "The model rejects", UserWarning)
-        yield
 
 
 class _Race:
@@ -185,13 +171,11 @@ class _Race:
         params = {"model": choice.name, **choice.chosen.params}
         model, shared = choice.estimator, seconds / len(costs)
         if choice.crossfit is not None:
-            with quiet():
-                p = model.fit(parts.X, parts.y).predict_proba(parts.X_test)
+            p = model.fit(parts.X, parts.y).predict_proba(parts.X_test)
             return _by_prices(p, costs, params, shared + clock.lap() / len(costs))
         tried = []
         for w in costs:
-            with quiet():
-                fitted = candidate(model, {"model__reject_cost": w}).fit(parts.X, parts.y)
+            fitted = candidate(model, {"model__reject_cost": w}).fit(parts.X, parts.y)
             found = _tried(rejo.judge(fitted, parts.X_test), params)
             tried.append(found._replace(seconds=shared + clock.lap()))
         return tried
@@ -298,13 +282,12 @@ def by_log_loss(model: Any, points: Sequence[Point], parts: Parts) -> Point:
     groups: dict[str, list[int]] = {}
     for i, point in enumerate(points):
         groups.setdefault(repr({k: point[k] for k in point if k != shared}), []).append(i)
-    with quiet():
-        for group in groups.values():
-            for fold in parts.folds:
-                answers = _posteriors(model, [points[i] for i in group], shared, fold)
-                for i, p in zip(group, answers, strict=True):
-                    right = p[np.arange(len(fold.y_test)), fold.y_test]
-                    losses[i] += -np.log(np.maximum(right, LEAST)).sum()
+    for group in groups.values():
+        for fold in parts.folds:
+            answers = _posteriors(model, [points[i] for i in group], shared, fold)
+            for i, p in zip(group, answers, strict=True):
+                right = p[np.arange(len(fold.y_test)), fold.y_test]
+                losses[i] += -np.log(np.maximum(right, LEAST)).sum()
     return points[int(np.argmin(np.round(losses / len(parts.y), 9)))]
 
 

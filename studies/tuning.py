@@ -6,7 +6,7 @@ boundaries: ``2 k`` is class ``k``, an odd number is a rejection between two cla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,8 @@ from studies.run import Floats, Indices, Mask
 from studies.tasks import Task
 
 Params = dict[str, Any]
+Costs = Sequence[float]  # of a rejection, ascending
+Grid = Sequence[Params]
 
 
 class Tried(NamedTuple):
@@ -38,11 +40,10 @@ class TrainTest(NamedTuple):
 
 
 # Boundaries (m, Q) that each new point is above, with the indices of the cost and of the params.
-Boundaries = Callable[
-    [TrainTest, Sequence[float], Sequence[Params]], Iterable[tuple[int, int, Mask]]
-]
+Above = Iterator[tuple[int, int, Mask]]
+Boundaries = Callable[[TrainTest, Costs, Grid], Above]
 # Scores (m, columns) of the new points, with the index of the params.
-Scores = Callable[[TrainTest, Sequence[Params]], Iterable[tuple[int, Floats]]]
+Scores = Callable[[TrainTest, Grid], Iterator[tuple[int, Floats]]]
 
 
 class PosteriorRule(NamedTuple):
@@ -52,9 +53,7 @@ class PosteriorRule(NamedTuple):
     risk: Callable[[Indices, Indices, float], float]  # outputs, classes, reject cost
 
 
-def tune(
-    task: Task, costs: Sequence[float], grid: Sequence[Params], boundaries: Boundaries
-) -> list[Tried]:
+def tune(task: Task, costs: Costs, grid: Grid, boundaries: Boundaries) -> list[Tried]:
     """Choose for each cost the parameters with the least risk over the folds, and try them."""
     risks = np.zeros((len(costs), len(grid)))
     for train, test in task.folds:
@@ -71,9 +70,7 @@ def tune(
     return tried
 
 
-def tune_cutoffs(
-    task: Task, costs: Sequence[float], grid: Sequence[Params], scores: Scores
-) -> list[Tried]:
+def tune_cutoffs(task: Task, costs: Costs, grid: Grid, scores: Scores) -> list[Tried]:
     """Choose for each cost two cut-offs on each score, and with them the parameters.
 
     Both have the least risk on scores of points that were held out.
@@ -100,7 +97,7 @@ def tune_cutoffs(
 
 
 def tune_posteriors(
-    task: Task, costs: Sequence[float], grid: Sequence[Params], scores: Scores, rule: PosteriorRule
+    task: Task, costs: Costs, grid: Grid, scores: Scores, rule: PosteriorRule
 ) -> list[Tried]:
     """Calibrate held-out scores by Platt's sigmoid, and decide by the posteriors.
 
@@ -122,7 +119,7 @@ def tune_posteriors(
     ]
 
 
-def score_held_out(task: Task, grid: Sequence[Params], scores: Scores) -> list[Floats]:
+def score_held_out(task: Task, grid: Grid, scores: Scores) -> list[Floats]:
     """Scores (n, columns) of every training point by a fit without it, for each of the grid."""
     held_out: dict[int, Floats] = {}
     for train, test in task.folds:
@@ -131,9 +128,7 @@ def score_held_out(task: Task, grid: Sequence[Params], scores: Scores) -> list[F
     return [held_out[j] for j in range(len(grid))]
 
 
-def score_test(
-    task: Task, grid: Sequence[Params], scores: Scores, chosen: Iterable[int]
-) -> dict[int, Floats]:
+def score_test(task: Task, grid: Grid, scores: Scores, chosen: Iterable[int]) -> dict[int, Floats]:
     """Scores (n_test, columns) of the test part, for some of the grid, by their index."""
     whole = TrainTest(task.X, task.k, task.X_test)
     return {j: values for j in set(chosen) for _, values in scores(whole, [grid[j]])}

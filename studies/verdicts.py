@@ -7,10 +7,7 @@ single costs; it bounds the chance of any false alarm among either by 5 %.
 
 In one panel a claim *holds* if the method is significantly better than each rival on average over
 the costs and, if the claim is about the full range, at no cost significantly worse. It *does not
-hold* if a rival is significantly better, and is *open* otherwise. A claim as a whole holds if more
-than half of its tests are for it and none is against it. It does not hold if none is for it and
-some are against it, or more than half are. It is *mixed* if some are for it and some against it,
-and *open* otherwise.
+hold* if a rival is significantly better, and is *open* otherwise.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def test_the_page_of_the_paper():
     report = paper_page.make_report(rows, figures)
     files = {"figure-10", "figure-14", "figure-14-by-patient", "bcct-by-patient"}
     assert set(report.canvases) == files
-    assert report.verdicts[0].verdict == "open"
+    assert report.judged[0].verdict == "open"
     text = paper_page.page_text(report)
     assert all(f"({name}.png)" in text for name in files)
     assert "| 3: SyntheticI 3 | 0 | 3 |" in text
