@@ -122,8 +122,13 @@ def test_csv_files(check):
     check("chunks", [CSV[name] for name in FEW])
 
 
-@pytest.mark.check
-@pytest.mark.parametrize("how", ["chunks", "table"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param("chunks", marks=pytest.mark.check),
+        pytest.param("table", marks=pytest.mark.slow),
+    ],
+)
 def test_all_csv_files(check, how):
     check(how, list(CSV.values()))
 
