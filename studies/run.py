@@ -84,10 +84,9 @@ def run(
 ) -> Results:
     """Compute the missing cells of a plan, and keep each in a file of the folder as it is done.
 
-    A run that was stopped goes on. The rows do not depend on the order or the number of processes;
-    between machines they may differ by rounding. ``dask`` is the address of a scheduler whose
-    workers have the same rejo; tables and this package are sent to them. Rows of other code are
-    refused, or, with ``again``, computed again.
+    The rows do not depend on the order or the number of processes. ``dask`` is the address of a
+    scheduler whose workers have the same rejo; tables and this package are sent to them. Rows of
+    other code are refused, or, with ``again``, computed again.
     """
     store = Store(folder, plan, again)
     tables, skipped = _tables(plan, data_home)
@@ -176,7 +175,13 @@ Job = tuple[Plan, Cell, Any]
 
 def _on_cluster(plan: Plan, cells: Sequence[Cell], tables: Tables, address: str) -> Stream:
     jobs: Iterator[Job] = ((plan, cell, tables[cell.dataset]) for cell in cells)
+
+    def forget() -> None:  # what an earlier run has sent to the same workers
+        for name in [name for name in sys.modules if name.partition(".")[0] == "studies"]:
+            del sys.modules[name]
+
     with connect(address) as client, TemporaryDirectory() as folder:
+        client.run(forget)
         client.upload_file(_packed(Path(folder, "studies.zip")))
         handed = hand_out(client, _attempt_job, jobs, name=lambda job: str(job[1]), failed=_failure)
         with closing(handed) as results:

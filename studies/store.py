@@ -3,8 +3,7 @@
 A cell's file is written whole or not at all: to a temporary file in the same folder, then renamed.
 So a run may be stopped at any moment, and several may work in one folder. The first line of a file
 names the cell, the settings and the code, and seals them and the rows with a digest: a file that
-was changed, cut or renamed counts as missing. ``study.json`` in the folder says the same for all
-of them, for people and for the next run. The digests are no signature: they do not stop a forger.
+was changed, cut or renamed counts as missing. ``study.json`` says the same for the whole folder.
 """
 
 from __future__ import annotations

@@ -218,11 +218,7 @@ def _by_prices(p: Floats, costs: Sequence[float], params: Point, seconds: float)
 
 
 def measured(tried: Tried, parts: Parts, reject_cost: float) -> Row:
-    """Return the measures of a row: of the decisions, and of the ranking by sureness.
-
-    ``risk`` counts every error as 1; ``ordinal_risk``, of ordered classes, is the loss that data
-    replication minimises, which grows with the distance between the classes.
-    """
+    """Return the measures of a row: of the decisions, and of the ranking by sureness."""
     problem: ProblemSize = parts.problem
     y, wrong = parts.y_test, tried.forced != parts.y_test
     output = np.where(tried.decision >= 0, 2 * tried.decision, 2 * tried.lower + 1)
