@@ -128,8 +128,7 @@ plt.show()
 #   country more often, because it knows less about them.
 #
 # Whether a model may know the group is not a question of statistics. For sex, age or origin the
-# law of many countries forbids it. ``group_thresholds=True`` is a fourth way, a threshold for
-# each group, and has the same problem; ``fit`` says so in a warning.
+# law of many countries forbids it.
 #
 # When the model knows its doubts
 # -------------------------------

@@ -43,8 +43,7 @@ def test_limits_are_one_share_or_one_for_each_name():
 @pytest.mark.parametrize(
     "words",
     [
-        "--review-budget 0.1 --small-groups merge",
-        "--review-budget 0.1 --group-thresholds",
+        "--review-budget 0.1 --small-groups review",
         "--reject-cost 0.1 --max-error-by-class 0.1",
         "--group patient --groups patient --max-error-by-group 0.3",
         "--group grade --max-error-by-group 0.3",
@@ -197,13 +196,6 @@ def test_small_groups_are_an_error_unless_something_is_said(run, table):
     assert code == 5
     assert "--small-groups" in err
     assert "small_groups" not in err
-
-
-def test_thresholds_by_group_come_with_a_warning(run, cases):
-    words = ("--group", "sex", "--review-budget-by-group", "0.4", "--confidence", "0.9")
-    _, err = train(run, *words, "--group-thresholds")
-    assert "--group-thresholds" in err
-    assert "group_thresholds" not in err
 
 
 def test_promises_by_class_and_in_order_of_time(run, cases):

@@ -98,8 +98,8 @@ def test_wrong_usage(refused, words):
         (RejoError("max_error_by_group[\"O'Hara\"]=0.3 fails", parameter="max_error_by_group"),
          "--max-error-by-group O'Hara=0.3 fails"),
         (RejoError("some groups have fewer", parameter="small_groups",
-                   remedy='Give small_groups="merge", or small_groups="review".'),
-         "some groups have fewer. Give --small-groups merge, or --small-groups review."),
+                   remedy='Give small_groups="review".'),
+         "some groups have fewer. Give --small-groups review."),
     ],
 )  # fmt: skip
 def test_errors_name_options_where_python_names_parameters(error, message):

@@ -305,13 +305,6 @@ def test_a_bound_is_rounded_up(make):
     assert table.of == "true class"
 
 
-def test_groups_that_are_treated_differently_are_said_to_be(make, visit, reports):
-    outcomes, y = make.cases(100, costs=(0.1, 0.2))
-    page = visit(make.report(outcomes, y, group_thresholds=True))
-    assert page.locator("#unequal").inner_text()
-    assert visit(reports["reasons"]).locator("#unequal").count() == 0
-
-
 def test_no_promises_no_section(make, reports):
     assert reports["ordinal"].promises is None
     assert "promises-line" not in reports["ordinal"].numbers(reports["ordinal"].setting)

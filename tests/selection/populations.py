@@ -79,9 +79,7 @@ def true_value(promise, model, decision, population, prices=None):
         weight = (~rejected & (classes[code] == int(value))).astype(float)
         wrong = wrong * weight
     elif by == "group":
-        known = (population.group == value).any()
-        members = [value] if known else model.policy_.merged
-        weight = np.isin(population.group, members).astype(float)
+        weight = (population.group == value).astype(float)
         wrong = wrong * weight
     if promise.rate == "rejection_rate":
         return (weight * rejected).sum() / weight.sum()

@@ -1,7 +1,5 @@
 """Several limits at once, by class, decision and group; costs; the latest cases."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +10,6 @@ from sklearn.linear_model import LogisticRegression
 from rejo import RejectClassifierCV, RejoSVC, ThresholdRejectClassifier, load, save, to_onnx
 from rejo.metrics.bounds import binomial_upper_bound, cases_needed
 from rejo.selection import TargetUnattainable
-from rejo.selection.group_policy import UnequalTreatment
 from rejo.selection.holdout import hold_out, order_in_time
 from rejo.selection.ranked import Ranked
 from rejo.selection.rate_limits import Limit, check_group, group_name, name_limits
@@ -101,7 +98,7 @@ def test_a_limit_for_each_without_a_confidence_is_kept_out_of_fold(cases):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_groups_that_are_too_small_are_named_reviewed_or_merged(cases, name):
+def test_groups_that_are_too_small_are_named_or_reviewed(cases, name):
     X, y, group = cases
     group = np.where(group == "isle", np.where(np.arange(N) % 2, "isle 1", "isle 2"), group)
     group[np.flatnonzero(group == "hills")[:40]] = "isle 2"
@@ -121,10 +118,9 @@ def test_groups_that_are_too_small_are_named_reviewed_or_merged(cases, name):
     assert_array_equal(model.predict_forced(X)[decided], model.predict(X, group=group)[decided])
     with pytest.raises(TypeError, match="group"):
         to_onnx(model)
-    model.set_params(small_groups="merge", max_error_by_group=0.25).fit(X, y, group=group)
-    assert model.policy_.merged[-2:] == ["isle 1", "isle 2"]  # one is too few alone
-    assert "(others)" in [one.value for one in model.guarantees_]
-    assert model.policy_.reviewed == []
+    with pytest.raises(ValueError, match="group"):
+        model.predict(X)
+    assert model.score(X, y, group=group) < 1
 
 
 def test_cases_of_unknown_groups_go_to_review(cases):
@@ -142,41 +138,6 @@ def test_cases_of_unknown_groups_go_to_review(cases):
         plain.predict(X, group=group)
     with pytest.raises(TypeError, match="group"):
         LEARNERS["posteriors"].fit(X, y).predict(X, group=group)
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_a_threshold_for_each_group_comes_with_a_warning(cases, name):
-    X, y, group = cases
-    budget = {"city": 0.1, "coast": 0.2, "hills": 0.4, "isle": 0.3}
-    model = RejectClassifierCV(
-        LEARNERS[name], review_budget_by_group=budget, group_thresholds=True, random_state=0
-    )
-    with pytest.warns(UnequalTreatment):
-        model.fit(X, y, group=group)
-    with pytest.raises(ValueError, match="group"):
-        model.predict(X)
-    reviewed = model.reject_mask(X, group=group)
-    for one, share in budget.items():
-        if one != "isle":  # a handful of cases
-            assert abs(reviewed[group == one].mean() - share) < 0.04
-    assert model.score(X, y, group=group) < 1
-
-
-def test_a_threshold_for_each_group_is_proved(cases):
-    X, y, group = cases
-    model = RejectClassifierCV(
-        LEARNERS["posteriors"], max_error_by_group=0.2, small_groups="review",
-        group_thresholds=True, confidence=0.9, random_state=0,
-    )  # fmt: skip
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnequalTreatment)
-        model.fit(X, y, group=group)
-    _, test = hold_out(N, 0.3, 0)
-    for one, bad, total in rates(model, X[test], y[test], group[test]):
-        assert one.n_cases == total
-        assert binomial_upper_bound(bad, total, 0.9) <= 0.2
-    cuts = dict(zip(model.policy_.names, model.policy_.cuts, strict=True))
-    assert cuts["hills"] < cuts["city"]  # where errors are frequent, more is reviewed
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -267,17 +228,16 @@ def test_dates_are_ordered_in_any_form():
         order_in_time(["2024-12-31", "31.12.2024"], 2)
 
 
-@pytest.mark.filterwarnings("error", "ignore:group_thresholds")
-@pytest.mark.parametrize("thresholds", [False, True])
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("n", [3, 100])
-def test_a_group_may_be_among_the_calibration_cases_only(cases, thresholds, n):
+def test_a_group_may_be_among_the_calibration_cases_only(cases, n):
     X, y, group = cases
     group = np.where(group == "isle", "city", group).astype(object)
     group[hold_out(N, 0.3, 0)[1][:n]] = "zoo"
     for asked in ({"max_error_by_group": 0.25}, {"review_budget_by_group": 0.5}):
         model = RejectClassifierCV(
             LEARNERS["posteriors"], **asked, small_groups="review", confidence=0.9,
-            group_thresholds=thresholds, random_state=0,
+            random_state=0,
         ).fit(X, y, group=group)  # fmt: skip
         assert (model.predict(X, group=group) != model.reject_label_).any()
         assert n > 3 or model.policy_.reviewed == ["zoo"]
@@ -288,7 +248,7 @@ def test_what_cannot_all_be_kept_is_not_what_was_asked_for(cases):
     with pytest.raises(TargetUnattainable) as refused:
         RejectClassifierCV(
             LEARNERS["posteriors"], max_error_by_group=0.03, review_budget=0.05, confidence=0.9,
-            small_groups="merge", random_state=0,
+            small_groups="review", random_state=0,
         ).fit(X, y, group=group)  # fmt: skip
     assert refused.value.attainable > 0.03
 
@@ -301,9 +261,6 @@ def test_classes_of_limits_are_named_once_and_as_numbers(cases):
     assert [one.value for one in model.fit(X, y).guarantees_] == ["1.0"]
     with pytest.raises(ValueError, match="twice"):
         model.set_params(max_error_by_class={1: 0.2, "1.0": 0.3}).fit(X, y)
-    alone = RejectClassifierCV(LEARNERS["posteriors"], max_error=0.2, group_thresholds=True)
-    with pytest.raises(ValueError, match="group"):
-        alone.fit(X, y)
     prices = {"error": 5, "review": 1}
     cost = RejectClassifierCV(
         LEARNERS["posteriors"], max_cost=np.float32(3), cost_of=prices, **options

@@ -17,10 +17,7 @@ from tests.selection.populations import Fixed, Population, Promise, population, 
 
 LEVEL = 0.9
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:group_thresholds=True treats groups differently"),
-    pytest.mark.filterwarnings("ignore:.* of the rows of X are identical"),  # ties
-]
+pytestmark = pytest.mark.filterwarnings("ignore:.* of the rows of X are identical")  # ties
 
 # ---- the populations -----------------------------------------------------------------------
 
@@ -138,13 +135,6 @@ SETTINGS = {
     ),
     "by group, small ones reviewed": Setting(
         BAYES, SMALL, 1000, {"max_error_by_group": 0.12, "small_groups": "review"},
-        fit=("group",),
-    ),
-    "by group, small ones merged": Setting(
-        BAYES, SMALL, 1200, {"max_error_by_group": 0.25, "small_groups": "merge"}, fit=("group",)
-    ),
-    "by group, thresholds of their own": Setting(
-        BAYES, GROUPS, 1500, {"max_error_by_group": 0.12, "group_thresholds": True},
         fit=("group",),
     ),
     "cost": Setting(BAYES, TWO, 600, {"max_cost": 2.2}, prices=PRICES),

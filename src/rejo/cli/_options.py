@@ -238,12 +238,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
                                      "of the cases of each value of --group to review"),
     "--max-cost": dict(type=amount, metavar="AMOUNT", help="a case costs at most this much on "
                        "average, at the prices of --costs"),
-    "--small-groups": dict(choices=("error", "review", "merge"), help="what to do if a value of "
-                           "--group has too few cases for a promise: stop (error, default), send "
-                           "all its cases to review, or merge such groups into one"),
-    "--group-thresholds": dict(action="store_true", help="decide each value of --group by a "
-                               "threshold of its own; this treats groups differently, which the "
-                               "law may forbid"),
+    "--small-groups": dict(choices=("error", "review"), help="what to do if a value of "
+                           "--group has too few cases for a promise: stop (error, default), or "
+                           "send all its cases to review"),
     "--novelty": dict(type=novelty, nargs="?", const=0.02, metavar="SHARE", help="also send cases "
                       "unlike all of training to review, at most this share of ordinary cases "
                       "(default: 0.02); they count in the budget"),
@@ -356,9 +353,8 @@ def target(arguments: Namespace) -> dict[str, Any]:
         raise CommandError("--max-cost needs the prices: add --costs error=5000,review=40")
     by_group = [option for option in given if option.endswith("-by-group")]
     _check_group(arguments.group, by_group, arguments)
-    if by_group:
-        found |= {"small_groups": arguments.small_groups} if arguments.small_groups else {}
-        found |= {"group_thresholds": True} if arguments.group_thresholds else {}
+    if by_group and arguments.small_groups:
+        found["small_groups"] = arguments.small_groups
     if arguments.confidence is None:
         if "max_cost" in found:
             raise CommandError(
@@ -381,7 +377,6 @@ def _check_group(column: str | None, by_group: Iterable[str], arguments: Namespa
     """Refuse limits by group without the column, and the column without such a limit."""
     if column is None:
         also = ["--small-groups"] * (arguments.small_groups is not None)
-        also += ["--group-thresholds"] * arguments.group_thresholds
         if wanting := [*by_group, *also]:
             raise CommandError(f"{wanting[0]} needs the column to promise by: add --group COL")
     elif not by_group:

@@ -87,7 +87,6 @@ def promised(model: Any) -> dict[str, Any]:
     return {
         "promises": getattr(model, "guarantees_", ()),
         "sent_to_review": [] if policy is None else policy.reviewed,
-        "group_thresholds": policy is not None and policy.cuts is not None,
     }
 
 
@@ -129,57 +128,43 @@ def _judge_all(cases: Cases, model: Any, *, seed: int, n_jobs: int) -> tuple[Any
             # As in the outcomes of a search: worth at prices without the cut.
             prices = with_cut(final_classifier(model.best_estimator_).prices_, -model.cut_)
             steps = np.unique(np.append(np.linspace(-0.5, 0.5, 51) * prices.max(), 0.0))
-            cuts, chosen = model.cut_ + steps, int(np.flatnonzero(steps == 0)[0])
-            points = cut_outcomes(found, prices, cuts)
+            chosen = int(np.flatnonzero(steps == 0)[0])
+            points = cut_outcomes(found, prices, model.cut_ + steps)
         else:
             costs = sorted({*CANDIDATES, model.reject_cost_})
             points = cross_val_outcomes(
                 model.estimator, cases.X, cases.y, reject_costs=costs, **how
             )
-            cuts, chosen = np.zeros(len(costs)), costs.index(model.reject_cost_)
-            points[chosen] = _in_its_ranking(points[chosen], model, cases.group)
+            chosen = costs.index(model.reject_cost_)
+            points[chosen] = _in_its_ranking(points[chosen], model)
     if model.policy_ is not None:
-        points = _by_group(points, cuts, model, cases.group)
+        reviewed = np.isin(cases.group, model.policy_.reviewed)
+        points = [_reviewing(point, reviewed) for point in points]
     return points, chosen
 
 
-def _in_its_ranking(point: Any, model: Any, group: Any) -> Any:
-    """Review as the model does, which cuts its ranking, and for each group in its own place."""
+def _in_its_ranking(point: Any, model: Any) -> Any:
+    """Review as the model does, which cuts its ranking."""
     import numpy as np
 
-    from rejo.selection import CutRanking, cut_decision, doubt_by_sureness
+    from rejo.selection import CutRanking, cut_decision
 
-    best, policy = model.best_estimator_, model.policy_
+    best = model.best_estimator_
     last = best.steps[-1][1] if hasattr(best, "steps") else best
     decision = point.decision
     if isinstance(last, CutRanking):
         decision = cut_decision(decision, point.forced, point.sureness, last.limit, last.widen)
-    if policy is not None and policy.cuts is not None:
-        cut = policy.cuts[[policy.names.index(name) for name in group]]
-        doubt = doubt_by_sureness(decision, point.sureness)
-        decision = np.where(doubt >= cut, -1, point.forced)
     if point.kind is not None:
         decision = np.where(point.kind != 0, -1, decision)
     return replace(point, decision=decision, bands=None)
 
 
-def _by_group(points: Sequence[Any], cuts: Any, model: Any, group: Any) -> list[Any]:
-    """Review groups without a promise, and cut each of the others where its own cut is."""
+def _reviewing(point: Any, reviewed: Any) -> Any:
+    """Review these cases (n,) by policy."""
     import numpy as np
 
     from rejo.estimators import POLICY
 
-    policy = model.policy_
-    reviewed = np.isin(group, policy.reviewed)
-    place = {name: i for i, name in enumerate(policy.names)}
-    found = []
-    for point, cut in zip(points, cuts, strict=True):
-        kind = np.zeros(len(group), np.int8) if point.kind is None else point.kind.copy()
-        kind[reviewed] = POLICY
-        decision = point.decision.copy()
-        if policy.cuts is not None and point.worth is not None:
-            own = policy.cuts[[place[name] for name in group]] - model.cut_
-            decision = np.where(point.worth >= cut + own - 1e-12, -1, point.forced)
-        decision[kind != 0] = -1
-        found.append(replace(point, decision=decision, kind=kind))
-    return found
+    kind = np.zeros(len(reviewed), np.int8) if point.kind is None else point.kind
+    kind = np.where(reviewed, np.int8(POLICY), kind)
+    return replace(point, decision=np.where(kind != 0, -1, point.decision), kind=kind)

@@ -17,7 +17,7 @@ MODELS = ("boosting", "logistic")
 DEFAULT_COST = 0.2  # at which models are compared without prices
 WHOLE = {  # options that need all rows at once
     "report": "--report", "group": "--group", "time": "--time", "novelty": "--novelty",
-    "small_groups": "--small-groups", "group_thresholds": "--group-thresholds",
+    "small_groups": "--small-groups",
 }  # fmt: skip
 Tell = Callable[[str], None]
 

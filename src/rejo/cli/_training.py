@@ -39,7 +39,6 @@ def train(
     """
     from rejo.cli._files import CommandError
     from rejo.selection import (
-        DIFFERENT,
         LIMITS,
         NotSuited,
         RejectClassifierCV,
@@ -49,8 +48,6 @@ def train(
 
     if "confidence" in target:
         _warn_of_repeats(cases)
-    if target.get("group_thresholds"):
-        warn(DIFFERENT.replace("group_thresholds=True", "--group-thresholds"))
     common: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs}
     rows = _tuning_rows(cases, seed) if "confidence" in target else slice(None)
     label = REVIEW
@@ -162,12 +159,11 @@ def candidates() -> Iterator[None]:
     """Silence candidates: most are discarded, and their problems show in their rates."""
     from sklearn.exceptions import ConvergenceWarning
 
-    from rejo.selection import RepeatedRows, UnequalTreatment
+    from rejo.selection import RepeatedRows
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        for said in (RepeatedRows, UnequalTreatment):  # in words of the command line
-            warnings.simplefilter("ignore", said)
+        warnings.simplefilter("ignore", RepeatedRows)  # said in words of the command line
         warnings.filterwarnings("ignore", "The model rejects", UserWarning)
         yield
 

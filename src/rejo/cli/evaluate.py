@@ -148,13 +148,12 @@ def _verdicts(opened: Opened, cases: Tested, by_group: str | None) -> list[Any]:
     model = opened.model
     if not hasattr(model, "targets_"):  # fitted in Python, for no target
         return []
-    group = None if cases.group is None else opened.promised(cases.group)
     found = judge_targets(
         model.targets_, model.guarantees_, model.prices_, cases.decision, cases.forced, cases.y,
         size=cases.n_independent,
     )  # fmt: skip
     return found + judge_limits(
-        asked_of(model), cases.decision, cases.y, classes=opened.classes, group=group,
+        asked_of(model), cases.decision, cases.y, classes=opened.classes, group=cases.group,
         column=by_group or "group", prices=model.prices_, size=cases.n_independent,
     )  # fmt: skip
 

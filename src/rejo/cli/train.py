@@ -54,7 +54,7 @@ def add(parser: Any) -> None:
     title = "operating point (--review-budget and --max-error may go together, and with --costs)"
     options.add(parser, *options.TARGETS, "--confidence", title=title)
     title = "promises for each class, each group, or in order of time (with --confidence)"
-    limits, columns = options.LIMITS, ("--group", "--small-groups", "--group-thresholds", "--time")
+    limits, columns = options.LIMITS, ("--group", "--small-groups", "--time")
     options.add(parser, *limits, *columns, title=title)
     options.add(parser, "--novelty")
     options.add(parser, "--model")
@@ -138,7 +138,7 @@ def _run_whole(arguments: argparse.Namespace, target: dict[str, Any], say: Say) 
             "left_out_models": choice.left_out,
             "weights": choice.chosen.weights,
             "baselines": choice.baselines,
-            "groups": None if model.policy_ is None else _groups(model.policy_),
+            "groups": None if model.policy_ is None else model.policy_._asdict(),
             "novelty": arguments.novelty,
             "n_training_rows": found.n_training_rows,
             "remarks": said,
@@ -342,12 +342,6 @@ def _summary(model: Any) -> str:
     for said in promises(model.guarantees_)[:1]:
         text = text.replace(f" {said}", f"\n{said}")
     return text
-
-
-def _groups(policy: Any) -> dict[str, Any]:
-    cuts = None if policy.cuts is None else policy.cuts.tolist()
-    found = {name: getattr(policy, name) for name in ("names", "reviewed", "merged")}
-    return {**found, "cuts": cuts}
 
 
 def money_places(amount: float) -> int:

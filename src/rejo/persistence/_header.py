@@ -203,8 +203,6 @@ def _say_promises(point: dict[str, Any]) -> list[str]:
             told = f"groups: {', '.join(groups['names'])}"
             if groups["reviewed"]:
                 told += f"; all cases of {', '.join(groups['reviewed'])} go to review"
-            if groups["merged"]:
-                told += f"; {', '.join(groups['merged'])} count as one"
             said.append(told)
         if "novelty" in point:
             share = percent(point["novelty"])

@@ -227,7 +227,6 @@ def make_report(
     tried: Sequence[Mapping[str, Any]] = (),
     promises: Sequence[Any] = (),
     sent_to_review: Sequence[Any] = (),
-    group_thresholds: bool = False,
     doubtful: Sequence[Any] = (),
     title: str,
     notes: Sequence[str] = (),
@@ -277,9 +276,6 @@ def make_report(
     sent_to_review : sequence of str, default=()
         Groups without a promise, all of whose cases go to review, such as
         ``model.policy_.reviewed``.
-    group_thresholds : bool, default=False
-        Whether groups have thresholds of their own; the page then says that they are treated
-        differently.
     doubtful : sequence of dict or named tuple, default=()
         Features that make cases doubtful, with ``feature`` and ``share`` (of the ambiguous reviews
         that have it among their strongest pulls), as by
@@ -361,7 +357,7 @@ def make_report(
         left_out=left_out,
         rivals=rival_curves(rivals),
         tried=read_tried(tried, _prices.highest_error(checked)),
-        promises=read_promises(promises, sent_to_review, bool(group_thresholds)),
+        promises=read_promises(promises, sent_to_review),
         doubtful=read_doubtful(doubtful),
         title=clean(title, None),
         notes=[clean(note, None) for note in notes],

@@ -63,18 +63,15 @@ class Promises(NamedTuple):
     sent_to_review: list[str]
     together: str  # how sure it is that all of them hold; empty if there is one, or nobody knows
     assumption: str  # of all promises, if it is the same
-    unequal: bool  # groups have thresholds of their own
 
 
-def read_promises(
-    promises: Iterable[Any], sent_to_review: Sequence[Any], unequal: bool = False
-) -> Promises | None:
+def read_promises(promises: Iterable[Any], sent_to_review: Sequence[Any]) -> Promises | None:
     """Read sentences, dicts or guarantees; several of one kind become a table."""
     if isinstance(promises, str | Mapping):
         raise TypeError(f"promises must be a list of promises; got {promises!r}.")
     found = [_read(promise) for promise in promises]
     groups = [clean(name) for name in sent_to_review]
-    if not (found or groups or unequal):
+    if not (found or groups):
         return None
     kinds: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for promise in found:
@@ -89,7 +86,7 @@ def read_promises(
             tables.append(_table(alike))
         else:
             sentences += [Promise(one["promise"], one.get("assumption", "")) for one in alike]
-    return Promises(sentences, tables, groups, _together(found), assumption, unequal)
+    return Promises(sentences, tables, groups, _together(found), assumption)
 
 
 def _read(promise: Any) -> dict[str, Any]:

@@ -95,12 +95,6 @@ class Opened:
         names = set(self.model.policy_.names)
         return [name for name in group.tolist() if name not in names]
 
-    def promised(self, group: Any) -> Any:
-        """Groups (n,) as promises name them: small ones may count as one."""
-        from rejo.selection import OTHERS
-
-        return np.array([OTHERS if one in self.model.policy_.merged else one for one in group])
-
     # ---- judging -----------------------------------------------------------------------------
 
     def judge(self, X: Any, group: Any = None) -> JudgedRows:

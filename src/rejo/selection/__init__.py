@@ -8,10 +8,10 @@ The modules, in the order to read them: ``folds`` (checked cases, folds, one fit
 cost), ``outcomes`` and ``crossfit`` (the engines), ``cuts`` (budgets and errors as cuts in a
 ranking), ``chances`` (errors as a smooth curve), ``path`` (rates over the reject cost), ``search``
 (from one target to a model), ``ranked`` and ``learned`` (one ranking for every learner),
-``rate_limits`` (what may be limited, of whom), ``holdout`` and ``group_units`` (which cases, and
-which groups, a promise counts), ``sequences`` (candidates, and the order of their
-tests), ``proof`` (from limits to a model that other cases prove to keep them), ``group_policy``
-(what is done with each group), ``chosen`` with ``svm_cv`` and ``operating`` (estimators),
+``rate_limits`` (what may be limited, of whom), ``holdout`` (which cases prove a promise),
+``sequences`` (candidates, and the order of their tests), ``proof`` (from limits to a model that
+other cases prove to keep them), ``group_policy`` (what is done with each group),
+``chosen`` with ``svm_cv`` and ``operating`` (estimators),
 ``target``, ``guarantee``, ``expected`` and ``summary`` (what ``operating`` is asked, promises,
 expects and says), ``verdicts`` (whether other cases met the target), ``race`` and ``auto`` (which
 model), ``grids``, ``comparison``, ``compared`` (what its rows say) and ``scorers``.
@@ -29,8 +29,7 @@ from rejo.selection.crossfit import CrossFit, cross_fit, cut_outcomes, with_cut
 from rejo.selection.cuts import CutRanking, cut_decision
 from rejo.selection.expected import Expected, expect
 from rejo.selection.folds import REJECT_COSTS, shuffled_folds
-from rejo.selection.group_policy import DIFFERENT, GroupPolicy, UnequalTreatment
-from rejo.selection.group_units import OTHERS
+from rejo.selection.group_policy import GroupPolicy
 from rejo.selection.guarantee import Guarantee, TargetUnattainable
 from rejo.selection.held_out import Answers, cost_to_fit, settle
 from rejo.selection.holdout import hold_out
@@ -40,7 +39,6 @@ from rejo.selection.operating import RejectClassifierCV
 from rejo.selection.outcomes import Outcomes, cross_val_outcomes, ranking_outcomes
 from rejo.selection.path import RejectCurve, reject_curve
 from rejo.selection.race import draw_rows
-from rejo.selection.ranked import doubt_by_sureness
 from rejo.selection.repeats import RepeatedRows, repeated_share
 from rejo.selection.scorers import cost_scorer, make_reject_scorer
 from rejo.selection.search import CANDIDATES
@@ -61,7 +59,6 @@ __all__ = [
     "RejectCurve",
     "RejoSVCCV",
     "TargetUnattainable",
-    "UnequalTreatment",
     "choose_model",
     "compare",
     "corrected_t_test",

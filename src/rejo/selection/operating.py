@@ -13,7 +13,6 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from rejo._errors import RejoError
 from rejo._state import (
     Must,
     count,
@@ -29,7 +28,7 @@ from rejo._state import (
     storable,
     text,
 )
-from rejo.decisions import TIE, uniform_prices
+from rejo.decisions import uniform_prices
 from rejo.estimators import (
     Judgement,
     RejectClassifier,
@@ -58,7 +57,6 @@ from rejo.selection.guarantee import Guarantee
 from rejo.selection.holdout import order_in_time
 from rejo.selection.path import RejectCurve
 from rejo.selection.proof import estimate, prove
-from rejo.selection.ranked import rank
 from rejo.selection.rate_limits import group_names, read_limits
 from rejo.selection.repeats import warn_of_repeats
 from rejo.selection.search import CANDIDATES, Found, Request, search_cut, search_path
@@ -118,14 +116,10 @@ class RejectClassifierCV(ChosenModel):
     max_cost : float, default=None
         Target: at most this mean cost of a case, at the prices ``cost_of``; it needs a
         ``confidence``.
-    small_groups : {"error", "review", "merge"}, default="error"
+    small_groups : {"error", "review"}, default="error"
         What to do with groups that have too few cases to promise anything: name them in an error,
-        send all their cases to review, or count them as one group, which the smallest of the others
-        joins if they are too few together.  With "review" and a ``confidence``, groups that the
+        or send all their cases to review.  With "review" and a ``confidence``, groups that the
         cases prove nothing for are also sent to review, at some loss of confidence.
-    group_thresholds : bool, default=False
-        Let each group have a cut of its own.  This treats groups differently, which the law may
-        forbid; there is a warning.
     per : int, default=None
         Size of a batch, such as the cases of a week: an integer ``review_budget`` is a number of
         cases out of these, and :attr:`expected_` and :meth:`summary` speak of this many cases; of
@@ -200,8 +194,7 @@ class RejectClassifierCV(ChosenModel):
     guarantee_ : Guarantee or None
         The first of them.
     policy_ : GroupPolicy or None
-        The groups that the model knows, those whose cases are all reviewed, and their cuts if each
-        has its own.
+        The groups that the model knows, and those whose cases are all reviewed.
     margin_ : Margin or None
         With ``max_error`` and no ``confidence``, the limit is exceeded about as often as not.  The
         ``limit`` to ask for instead, and the ``rejection_rate`` that follows, to stay within
@@ -254,8 +247,7 @@ class RejectClassifierCV(ChosenModel):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": "no_validation",
         **dict.fromkeys(TARGETS, "no_validation"),  # by check_targets
-        "small_groups": [StrOptions({"error", "review", "merge"})],
-        "group_thresholds": ["boolean"],
+        "small_groups": [StrOptions({"error", "review"})],
         "per": [Interval(Integral, 1, None, closed="left"), None],
         "error": [StrOptions({"accepted", "overall"})],
         "confidence": "no_validation",  # by check_targets
@@ -307,7 +299,6 @@ class RejectClassifierCV(ChosenModel):
         review_budget_by_group: Any = None,
         max_cost: float | None = None,
         small_groups: str = "error",
-        group_thresholds: bool = False,
         per: int | None = None,
         error: str = "accepted",
         confidence: float | None = None,
@@ -329,7 +320,6 @@ class RejectClassifierCV(ChosenModel):
         self.review_budget_by_group = review_budget_by_group
         self.max_cost = max_cost
         self.small_groups = small_groups
-        self.group_thresholds = group_thresholds
         self.per = per
         self.error = error
         self.confidence = confidence
@@ -386,17 +376,12 @@ class RejectClassifierCV(ChosenModel):
             params, classes, ordered=_ordered(self._learner, classes, y), posteriors=posteriors
         )
         names, member = (None, None) if group is None else group_names(group, len(k))
-        if self.group_thresholds and group is None:
-            raise RejoError(
-                "group_thresholds=True needs the group of each case",
-                parameter="group_thresholds", remedy="Pass group= to fit.",
-            )  # fmt: skip
         several = len(targets) > 1 or targets[0].name.count("_by_") or targets[0].name == "max_cost"
         limits = read_limits(params, targets, classes, names)
         request = Request(
             self.estimator, X, y, classes, k, weight, groups, targets[0], prices,
             self.reject_costs, self.param_grid, self.cv, self.n_jobs, limits, member, names or (),
-            order_in_time(time, len(k)), self.small_groups, self.group_thresholds,
+            order_in_time(time, len(k)), self.small_groups,
         )  # fmt: skip
         if weight is not None and (several or self.confidence is not None):
             raise ValueError(
@@ -411,7 +396,7 @@ class RejectClassifierCV(ChosenModel):
         else:
             found = search_cut(request, crossfit) if posteriors else search_path(request)
         if found.policy is None and names is not None:
-            found = found._replace(policy=GroupPolicy(names, [], [], None))
+            found = found._replace(policy=GroupPolicy(names, []))
         self._store(found, request, targets)
         return self
 
@@ -480,9 +465,7 @@ class RejectClassifierCV(ChosenModel):
             raise ValueError(
                 "the decisions of this model depend on the group of each case: pass group=."
             )
-        scale = 1.0 if self.prices_ is None else float(np.abs(self.prices_).max())
-        slack = 0.0 if found.worth is None else TIE * scale  # as when it was tested
-        return self.policy_.apply(found, rank(found)._replace(slack=slack), group)
+        return self.policy_.apply(found, group)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, group: Any = None) -> float:
         """As :meth:`rejo.estimators.RejectClassifier.score`, of cases that belong to groups."""
@@ -535,8 +518,7 @@ class RejectClassifierCV(ChosenModel):
         if self.prices_ is not None and reject_cost_of(self.prices_) is None:
             point["prices"] = self.prices_
         if self.policy_ is not None:
-            named = self.policy_._asdict()
-            point["groups"] = {name: named[name] for name in ("names", "reviewed", "merged")}
+            point["groups"] = self.policy_._asdict()
         share = getattr(final_classifier(self.best_estimator_), "review_share", None)
         if share is not None:  # of ordinary cases that a detector may call novel
             point["novelty"] = share

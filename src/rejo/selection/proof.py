@@ -14,9 +14,9 @@ import numpy as np
 from sklearn.utils.metaestimators import _safe_split
 
 from rejo._typing import Floats, Indices
+from rejo.metrics import cases_needed
 from rejo.selection.cuts import LEAST
 from rejo.selection.group_policy import GroupPolicy
-from rejo.selection.group_units import GroupUnits, group_units
 from rejo.selection.guarantee import Guarantee, TargetUnattainable
 from rejo.selection.holdout import hold_out
 from rejo.selection.learned import Learned, learn
@@ -43,10 +43,11 @@ MOST_LINES = 6  # sequences that share the confidence
 
 
 class _Tried(NamedTuple):
-    """A sequence of candidates, the limits that they were tested for, and how far it went."""
+    """A sequence of candidates, what they were tested for and on, and how far it went."""
 
     line: Line
     limits: list[Limit]
+    cases: RankedCases
     proof: Proof
 
 
@@ -79,61 +80,60 @@ def prove_learned(
     the second the others, in the order of ``new``.
     """
     train, test = rows
-    units = group_units(request, train, len(test), confidence)
+    small = small_groups(request, train, len(test), confidence)
     y_new = request.k[test]
-    cases = RankedCases(new, new.forced != y_new, y_new, _take(units.group, test))
-    own = _own_cases(learned, _take(units.group, train))
-    plan = _Plan(part, learned, own, units, len(test), confidence)
+    cases = RankedCases(new, new.forced != y_new, y_new, _take(request.group, test))
+    own = _own_cases(learned, _take(request.group, train))
+    plan = _Plan(part, learned, own, small, len(test), confidence)
     lines = plan.lines()
     level = 1 - (1 - confidence) / len(lines)
     tried = []
     for line in lines:
-        limits = units.kept(request.limits, line.reviewed)
-        proof = prove_line(limits, cases, line.cuts, level, request.prices)
-        tried.append(_Tried(line, limits, proof))
+        limits, tested = plan.kept(line.reviewed), cases.reviewing(line.reviewed)
+        proof = prove_line(limits, tested, line.cuts, level, request.prices)
+        tried.append(_Tried(line, limits, tested, proof))
     passed = [one for one in tried if one.proof.n_passed]
     if not passed:
-        raise _refusal(request, plan, *tried[0], cases)
+        raise _refusal(request, plan, *tried[0])
 
     def decided(one: _Tried) -> float:
-        cut = one.line.cuts[[one.proof.n_passed - 1]]
-        return float((new.decisions(_for_cases(cut, cases.group)) >= 0).mean())
+        cut = one.line.cuts[one.proof.n_passed - 1]
+        return float((one.cases.ranked.decisions([cut]) >= 0).mean())
 
-    line, limits, tested = max(passed, key=decided)
-    at = tested.n_passed - 1
+    line, limits, tested, proof = max(passed, key=decided)
+    at = proof.n_passed - 1
     how = _rests_on(request)
     n_candidates = sum(len(line.cuts) for line in lines)
     guarantees = [
         Guarantee(
-            limit.rate, float(tested.bounds[j, at]) if limit.most is None else limit.most,
-            limit.most, confidence, int(tested.totals[j, at]), n_candidates,
+            limit.rate, float(proof.bounds[j, at]) if limit.most is None else limit.most,
+            limit.most, confidence, int(proof.totals[j, at]), n_candidates,
             limit.by, limit.name, how,
         )
         for j, limit in enumerate(limits)
     ]  # fmt: skip
-    decision = new.decisions(_for_cases(line.cuts, cases.group))
-    costs = [_cost_at(learned, cuts) for cuts in line.cuts]
+    decision = tested.ranked.decisions(line.cuts)
+    costs = [learned.cost(cut) for cut in line.cuts]
     none = np.zeros(len(test), dtype=np.intp)
     curve = fold_curve(costs, decision, y_new, none)
     held_out = float(curve.rejection_rate[at]), float(curve.error_rate[at]), len(test)
-    return _found(part, learned, own, units, line, at, curve, guarantees, held_out)
+    return _found(plan, line, at, curve, guarantees, held_out)
 
 
 def estimate(request: Request, learned: Learned | None = None) -> Found:
     """Find the operating point that keeps all limits out of fold, and fit on all cases."""
     if learned is None:
         learned = learn(request, fit_on(request))
-    units = group_units(request, np.arange(len(request.k)), len(request.k), None)
-    own = _own_cases(learned, units.group)
-    plan = _Plan(request, learned, own, units, len(request.k), None)
+    small = small_groups(request, np.arange(len(request.k)), len(request.k), None)
+    plan = _Plan(request, learned, _own_cases(learned, request.group), small, len(request.k), None)
     (line,) = plan.lines()
-    limits = units.kept(request.limits, line.reviewed)
+    limits, own = plan.kept(line.reviewed), plan.own.reviewing(line.reviewed)
     rates = np.array([
         bad / np.maximum(total, 1e-300)
         for bad, total in (own.count_of(limit, line.cuts) for limit in limits)
     ])  # fmt: skip
     most = np.array([[limit.most] for limit in limits], dtype=np.float64)
-    decision = learned.own.decisions(_for_cases(line.cuts, own.group))
+    decision = own.ranked.decisions(line.cuts)
     n_decided = (decision >= 0).sum(axis=1)
     some = n_decided >= max(LEAST, len(own.y) / 100)  # the rate of a handful means nothing
     fine = (rates <= most + 1e-12).all(axis=0) & some
@@ -150,9 +150,49 @@ def estimate(request: Request, learned: Learned | None = None) -> Found:
     errors = any(limit.limits_errors for limit in limits)
     passed = np.flatnonzero(fine)
     at = int(passed[-1] if errors else passed[0])
-    costs = [_cost_at(learned, cuts) for cuts in line.cuts]
+    costs = [learned.cost(cut) for cut in line.cuts]
     curve = fold_curve(costs, decision, learned.y, learned.fold)
-    return _found(request, learned, own, units, line, at, curve, [], None)
+    return _found(plan, line, at, curve, [], None)
+
+
+def small_groups(
+    request: Request, rows: Indices, n_new: int, confidence: float | None
+) -> tuple[int, ...]:
+    """Groups with too few cases for their limits, which go to review; or refuse them.
+
+    How many of ``n_new`` cases belong to each is expected from these ``rows``: calibration cases
+    must not choose the groups that they prove something for.
+    """
+    if request.group is None:
+        return ()
+    names = request.group_names
+    counts = np.bincount(request.group[rows], minlength=len(names))
+    counts = np.floor(counts * n_new / len(rows) + 1e-9).astype(int)
+    needed: dict[int, int] = {}  # cases that a small group would take
+    small: list[Limit] = []
+    for limit in request.limits:
+        if limit.by == "group" and limit.most is not None:
+            least = (
+                int(np.ceil(1 / limit.most)) if confidence is None
+                else cases_needed(limit.most, confidence)
+            )  # fmt: skip
+            if counts[limit.member] < least:
+                small.append(limit)
+                needed[limit.member] = max(least, needed.get(limit.member, 0))
+    groups = tuple(sorted(needed))
+    if not small or request.small_groups == "review":
+        return groups
+    listed = ", ".join(f"{names[g]!r} ({counts[g]})" for g in groups[:10])
+    what = "calibration cases" if confidence is not None else "cases"
+    level = "" if confidence is None else f" at {100 * confidence:g} %"
+    raise TargetUnattainable(
+        f"{small[0].parameter}={small[0].most:g}{level} takes at least {max(needed.values())} "
+        f"{what} of each group, and some groups have fewer: {listed}",
+        attainable=np.nan,
+        parameter="small_groups",
+        remedy='Merge them with others in your data, or give small_groups="review", which sends '
+        "all their cases to review.",
+    )
 
 
 class _Plan(NamedTuple):
@@ -161,21 +201,22 @@ class _Plan(NamedTuple):
     request: Request
     learned: Learned
     own: RankedCases
-    units: GroupUnits
+    small: tuple[int, ...]  # groups that are reviewed because there are too few cases
     n_new: int
     confidence: float | None
 
     def lines(self) -> list[Line]:
         """Sequences of candidates; several if it is open which groups can be promised anything."""
-        small = tuple(self.units.small)
+        small = self.small
         lines = [self._line(small)]
         if self.confidence is None or self.request.small_groups != "review":
             return lines
-        cuts = self.cuts(small)
-        groups = {
-            x.member: x for x in self.units.kept(self.request.limits, small) if x.by == "group"
+        groups = {limit.member: limit for limit in self.kept(small) if limit.by == "group"}
+        cuts, own, prices = self.cuts(small), self.own.reviewing(small), self.request.prices
+        chances = {
+            g: hope_of_limit(limit, own, cuts, self.n_new, self.confidence, prices)[0].max()
+            for g, limit in groups.items()
         }
-        chances = {g: float(self._chance(x, cuts).max()) for g, x in groups.items()}
         worst = sorted(groups, key=lambda g: (chances[g], g))
         n_doubtful = sum(chance < SURE for chance in chances.values())
         if not n_doubtful:
@@ -186,6 +227,11 @@ class _Plan(NamedTuple):
         left_out = left_out[(left_out > 0) & (left_out < len(groups))]
         return lines + [self._line(tuple(sorted([*small, *worst[:n]]))) for n in left_out]
 
+    def kept(self, reviewed: tuple[int, ...]) -> list[Limit]:
+        """The limits that remain if some groups are reviewed entirely."""
+        limits = self.request.limits
+        return [x for x in limits if x.by != "group" or x.member not in reviewed]
+
     def cuts(self, reviewed: tuple[int, ...]) -> Floats:
         request, given = self.request, None
         if request.reject_costs is not None and self.learned.prices is not None:
@@ -193,30 +239,27 @@ class _Plan(NamedTuple):
             error = prices[:, :-1].sum() / (len(prices) * (len(prices) - 1))
             given = np.array(request.candidates()) * error - prices[:, -1].mean()
         return candidate_cuts(
-            self.learned, self.own.group, self.units.kept(request.limits, reviewed), given,
-            n_groups=len(self.units.names), reviewed=reviewed, by_group=request.group_thresholds,
-            priced=request.prices is not None,
+            self.learned, self.kept(reviewed), ~self.own.in_groups(reviewed),
+            given=given, priced=request.prices is not None,
         )  # fmt: skip
 
-    def _chance(self, limit: Limit, cuts: Floats) -> Floats:
-        level, prices = self.confidence or 0.5, self.request.prices
-        return hope_of_limit(limit, self.own, cuts, self.n_new, level, prices)[0]
-
     def _line(self, reviewed: tuple[int, ...]) -> Line:
-        cuts, request = self.cuts(reviewed), self.request
-        limits = self.units.kept(request.limits, reviewed)
+        limits = self.kept(reviewed)
         if not limits:
             raise TargetUnattainable(
                 "no group has enough cases to promise anything", attainable=np.nan,
                 parameter="small_groups", remedy="Give more cases, or a higher limit.",
             )  # fmt: skip
-        return Line(cuts, reviewed) if self.confidence is None else self.ordered(limits, reviewed)
+        if self.confidence is None:
+            return Line(self.cuts(reviewed), reviewed)
+        return self.ordered(limits, reviewed)
 
     def ordered(self, limits: Sequence[Limit], reviewed: tuple[int, ...]) -> Line:
         """Candidates in the order of their tests."""
         cuts, request, level = self.cuts(reviewed), self.request, float(self.confidence or 0.0)
-        hopes = hopes_of(limits, self.own, cuts, self.n_new, level, request.prices)
-        price_cut = None if request.prices is None else self.learned.price_cut
+        own = self.own.reviewing(reviewed)
+        hopes = hopes_of(limits, own, cuts, self.n_new, level, request.prices)
+        price_cut = None if request.prices is None or reviewed else self.learned.price_cut
         return Line(sequence(cuts, limits, hopes, price_cut), reviewed)
 
 
@@ -224,32 +267,22 @@ class _Plan(NamedTuple):
 
 
 def _found(
-    request: Request, learned: Learned, own: RankedCases, units: GroupUnits, line: Line, at: int,
-    curve: RejectCurve, guarantees: list[Guarantee], held_out: Any,
+    plan: _Plan, line: Line, at: int, curve: RejectCurve, guarantees: list[Guarantee],
+    held_out: Any,
 ) -> Found:  # fmt: skip
-    cuts = line.cuts[at]
-    by_group = request.group_thresholds and cuts.ndim == 1
-    kept = [g for g in range(len(units.names)) if g not in line.reviewed]
-    common = float(cuts if cuts.ndim == 0 else np.median(cuts[kept]))
-    model = learned.at(common) if not by_group or learned.prices is not None else learned.model
-    decision = learned.own.decisions(_for_cases(line.cuts[[at]], own.group))
-    cost = learned.cost(common)
+    request, learned, cut = plan.request, plan.learned, float(line.cuts[at])
+    decision = plan.own.reviewing(line.reviewed).ranked.decisions([cut])
+    cost = learned.cost(cut)
     folds = fold_curve([cost], decision, learned.y, learned.fold)
-    crossfit = None if cuts.ndim else learned.crossfit
-    rates, sizes = estimate_rates(request, folds, 0, crossfit, common, held_out=held_out)
+    crossfit = None if line.reviewed else learned.crossfit
+    rates, sizes = estimate_rates(request, folds, 0, crossfit, cut, held_out=held_out)
     policy = None
-    if units.group is not None:
-        gone = {units.names[g] for g in line.reviewed}
-        reviewed = [
-            n for n, u in zip(units.original, units.of, strict=True) if units.names[u] in gone
-        ]
-        own_cuts = None
-        if by_group:
-            own_cuts = np.where(np.isfinite(cuts), cuts, common)[units.of]
-        policy = GroupPolicy(list(units.original), reviewed, units.merged, own_cuts)
+    if request.group is not None:
+        names = list(request.group_names)
+        policy = GroupPolicy(names, [names[g] for g in line.reviewed])
     order = np.argsort(curve.reject_costs, kind="stable")
     return Found(
-        model, learned.params, cost, common if learned.prices is not None else None,
+        learned.at(cut), learned.params, cost, cut if learned.prices is not None else None,
         _reordered(curve, order), None, order.tolist().index(at), rates, sizes,
         guarantees=guarantees, policy=policy,
         costs=outcome_costs(decision[0], learned.own.forced, learned.y, None, request.prices),
@@ -265,16 +298,6 @@ def _take(group: Indices | None, rows: Indices) -> Indices | None:
     return None if group is None else group[rows]
 
 
-def _for_cases(cuts: Floats, group: Indices | None) -> Floats:
-    """Cuts (m,), or those of each case's group (m, n)."""
-    return cuts if cuts.ndim == 1 or group is None else cuts[:, group]
-
-
-def _cost_at(learned: Learned, cuts: Any) -> float:
-    finite = np.asarray(cuts)[np.isfinite(cuts)]
-    return learned.cost(float(np.median(finite)) if finite.size else learned.ends[1])
-
-
 def _reordered(curve: RejectCurve, order: Indices) -> RejectCurve:
     rates = curve.rejection_rates[order], curve.error_rates[order]
     return RejectCurve(curve.reject_costs[order], *rates, curve.sizes)
@@ -287,8 +310,8 @@ def _rests_on(request: Request) -> str:
 
 
 def _refusal(
-    request: Request, plan: _Plan, line: Line, limits: list[Limit], tested: Proof,
-    cases: RankedCases,
+    request: Request, plan: _Plan, line: Line, limits: list[Limit], cases: RankedCases,
+    tested: Proof,
 ) -> TargetUnattainable:  # fmt: skip
     """Say which limits the calibration cases do not prove, and what they would."""
     confidence = float(plan.confidence or 0.0)
@@ -300,7 +323,7 @@ def _refusal(
     worst = max(failing, key=lambda j: bounds[j] / float(limits[j].most or 1))
     if len(limits) == 1:
         attainable, cut = _provable(plan, limits[0], line, cases)
-        reviewed = 1 - float((cases.ranked.decisions(_for_cases(cut, cases.group)) >= 0).mean())
+        reviewed = float((cases.ranked.decisions(cut) < 0).mean())
         return _unattainable(limits[0], attainable, reviewed, f"{how},", remedy)
     # What could be asked for in place of each, if the others are kept: over all candidates, so it
     # is a hint and not a promise.
@@ -330,7 +353,7 @@ def _refusal(
 
 
 def _provable(plan: _Plan, limit: Limit, line: Line, cases: RankedCases) -> tuple[float, Floats]:
-    """A limit that would have been proved, and the first candidate (1, ...) that proves it.
+    """A limit that would have been proved, and the first candidate (1,) that proves it.
 
     The order of the tests depends on the limit, so it is raised until the first test passes.
     """

@@ -23,9 +23,8 @@ class Ranked(NamedTuple):
     slack: float = 0.0  # doubts that are lower by no more than this count as at the cut
 
     def decisions(self, cuts: Any) -> Indices:
-        """Decisions (m, n) at cuts (m,) or, if they differ between cases, (m, n)."""
-        cuts = np.asarray(cuts, dtype=np.float64)
-        cuts = cuts[:, None] if cuts.ndim == 1 else cuts
+        """Decisions (m, n) at cuts (m,)."""
+        cuts = np.asarray(cuts, dtype=np.float64)[:, None]
         forced = self.forced.astype(np.int16)  # there may be many cases and many cuts
         return np.where(self.doubt >= cuts - self.slack, np.int16(-1), forced)
 

@@ -201,13 +201,13 @@ class Counts(NamedTuple):
 def count_limit(
     limit: Limit, ranked: Ranked, wrong: Any, y: Indices, group: Indices | None, cuts: Floats
 ) -> Counts:
-    """Count what a limit is about at cuts (m,), or at cuts for each group (m, n_groups).
+    """Count what a limit is about at cuts (m,).
 
     ``wrong`` (n,) says whether the decision without a review is wrong, or how likely that is.
     """
     of = members(limit, ranked, y, group)
     every = np.full(len(cuts), float(of.sum()))
-    decided, bad = decided_sums(ranked, of, group, cuts, [np.ones(len(of)), np.asarray(wrong)])
+    decided, bad = decided_sums(ranked, of, cuts, [np.ones(len(of)), np.asarray(wrong)])
     if limit.rate == "rejection_rate":
         return Counts(every - decided, every)
     among_decided = limit.rate == "accepted_error_rate" or limit.by == "decision"
@@ -225,20 +225,11 @@ def members(limit: Limit, ranked: Ranked, y: Indices, group: Indices | None) -> 
     return np.ones(len(y), dtype=bool)
 
 
-def decided_sums(
-    ranked: Ranked, of: Any, group: Indices | None, cuts: Floats, values: Sequence[Any]
-) -> list[Floats]:
+def decided_sums(ranked: Ranked, of: Any, cuts: Floats, values: Sequence[Any]) -> list[Floats]:
     """Sums (m,) of each of the values (n,) over the cases ``of`` (n,) that are decided."""
-    sums = [np.zeros(len(cuts)) for _ in values]
-    parts = (
-        [(of, cuts)]
-        if cuts.ndim == 1
-        else [(of & (group == g), cuts[:, g]) for g in range(cuts.shape[1])]
-    )
-    for rows, level in parts:
-        rows = np.flatnonzero(rows)
-        rows = rows[np.argsort(ranked.doubt[rows], kind="stable")]
-        at = np.searchsorted(ranked.doubt[rows], level - ranked.slack)  # those below are decided
-        for total, value in zip(sums, values, strict=True):
-            total += np.append(0.0, np.cumsum(np.asarray(value, dtype=np.float64)[rows]))[at]
-    return sums
+    rows = np.flatnonzero(of)
+    rows = rows[np.argsort(ranked.doubt[rows], kind="stable")]
+    at = np.searchsorted(ranked.doubt[rows], cuts - ranked.slack)  # those below are decided
+    return [
+        np.append(0.0, np.cumsum(np.asarray(value, dtype=np.float64)[rows]))[at] for value in values
+    ]

@@ -93,7 +93,6 @@ class Request:
     group_names: Sequence[str] = ()
     time: Any = None  # (n,) rising; the latest cases are held out
     small_groups: str = "error"
-    group_thresholds: bool = False
     apart: bool = False  # whether these cases are not those that the model learns from
 
     @property

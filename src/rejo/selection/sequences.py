@@ -20,13 +20,12 @@ from scipy.stats import binom
 
 from rejo._typing import Floats, Indices
 from rejo.metrics import binomial_upper_bounds, mean_upper_bound, wilson_limits
-from rejo.selection.cuts import Cuts, rank_cuts, share_cuts
+from rejo.selection.cuts import rank_cuts, share_cuts
 from rejo.selection.learned import Learned
 from rejo.selection.ranked import Ranked
 from rejo.selection.rate_limits import Counts, Limit, count_limit, decided_sums
 
 SHARES = np.linspace(0.0, 1.0, 201)  # of reviews, at which a model may be cut
-STEPS = np.geomspace(0.02, 4.0, 120)  # times the allowed error, if groups have cuts of their own
 LEAST = 1e-6
 PRIOR = 5.0  # errors that speak for the curve
 HARDLY = 0.01  # a chance
@@ -36,7 +35,7 @@ FEW_BAD = 60  # cases, up to which their number is not taken as normal
 class Line(NamedTuple):
     """Candidates in the order of their tests."""
 
-    cuts: Floats  # (m,) or, for each group, (m, n_groups); minus infinity: all cases are reviewed
+    cuts: Floats  # (m,)
     reviewed: tuple[int, ...]  # groups that are reviewed entirely
 
 
@@ -64,79 +63,39 @@ class RankedCases(NamedTuple):
             wrong = np.minimum(factor * wrong, 1.0)
         return count_limit(limit, self.ranked, wrong, self.y, self.group, cuts)
 
+    def in_groups(self, groups: Sequence[int]) -> Any:
+        """Which cases (n,) are in one of these groups."""
+        none = np.zeros(len(self.y), dtype=bool)
+        return none if self.group is None else np.isin(self.group, groups)
+
+    def reviewing(self, groups: Sequence[int]) -> RankedCases:
+        """The same cases, those of these groups reviewed at any cut."""
+        doubt = np.where(self.in_groups(groups), np.inf, self.ranked.doubt)
+        return self._replace(ranked=self.ranked._replace(doubt=doubt))
+
 
 def candidate_cuts(
-    learned: Learned, group: Indices | None, limits: Sequence[Limit],
-    given: Floats | None = None, *, n_groups: int = 0, reviewed: Sequence[int] = (),
-    by_group: bool = False, priced: bool = False,
+    learned: Learned, limits: Sequence[Limit], rows: Any, *, given: Floats | None = None,
+    priced: bool = False,
 ) -> Floats:  # fmt: skip
-    """Cuts (m,) or (m, n_groups) from many reviews to few, by shares of reviews out of fold."""
-    errors = any(limit.limits_errors for limit in limits)
-    own = learned.own
+    """Cuts (m,) from many reviews to few, by shares of reviews of the ``rows`` (n,) out of fold."""
     if all(limit.rate == "mean_cost" for limit in limits):
-        cuts = np.array([learned.price_cut])  # the lowest expected cost
-    elif by_group and group is not None:
-        return _cuts_by_group(learned, group, n_groups, limits, reviewed, errors)
-    else:
-        rows = np.ones(len(own.doubt), dtype=bool)
-        if reviewed and group is not None:
-            rows = ~np.isin(group, list(reviewed))
-        ranking = _ranking(learned, rows)
-        cuts = ranking.cut[share_cuts(ranking, SHARES)] if given is None else given
-        if priced:  # limits count where prices would not keep them
-            if not errors:
-                cuts = np.maximum(cuts, learned.price_cut)
-            elif all(limit.limits_errors for limit in limits):
-                cuts = np.minimum(cuts, learned.price_cut)
-    cuts = np.unique(cuts)
-    if not reviewed or group is None:
-        return cuts
-    table = np.repeat(cuts[:, None], n_groups, axis=1)
-    table[:, list(reviewed)] = -np.inf
-    return table
-
-
-def _ranking(learned: Learned, rows: Any) -> Cuts:
-    return rank_cuts(
-        learned.own.doubt[rows], learned.chance[rows], ends=learned.ends, tie=learned.tie
-    )
-
-
-def _cuts_by_group(
-    learned: Learned, group: Indices, n_groups: int, limits: Sequence[Limit],
-    reviewed: Sequence[int], errors: bool,
-) -> Floats:  # fmt: skip
-    """A cut for each group, so that their errors, or reviews, are one share of their limits."""
-    wanted = [limit for limit in limits if limit.limits_errors == errors]
-    every = [limit.most for limit in wanted if limit.most is not None]
-    overall = min((x.most for x in wanted if x.by is None and x.most), default=max(every))
-    steps = STEPS if errors else SHARES
-    table = np.empty((len(steps), n_groups))
-    for g in range(n_groups):
-        if g in reviewed:
-            table[:, g] = -np.inf
-            continue
-        own = [limit.most for limit in wanted if (limit.by, limit.member) == ("group", g)]
-        most = min((m for m in own if m is not None), default=overall)
-        own_cases = group == g
-        # A group that nothing was learned about is cut as all cases are.
-        ranking = _ranking(learned, own_cases if own_cases.any() else np.ones_like(own_cases))
-        if errors:
-            rate = np.nan_to_num(ranking.accepted_error_rate, nan=0.0)
-            place = [int(np.argmax(rate <= step * most)) for step in steps]
-        else:
-            place = [int(share_cuts(ranking, [step * most])[0]) for step in steps]
-        table[:, g] = ranking.cut[place]
-    table = table if errors else table[::-1]
-    with np.errstate(invalid="ignore"):  # minus infinity, of groups that are reviewed
-        moved = (np.diff(table, axis=0) > 0).any(axis=1)
-    return table[np.append(True, moved)]
+        return np.array([learned.price_cut])  # the lowest expected cost
+    doubt, chance = learned.own.doubt[rows], learned.chance[rows]
+    ranking = rank_cuts(doubt, chance, ends=learned.ends, tie=learned.tie)
+    cuts = ranking.cut[share_cuts(ranking, SHARES)] if given is None else given
+    if priced:  # limits count where prices would not keep them
+        if not any(limit.limits_errors for limit in limits):
+            cuts = np.maximum(cuts, learned.price_cut)
+        elif all(limit.limits_errors for limit in limits):
+            cuts = np.minimum(cuts, learned.price_cut)
+    return np.unique(cuts)
 
 
 def sequence(
     cuts: Floats, limits: Sequence[Limit], hopes: Floats, price_cut: float | None = None
 ) -> Floats:
-    """Put candidates (m, ...), from many reviews to few, in the order of their tests.
+    """Put candidates (m,), from many reviews to few, in the order of their tests.
 
     If reviews help to keep a limit: from the one that is likeliest to be proved to those with fewer
     reviews.  Else, from the fewest reviews to more.
@@ -145,7 +104,7 @@ def sequence(
         return cuts[::-1]
     start = int(hopes.argmax())
     kept = cuts[start:]
-    if price_cut is not None and kept.ndim == 1:  # up to this cut, a review pays anyway
+    if price_cut is not None:  # up to this cut, a review pays anyway
         kept = kept[: max(1, int((kept <= price_cut).sum()))]
     return kept
 
@@ -220,9 +179,8 @@ def _mean_cost(cases: RankedCases, cuts: Floats, prices: Floats | None) -> tuple
     n, ranked = len(cases.y), cases.ranked
     review, decision = prices[cases.y, -1], prices[cases.y, ranked.forced]
     every = np.ones(n, dtype=bool)
-    first, second = decided_sums(
-        ranked, every, cases.group, cuts, [decision - review, decision**2 - review**2]
-    )
+    values = [decision - review, decision**2 - review**2]
+    first, second = decided_sums(ranked, every, cuts, values)
     mean = (review.sum() + first) / n
     square = ((review**2).sum() + second) / n
     return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
@@ -269,12 +227,10 @@ def bounds_of(
     return binomial_upper_bounds(np.round(bad), np.round(total), confidence), total
 
 
-def cost_bound(cases: RankedCases, cut: Any, confidence: float, prices: Floats | None) -> float:
+def cost_bound(cases: RankedCases, cut: float, confidence: float, prices: Floats | None) -> float:
     """Upper bound for the mean cost of a case at one candidate."""
     if prices is None:
         raise ValueError("max_cost needs prices")
-    of = cut if np.ndim(cut) == 0 or cases.group is None else cut[cases.group]
-    reviewed = cases.ranked.doubt >= of - cases.ranked.slack
-    column = np.where(reviewed, prices.shape[1] - 1, cases.ranked.forced)
+    column = cases.ranked.decisions([cut])[0]  # -1 is the last: a review
     low, high = float(prices.min()), float(prices.max())
     return float(mean_upper_bound(prices[cases.y, column], confidence, low, high))

@@ -59,9 +59,6 @@ def summarise(
     if policy is not None and policy.reviewed:
         names = _listed(policy.reviewed)
         sentences.append(f"All cases of {names} go to review: nothing can be promised for them.")
-    if policy is not None and policy.merged:
-        names = _listed(policy.merged)
-        sentences.append(f"Too small to promise anything for each, these count as one: {names}.")
     return " ".join(sentences)
 
 
