@@ -1,7 +1,5 @@
 """Errors that both programs and people can read; words that may be meant."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher

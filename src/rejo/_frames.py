@@ -3,8 +3,6 @@
 Nothing is imported for a kind of frame that is not there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any

@@ -4,8 +4,6 @@ Names come from data, so everything is escaped.  There is no script, and no colo
 notebook's own, light or dark, show through.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from html import escape
 from math import isnan

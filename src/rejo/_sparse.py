@@ -6,8 +6,6 @@ only when it builds the matrix, and not all of them, so matrices that come from 
 here before anything uses them.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -28,8 +28,6 @@ A file may hold anything in any attribute.  Compiled code takes shapes and indic
 they raise is a refusal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real

@@ -7,8 +7,6 @@ and add a row to the table.
 Estimators are imported only when a method is built, because ``rejo --help`` reads the names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -22,8 +22,6 @@ array([[0. , 1. , 0.2],
 (array([ 0, -1]), array([-0.1,  0.2]))
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -21,8 +21,6 @@ array([[0.2, 0.8, 0.8, 0.8],
        [0.8, 0.8, 0.8, 0.2]])
 """
 
-from __future__ import annotations
-
 from numbers import Integral, Real
 from typing import Any, Literal
 

@@ -17,8 +17,6 @@ array([  0. ,   4.4, 118.4])
 array([[170.,  70.]])
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
 

@@ -1,7 +1,5 @@
 """What a bug report needs: versions, the engine that runs, the system."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -1,7 +1,5 @@
 """Independent classifiers, one for each boundary, whose boundaries may cross."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

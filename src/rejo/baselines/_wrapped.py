@@ -1,7 +1,5 @@
 """What the rivals around a standard classifier share: clones, weights, folds and scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass

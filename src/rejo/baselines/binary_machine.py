@@ -1,7 +1,5 @@
 """What the kernel machines among the rivals share: two classes, one function, two cut-offs."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

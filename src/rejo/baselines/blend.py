@@ -1,7 +1,5 @@
 """Posteriors of several classifiers, averaged: boundaries cannot be averaged, posteriors can."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self

@@ -1,7 +1,5 @@
 """From the scores of a classifier to posteriors, on points that it was not trained on."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

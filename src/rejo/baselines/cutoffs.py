@@ -1,7 +1,5 @@
 """Cut-offs on scores and posteriors that minimise the risk: a sort and cumulative sums."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rejo._typing import Floats, Indices, Mask

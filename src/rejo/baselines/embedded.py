@@ -1,7 +1,5 @@
 """The support vector machine with embedded reject option of Fumera & Roli (2002)."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Frank and Hall's splits of ordered classes, with a reject region at each."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """Any classifier with a reject option, and a detector for cases unlike those of training."""
 
-from __future__ import annotations
-
 from copy import copy
 from functools import partial
 from numbers import Integral, Real

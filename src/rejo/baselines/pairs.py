@@ -1,7 +1,5 @@
 """Two independent classifiers, one for each edge of the reject region."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 

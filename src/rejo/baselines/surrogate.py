@@ -1,7 +1,5 @@
 """Support vector machines trained on a convex surrogate of the loss with rejection."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self

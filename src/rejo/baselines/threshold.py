@@ -1,7 +1,5 @@
 """One standard classifier, and decisions by its posteriors and by prices, or by cut-offs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """The contract of a classifier that may reject: what it decides, and how sure it is."""
 
-from __future__ import annotations
-
 import warnings
 from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass

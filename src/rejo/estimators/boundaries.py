@@ -1,7 +1,5 @@
 """Classifiers by boundaries between ordered classes: scores -> count -> labels."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterable
 from copy import copy

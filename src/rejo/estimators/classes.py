@@ -1,7 +1,5 @@
 """From ``y`` and sample weights to arrays for a solver."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cases as numbers on their way to a classifier, and the feature that each number belongs to."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from copy import copy

@@ -6,8 +6,6 @@ is all that is needed to go on, here or elsewhere.  Ranks of one collective call
 the same order; on one machine there is one, and no sockets.
 """
 
-from __future__ import annotations
-
 import json
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -3,8 +3,6 @@
 Parameters are read and set by name: neither XGBoost nor LightGBM is imported.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral

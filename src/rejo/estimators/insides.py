@@ -1,7 +1,5 @@
 """What a fitted model is made of, as far as pulls of features need to know."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Kernel logistic regression that may answer "review"."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the learners with a kernel share: checks of it, ``gamma``, ``g``, support vectors."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A linear classifier that may answer "review", for many points and for streams."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

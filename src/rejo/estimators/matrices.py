@@ -1,7 +1,5 @@
 """Tables as trees see them: numbers, codes of categories, and what is missing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the constraints of the classifiers' parameters have in common."""
 
-from __future__ import annotations
-
 from math import isfinite
 from numbers import Real
 from typing import Any

@@ -3,8 +3,6 @@
 A pipeline has no methods for reviews: :func:`review`, :func:`queue` and :func:`judge` have them.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Classifiers that decide by posteriors at prices, and at other prices without a fit."""
 
-from __future__ import annotations
-
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self

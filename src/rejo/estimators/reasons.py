@@ -4,8 +4,6 @@
 :func:`doubtful_features` on the whole.
 """
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Any, NamedTuple
 

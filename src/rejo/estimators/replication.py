@@ -1,7 +1,5 @@
 """A reject option for any binary classifier with sample weights."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """rejoSVM: a support vector machine that may answer "review"."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real

@@ -6,8 +6,6 @@ that have nearly everything in common.  The kernel matrix of all cases is comput
 of all models of a fold come from one product with the kernel values of its test cases.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod

@@ -1,7 +1,5 @@
 """Pulls of a linear score; and of any score: replace a feature by typical values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pulls of a sum of trees, by the numbers of training cases in their nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Pulls and reviews in words: which features stand out, and at which values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import date, datetime
 from itertools import pairwise

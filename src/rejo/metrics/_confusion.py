@@ -1,7 +1,5 @@
 """Confusion with rejections; the mean of any loss between ordered classes; crossed boundaries."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ together. So a curve has one entry for each distinct sureness, and one for the t
 where everything is rejected. Points of weight 0 are left out.
 """
 
-from __future__ import annotations
-
 from math import log1p
 from typing import Literal, NamedTuple
 

@@ -9,8 +9,6 @@ reviewed where its decision would have been right or wrong; everything here foll
 counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """How good are posteriors? Log loss, and what happened where they said 70 %."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, NamedTuple
 
 import numpy as np

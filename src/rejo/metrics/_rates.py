@@ -1,7 +1,5 @@
 """Rates, the costs that combine them, and the qualities of Condessa and colleagues."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ of a loss that has more than two values, such as what a case costs, is bounded b
 someone who bets against "the mean is at least ``m``" gets rich only if it is not.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

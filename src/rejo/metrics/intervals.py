@@ -1,7 +1,5 @@
 """Confidence intervals of rates and of any other measure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 

@@ -1,7 +1,5 @@
 """Prices as they are given: texts, dicts, CSV files and frames, as entries."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """From entries to prices of known classes, with a clear error for each gap."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple, NoReturn

@@ -1,7 +1,5 @@
 """When a review pays, and prices in plain words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

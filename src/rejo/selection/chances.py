@@ -6,8 +6,6 @@ which they happen to be few, and new cases see more.  A curve with three paramet
 to chance: the cut at which it meets the limit is exceeded about as often as not.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

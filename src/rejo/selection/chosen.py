@@ -1,7 +1,5 @@
 """What the searches share: the model that was chosen answers."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a comparison of methods says: means, paired differences, a verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import floor, log10

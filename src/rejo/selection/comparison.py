@@ -1,7 +1,5 @@
 """Which method is best on these data? All methods on the same splits, and paired differences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from time import perf_counter

@@ -6,8 +6,6 @@ that ranking.  A budget is a number of cases from the top; an allowed error is t
 after which the errors among the rest are few enough; prices are the cut at zero.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 

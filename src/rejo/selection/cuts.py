@@ -4,8 +4,6 @@ A budget, or an allowed error, is met by a cut in a ranking: of posterior learne
 is worth; of learners that were trained for one reject cost, by their own sureness.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What is cross-validated: checked cases, folds, reject costs, and one model for each of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple

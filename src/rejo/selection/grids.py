@@ -6,8 +6,6 @@ the model has one.  Models that decide by posteriors are tuned by log loss, whic
 on prices; others by their ``score``, 1 minus the mean cost of a case.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

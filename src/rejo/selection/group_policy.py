@@ -1,7 +1,5 @@
 """The groups that a model knows, and those whose every case is reviewed."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

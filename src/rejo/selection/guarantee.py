@@ -8,8 +8,6 @@ that are tested in an order which was settled before take no correction, if the 
 ends the test (:mod:`rejo.selection.sequences`).
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

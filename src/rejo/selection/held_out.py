@@ -4,8 +4,6 @@ Of these, some choose the operating point, and the others say what to expect of 
 is promised: the same cases must not do both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple

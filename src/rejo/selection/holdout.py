@@ -1,7 +1,5 @@
 """Which cases are held out to prove a promise."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

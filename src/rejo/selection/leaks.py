@@ -5,8 +5,6 @@ A model that learns from it looks perfect, and is useless for new cases, which l
 is tried alone, on cases that were not used to learn from it.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A learner, and the ranking of the cases that it learned from, out of fold."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ Also whether a case costs no more than was promised.  Limits for all cases are j
 :mod:`rejo.selection.verdicts`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

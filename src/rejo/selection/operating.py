@@ -1,7 +1,5 @@
 """From a target that a manager can state to a fitted classifier, and what to expect of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self

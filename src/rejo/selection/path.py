@@ -1,7 +1,5 @@
 """How many cases a classifier rejects and gets wrong as the price of a rejection changes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar

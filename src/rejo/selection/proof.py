@@ -4,8 +4,6 @@ With a confidence, some cases are held out.  Candidates, and the order in which 
 settled without them (:mod:`rejo.selection.sequences`); they accept or refuse.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ they reject first.  An operating point is a cut in the ranking, and cuts are nes
 reviewed at one is reviewed at all that follow.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

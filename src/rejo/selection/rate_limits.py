@@ -4,8 +4,6 @@ Each limits a rate among some of the cases: errors among the ill, wrong approval
 region.  All of them must hold at the same operating point.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple

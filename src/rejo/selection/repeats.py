@@ -5,8 +5,6 @@ prove no more than one, and a model has seen a calibration case whose copy it le
 a table with few different values are often identical by chance, and such cases are independent.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from typing import Any

@@ -6,8 +6,6 @@ fitted at each of several; the one that comes closest to the target then reviews
 cases along its own ranking (:func:`search_path`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """An operating point in a paragraph without mathematics."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import floor, log10
 from typing import NamedTuple

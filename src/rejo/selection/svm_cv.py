@@ -1,7 +1,5 @@
 """RejoSVC with parameters chosen by cross-validation, for every reject cost in one call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product

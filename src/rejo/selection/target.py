@@ -1,7 +1,5 @@
 """What a manager asks for: a budget, an allowed error or prices, checked, as numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, NamedTuple

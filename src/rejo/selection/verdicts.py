@@ -1,7 +1,5 @@
 """Was the target met? What was asked for in training, against cases whose classes are known."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import isnan, sqrt
 from typing import NamedTuple

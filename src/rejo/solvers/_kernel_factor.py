@@ -8,8 +8,6 @@ of ``Z``.  So a problem on ``Z`` is the problem in the kernel's space, among the
 stops at a rank that it is given: then the pivots are a random sample, as in the method of Nystroem.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

@@ -10,8 +10,6 @@ found in rounds: with the duals ``z_iq`` of the last one, ``max_a a m - delta/2 
 points at the kink.  Every evaluation yields a duality gap.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

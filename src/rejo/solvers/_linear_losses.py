@@ -4,8 +4,6 @@ A loss knows the classes ``k`` (n,) and weights ``v`` (n,), or None for all 1, o
 called with the ``rows`` of some of them, their scores ``t`` (m,) and the thresholds ``b`` (Q,).
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

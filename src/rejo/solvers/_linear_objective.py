@@ -4,8 +4,6 @@ All replicas of a point share ``w.x_i``: a value with its gradient reads ``X`` o
 and the Hessian ``X' diag(sum_q d_iq) X`` is that of one linear model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The linear problem on a stream: one chunk of points after another, none of them kept."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

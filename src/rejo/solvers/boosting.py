@@ -10,8 +10,6 @@ pass.  If every row of the loss is convex, as for any reject cost with ``s=None`
 fall, whatever ``g``.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -12,8 +12,6 @@ new descents from near the lowest minimum.  Dense rows go down in ``_embedded.cp
 here in NumPy is to read first, and does the same for sparse rows and where that was not built.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Which extensions were built, from what, and how to build those that are missing."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

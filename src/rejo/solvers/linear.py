@@ -13,8 +13,6 @@ with its derivatives; ``_linear_descent``, which minimises it, and makes the hin
 ``_linear_streams``, which learns from one chunk of points after another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 

@@ -13,8 +13,6 @@ where ``t_iq = y_iq m_iq`` and ``m_iq`` is the margin of the hinge, 1 in rejoSVM
 The score of a replica is ``g(x_i) + b_q`` with ``g = K B``, ``b_q = b_0 + h^2 G_q``.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

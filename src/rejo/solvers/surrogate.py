@@ -9,8 +9,6 @@ each kink: equal labels, the margins in the linear term, ``h = 0``.  Here are th
 such losses, each of two kinks; ``svm`` solves them.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -16,8 +16,6 @@ interior point on a low-rank factor of it, with a crossover to an exact active s
 pairs within working sets, where neither fits.  ``reference`` runs where they were not built.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property

@@ -1,7 +1,5 @@
 """What goes into the kernel solvers, what comes out, and the order of a path of solves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 
