@@ -15,8 +15,8 @@ and may have
 - ``_restore_state(self)``, which computes what is not saved because it follows from the rest;
 - ``_operating_point(self)``, which returns the costs that it was fitted for, and its target;
 - ``_training_rows``, the names of the attributes that hold rows of the training set;
-- ``_copies`` and ``_replicas``, if a part is fitted on copies of each row: by the name of the part,
-  that of an attribute with an entry for each copy; and a method that makes the copies of a table;
+- ``_copies``, if a part is fitted on copies of each row: by the name of the part, that of an
+  attribute with an entry for each copy;
 - ``_weighted``, the names of the attributes with the names, the fitted members and their weights;
 - ``_not_saved``, the names of the attributes that copies and pickles do not get either;
 - ``_to_onnx(self, graph, X)``, which adds the computation of the boundary scores to an ONNX graph;

@@ -176,7 +176,7 @@ def test_a_blend_on_a_table_comes_back_and_says_what_is_in_it(applicants, path):
         "10.0 % forest: RandomForestClassifier",
         "DecisionTreeClassifier x 5",
     ]
-    assert n_pivots <= file.n_training_rows <= n_pivots + 9
+    assert file.n_training_rows == max(n_pivots, 9)
     assert "; chosen for at most 30.0 % to review" in str(file)
 
 
@@ -355,7 +355,7 @@ def test_inspect_says_that_a_kernel_machine_contains_training_rows(data, path):
     save(model, path, X=X, y=y)
     n = len(model[-1].support_)
     assert inspect(path).n_training_rows == n
-    assert f"CONTAINS {n} TRAINING ROWS" in str(inspect(path))
+    assert f"CONTAINS AT LEAST {n} TRAINING ROWS" in str(inspect(path))
     assert inspect(path).estimators.splitlines() == [
         "Pipeline",
         "  StandardScaler",

@@ -1,4 +1,4 @@
-"""Whether a file says how many training rows it contains."""
+"""Whether a file says that it contains training rows, and how many at least."""
 
 import json
 import zipfile
@@ -9,15 +9,13 @@ from io import BytesIO
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 from sklearn.svm import SVC
@@ -46,9 +44,9 @@ from rejo.baselines import (
 from rejo.estimators import RejectClassifier
 from rejo.persistence import ModelFileError, _training_rows, inspect, load, save
 from rejo.persistence._arrays import array_bytes, repack_sparse
-from rejo.persistence._container import SCHEMA, pack
-from rejo.persistence._rows import count_rows, first_rows, hashes
-from rejo.persistence._trusted import ESTIMATORS
+from rejo.persistence._container import pack
+from rejo.persistence._training_rows import first_rows, n_distinct
+from rejo.persistence._trusted import ESTIMATORS, KNOWN, type_name_of
 from rejo.selection import RejoSVCCV
 from rejo.tables import TableEncoder
 
@@ -179,25 +177,27 @@ def around(name):
     return [make_pipeline(part, RejoSVC()), ReplicationClassifier(make_pipeline(part, SVC()))]
 
 
-def arrays(part, seen):
-    """All arrays in a model."""
+def arrays(part, seen, owner=None):
+    """All arrays in a model, each with the full name of the class that holds it."""
     if id(part) in seen:
         return
     seen[id(part)] = part
+    name = type_name_of(part)
+    owner = name if name in KNOWN or isinstance(part, BaseEstimator) else owner
     if isinstance(part, np.ndarray) and part.dtype == object:
         part = part.ravel().tolist()
     if sparse.issparse(part):
-        yield part.toarray()
+        yield owner, part.toarray()
     elif isinstance(part, np.ndarray):
-        yield part
+        yield owner, part
     elif isinstance(part, dict):
         for value in part.values():
-            yield from arrays(value, seen)
+            yield from arrays(value, seen, owner)
     elif isinstance(part, (list, tuple)):
         for value in part:
-            yield from arrays(value, seen)
+            yield from arrays(value, seen, owner)
     elif hasattr(part, "__dict__") and not isinstance(part, type):
-        yield from arrays(vars(part), seen)
+        yield from arrays(vars(part), seen, owner)
 
 
 def seen_stages(model, X):
@@ -221,45 +221,40 @@ def seen_stages(model, X):
 
 
 def brute_force(model, X):
-    """Compare all rows with all others; rows that are equal at some stage count as one."""
-    n = X.shape[0]
-    held = [a for a in arrays(model, {}) if a.ndim == 2 and a.dtype.kind in "if"]
-    found, pairs = set(), set()
-    for Z in seen_stages(model, X):
-        rows = [array for array in held if array.shape[1] == Z.shape[1]]
-        if Z.shape[1] > 1 and rows:
-            near = np.isclose(Z[:, None], np.vstack(rows), rtol=1e-9, atol=1e-12).all(axis=2)
-            here = np.flatnonzero(near.any(axis=1))
-            found |= {i % n for i in here}
-            _, first = np.unique(Z[here].round(9), axis=0, return_inverse=True)
-            pairs |= {
-                (here[np.argmax(first == g)] % n, i % n) for g, i in zip(first, here, strict=True)
-            }
-    rows = sorted(found)
-    place = {row: i for i, row in enumerate(rows)}
-    graph = np.zeros((len(rows), len(rows)))
-    for i, j in pairs:
-        graph[place[i], place[j]] = 1
-    return connected_components(graph, directed=False)[0] if rows else 0
+    """Compare all rows of all stages with those of all arrays, whatever their classes declare.
+
+    Return the rows of ``X`` that each class holds.
+    """
+    found = {}
+    stages = [Z for Z in seen_stages(model, X) if Z.shape[1] > 1]
+    for owner, array in arrays(model, {}):
+        if array.ndim == 2 and array.dtype.kind in "if":
+            for Z in stages:
+                if Z.shape[1] == array.shape[1]:
+                    near = np.isclose(Z[:, None], array, rtol=1e-9, atol=1e-12).all(axis=2)
+                    rows = np.flatnonzero(near.any(axis=1)) % X.shape[0]
+                    found.setdefault(owner, set()).update(rows.tolist())
+    return {owner: rows for owner, rows in found.items() if rows}
 
 
 def check(model, X, y, path, **options):
-    """Save a fitted model with and without its table; return how many rows it holds."""
+    """Save a fitted model; each class that holds rows must say so.  Return how many it says."""
     save(model, path, X=X, y=y, overwrite=True, **options)
-    file, expected = inspect(path, **options), brute_force(load(path, **options), X)
-    assert file.n_training_rows == file.training_rows == expected <= X.shape[0]
-    said = f"CONTAINS {expected:,} TRAINING ROW" if expected else "contains no training rows"
-    assert said in str(file)
-    save(model, path, overwrite=True, **options)
-    shown = inspect(path, **options)
-    assert shown.training_rows is None
-    if shown.n_training_rows is None:
+    file, held = inspect(path, **options), brute_force(load(path, **options), X)
+    known = held.keys() & KNOWN.keys()
+    assert {name for name in known if not KNOWN[name].rows} == set()
+    assert held.keys() - known <= set(options.get("trusted", ()))
+    n = file.n_training_rows
+    if n is None:
         assert options
-        return expected
-    assert shown.n_training_rows <= expected
-    assert (shown.n_training_rows > 0) == (expected > 0)
-    assert ("CONTAINS AT LEAST" in str(shown)) == (expected > 0)
-    return expected
+        assert not known
+        assert "may contain training rows" in str(file)
+        return 0
+    assert n <= len(set().union(*held.values()))
+    assert (n > 0) == bool(known)
+    said = f"CONTAINS AT LEAST {n:,} TRAINING ROW" if n else "contains no training rows"
+    assert said in str(file)
+    return n
 
 
 @pytest.fixture
@@ -274,6 +269,24 @@ def test_every_public_estimator_is_among_them():
         name for name, value in public.items() if isinstance(value, type) and hasattr(value, "fit")
     }
     assert estimators - {"RejectClassifier"} == OWN.keys()
+
+
+@pytest.mark.parametrize(
+    ("model", "holders"),
+    [
+        (ThresholdRejectClassifier(CalibratedClassifierCV(SCALED_SVC, cv=3)), {"SVC"}),
+        (
+            ReplicationClassifier(make_pipeline(Nystroem(n_components=9), SVC())),
+            {"Nystroem", "SVC"},
+        ),
+        (make_pipeline(SOME_COLUMNS, RejoKernelLogistic()), {"Nystroem", "RejoKernelLogistic"}),
+        (RejoLinear(), set()),
+    ],
+)
+def test_brute_force_finds_the_classes_that_hold_rows(model, holders):
+    X, y = data()
+    found = brute_force(model.fit(X, y), X)
+    assert {name.rpartition(".")[2] for name in found} == holders
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -305,10 +318,11 @@ def test_rows_in_or_after_an_estimator_of_scikit_learn(name, path):
 def test_rows_in_or_after_an_estimator_that_a_caller_allows(name, path):
     X, y = data()
     for model in around(name):
-        assert check(model.fit(X, y), X, y, path, trusted=[name, *FUNCTIONS]) > 4
+        n = check(model.fit(X, y), X, y, path, trusted=[name, *FUNCTIONS])
+        assert (n == 0) == name.endswith("NuSVC")  # rejo does not know what that holds
 
 
-# ---- the cases that were missed, or counted twice ------------------------------------------
+# ---- wrappers, equal rows, sparse rows -----------------------------------------------------
 
 
 def large():
@@ -327,36 +341,28 @@ def large():
     ],
     ids=["calibrated", "calibrated pipeline", "frozen", "frozen pipeline"],
 )
-@pytest.mark.parametrize("with_table", [True, False])
-def test_rows_inside_a_wrapper_are_seen(estimator, with_table, path):
+def test_rows_inside_a_wrapper_are_seen(estimator, path):
     X, y = large()
-    save(
-        ThresholdRejectClassifier(estimator).fit(X, y),
-        path,
-        **({"X": X, "y": y} if with_table else {}),
-    )
+    save(ThresholdRejectClassifier(estimator).fit(X, y), path)
     file = inspect(path)
     assert 100 < file.n_training_rows <= 300
     assert "contains no training rows" not in str(file)
     assert " SVC, " in file.estimators
 
 
-@pytest.mark.parametrize("with_table", [True, False])
-def test_a_row_in_many_models_counts_once(with_table, path):
+def test_a_row_in_many_models_counts_once(path):
     X, y = large()
     model = RejoSVCCV(Cs=[1.0], gammas=[0.1, 1.0], cv=2).fit(X, y)
     parts = list(model.best_estimators_.values())
     assert sum(len(part.support_) for part in parts) > 1000
-    save(model, path, **({"X": X, "y": y} if with_table else {}))
-    rows = set().union(*(part.support_.tolist() for part in parts))
-    assert inspect(path).n_training_rows <= len(rows) <= 300
-    assert inspect(path).n_training_rows >= max(len(part.support_) for part in parts)
+    save(model, path)
+    assert inspect(path).n_training_rows == max(len(part.support_) for part in parts)
 
 
 def test_equal_rows_count_once(path):
     X, y = data()
     X, y = np.vstack([X, X]), np.concatenate([y, y])
-    save(RejoSVC().fit(X, y), path, X=X, y=y)
+    save(RejoSVC().fit(X, y), path)
     assert N / 2 < inspect(path).n_training_rows <= N
 
 
@@ -364,10 +370,9 @@ def test_one_feature(path):
     X, y = data()
     X = X.sum(axis=1, keepdims=True)
     for model in (RejoSVC(), ReplicationClassifier(SVC())):
-        save(model.fit(X, y), path, X=X, y=y, overwrite=True)
-        file = inspect(path)
-        assert file.n_training_rows == file.training_rows > 10
-    save(RejoLinear().fit(X, y), path, X=X, y=y, overwrite=True)
+        save(model.fit(X, y), path, overwrite=True)
+        assert inspect(path).n_training_rows > 10
+    save(RejoLinear().fit(X, y), path, overwrite=True)
     assert inspect(path).n_training_rows == 0
 
 
@@ -379,13 +384,9 @@ def test_sparse_rows(form, model, path):
     random = np.random.RandomState(0)
     X = form(sparse.random(80, 30, density=0.2, random_state=random, format="csr"))
     y = (np.asarray(X.sum(axis=1)).ravel() > 3).astype(int)
-    save(model.fit(X, y), path, X=X, y=y)
+    save(model.fit(X, y), path)
     part = getattr(model, "estimator_", model)
     assert inspect(path).n_training_rows == len(part.support_) > 10
-    save(model, path, X=X.toarray(), y=y, overwrite=True)  # the same rows
-    assert inspect(path).training_rows == len(part.support_)
-    save(model, path, overwrite=True)
-    assert inspect(path).n_training_rows == len(part.support_)
 
 
 def test_a_kernel_matrix_is_not_a_table(path):
@@ -394,14 +395,6 @@ def test_a_kernel_matrix_is_not_a_table(path):
     save(RejoSVC(kernel="precomputed").fit(K, y), path, X=K, y=y)
     assert inspect(path).n_training_rows == 0
     assert "contains no training rows" in str(inspect(path))
-
-
-def test_a_class_of_one_row_is_its_own_mean(path):
-    X, y = data()
-    X, y = np.vstack([X, [[5.0, 6.25, 7.5]]]), np.append(y, 2)
-    save(ThresholdRejectClassifier(GaussianNB()).fit(X, y), path, X=X, y=y)
-    assert inspect(path).n_training_rows == 1
-    assert "CONTAINS 1 TRAINING ROW:" in str(inspect(path))
 
 
 def test_text_and_dates_before_an_encoder(path):
@@ -417,105 +410,6 @@ def test_text_and_dates_before_an_encoder(path):
     assert 10 < check(model, frame, y, path) <= N
 
 
-# ---- rows in arrays of many forms ----------------------------------------------------------
-
-
-def stored(*arrays, lists=()):
-    """The members of a file with some arrays and lists."""
-    members = {}
-    for i, array in enumerate(arrays):
-        if sparse.issparse(array):
-            file = BytesIO()
-            sparse.save_npz(file, array)
-            members[f"{i}.npz"] = repack_sparse(file.getvalue())
-        else:
-            members[f"{i}.npy"] = array_bytes(array)
-    return members | {SCHEMA: json.dumps([node(part) for part in lists]).encode()}
-
-
-def node(value):
-    if isinstance(value, list):
-        return {"__loader__": "ListNode", "content": [node(item) for item in value]}
-    return {"__loader__": "JsonNode", "content": json.dumps(value), "is_json": True}
-
-
-MODEL = LogisticRegression()  # a part that does nothing to the table
-
-FORMS = {
-    "as it is": lambda X: stored(X),
-    "single precision": lambda X: stored(X.astype(np.float32)),
-    "single precision in double": lambda X: stored(X.astype(np.float32).astype(np.float64)),
-    "with last digits changed": lambda X: stored(X * (1 + 4e-16)),
-    "columns": lambda X: stored(np.asfortranarray(X.T)),
-    "one after the other": lambda X: stored(X.ravel()),
-    "a stack": lambda X: stored(X.reshape(2, 10, 4)),
-    "sparse": lambda X: stored(sparse.csr_array(X)),
-    "sparse columns": lambda X: stored(sparse.csc_matrix(X)),
-    "sparse, in columns": lambda X: stored(sparse.csr_array(X.T)),
-    "among others": lambda X: stored(np.vstack([X + 1, X, -X])),
-    "in two arrays": lambda X: stored(X[:12], X[8:]),
-    "lists": lambda X: stored(lists=[X.tolist()]),
-    "single lists": lambda X: stored(lists=X.tolist()),
-}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_rows_are_found_in_every_form(form):
-    X = np.random.RandomState(0).normal(size=(20, 4)) * [1, 1e6, 1e-6, 1]
-    members = FORMS[form](X)
-    assert count_rows(members, MODEL, X) == 20
-    assert count_rows(members, MODEL, sparse.csr_matrix(X)) == 20
-    assert count_rows(members, MODEL, X.tolist()) == 20
-    assert count_rows(members, MODEL, X[3:8]) == 5
-    assert count_rows(members, MODEL, X + 1e-3) == 0
-
-
-@pytest.mark.parametrize("dtype", [object, "U9"])
-def test_rows_of_text_are_found(dtype):
-    X = np.array([[f"name {i}", f"street {i}", "x"] for i in range(9)], dtype=object)
-    array = X.astype(dtype)
-    members = stored(lists=[X.tolist()]) if dtype is object else stored(array)
-    assert count_rows(members, MODEL, X) == 9
-    assert count_rows(members, MODEL, X[:, ::-1]) == 0
-
-
-@pytest.mark.parametrize(
-    "array",
-    [
-        np.zeros((2, 3)),
-        np.zeros(3),
-        np.ones(3),
-        np.arange(3),
-        np.array([0, 1, 2.0]),
-        np.eye(3)[:1],
-        np.array([[4, 7, 2], [0.5, 7, 1]]),
-    ],
-    ids=repr,
-)
-def test_plain_numbers_are_not_taken_for_a_row(array):
-    X = np.vstack([np.zeros(3), np.ones(3), np.arange(3), np.eye(3), [4, 7, 2], [5, 5, 0]])
-    assert count_rows(stored(array), MODEL, X) == 0
-    assert count_rows(stored(X[2:5]), MODEL, X) == 3  # but they are rows among rows
-
-
-def test_gaps_and_huge_numbers():
-    X = np.array([[np.nan, 1.5, 2], [np.inf, 1e308, -1e308], [np.nan, np.nan, np.nan]])
-    assert count_rows(stored(X), MODEL, X) == 3
-    assert count_rows(stored(X[:1]), MODEL, X) == 1
-
-
-def test_a_table_that_the_model_does_not_take(path):
-    X, y = data()
-    model = make_pipeline(StandardScaler(), RejoSVC()).fit(X, y)
-    save(model, path, X=X[:, :2], y=y)
-    file = inspect(path)
-    assert file.training_rows is None
-    assert f"CONTAINS AT LEAST {len(model[-1].support_)} TRAINING ROWS" in str(file)
-    save(model, path, X=-X, y=y, overwrite=True)  # not the table it was fitted on
-    assert inspect(path).training_rows == 0
-    assert f"CONTAINS AT LEAST {len(model[-1].support_)} TRAINING ROWS" in str(inspect(path))
-
-
 # ---- what is read from a file --------------------------------------------------------------
 
 
@@ -526,24 +420,15 @@ def rewrite(path, **facts):
     path.write_bytes(pack({"rejo.json": json.dumps(header).encode(), **members}))
 
 
-def test_a_file_that_denies_its_rows_is_not_believed(path):
+@pytest.mark.parametrize("claim", [0, 3, None])
+def test_a_file_cannot_deny_its_rows(claim, path):
     X, y = data()
     model = RejoSVC().fit(X, y)
-    save(model, path, X=X, y=y)
-    n = len(model.support_)
-    for claim in (0, 3, None):
-        rewrite(path, training_rows=claim)
-        assert f"CONTAINS AT LEAST {n} TRAINING ROWS" in str(inspect(path))
-    rewrite(path, training_rows=1000)
-    assert inspect(path).n_training_rows == 1000
-
-
-@pytest.mark.parametrize("claim", [-1, True, 2**48, 1.5, "7", [7], {}])
-def test_a_claim_that_is_not_a_count_is_refused(claim, path):
-    X, y = data()
-    save(RejoLinear().fit(X, y), path)
-    rewrite(path, training_rows=claim)
-    with pytest.raises(ModelFileError, match=r"training rows|of another type"):
+    save(model, path)
+    rewrite(path, notes="contains no training rows")
+    assert f"CONTAINS AT LEAST {len(model.support_)} TRAINING ROWS" in str(inspect(path))
+    rewrite(path, n_training_rows=claim)
+    with pytest.raises(ModelFileError):
         inspect(path)
 
 
@@ -553,26 +438,22 @@ def test_rows_of_a_type_that_is_not_known_are_not_denied(path):
     save(model, path, trusted=[name])
     file = inspect(path, trusted=[name])
     assert file.n_training_rows is None
-    assert "training rows were not counted: save the model with X and y to count them" in str(file)
-    save(model, path, X=X, y=y, trusted=[name], overwrite=True)
-    assert "contains no training rows" in str(inspect(path, trusted=[name]))
+    assert "may contain training rows" in str(file)
 
 
 def test_rows_that_differ_in_the_last_digits_are_different(path):
     X, y = data()
     account = np.column_stack([4e15 + np.arange(len(X)), np.arange(len(X)) % 2])
     model = RejoSVC(gamma=1.0).fit(account, y)
-    save(model, path, X=account, y=y)
-    assert inspect(path).n_training_rows >= len(model.support_vectors_)
+    save(model, path)
+    assert inspect(path).n_training_rows == len(model.support_vectors_)
 
 
 def test_no_more_rows_than_there_are_with_a_scaler_in_each_fold(path):
     X, y = data()
     inner = CalibratedClassifierCV(make_pipeline(MinMaxScaler(), SVC()))
     model = ThresholdRejectClassifier(inner, reject_cost=0.2).fit(X, y)
-    save(model, path, X=X, y=y)
-    assert 0 < inspect(path).n_training_rows <= len(X)
-    save(model, path, overwrite=True)
+    save(model, path)
     assert 0 < inspect(path).n_training_rows <= len(X)
 
 
@@ -597,21 +478,50 @@ def test_of_many_rows_some_are_looked_at(path, monkeypatch):
     assert "CONTAINS AT LEAST 7 TRAINING ROWS" in str(inspect(path))
 
 
+def stored(array):
+    """The name and the bytes of an array in a file."""
+    if not sparse.issparse(array):
+        return "0.npy", array_bytes(array)
+    file = BytesIO()
+    sparse.save_npz(file, array)
+    return "0.npz", repack_sparse(file.getvalue())
+
+
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, np.float32, sparse.csr_array])
 def test_the_first_rows_of_a_stored_table(form):
     A = np.random.RandomState(0).normal(size=(9, 3))
-    members = stored(form(A))
-    name = min(members.keys() - {SCHEMA})
-    rows = first_rows(name, members[name], 4)
+    rows = first_rows(*stored(form(A)), 4)
     rows = rows.toarray() if sparse.issparse(rows) else rows
     np.testing.assert_array_equal(rows, A[:4].astype(rows.dtype))
-    for other in (np.ones((2, 3), bool), np.ones(3), np.ones((2, 0)), np.array([["a"]])):
-        assert first_rows("0.npy", stored(other)["0.npy"], 4) is None
 
 
-def test_hashes_of_dense_and_sparse_rows_agree():
-    A = sparse.random(50, 20, density=0.1, random_state=np.random.RandomState(0)).toarray()
-    A[7] = 0
-    A[8, 3] = -0.0
-    np.testing.assert_array_equal(hashes(A), hashes(sparse.csr_array(A)))
-    assert len(np.unique(hashes(A)[0])) == len(np.unique(A, axis=0))
+@pytest.mark.parametrize(
+    "array", [np.ones((2, 3), bool), np.ones(3), np.ones((2, 0)), np.array([["a"]])]
+)
+def test_what_is_not_a_table_has_no_rows(array):
+    assert first_rows(*stored(array), 4) is None
+
+
+@pytest.mark.parametrize("limit", [1, 7, 100])
+def test_of_long_rows_few_values_are_looked_at(limit, monkeypatch):
+    monkeypatch.setattr(_training_rows, "LOOKED_AT", limit)
+    A = np.ones((9, 3))
+    assert (first_rows(*stored(A), 9) is None) == (limit < 3)
+    assert first_rows(*stored(sparse.csr_array(A)), 9).shape[0] == min(9, limit // 3)
+
+
+@pytest.mark.parametrize(
+    "form", [np.asarray, np.asfortranarray, np.float32, np.int16, sparse.csr_array]
+)
+def test_distinct_rows_are_counted(form):
+    A = np.random.RandomState(0).randint(-1, 2, size=(50, 3)) * 1.0
+    A[7:9] = 0
+    A[8, 1] = -0.0
+    rows = form(A)
+    assert n_distinct(rows) == len(np.unique(A, axis=0)) < 50
+    assert n_distinct(rows[:0]) == 0
+
+
+def test_zeros_that_a_sparse_table_stores_are_zeros():
+    rows = sparse.csr_array(([1.0, 0.0, 1.0], [0, 2, 0], [0, 2, 3, 3]), shape=(3, 4))
+    assert n_distinct(rows) == 2

@@ -272,13 +272,6 @@ class ReplicationClassifier(inner.WrapsClassifier, PosteriorsMixin):
             return X
         return self._check_transformed(self.transformer_.transform(X), self.estimator_)
 
-    def _replicas(self, X: Any) -> tuple[Any, Indices]:
-        """All copies of all points, as the estimator sees them, and the point of each."""
-        X = self._transformed(X)
-        n, Q = X.shape[0], len(self._marks)
-        points = np.tile(np.arange(n), Q)
-        return extend_rows(X, points, self._marks[np.repeat(np.arange(Q), n)]), points
-
     def _check_transformed(self, X: Any, estimator: Any) -> Any:
         return X if inner.is_frame(X) else check_array(X, **inner.array_options(estimator))
 

@@ -80,12 +80,9 @@ class ModelFile:
         SHA-256 of the model itself, without this header: the same if a fit is repeated.
     estimators : str
         The parts of the model, one per line, inner ones indented.
-    training_rows : int or None
-        Rows of the training table that were found in the model when it was saved, by their
-        values.  None if it was saved without the table.
     n_training_rows : int or None
-        Rows of the training table that the file contains, in plain form: ``training_rows``, or
-        what the file shows if that is more.  None: not known.
+        Rows of the training table that the file contains, at least: the distinct rows of the
+        part that holds most.  None: not known, as a part has a class that rejo does not know.
     classes : list
         The classes, in their order.
     reject_label : object
@@ -117,7 +114,6 @@ class ModelFile:
     notes: str
     payload_hash: str
     estimators: str
-    training_rows: int | None
     n_training_rows: int | None
     classes: list[Any]
     reject_label: Any
@@ -129,20 +125,17 @@ class ModelFile:
         """Whether the file contains rows of the training table, in a few words."""
         n = self.n_training_rows
         if n is None:
-            return "training rows were not counted"
+            return "may contain training rows"
         if n == 0:
             return "contains no training rows"
-        least = "" if n == self.training_rows else "AT LEAST "
-        return f"CONTAINS {least}{n:,} TRAINING ROW{'S' if n > 1 else ''}"
+        return f"CONTAINS AT LEAST {n:,} TRAINING ROW{'S' if n > 1 else ''}"
 
     def _repr_html_(self) -> str:
         return text_html(str(self))
 
     def __str__(self) -> str:
         rows = self.privacy
-        if self.n_training_rows is None:
-            rows += ": save the model with X and y to count them"
-        elif self.n_training_rows > 0:
+        if self.n_training_rows:
             rows += ": anyone who can read this file can read them"
         point, *prices = _say_point(self.operating_point, self.classes)
         prices += _say_promises(self.operating_point)
@@ -349,10 +342,8 @@ TYPES: dict[str, Any] = {
     "expected": (dict, type(None)),
     "table": (dict, type(None)),
     "notes": str,
-    "training_rows": (int, type(None)),
     "payload_hash": str,
 }
-MAX_ROWS = 1 << 48
 
 
 def read_header(members: Mapping[str, Bytes]) -> dict[str, Any]:
@@ -370,9 +361,6 @@ def read_header(members: Mapping[str, Bytes]) -> dict[str, Any]:
         isinstance(header[name], kind) for name, kind in TYPES.items()
     )
     ensure(complete, "rejo.json lacks entries, or has them of another type")
-    n_rows = header["training_rows"]
-    count = n_rows is None or (type(n_rows) is int and 0 <= n_rows < MAX_ROWS)
-    ensure(count, f"rejo.json says that the file contains {n_rows!r:.20} training rows")
     versions = header["versions"]
     complete = {"rejo", "scikit-learn", "numpy", "skops"} <= versions.keys() and all(
         isinstance(value, str) for value in versions.values()
@@ -407,14 +395,13 @@ def describe(
     first, last = _end(schema, 0), _end(schema, -1)
     classes = [_label(value) for value in schema.value(last["classes_"])]
     n_features = first.get("n_features_in_")
-    counted, shown = header["training_rows"], rows.least()
-    known = counted is not None or shown > 0 or not rows.unknown
+    n_rows = rows.least()
     return ModelFile(
         path=path,
         size=size,
         **facts,
         estimators="\n".join(_tree(schema, schema.root, 0, rows, set())),
-        n_training_rows=max(counted or 0, shown) if known else None,
+        n_training_rows=None if n_rows == 0 and rows.unknown else n_rows,
         classes=classes,
         reject_label=_label(schema.value(last["reject_label_"])),
         n_features=None if n_features is None else schema.value(n_features),

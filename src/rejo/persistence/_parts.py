@@ -101,11 +101,11 @@ def _parts(root: Any) -> list[Any]:
         elif id(part) not in seen and not isinstance(part, (*PLAIN, type, type(None))):
             seen.add(id(part))
             stack.append((part, True))
-            stack.extend((item, False) for item in held_in(part))
+            stack.extend((item, False) for item in _held_in(part))
     return found
 
 
-def held_in(part: Any) -> Iterable[Any]:
+def _held_in(part: Any) -> Iterable[Any]:
     """Return what a part of a model is made of."""
     if isinstance(part, np.ndarray):
         return part.ravel().tolist() if part.dtype == object else ()

@@ -32,7 +32,6 @@ from rejo.persistence._header import (
 )
 from rejo.persistence._parts import check_and_restore, rejecting_part
 from rejo.persistence._refusals import AGAIN, about, any_error, ensure
-from rejo.persistence._rows import count_rows
 from rejo.persistence._schema import Schema
 from rejo.persistence._training_rows import TrainingRows
 from rejo.persistence._trial import try_out
@@ -63,8 +62,7 @@ def save(
     path : str or path-like
         Where to write; by convention ``*.rejo``.
     X, y : array-like, default=None
-        The training data.  The header gets their hash, and how many rows of ``X`` the model
-        contains: a support vector machine contains its support vectors.
+        The training data.  The header gets their hash.
     expected : dict, default=None
         Rates to expect for new cases, for the header.  By default those of the model, if it has
         ``expected_``.
@@ -114,9 +112,7 @@ def save(
         ensure(fitted, "the model is not fitted", remedy="Call fit first")
         members, schema = serialise(model, trusted)
         with any_error():
-            model = _build(schema)  # as it will be loaded
-            decider = rejecting_part(model)
-            n_rows = None if X is None else count_rows(members, model, X)
+            decider = rejecting_part(_build(schema))  # as it will be loaded
             point, rates = decider._operating_point(), getattr(decider, "expected_", None)
         header = make_header(
             members,
@@ -125,7 +121,6 @@ def save(
             expected=rates if expected is None else expected,
             table=table,
             notes=notes,
-            training_rows=n_rows,
         )
         members = {HEADER: header, **members}  # the header first, for people who look inside
         read_header(members)
