@@ -18,7 +18,7 @@ class KilledAt(WorkerPlugin):
 
         plain, rounds, folder = Grower._loss, self.rounds, self.folder
 
-        def loss(self, booster, number, thresholds):
+        def loss(self, booster, number):
             if number in rounds:
                 try:
                     Path(folder, str(number)).touch(exist_ok=False)
@@ -26,6 +26,6 @@ class KilledAt(WorkerPlugin):
                     pass
                 else:
                     os.kill(os.getpid(), signal.SIGKILL)
-            return plain(self, booster, number, thresholds)
+            return plain(self, booster, number)
 
         Grower._loss = loss
