@@ -45,7 +45,7 @@ lint: $(INSTALLED)
 
 types: $(INSTALLED)
 	$(BIN)/mypy
-	$(BIN)/mypy --strict --follow-imports=silent src/rejo/replication.py src/rejo/metrics
+	$(BIN)/mypy --strict --implicit-reexport --follow-imports=silent src/rejo/replication.py src/rejo/metrics
 
 imports: $(INSTALLED)
 	$(BIN)/lint-imports --no-cache
