@@ -55,7 +55,9 @@ def test_who_must_be_reviewed_comes_first(size):
     assert (none["rank"] > 0).sum() == 3
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "seed", [*range(8), *(pytest.param(i, marks=pytest.mark.check) for i in range(8, 20))]
+)
 def test_an_audit_within_the_capacity_by_brute_force(seed):
     """The most ambiguous cases that fit, if all that were drawn among the decided are reviewed."""
     random = np.random.default_rng(seed)

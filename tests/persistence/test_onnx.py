@@ -151,7 +151,7 @@ def same_by_posteriors(model, X):
 
 @pytest.fixture
 def points():
-    return np.random.RandomState(1).uniform(-1.5, 1.5, (3000, 2))
+    return np.random.RandomState(1).uniform(-1.5, 1.5, (10_000, 2))
 
 
 @pytest.mark.parametrize("name", [*POSTERIORS, *TWO_CLASSES])
@@ -276,7 +276,7 @@ def test_missing_values_and_categories(data):
         sparse_threshold=0.0,
     )
     model = make_pipeline(columns, RejoSVC()).fit(X, y)
-    n = 20_000
+    n = 100_000
     new = X[random.randint(0, len(X), n)] + random.normal(0, 0.1, (n, 4)) * [1, 1, 0, 1]
     new[::50, 2] = 77  # unknown
     label, _, _ = run(to_onnx(model), new)
